@@ -105,17 +105,16 @@ def write_test_set(made: workload.Workload, folder: Path) -> TestSet:
                 f"{number}",
             )
         )
-    columns = (
-        np.searchsorted(made.images, made.gt_image) + 1,
-        made.gt_category,
-        made.gt_boxes,
-        made.area,
+    rows = zip(
+        (np.searchsorted(made.images, made.gt_image) + 1).tolist(),
+        made.gt_category.tolist(),
+        made.gt_boxes.tolist(),
+        made.area.tolist(),
+        strict=True,
     )
     objects = [
         ObjectRecord(image, category, tuple(box), area)
-        for image, category, box, area in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
+        for image, category, box, area in rows
     ]
     categories = [Category(id_, str(id_)) for id_ in made.categories.tolist()]
     write_records(folder, "bench", images, categories, objects)

@@ -42,22 +42,19 @@ def measure() -> list[dict[str, Any]]:
             size=SIZE_PX,
         )
         with referee("referee", HERE, folder / "contest", folder / "testset") as server:
-            turns = [
-                {client: _measured(client, server.url) for client in CLIENTS}
-                for _ in range(ROUNDS)
-            ]
+            turns: dict[str, list[dict[str, float]]] = {name: [] for name in CLIENTS}
+            for _ in range(ROUNDS):
+                for client, measured in turns.items():
+                    measured.append(_measured(client, server.url))
     rows = []
-    for client in CLIENTS:
-        figures = {
-            key: [turn[client][key] for turn in turns] for key in turns[0][client]
-        }
+    for client, measured in turns.items():
         rows.append(
             {
                 "what": client,
-                "images/s": max(figures["images_per_s"]),
+                "images/s": max(turn["images_per_s"] for turn in measured),
                 "target": TARGETS.get(client),
-                "processor ms an image": min(figures["processor_ms"]),
-                "memory MB": max(figures["memory_mb"]),
+                "processor ms an image": min(turn["processor_ms"] for turn in measured),
+                "memory MB": max(turn["memory_mb"] for turn in measured),
             }
         )
     show("client", rows)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from lpirc_score.analysis.interval import (
     chance_of_order,
     map_intervals,
 )
-from referee.judging.uncertainty import energy_spread_of
+from referee.judging.score_uncertainty import energy_spread_of
 
 Floats = NDArray[np.float64]
 
@@ -154,10 +155,8 @@ def compared_with_truth(
 ) -> Calibration:
     """What is stated of contests beside the truth; `unlimited` is the polynomial of `_unlimited`."""
     skills = np.array([one.skills for one in made])
-    maps, others = (
-        np.array([getattr(one, name) for one in made])
-        for name in ("maps", "other_maps")
-    )
+    maps = np.array([one.maps for one in made])
+    others = np.array([one.other_maps for one in made])
     # The mean mAP by skill, from both sets of every contest.
     expected = np.polyfit(np.append(skills, skills), np.append(maps, others), 2)
     intervals = _interval_row(
@@ -194,10 +193,8 @@ def compared(orders: Sequence[Order]) -> dict[str, Any]:
     """How many orders, their mean stated chance, and the share that was right."""
     if not orders:
         return {"number": 0, "stated": "", "right": ""}
-    stated, right = (
-        np.mean([getattr(one, name) for one in orders])
-        for name in ("stated", "is_right")
-    )
+    stated = np.mean([one.stated for one in orders])
+    right = np.mean([one.is_right for one in orders])
     return {
         "number": len(orders),
         "stated": f"{stated:.1%}",
@@ -241,24 +238,17 @@ def _interval_row(
     mean: Floats,
     unlimited: Floats,
 ) -> dict[str, Any]:
-    maps, others = (
-        np.array([getattr(one, name) for one in made])
-        for name in ("maps", "other_maps")
-    )
-    found = [
-        [
-            map_intervals(value, its)
-            for value, its in zip(one.maps, one.halves, strict=True)
-        ]
-        for one in made
-    ]
+    maps = np.array([one.maps for one in made])
+    others = np.array([one.other_maps for one in made])
+    found = [list(map(map_intervals, one.maps, one.halves)) for one in made]
+    stated = list(chain(*found))
     return {
         "images x categories": population.name,
         "mAP": f"{maps.mean():.3f}",
         "standard error": f"{np.std(maps - mean):.4f}",
-        "stated": f"{np.mean([[each.spread for each in one] for one in found]):.4f}",
+        "stated": f"{np.mean([one.spread for one in stated]):.4f}",
         "bias": f"{np.mean(mean - unlimited):+.3f}",
-        "stated at least": f"{np.mean([[each.bias for each in one] for one in found]):+.3f}",
+        "stated at least": f"{np.mean([one.bias for one in stated]):+.3f}",
         "mean held": f"{_held(found, 'mean', mean):.1%}",
         "another set held": f"{_held(found, 'other', others):.1%}",
         "unlimited held": f"{_held(found, 'unlimited', unlimited):.1%}",
@@ -267,7 +257,8 @@ def _interval_row(
 
 def _held(found: Sequence[Sequence[MapIntervals]], name: str, values: Floats) -> float:
     """How often the interval of that name holds the value (contests, T)."""
-    ends = np.array([[getattr(each, name) for each in one] for one in found])
+    end_of = attrgetter(name)
+    ends = np.array([list(map(end_of, one)) for one in found])
     return float(np.mean((ends[..., 0] <= values) & (values <= ends[..., 1])))
 
 
@@ -280,6 +271,7 @@ def _orders(
     is_shared = bool(random.integers(2))
     logs = [_Energies.drawn(random, is_shared) for _ in one.skills]
     truths = np.polyval(expected, one.skills) * np.exp([-its.expected for its in logs])
+    meter = "one" if is_shared else None
     runs = [
         Halved(
             value,
@@ -288,7 +280,7 @@ def _orders(
             shared_limit=SHARED_LIMIT,
             own_limit=OWN_LIMIT,
             images="all",
-            meter="one" if is_shared else None,
+            meter=meter,
             energy_spread=energy_spread_of(np.exp(its.measured)),
         )
         for value, halves, its in zip(one.maps, one.halves, logs, strict=True)

@@ -49,12 +49,15 @@ def _shown(value: object) -> str:
 def as_markdown(rows: Sequence[Mapping[str, object]]) -> str:
     """The rows as a table of Markdown, with the columns of the first."""
     columns = list(rows[0]) if rows else ["none"]
-    lines = [
-        columns,
-        ["---"] * len(columns),
-        *([_shown(one[key]) for key in columns] for one in rows),
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = [_line(columns), _line(["---"] * len(columns))]
+    for one in rows:
+        cells = [_shown(one[key]) for key in columns]
+        lines.append(_line(cells))
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def replace_part(

@@ -165,7 +165,8 @@ def referee(
     ):
         assert process.stdout is not None  # noqa: S101 - it is a pipe
         url = process.stdout.readline().split(" at ")[1].split()[0]
-        tokens = [_log_in(url, team, str(tls[0]) if tls else True) for team in teams]
+        trusted = str(tls[0]) if tls else True
+        tokens = [_log_in(url, team, trusted) for team in teams]
         server = Server(
             name,
             url,

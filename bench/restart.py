@@ -51,10 +51,9 @@ def measure() -> list[dict[str, Any]]:
             served.start()
             served.live_a_day()
             token = served.log_in()
-            times = {
-                what: [served.restarted_s(victims, token) for _ in range(TURNS)]
-                for what, victims in ways.items()
-            }
+            times: dict[str, list[tuple[float, float]]] = {}
+            for what, victims in ways.items():
+                times[what] = [served.restarted_s(victims, token) for _ in range(TURNS)]
             served.log_out(token)
             times["server, all processes, no run open, to an answer"] = [
                 served.restarted_s(_all, {}, "/v1/health") for _ in range(TURNS)

@@ -21,7 +21,7 @@ from bench.contender import CONTENDERS
 from bench.figures import row, show
 from lpirc_score import evaluate
 from lpirc_score.analysis.halves import HALVES, half_maps
-from referee.judging.live import SHARE, TICK_S
+from referee.judging.provisional_scores import SHARE, TICK_S
 from referee.judging.scoring_job import scored_detections
 
 IMAGES = (1_000, 5_000, 20_000)
@@ -71,12 +71,15 @@ def _interleaved(path: Path) -> list[dict[str, Any]]:
                 round_ == 0 and path.stem != str(IMAGES[-1])
             ):
                 measured[name].append(_one(name, path))
-    return [
-        {"scorer": name, "rounds": len(runs)}
-        | {key: statistics.median(run[key] for run in runs) for key in runs[0]}
-        for name, runs in measured.items()
-        if runs
-    ]
+    rows: list[dict[str, Any]] = []
+    for name, runs in measured.items():
+        if not runs:
+            continue
+        row: dict[str, Any] = {"scorer": name, "rounds": len(runs)}
+        for key in runs[0]:
+            row[key] = statistics.median(run[key] for run in runs)
+        rows.append(row)
+    return rows
 
 
 def _one(name: str, path: Path) -> dict[str, float]:

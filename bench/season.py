@@ -22,9 +22,9 @@ from bench.figures import show
 from lpirc_testsets import TestSet, read_ground_truth
 from referee.clock import Clock
 from referee.contest import open_contest
-from referee.judging.case import scoring_input
 from referee.judging.judge import case_of, judge
-from referee.judging.many import job_of, store_scoring
+from referee.judging.judge_many import job_of, store_scoring
+from referee.judging.run_case import scoring_input
 from referee.judging.scoring_job import object_digests, score_whole
 from tests.contest_day import descendants_of
 from tests.referee.judging.stored_runs import forget_scorings, results, store_runs

@@ -92,14 +92,14 @@ def measure(beside: Path | None = None) -> list[dict[str, Any]]:
 
 def _by_turns(case: Case, servers: Sequence[Server]) -> list[dict[str, Any]]:
     """Medians over the turns, also of the ratios to the first two servers; the first turn warms up."""
-    turns = [[case(server) for server in servers] for _ in range(TURNS + 1)][1:]
+    turns = [list(map(case, servers)) for _ in range(TURNS + 1)][1:]
     rows: list[dict[str, Any]] = []
     for at, server in enumerate(servers):
         for what, figures in turns[0][at].items():
             slices = [turn[at][what] for turn in turns]
-            row = {"what": what, "server": server.name} | {
-                key: median(one[key] for one in slices) for key in figures
-            }
+            row: dict[str, Any] = {"what": what, "server": server.name}
+            for key in figures:
+                row[key] = median(one[key] for one in slices)
             if COST in figures:
                 row["least µs"] = min(one[COST] for one in slices)
                 for name, base in (("/ bare", 0), ("/ referee", 1)):

@@ -86,7 +86,7 @@ def cases(folder: Path) -> Iterator[Case]:
     )
     if LOG.exists():
         with LOG.open(newline="") as lines:
-            rows = [[float(cell) for cell in row] for row in csv.reader(lines)]
+            rows = [list(map(float, row)) for row in csv.reader(lines)]
         kept = [row for row in rows if row[2] < NO_DATA]
         yield Case(
             "a real WT310, 2015: its own WH",

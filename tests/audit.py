@@ -1,4 +1,4 @@
-"""`python -m tests.audit [LOCK]`: does a locked dependency have a known vulnerability? For `make lint`.
+"""`python -m tests.audit [LOCK]`: does a locked dependency have a known vulnerability? For `make lint`: of all locks.
 
 pip-audit asks a service on the internet. Where that cannot be reached, or is too slow, one line says so and nothing
 fails: the style of a change can be checked on a train. A vulnerability that is found fails.
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import click
 
+LOCKS = ("requirements.lock", "extras.lock", "development.lock")
 CONNECT_S = 3  # of one request: an address that does not answer takes no longer
 LIMIT_S = 90.0  # of all: some two hundred requests
 # How pip-audit ends when its service does not answer, or not as it should. Its exit code is that of a finding.
@@ -27,7 +28,9 @@ UNREACHABLE = (
 
 def main(words: Sequence[str]) -> int:
     """Print what was found; the exit code is 1 for a vulnerability, or for a lock file that cannot be read."""
-    lock, *more = words or ["requirements.lock"]
+    is_one = bool(words) and not words[0].startswith("-")
+    locks = words[:1] if is_one else LOCKS
+    more = words[1:] if is_one else words
     # The service is not the package index: names are not looked up there, and no resolver runs.
     command = [
         sys.executable,
@@ -35,9 +38,9 @@ def main(words: Sequence[str]) -> int:
         "pip_audit",
         "--vulnerability-service",
         "osv",
-        "--requirement",
-        lock,
     ]
+    for lock in locks:
+        command += ["--requirement", lock]
     command += [
         "--disable-pip",
         "--no-deps",

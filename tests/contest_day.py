@@ -22,7 +22,7 @@ from argon2 import PasswordHasher
 from click.testing import CliRunner
 
 from referee.cli import main
-from referee.cli.contest import config_text
+from referee.cli.init_command import config_text
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.store import Store

@@ -76,6 +76,23 @@ def test_a_known_vulnerability_fails_and_is_named(
     assert capsys.readouterr().out == "audit: 1 dependencies, 0 known vulnerabilities\n"
 
 
+def test_all_locks_are_looked_at_together_though_they_share_packages(
+    tmp_path: Path,
+    service: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    click, flask = LOCK.splitlines(keepends=True)
+    locks = {"requirements.lock": click, "extras.lock": click, "more.lock": flask}
+    for name, text in locks.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(audit, "LOCKS", [str(tmp_path / name) for name in locks])
+    assert audit.main(["--osv-url", service]) == 1
+    told = capsys.readouterr().out
+    assert told.startswith("audit: flask 3.0.0 has GHSA-test-0001; ")
+    assert "audit: 2 dependencies, 1 known" in told
+
+
 def test_a_service_that_is_away_is_one_line_and_no_failure(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -158,10 +158,8 @@ def _entries(
         str(line["status"]) for line in journal if line["what"] == "asked"
     )
     ended = Counter(line["state"] for line in stored)
-    rows = [
-        row(what, count, 0 if what in MUST_BE_NONE else None)
-        for what, count in found.items()
-    ]
+    targets = dict.fromkeys(MUST_BE_NONE, 0)
+    rows = [row(what, count, targets.get(what)) for what, count in found.items()]
     rows += [
         row("how they ended", _listed(ended)),
         row("answers to their requests (None: no answer)", _listed(statuses)),

@@ -59,9 +59,8 @@ def figures(site: Site) -> tuple[Rows, bool]:
     )
     logs = "".join(log.read_text() for log in site.folder.glob("*.log"))
     rows = [row("runs, those that are over", f"{len(runs)}, {len(over)}")]
-    rows += [
-        row(what, count, 0 if what in ZERO else None) for what, count in kept.items()
-    ]
+    targets = dict.fromkeys(ZERO, 0)
+    rows += [row(what, count, targets.get(what)) for what, count in kept.items()]
     rows += [
         row(
             "posts refused for good",
@@ -109,14 +108,11 @@ def _metered(contest: Contest, run: Run) -> dict[str, Any]:
 
 def faults(site: Site, happened: Sequence[Happened], end_s: float) -> Rows:
     """For each kind of fault how long nothing was acknowledged, until the next one began; the last ends at `end_s`."""
-    answered_s = {
-        team: [
-            line["told_s"]
-            for line in lines_of(site.journal(team))
-            if line["what"] == "acknowledged"
-        ]
-        for team in site.teams
-    }
+    answered_s: dict[str, list[float]] = {}
+    for team in site.teams:
+        lines = lines_of(site.journal(team))
+        acknowledged = [line for line in lines if line["what"] == "acknowledged"]
+        answered_s[team] = [line["told_s"] for line in acknowledged]
     everyone = [moment for moments in answered_s.values() for moment in moments]
     pauses: dict[str, list[float]] = {}
     for one, until_s in zip(
@@ -128,19 +124,20 @@ def faults(site: Site, happened: Sequence[Happened], end_s: float) -> Rows:
         pauses.setdefault(one.kind, []).append(
             longest_pause_s(moments, one.start_s, until_s)
         )
-    return [
-        {
-            "fault": kind,
-            "times": len(several),
-            "lasted (s, median)": round(
-                median(one.end_s - one.start_s for one in happened if one.kind == kind),
-                1,
-            ),
-            "nothing acknowledged for (s, median)": round(median(several), 1),
-            "worst (s)": round(max(several), 1),
-        }
-        for kind, several in sorted(pauses.items())
-    ]
+    rows: Rows = []
+    for kind, several in sorted(pauses.items()):
+        of_kind = [one for one in happened if one.kind == kind]
+        lasted_s = median(one.end_s - one.start_s for one in of_kind)
+        rows.append(
+            {
+                "fault": kind,
+                "times": len(several),
+                "lasted (s, median)": round(lasted_s, 1),
+                "nothing acknowledged for (s, median)": round(median(several), 1),
+                "worst (s)": round(max(several), 1),
+            }
+        )
+    return rows
 
 
 def where(

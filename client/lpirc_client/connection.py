@@ -28,9 +28,9 @@ from requests.utils import requote_uri
 from lpirc_client.errors import ClientError, ConnectionLost, TransientError, printable
 from lpirc_client.http_errors import from_response, from_transport, json_object
 from lpirc_client.receipts import ReceiptFile
+from lpirc_client.remaining_time import Window
 from lpirc_client.rows import JSON_TYPE
 from lpirc_client.terminal import say
-from lpirc_client.window import Window
 from lpirc_client.wire import Login, Receipt, elapsed_from, login_from, receipt_from
 from lpirc_client.zip_stream import numbered
 

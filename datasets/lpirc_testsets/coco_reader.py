@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_testsets.boxes import corners_from_coco
+from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.ground_truth import GroundTruth

@@ -39,7 +39,10 @@ def page(document: Node) -> Iterator[str]:
         for method, operation in item.items():
             if method != "parameters":
                 yield from _operation(
-                    document, f"{method.upper()} {path}", operation, shared
+                    document,
+                    f"{method.upper()} {path}",
+                    operation,
+                    shared,
                 )
     yield "## Bodies\n"
     for name, schema in document["components"]["schemas"].items():
@@ -48,7 +51,10 @@ def page(document: Node) -> Iterator[str]:
 
 
 def _operation(
-    document: Node, title: str, operation: Node, shared: list[Node]
+    document: Node,
+    title: str,
+    operation: Node,
+    shared: list[Node],
 ) -> Iterator[str]:
     yield f"## {title}\n"
     open_to_all = " It needs no token." if operation.get("security") == [] else ""
@@ -110,7 +116,10 @@ def _kind(schema: Node) -> str:
     kind = schema.get("type", "")
     bounds = [
         f"{word} {schema[key]}"
-        for key, word in (("minimum", "from"), ("maximum", "to"))
+        for key, word in (
+            ("minimum", "from"),
+            ("maximum", "to"),
+        )
         if key in schema
     ]
     return " ".join([" or ".join(kind) if isinstance(kind, list) else kind, *bounds])

@@ -52,7 +52,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(
-    markdown: str, page: Page, config: MkDocsConfig, files: Files
+    markdown: str,
+    page: Page,
+    config: MkDocsConfig,
+    files: Files,
 ) -> str:
     """Rewrite the links of a page: from files of the repository to pages of the site; others become plain text."""
     uri = page.file.src_uri

@@ -34,7 +34,8 @@ def _take(folder: Path, said: IO[str]) -> None:
     password = _found(r"as demo with the password (\S+)\n", said.readline())
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+            executable_path="/usr/bin/chromium",
+            args=["--no-sandbox"],
         )
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{url}/operator/")

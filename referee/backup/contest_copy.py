@@ -20,7 +20,7 @@ from lpirc_score.files.atomic_write import (
 from lpirc_testsets import load_test_set
 from lpirc_testsets.folder import GROUND_TRUTH, IMAGES, LABELS, MANIFEST
 from referee.auth.signing import SIGNING_KEY_NAME
-from referee.backup.archive import read_archive, write_archive
+from referee.backup.backup_file import read_archive, write_archive
 from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
 from referee.config.tracks import MODELS
 from referee.contest import contest_id

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from referee.cli.acts import user
+from referee.cli.recorded_acts import user
 from referee.errors import RefereeError
 from referee.presence import is_there
 from referee.served import (

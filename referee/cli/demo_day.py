@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from lpirc_power.meter import IntegratorState, Reading
 from lpirc_power.standing import Standing
-from lpirc_score.detections.rows import Refused
+from lpirc_score.detections.parsed_rows import Refused
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.auth.passwords import hash_password
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.judging.many import judge_with_interval
+from referee.judging.judge_many import judge_with_interval
 from referee.runs.arming import rules_now
 from referee.store.records import Run, RunState
 

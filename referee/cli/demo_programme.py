@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from referee.cli.ask_server import NoServer, ask
+from referee.cli.child_processes import program
 from referee.cli.demo_day import ENTRIES, NEXT, QUEUED
-from referee.cli.processes import program
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.results import figures_of
+from referee.judging.standings import figures_of
 from referee.served import is_served
 from referee.store.records import RunState
 

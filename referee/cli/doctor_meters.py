@@ -17,8 +17,8 @@ from referee.config import Images, Station
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.judge import judge
-from referee.runs.control import RunControl
-from referee.runs.recovery import energy_may_be_held
+from referee.runs.run_control import RunControl
+from referee.runs.run_recovery import energy_may_be_held
 from referee.seams import Finding
 from referee.store import DATABASE_NAME, Store
 

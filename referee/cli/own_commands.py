@@ -25,83 +25,91 @@ COMMANDS = {
     str(one.name): one
     for one in (
         LateCommand(
-            "referee.cli.backup:backup",
+            "referee.cli.backup_command:backup",
             "Back up a contest into one file, also while it is served.",
         ),
-        LateCommand("referee.cli.board:board", "Freeze and unveil the public board."),
         LateCommand(
-            "referee.cli.bundle:bundle",
+            "referee.cli.board_command:board", "Freeze and unveil the public board."
+        ),
+        LateCommand(
+            "referee.cli.bundle_command:bundle",
             "Export a run as a file that anyone can verify; verify one.",
         ),
         LateCommand(
-            "referee.cli.compare:compare", "Show two judged runs side by side."
+            "referee.cli.compare_command:compare", "Show two judged runs side by side."
         ),
         LateCommand(
-            "referee.cli.demo:demo", "Serve a rehearsed contest day to look at."
+            "referee.cli.demo_command:demo", "Serve a rehearsed contest day to look at."
         ),
         LateCommand(
-            "referee.cli.doctor:doctor",
+            "referee.cli.doctor_command:doctor",
             "List what is wrong with a contest, its meters and this host.",
         ),
-        LateCommand("referee.cli.contest:init", "Make a contest folder."),
+        LateCommand("referee.cli.init_command:init", "Make a contest folder."),
         LateCommand(
-            "referee.cli.jobs:jobs",
+            "referee.cli.jobs_command:jobs",
             "List what is to be scored or measured, and cancel it.",
         ),
         LateCommand(
-            "referee.cli.judge:judge",
+            "referee.cli.judge_command:judge",
             "Judge a closed run: mAP, energy, score and checks.",
         ),
         LateCommand(
-            "referee.cli.leaderboard:leaderboard",
+            "referee.cli.leaderboard_command:leaderboard",
             "Rank the best judged run of each team by its score.",
         ),
         LateCommand(
-            "referee.cli.log:log", "List what is on record, and verify its hash chain."
+            "referee.cli.log_command:log",
+            "List what is on record, and verify its hash chain.",
         ),
         LateCommand(
-            "referee.cli.operator:operator",
+            "referee.cli.operator_command:operator",
             "Register, list and remove operators of the console.",
         ),
         LateCommand(
-            "referee.cli.practice:practice",
+            "referee.cli.practice_command:practice",
             "Serve a referee for practice at home, until Ctrl-C.",
         ),
         LateCommand(
-            "referee.cli.rehearse:rehearse", "Carry out a whole contest run here."
+            "referee.cli.rehearse_command:rehearse",
+            "Carry out a whole contest run here.",
         ),
         LateCommand(
-            "referee.cli.rejudge:rejudge",
+            "referee.cli.rejudge_command:rejudge",
             "Judge runs again: by other settings or a corrected ground truth.",
         ),
         LateCommand(
-            "referee.cli.report:report", "Write the report of a run as one HTML file."
+            "referee.cli.report_command:report",
+            "Write the report of a run as one HTML file.",
         ),
         LateCommand(
-            "referee.cli.backup:restore", "Make a contest folder from its backup."
+            "referee.cli.backup_command:restore",
+            "Make a contest folder from its backup.",
         ),
-        LateCommand("referee.cli.run:run", "Arm, close, void and show runs."),
+        LateCommand("referee.cli.run_command:run", "Arm, close, void and show runs."),
         LateCommand(
             "lpirc_score.cli.score_command:score",
             "Score detections against a ground truth.",
         ),
         LateCommand(
-            "referee.cli.season:season",
+            "referee.cli.season_command:season",
             "Rank the teams of many contests: folders and bundles, only read.",
         ),
-        LateCommand("referee.cli.contest:serve", "Serve a contest until Ctrl-C."),
+        LateCommand("referee.cli.init_command:serve", "Serve a contest until Ctrl-C."),
         LateCommand(
-            "referee.cli.standby:standby",
+            "referee.cli.standby_command:standby",
             "Follow the journal of another host; serve when that host is dead.",
         ),
         LateCommand(
-            "referee.cli.status:status",
+            "referee.cli.status_command:status",
             "Show stations, queue, refusals and runs that need attention.",
         ),
         LateCommand(
-            "referee.cli.team:team",
+            "referee.cli.team_command:team",
             "Register, import, disable and enable teams; new passwords.",
         ),
-        LateCommand("referee.cli.testset:testset", "Make, import and check test sets."),
+        LateCommand(
+            "referee.cli.testset_command:testset", "Make, import and check test sets."
+        ),
     )
 }

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column
+from lpirc_score.cli.terminal_tables import Column
 from referee.cli.listing import in_form, print_listing
 from referee.cli.run_marks import RARE_MARKS, marks_caption
 from referee.cli.shared_options import contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.figure_state import FigureState
-from referee.judging.leaderboard import NotRanked
-from referee.judging.results import Figures, figures_of, run_document
+from referee.judging.ranking import NotRanked
+from referee.judging.standings import Figures, figures_of, run_document
 from referee.store.records import Run, RunState
 
 NUMERIC = frozenset({"run", "time s", "Wh", "mAP", "score"})

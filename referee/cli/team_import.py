@@ -17,7 +17,7 @@ from rich.progress import track
 
 from lpirc_score.files.atomic_write import write_atomically
 from referee.auth.passwords import generate_password, hash_password
-from referee.cli.acts import act
+from referee.cli.recorded_acts import act
 from referee.cli.shared_options import any_path, contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest

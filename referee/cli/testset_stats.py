@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from lpirc_score.analysis.sample_size import difference_sd, gap_found, images_needed
-from lpirc_score.cli.terminal import Column, print_table
+from lpirc_score.cli.terminal_tables import Column, print_table
 from lpirc_score.detections.files import read_detections
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, read_ground_truth

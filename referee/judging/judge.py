@@ -20,9 +20,9 @@ from referee.clock import Clock
 from referee.contest import Contest, require_same_images, require_same_test_set
 from referee.errors import RefereeError, TestSetChanged
 from referee.judging.bound_rules import as_judged
-from referee.judging.case import START_S, Case, judgement_of, were_served
+from referee.judging.run_case import START_S, Case, judgement_of, were_served
+from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import Scored, scored_detections
-from referee.judging.uncertainty import interval_from
 from referee.store import Event
 from referee.store.acts import Act
 from referee.store.chain import correction_text

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.leaderboard import NotRanked, head_to_head
-from referee.judging.results import Figures, current_judgement, judged_figures
+from referee.judging.ranking import NotRanked, head_to_head
+from referee.judging.standings import Figures, current_judgement, judged_figures
 from referee.store.records import Run, RunState
 
 

@@ -22,7 +22,7 @@ from lpirc_score.analysis.interval import (
     chance_of_order,
 )
 from referee.config import Prize
-from referee.judging.leaderboard import SURE, Standing
+from referee.judging.ranking import SURE, Standing
 
 MERITS: dict[str, Callable[[Standing], float]] = {
     "best-score": lambda one: one.score,

@@ -11,9 +11,9 @@ from referee.contest import Contest, has_same_images, require_unchanged
 from referee.errors import RefereeError, TestSetChanged
 from referee.judging.bound_rules import as_judged
 from referee.judging.judge import Again, judge, judgeable, judgement
-from referee.judging.many import Failed, not_scored, score_runs
-from referee.judging.results import standings
+from referee.judging.judge_many import Failed, not_scored, score_runs
 from referee.judging.scoring_job import Scored
+from referee.judging.standings import standings
 from referee.served import is_served
 from referee.store.records import Run, RunState, Score
 from referee.workers import Workers

@@ -20,9 +20,9 @@ from lpirc_score import Detections, evaluate, lists_ties_by_image
 from lpirc_score.analysis.halves import HALVES, SEED, half_averages
 from lpirc_score.detections.plausibility import Implausible, implausible
 from lpirc_score.metrics.average_precision import mean_known
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import engine_of
-from lpirc_score.metrics.result import RULES_VERSION
 from lpirc_testsets import GroundTruth
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from referee.pages.figures import FILTERS
+from referee.pages.figure_text import FILTERS
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -3,8 +3,8 @@
 Lays out what `referee.judging` has computed, and computes no figure. Start with `page`. Knows nothing of HTTP.
 """
 
-from referee.report.page import report_page, write_report
 from referee.report.pdf import find_browser, print_pdf
+from referee.report.run_page import report_page, write_report
 
 FOLDER_NAME = "reports"
 """Of the reports, in a contest folder."""

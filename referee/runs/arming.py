@@ -13,17 +13,17 @@ import numpy as np
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
-from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_testsets import TestSet
-from referee.auth.client_addresses import admits
+from referee.auth.client_addresses import admits, require_admitted
 from referee.clock import Clock
 from referee.config import LONGEST_WINDOW_S, ContestConfig, Station
-from referee.contest import Contest, require_place
+from referee.contest import Contest
 from referee.errors import AttemptsUsed, NotArmed, RefereeError, StationBusy
 from referee.runs.image_order import image_order, images_had
-from referee.runs.meters import RunMeter, StationMeters
-from referee.runs.recorder import note_event
-from referee.runs.recovery import energy_may_be_held, read_left_over
+from referee.runs.run_recorder import note_event
+from referee.runs.run_recovery import energy_may_be_held, read_left_over
+from referee.runs.station_meters import RunMeter, StationMeters
 from referee.store.acts import Act
 from referee.store.records import IMAGES_SEEN, Run, RunState
 from referee.store.rules import Rules
@@ -120,7 +120,7 @@ class Arming:
             station for station in stations if admits(station.clients, address)
         ]
         if not admitting:
-            require_place(stations[0], address)
+            require_admitted(stations[0], address)
         return self._armed_at_first(team, admitting)
 
     def _armed_at_first(self, team: str, stations: Sequence[Station]) -> Run:

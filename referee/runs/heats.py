@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import NotStarted, RefereeError
-from referee.runs.meters import RunMeter, StationMeters
+from referee.runs.station_meters import RunMeter, StationMeters
 from referee.store import Store
 from referee.store.records import Run, RunState
 

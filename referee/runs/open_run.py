@@ -13,11 +13,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.detections.rows import Taken
+from lpirc_score.detections.parsed_rows import Taken
 from referee.clock import Clock
-from referee.errors import RefereeError, WindowClosed
-from referee.runs.meters import RunMeter
-from referee.runs.window import Phase, Window, elapsed_s, phase_at
+from referee.errors import RefereeError
+from referee.runs.run_window import (
+    Window,
+    elapsed_s,
+    elapsed_while_open_s,
+    window_closed,
+)
+from referee.runs.station_meters import RunMeter
 from referee.store import NewPost, Store
 from referee.store.records import Post, Run
 
@@ -223,10 +228,10 @@ class OpenRun:
             self._store.served.append(self.run.id, images, at_s)
 
     def _require_open(self) -> float:
-        now_s = self._clock.monotonic_s()
-        if phase_at(self.window, now_s) is not Phase.OPEN:
-            raise window_closed(self.run)
-        return elapsed_s(self.window, now_s)
+        at_s = elapsed_while_open_s(self.window, self._clock.monotonic_s())
+        if at_s is None:
+            raise window_closed(self.run.id)
+        return at_s
 
 
 def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
@@ -243,13 +248,6 @@ def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
             return mmap.mmap(file.fileno(), images)
     except (OSError, ValueError):
         return bytearray(images)
-
-
-def window_closed(run: Run) -> WindowClosed:
-    """What a team reads that comes too late."""
-    return WindowClosed(
-        f"Run {run.id} is closed; nothing more is served or counted.", run=run.id
-    )
 
 
 def key_reused() -> RefereeError:

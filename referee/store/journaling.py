@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
-from referee.config.journal import Journal
+from referee.config.journal_table import Journal
 from referee.errors import JournalStalled, RefereeError, StorageFailed
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import FIRST, Claim, own_epoch, require_current

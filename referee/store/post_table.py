@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.detections.bodies import ROW_BYTES, is_packed, unpack
-from lpirc_score.detections.rows import NONE_REFUSED, Taken
+from lpirc_score.detections.parsed_rows import NONE_REFUSED, Taken
 from referee.errors import RefereeError, StorageFailed
 from referee.store.chain import LOG_START, run_start
 from referee.store.database import Database

@@ -15,7 +15,7 @@ from referee.config import CONFIG_NAME, ContestConfig, read_config
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.presence import is_there
-from referee.runs.recorder import note_event
+from referee.runs.run_recorder import note_event
 from referee.store.records import SETTINGS
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from referee.clock import Clock
-from referee.runs.recorder import note_event
+from referee.runs.run_recorder import note_event
 from referee.store import Store
 
 PROGRAM = "import os; os.nice(10); from referee.cli import main; main()"

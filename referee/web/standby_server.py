@@ -22,14 +22,16 @@ from referee.errors import EpochTaken, RefereeError
 from referee.journal.epochs import Claim, claim_epoch, claim_of, has_epoch, newest_epoch
 from referee.journal.first_host import Address, FirstHost
 from referee.journal.place import is_shared, journal_folder
-from referee.judging.status import program_version
+from referee.judging.contest_status import program_version
 from referee.runs.start_checks import StartChecks
 from referee.store.following import Follower
+from referee.web.announcing import health_status
 from referee.web.gateway import App
 from referee.web.http_answers import STATUS_LINES, Answer, Environ, StartResponse
 from referee.web.listener import Listen
 from referee.web.problem_documents import problem
-from referee.web.server import health_status, load_app, run_server
+from referee.web.server import run_server
+from referee.web.server_worker import load_app
 from referee.web.start_look import LookedAt, StartLook, looked_at, start_look
 
 logger = logging.getLogger(__name__)

@@ -23,10 +23,10 @@ import numpy as np
 from distributed.client import Client, ClosedClientError
 from distributed.scheduler import KilledWorker
 
-from lpirc_score.metrics.result import RULES_VERSION, VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION, VERSION
 from referee.workers import NoWorkers, P, T, WorkerLost
 from referee.workers.cluster_client import LOCAL, WAIT_S, connected
-from referee.workers.processes import NICENESS
+from referee.workers.worker_processes import NICENESS
 
 LOOK_S = 1.0
 HANG_S = 10.0

@@ -18,7 +18,7 @@ from lpirc_client import cli
 from lpirc_testsets import synthesize
 from referee.clock import Clock
 from referee.contest import open_contest
-from referee.judging.live import follow
+from referee.judging.provisional_scores import follow
 from tests.client.conftest import Client
 from tests.client.referee_double import Referee
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day
@@ -95,8 +95,8 @@ def test_a_run_whose_map_no_longer_grows_is_logged_out(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("referee.judging.released.EVERY_S", 0.5)
-    monkeypatch.setattr("referee.judging.live.TICK_S", 0.2)
+    monkeypatch.setattr("referee.judging.released_figures.EVERY_S", 0.5)
+    monkeypatch.setattr("referee.judging.provisional_scores.TICK_S", 0.2)
     config = day.folder / "contest.toml"
     text = config.read_text().replace(
         "teams_see_score = false", "teams_see_score = true"

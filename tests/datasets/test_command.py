@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lpirc_testsets import TestSet, TestSetError, load_test_set
-from referee.cli.testset import testset as command
+from referee.cli.testset_command import testset as command
 
 if TYPE_CHECKING:
     from conftest import CocoSource, VocSource

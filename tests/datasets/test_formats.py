@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.formats import format_named, format_names
 from lpirc_testsets.plugins import PluginError
-from referee.cli.testset import testset as command
+from referee.cli.testset_command import testset as command
 from tests.plugins_installed import Installer, plugins_in
 
 GROUP = "lpirc.formats"

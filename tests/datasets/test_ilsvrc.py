@@ -16,7 +16,7 @@ from lpirc_testsets import (
     import_ilsvrc,
     read_ground_truth,
 )
-from referee.cli.testset import testset as command
+from referee.cli.testset_command import testset as command
 
 if TYPE_CHECKING:
     from conftest import VocSource

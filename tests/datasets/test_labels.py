@@ -18,7 +18,7 @@ from lpirc_testsets import (
     load_test_set,
     read_labels,
 )
-from referee.cli.testset import testset as command
+from referee.cli.testset_command import testset as command
 
 Jpeg = Callable[..., bytes]
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from PIL import Image
 
 from lpirc_testsets import TestSet, TestSetError, import_coco
-from referee.cli.testset import testset as command
+from referee.cli.testset_command import testset as command
 
 if TYPE_CHECKING:
     from conftest import CocoSource

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
-from lpirc_score.detections.rows import Refused
+from lpirc_score.detections.parsed_rows import Refused
 from referee.config import CONFIG_NAME
 from referee.store import DATABASE_NAME, Event, NewPost, Store
 from referee.store.model_records import ModelMeasurement, Submission

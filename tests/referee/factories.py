@@ -22,8 +22,8 @@ from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
-from referee.runs import meters
-from referee.runs.control import RunControl
+from referee.runs import station_meters
+from referee.runs.run_control import RunControl
 from referee.store import Store
 from referee.store.records import HALF_SAMPLING, Post, Run, RunState, ScoreInterval
 
@@ -301,5 +301,5 @@ def house(
     create_contest(folder, config_text(test_set, *stations, **keys))
     with ExitStack() as stack:
         stack.callback(MortalSampler.made.clear)
-        stack.enter_context(mock.patch.object(meters, "Sampler", MortalSampler))
+        stack.enter_context(mock.patch.object(station_meters, "Sampler", MortalSampler))
         yield House(folder, DrivenClock(), stack)

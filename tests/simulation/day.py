@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from lpirc_score import score
 from lpirc_testsets import read_ground_truth
 from referee.contest import Contest, open_contest
-from referee.judging.board import public_board, shown
-from referee.judging.case import restricted_to
 from referee.judging.judge import evaluate_rows
-from referee.judging.results import standings
+from referee.judging.public_documents import public_board, shown
+from referee.judging.run_case import restricted_to
+from referee.judging.standings import standings
 from referee.store.records import BoardState, RunState
 from tests.simulation.hall import EVERY_S, TEAMS, Hall, NoAnswerError, hall
 from tests.simulation.invariants import Records, Watch, records, stored

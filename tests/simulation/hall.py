@@ -24,17 +24,18 @@ from argon2 import PasswordHasher
 
 from lpirc_testsets import read_ground_truth, synthesize
 from referee.auth import passwords
-from referee.cli.contest import config_text
+from referee.cli.init_command import config_text
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
-from referee.judging.board import publish
 from referee.judging.judge import judge
-from referee.judging.live import follow
-from referee.runs.control import RunControl
-from referee.web import server as web_server
+from referee.judging.provisional_scores import follow
+from referee.judging.public_documents import publish
+from referee.runs.run_control import RunControl
+from referee.web import server_watches
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.run_service import RunService
 from tests.simulation.machines import Box, Host, installed
 from tests.simulation.model import Model
 from tests.simulation.scheduler import Died, Process, Scheduler, SimThread, simulated
@@ -227,17 +228,14 @@ class Hall:
                 control = RunControl(contest, clock)
                 control.recover()
                 app = create_app(contest, control, clock)
-                state = state_of(app)
                 ended = threading.Event()
-                _ = (
-                    state.board,
-                    state.screens,
-                    state.category_ids,
-                )  # made now, under no real lock
+                # Made now, under no real lock.
+                _ = part_of(app, RunService).category_ids
+                watches = part_of(app, server_watches.ServerWatches)
                 watcher = SimThread(
-                    web_server._watch_files,  # noqa: SLF001 - the server's own thread
+                    server_watches.watch_files,
                     "watch-files",
-                    (state, ended),
+                    (watches, contest.store, clock, ended),
                 )
                 watcher.start()
         except RefereeError as error:
@@ -454,9 +452,9 @@ def hall(random: Random) -> Iterator[Hall]:
 def _seldom() -> Iterator[None]:
     """What looks each second looks less often: a day is mostly that."""
     with (
-        patch("referee.judging.board.TICK_S", EVERY_S),
-        patch("referee.judging.live.TICK_S", EVERY_S),
-        patch.object(web_server, "WATCH_S", EVERY_S),
+        patch("referee.judging.public_documents.TICK_S", EVERY_S),
+        patch("referee.judging.provisional_scores.TICK_S", EVERY_S),
+        patch.object(server_watches, "WATCH_S", EVERY_S),
         patch("lpirc_power.sampling.polling.LONGEST_POLL_S", 1.0),
     ):
         yield

@@ -12,13 +12,13 @@ from unittest.mock import patch
 
 from referee.errors import StorageFailed
 from referee.judging import judge as judging
-from referee.judging import live, results
-from referee.runs import control, meters, recovery
+from referee.judging import provisional_scores, standings
+from referee.runs import run_control, run_recovery, station_meters
 from referee.runs.arming import Arming
-from referee.runs.control import RunControl
-from referee.runs.meters import StationMeters
 from referee.runs.open_run import OpenRun
-from referee.runs.window import Window, elapsed_s
+from referee.runs.run_control import RunControl
+from referee.runs.run_window import Window, elapsed_s
+from referee.runs.station_meters import StationMeters
 from referee.store import NewPost, event_chain, post_table
 from referee.store.group_commit import GroupCommit, Write
 from referee.store.post_table import PostTable
@@ -32,7 +32,7 @@ Mutant = Callable[[], AbstractContextManager[object]]
 
 def a_deadline_a_second_late() -> AbstractContextManager[object]:
     return patch.object(
-        control,
+        run_control,
         "Window",
         lambda start_s, length_s: Window(start_s, length_s + 1.0),
     )
@@ -111,14 +111,14 @@ def a_commit_of_several_loses_one() -> AbstractContextManager[object]:
 
 def a_restart_restarts_the_clock() -> AbstractContextManager[object]:
     return patch.object(
-        recovery,
+        run_recovery,
         "window_of",
         lambda run, now_s, _reboot: Window(now_s, run.window_s),
     )
 
 
 def a_reboot_is_not_noticed() -> AbstractContextManager[object]:
-    return patch.object(recovery, "reboot_of", lambda *_: None)
+    return patch.object(run_recovery, "reboot_of", lambda *_: None)
 
 
 def the_energy_of_the_previous_run() -> AbstractContextManager[object]:
@@ -133,16 +133,18 @@ def the_energy_of_the_previous_run() -> AbstractContextManager[object]:
 
 
 def whatever_the_meter_holds_is_the_energy() -> AbstractContextManager[object]:
-    return patch.multiple(meters, _foreign=lambda *_: None, _in_doubt=lambda *_: None)
+    return patch.multiple(
+        station_meters, _foreign=lambda *_: None, _in_doubt=lambda *_: None
+    )
 
 
 def a_meter_that_was_started_again_is_believed() -> AbstractContextManager[object]:
-    plain = meters._in_doubt  # noqa: SLF001 - a mutant is of the inside
+    plain = station_meters._in_doubt  # noqa: SLF001 - a mutant is of the inside
 
     def in_doubt(reading: Any, past: Any) -> Any:
-        return plain(replace(reading, state=meters.IntegratorState.STOP), past)
+        return plain(replace(reading, state=station_meters.IntegratorState.STOP), past)
 
-    return patch.object(meters, "_in_doubt", in_doubt)
+    return patch.object(station_meters, "_in_doubt", in_doubt)
 
 
 def two_runs_at_a_station() -> AbstractContextManager[object]:
@@ -150,14 +152,14 @@ def two_runs_at_a_station() -> AbstractContextManager[object]:
 
 
 def a_board_that_stands_still() -> AbstractContextManager[object]:
-    plain = results.KnownStandings.now
+    plain = standings.KnownStandings.now
 
-    def now(self: results.KnownStandings) -> Any:
+    def now(self: standings.KnownStandings) -> Any:
         if self._found is None:
             plain(self)
         return self._found[1]
 
-    return patch.object(results.KnownStandings, "now", now)
+    return patch.object(standings.KnownStandings, "now", now)
 
 
 def void_runs_are_ranked() -> AbstractContextManager[object]:
@@ -231,13 +233,15 @@ def a_judge_that_counts_images_not_served() -> AbstractContextManager[object]:
 
 
 def a_provisional_score_that_is_not_finished() -> AbstractContextManager[object]:
-    return patch.object(live.FollowedRuns, "_unpublished", lambda _self: [])
+    return patch.object(
+        provisional_scores.FollowedRuns, "_unpublished", lambda _self: []
+    )
 
 
 def a_provisional_score_of_every_other_row() -> AbstractContextManager[object]:
-    plain = live.evaluate_rows
+    plain = provisional_scores.evaluate_rows
     return patch.object(
-        live,
+        provisional_scores,
         "evaluate_rows",
         lambda contest, truth, rows: plain(contest, truth, rows[::2]),
     )

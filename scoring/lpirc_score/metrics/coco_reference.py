@@ -17,9 +17,9 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from lpirc_score.metrics.coco import AT_50, AT_75
-from lpirc_score.metrics.columns import Detections
-from lpirc_score.metrics.result import Counts, Evaluation, signature
-from lpirc_testsets.boxes import coco_from_corners
+from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.evaluation_result import Counts, Evaluation, signature
+from lpirc_testsets.box_corners import coco_from_corners
 from lpirc_testsets.ground_truth import GroundTruth
 
 _NAMES = ["AP", "AP50", "AP75", "APsmall", "APmedium", "APlarge"]

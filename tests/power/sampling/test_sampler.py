@@ -350,7 +350,7 @@ def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "lpirc_power.sampling.thread.STARTING_S", 20.0
+        "lpirc_power.sampling.sampling_thread.STARTING_S", 20.0
     )  # a busy host may ask first after the real 0.3 s
     deaf = iter([False])
 

@@ -15,7 +15,7 @@ from lpirc_testsets import load_test_set, synthesize
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.runs.control import RunControl
+from referee.runs.run_control import RunControl
 from tests import warm_programs
 from tests.contest_day import PASSWORD, TEAM, Day, called, contest_day, program, refers
 from tests.timeouts import TIMEOUT_S
@@ -137,7 +137,7 @@ def test_init_makes_a_test_set_when_none_is_given(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("referee.cli.contest.DEFAULT_IMAGES", 5)
+    monkeypatch.setattr("referee.cli.init_command.DEFAULT_IMAGES", 5)
     monkeypatch.chdir(tmp_path)
     made = called("init", "contest")
     assert made.returncode == 0

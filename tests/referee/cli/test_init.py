@@ -14,7 +14,7 @@ from referee.clock import Clock
 from referee.config import read_config
 from referee.contest import Contest, open_contest
 from referee.errors import AttemptsUsed
-from referee.runs.control import RunControl
+from referee.runs.run_control import RunControl
 from tests.contest_day import TIMEOUT_S, called
 from tests.warm_programs import cold
 

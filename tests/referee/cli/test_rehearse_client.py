@@ -10,9 +10,9 @@ from typing import cast
 
 import pytest
 
-from referee.cli.faults import Hall
-from referee.cli.processes import HELD, Child
-from referee.cli.rehearse import Plan, await_client, closed_run
+from referee.cli.child_processes import HELD, Child
+from referee.cli.rehearse_command import Plan, await_client, closed_run
+from referee.cli.rehearsed_faults import Hall
 from referee.errors import RefereeError
 from tests.contest_day import until
 from tests.referee.factories import House

@@ -15,7 +15,7 @@ from lpirc_power.standing import Standing
 from lpirc_testsets import read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.evidence.recomputed import rows_of
+from referee.evidence.recomputed_run import rows_of
 from referee.judging.judge import judge
 from referee.store import NewPost
 from referee.store.event_chain import Event

@@ -18,12 +18,18 @@ import requests
 from lpirc_testsets import load_test_set, read_ground_truth
 from referee.auth.signing import ContestKey, new_key
 from referee.errors import RefereeError
-from referee.evidence.container import ENVELOPE, MANIFEST, BadBundle, pack, unpack
-from referee.evidence.items import Failure
-from referee.evidence.receipts import Receipts, read_receipts
-from referee.evidence.recomputed import Recomputed
-from referee.evidence.statement import manifest_of, sign
-from referee.evidence.verify import CHECKS, Given, read_signed, verify
+from referee.evidence.bundle_container import (
+    ENVELOPE,
+    MANIFEST,
+    BadBundle,
+    pack,
+    unpack,
+)
+from referee.evidence.bundle_verification import CHECKS, Given, read_signed, verify
+from referee.evidence.receipts_in_bundle import Receipts, read_receipts
+from referee.evidence.recomputed_run import Recomputed
+from referee.evidence.signed_statement import manifest_of, sign
+from referee.evidence.verification_items import Failure
 from referee.store import Store
 from tests.contest_day import ROOT, TEAM, Day, until
 

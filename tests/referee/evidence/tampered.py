@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from referee.evidence.container import ENVELOPE, MANIFEST, pack, unpack
+from referee.evidence.bundle_container import ENVELOPE, MANIFEST, pack, unpack
 from tests.referee.evidence.proved import Proved, Texts, opened, packed_parts
 
 Chance = np.random.Generator

@@ -21,7 +21,7 @@ from lpirc_testsets import TestSet, synthesize
 from referee.auth.signing import ContestKey, new_key
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
-from referee.evidence.container import (
+from referee.evidence.bundle_container import (
     ENVELOPE,
     GROUND_TRUTH,
     MANIFEST,
@@ -30,11 +30,11 @@ from referee.evidence.container import (
     pack,
     unpack,
 )
-from referee.evidence.items import Failure, Item
-from referee.evidence.parts import export_bundle
-from referee.evidence.recomputed import Recomputed
-from referee.evidence.statement import sign, subject_of
-from referee.evidence.verify import CHECKS, Given, read_signed, verify
+from referee.evidence.bundle_parts import export_bundle
+from referee.evidence.bundle_verification import CHECKS, Given, read_signed, verify
+from referee.evidence.recomputed_run import Recomputed
+from referee.evidence.signed_statement import sign, subject_of
+from referee.evidence.verification_items import Failure, Item
 from referee.store.records import Run
 from tests.contest_day import called
 from tests.referee.evidence.closed_runs import (

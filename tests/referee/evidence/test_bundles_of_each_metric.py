@@ -16,13 +16,13 @@ import pytest
 
 from lpirc_power.meter import Setup
 from lpirc_score import METRICS
-from lpirc_score.metrics.result import VERSION
+from lpirc_score.metrics.evaluation_result import VERSION
 from lpirc_testsets import TestSet, load_test_set, read_ground_truth, synthesize
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.auth.signing import ContestKey
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
-from referee.evidence.parts import export_bundle
+from referee.evidence.bundle_parts import export_bundle
 from referee.judging.judge import judge
 from referee.runs.arming import rules_now
 from tests.contest_day import called

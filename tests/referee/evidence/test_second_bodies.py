@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from referee.errors import RefereeError
-from referee.evidence.recomputed import rows_of
+from referee.evidence.recomputed_run import rows_of
 from tests.referee.evidence.proved import second_verifier
 
 BODIES = second_verifier("verify_bodies")

@@ -12,7 +12,7 @@ from lpirc_power.meter import Setup
 from lpirc_score import METRICS, evaluate
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
-from referee.judging.checks import measured_run
+from referee.judging.run_checks import measured_run
 from referee.judging.scoring_job import scored_detections
 from tests.referee.evidence.proved import second_verifier
 from tests.referee.factories import run_record

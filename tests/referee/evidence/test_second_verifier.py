@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.evidence.container import (
+from referee.evidence.bundle_container import (
     ENVELOPE,
     FORMAT,
     GROUND_TRUTH,
@@ -24,8 +24,8 @@ from referee.evidence.container import (
     pack,
     unpack,
 )
-from referee.evidence.statement import sign
-from referee.evidence.verify import Given, verify
+from referee.evidence.bundle_verification import Given, verify
+from referee.evidence.signed_statement import sign
 from referee.store.rules import rules_of
 from tests.referee.evidence.proved import (
     SCRIPT,

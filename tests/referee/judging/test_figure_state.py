@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from lpirc_power.meter import IntegratorState
+from referee.judging.figure_freshness import measured_state, state_of
 from referee.judging.figure_state import (
     LEAST_LIMIT_S,
     FigureState,
@@ -16,9 +17,8 @@ from referee.judging.figure_state import (
     judged_state,
     limit_s,
 )
-from referee.judging.freshness import measured_state, state_of
-from referee.judging.results import figures_of
-from referee.pages.figures import state_text
+from referee.judging.standings import figures_of
+from referee.pages.figure_text import state_text
 from referee.store.records import Provisional, RunState
 from tests.referee.factories import START, House, reading
 from tests.referee.judging.judged_runs import armed_run, opened_run

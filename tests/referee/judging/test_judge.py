@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from lpirc_power.energy import Check
 from lpirc_power.meter import Reading, Setup
 from lpirc_score import METRICS, Detections, evaluate
-from lpirc_score.metrics.result import RULES_VERSION, signature_parts
+from lpirc_score.metrics.evaluation_result import RULES_VERSION, signature_parts
 from lpirc_testsets import TestSet, read_ground_truth, synthesize
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging import judge as judging
-from referee.judging.case import restricted_to, scoring_input
 from referee.judging.judge import judge
-from referee.judging.results import standings
-from referee.judging.uncertainty import energy_uncertainty
+from referee.judging.run_case import restricted_to, scoring_input
+from referee.judging.score_uncertainty import energy_uncertainty
+from referee.judging.standings import standings
 from referee.runs.image_order import image_order
 from referee.store import Store
 from referee.store.records import Run, RunState, Score

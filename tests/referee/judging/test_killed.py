@@ -18,7 +18,7 @@ import pytest
 from lpirc_testsets import read_ground_truth, synthesize
 from referee.clock import Clock
 from referee.contest import open_contest
-from referee.judging.many import judge_with_interval
+from referee.judging.judge_many import judge_with_interval
 from referee.store.model_records import JobState
 from tests.contest_day import is_running, until
 from tests.referee.judging.stored_runs import results, store_runs

@@ -10,8 +10,8 @@ import pytest
 
 from lpirc_score.analysis.interval import EnergySpread, Halved
 from referee.config import PRIZE_RULES, Prize
-from referee.judging.leaderboard import Standing
 from referee.judging.prizes import Award, awards
+from referee.judging.ranking import Standing
 
 ALL = [Prize(rule, rule) for rule in PRIZE_RULES]
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_testsets import TestSet, load_test_set, read_ground_truth, synthesize
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.judge import Again, judge
 from referee.judging.rejudge import preview, rejudge
-from referee.judging.results import standings
+from referee.judging.standings import standings
 from referee.runs.image_order import images_had
 from referee.store.records import RunState, Score
 from referee.web.sole_server import sole_server

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from referee.cli.main import main
-from referee.judging import many
+from referee.judging import judge_many
 from referee.judging.scoring_job import Scored, ScoringInput, score_whole
-from referee.workers import dispatch
+from referee.workers import job_dispatch
 from tests.referee.judging import traced_judge
 
 LEASE_S = 2.0
@@ -35,7 +35,7 @@ def note(what: str) -> None:
 
 
 if __name__ == "__main__":
-    many.score_whole = traced_judge.traced  # as a worker imports it
-    dispatch.LEASE_S = LEASE_S
-    dispatch.RENEW_S = LEASE_S / 3
+    judge_many.score_whole = traced_judge.traced  # as a worker imports it
+    job_dispatch.LEASE_S = LEASE_S
+    job_dispatch.RENEW_S = LEASE_S / 3
     sys.exit(main(["judge", "--all", "--workers", "2", "--contest", sys.argv[1]]))

@@ -24,11 +24,11 @@ from lpirc_testsets import read_ground_truth
 from referee.backup.contest_copy import back_up, restore
 from referee.contest import open_contest
 from referee.errors import NotArmed, RefereeError
-from referee.judging.checks import measured_run
 from referee.judging.judge import judge
-from referee.judging.results import figures_of
-from referee.runs.control import RunControl
+from referee.judging.run_checks import measured_run
+from referee.judging.standings import figures_of
 from referee.runs.open_run import OpenRun
+from referee.runs.run_control import RunControl
 from referee.store.records import Run, RunState
 from tests.referee.factories import TEAM, House, station
 from tests.referee.runs.observing import code_of, kinds

@@ -11,10 +11,10 @@ import pytest
 
 from lpirc_power.meter import IntegratorState
 from referee.errors import NotStarted, RefereeError
-from referee.judging.leaderboard import head_to_head
-from referee.runs import control, heats
+from referee.judging.ranking import head_to_head
+from referee.runs import heats, run_control
 from referee.runs.heats import start_meters
-from referee.runs.meters import StationMeters
+from referee.runs.station_meters import StationMeters
 from referee.store.records import Run, RunState
 from tests.referee.factories import TEAM, House, body, parse_rows, station
 from tests.referee.runs.observing import busy_database, code_of, integrates, kinds
@@ -210,7 +210,7 @@ def test_a_start_that_cannot_be_stored_opens_nothing(
             stack.enter_context(busy_database(house))
             return made
 
-        monkeypatch.setattr(control, "start_meters", started)
+        monkeypatch.setattr(run_control, "start_meters", started)
         assert (
             code_of(house.control.start, "final", absent_too=True) == "storage-failed"
         )

@@ -12,7 +12,7 @@ from lpirc_power.driver_registry import GROUP
 from lpirc_power.standing import Standing
 from referee.config import read_config
 from referee.errors import RefereeError
-from referee.judging.checks import measured_run
+from referee.judging.run_checks import measured_run
 from tests.plugins_installed import plugins_in
 from tests.power.plug import MODEL, plugged
 from tests.referee.factories import TEAM, House, station

@@ -15,10 +15,10 @@ from lpirc_power.sampling.sampler import Sampler
 from lpirc_power.standing import OFFICIAL_MAKERS
 from referee.config import Station
 from referee.errors import RefereeError
-from referee.runs.meters import RunMeter
 from referee.runs.open_run import LARGE_BYTES, PAUSE, OpenRun, kept_marks
-from referee.runs.recorder import EvidenceLog
-from referee.runs.window import Window
+from referee.runs.run_recorder import EvidenceLog
+from referee.runs.run_window import Window
+from referee.runs.station_meters import RunMeter
 from referee.store import Store
 from referee.store.records import Post
 from tests.referee.factories import DrivenClock, body, parse_rows, rows, stored_run

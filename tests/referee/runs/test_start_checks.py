@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from referee.errors import RefereeError
-from referee.runs.control import RunControl
+from referee.runs.run_control import RunControl
 from referee.runs.start_checks import LONGEST_WAIT_S, Found, StartChecks
 from referee.store.records import RunState
 from tests.referee.factories import TEAM, House

@@ -10,7 +10,7 @@ import pytest
 
 from lpirc_testsets import TestSet, synthesize
 from referee.contest import create_contest, open_contest
-from referee.judging.many import judge_with_interval
+from referee.judging.judge_many import judge_with_interval
 from referee.store.records import RunState
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses

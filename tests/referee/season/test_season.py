@@ -18,14 +18,14 @@ import pytest
 from lpirc_testsets import TestSet, read_ground_truth
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.contest import open_contest
-from referee.evidence.container import MANIFEST, pack, unpack
-from referee.judging.board import Publisher, empty_board, public_board, shown
+from referee.evidence.bundle_container import MANIFEST, pack, unpack
 from referee.judging.judge import Again
-from referee.judging.leaderboard import SURE
-from referee.judging.many import judge_with_interval
+from referee.judging.judge_many import judge_with_interval
+from referee.judging.public_documents import Publisher, empty_board, public_board, shown
+from referee.judging.ranking import SURE
 from referee.judging.rejudge import rejudge
-from referee.judging.results import let_stand, standings
 from referee.judging.scoring_job import Scored, ScoringInput, score_whole
+from referee.judging.standings import let_stand, standings
 from referee.store import DATABASE_NAME, Store
 from referee.store.records import Review, RunState
 from tests.contest_day import called
@@ -395,7 +395,7 @@ def test_a_corrected_ground_truth_gives_what_judging_each_contest_again_gives(
         return score_whole(given, former)
 
     with monkeypatch.context() as patched:
-        patched.setattr("referee.judging.many.score_whole", watched)
+        patched.setattr("referee.judging.judge_many.score_whole", watched)
         dry = called("season", *map(str, (*folders, *how)), "--dry-run")
     assert known == [True] * len(
         was
@@ -405,7 +405,9 @@ def test_a_corrected_ground_truth_gives_what_judging_each_contest_again_gives(
         == ["season.db", "season.db-count"][:1]
     )
     with monkeypatch.context() as patched:
-        patched.setattr("referee.judging.many.score_whole", None)  # all is known now
+        patched.setattr(
+            "referee.judging.judge_many.score_whole", None
+        )  # all is known now
         found = documents(*folders, *how)
     elsewhere = documents(
         *folders,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lpirc_testsets import read_ground_truth
-from referee.judging.released import EVERY_S
+from referee.judging.released_figures import EVERY_S
 from referee.store.records import RunState
 from tests.contest_day import ROWS, Day, descendants_of, is_running, until, workers_of
 

@@ -10,8 +10,9 @@ import pytest
 from referee.auth.tokens import Session, issue
 from referee.errors import RefereeError
 from referee.web.app import create_app
-from referee.web.callers import session_of
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers, session_of
+from referee.web.web_request import WebRequest
 from tests.referee.factories import TEAM, House
 
 EXPIRES = datetime(2026, 5, 5, tzinfo=UTC)
@@ -22,16 +23,18 @@ def test_a_token_is_good_until_the_moment_it_expires_however_often_it_was_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     house = build()
-    state = state_of(create_app(house.contest, house.control, house.clock))
+    app = create_app(house.contest, house.control, house.clock)
+    callers = part_of(app, Callers)
     session = Session(1, TEAM, EXPIRES.timestamp())
     environ = {
         "HTTP_AUTHORIZATION": f"bearer  {issue(house.contest.secret, session, house.contest.id)} "
     }
     monkeypatch.setattr(house.clock, "utc", lambda: EXPIRES - timedelta(milliseconds=1))
-    assert session_of(state, environ) == session_of(state, environ) == session
+    for _ in range(2):
+        assert session_of(callers, WebRequest(environ)) == session
     monkeypatch.setattr(house.clock, "utc", lambda: EXPIRES)
     with pytest.raises(RefereeError) as failure:
-        session_of(state, environ)
+        session_of(callers, WebRequest(environ))
     assert failure.value.code == "token-expired"
 
 
@@ -40,7 +43,8 @@ def test_a_wall_clock_set_forward_logs_no_one_out_of_an_open_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     house = build()
-    state = state_of(create_app(house.contest, house.control, house.clock))
+    app = create_app(house.contest, house.control, house.clock)
+    callers = part_of(app, Callers)
     house.control.arm(TEAM, "one")
     run = house.control.login(TEAM).run
     opened = Session(run.id, TEAM, EXPIRES.timestamp(), run.nonce)
@@ -55,7 +59,8 @@ def test_a_wall_clock_set_forward_logs_no_one_out_of_an_open_run(
 
     def asked(session: Session) -> Session:
         token = issue(house.contest.secret, session, house.contest.id)
-        return session_of(state, {"HTTP_AUTHORIZATION": f"Bearer {token}"})
+        bearing = {"HTTP_AUTHORIZATION": f"Bearer {token}"}
+        return session_of(callers, WebRequest(bearing))
 
     assert asked(opened) == opened
     with pytest.raises(RefereeError, match="expired"):

@@ -18,7 +18,7 @@ from referee.clock import Clock
 from referee.contest import contest_id
 from referee.journal.beats import read_beat
 from referee.journal.epochs import claim_epoch, host_path
-from referee.judging.status import program_version
+from referee.judging.contest_status import program_version
 from referee.served import read_secret
 from tests.contest_day import ROWS, Day, problem, refers, until
 from tests.referee.store.test_journaling import content

@@ -17,22 +17,22 @@ import pytest
 
 from lpirc_testsets import synthesize
 from referee.cli.shared_options import hexadecimal
-from referee.cli.workers import workers_of
+from referee.cli.worker_options import workers_of
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.store import Store
 from referee.store.model_records import JobState
 from referee.workers import NoWorkers, WorkerLost, Workers, cluster, cluster_client
 from referee.workers.cluster import ClusterWorkers
-from referee.workers.dispatch import Task, carry_out
-from referee.workers.processes import NICENESS
+from referee.workers.job_dispatch import Task, carry_out
+from referee.workers.worker_processes import NICENESS
 from tests.contest_day import called, is_running, until
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses
 from tests.timeouts import TIMEOUT_S
 
 FOREIGN = """
-import lpirc_score.metrics.result as result
+import lpirc_score.metrics.evaluation_result as result
 result.VERSION = "9.9.9"
 from distributed.cli.dask_worker import main
 main()

@@ -40,7 +40,8 @@ from referee.store.model_records import (
     Upload,
 )
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.plugged_pages import PluggedPages
 from tests import tflite_models as models
 from tests import warm_programs
 from tests.confinement import IS_UNCONFINED
@@ -118,7 +119,7 @@ class Desk:
 
     def serve(self) -> None:
         app = create_app(self.house.contest, self.house.control, self.house.clock)
-        self.house.stack.callback(state_of(app).plugged.close)
+        self.house.stack.callback(part_of(app, PluggedPages).close)
         server = make_server("127.0.0.1", self.port, app, True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

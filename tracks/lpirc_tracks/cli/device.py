@@ -14,7 +14,7 @@ import click
 
 from lpirc_tracks.submissions.calibrating import calibrated, why_no_work
 from lpirc_tracks.submissions.submitting import expected_devices
-from referee.cli.acts import act, line_of_text, required_reason
+from referee.cli.recorded_acts import act, line_of_text, required_reason
 from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock
 from referee.contest import Contest, open_contest

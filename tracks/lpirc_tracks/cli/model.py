@@ -43,8 +43,8 @@ from lpirc_tracks.submissions.submitting import (
     submit,
     to_measure_again,
 )
-from referee.cli.acts import act, line_of_text
-from referee.cli.processes import endings_interrupt, interruption_reported
+from referee.cli.child_processes import endings_interrupt, interruption_reported
+from referee.cli.recorded_acts import act, line_of_text
 from referee.cli.shared_options import any_path, as_json, contest_folder, seconds_option
 from referee.clock import Clock
 from referee.contest import Contest, open_contest

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from lpirc_score.cli.terminal import Column, console, print_table
-from lpirc_score.files.tables import harmless, table_bytes
+from lpirc_score.cli.terminal_tables import Column, console, print_table
+from lpirc_score.files.csv_tables import harmless, table_bytes
 from lpirc_tracks import Track
 from lpirc_tracks.frontier_plot import Plot, PlotPoint, check_plot_path
 from lpirc_tracks.submissions.board import Board, Candidate, board, candidates

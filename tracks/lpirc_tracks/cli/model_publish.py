@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column, console, print_table
+from lpirc_score.cli.terminal_tables import Column, console, print_table
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.publishing import FinalBoard, final_board, publish
-from referee.cli.acts import act, user
+from referee.cli.recorded_acts import act, user
 from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from lpirc_score.cli.terminal import console
+from lpirc_score.cli.terminal_tables import console
 from lpirc_tracks import Measured, Verdict
 from lpirc_tracks.submissions.result_document import ResultDocument
 from lpirc_tracks.submissions.stability import disturbance

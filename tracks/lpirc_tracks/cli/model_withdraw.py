@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lpirc_tracks.cli.model_report import submission_line
-from referee.cli.acts import act, line_of_text, user
+from referee.cli.recorded_acts import act, line_of_text, user
 from referee.cli.shared_options import contest_folder, run_number
 from referee.clock import Clock
 from referee.contest import Contest, open_contest

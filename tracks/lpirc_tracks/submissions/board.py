@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lpirc_tracks import Entry, Measured, Track, Verdict
-from referee.judging.leaderboard import best_of_each
+from referee.judging.ranking import best_of_each
 from referee.store.model_records import Submission
 
 

@@ -32,8 +32,8 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.store.model_records import JobKind, Submission
 from referee.workers import WorkerLost, Workers
-from referee.workers.dispatch import Task, carry_out
-from referee.workers.processes import LocalWorkers
+from referee.workers.job_dispatch import Task, carry_out
+from referee.workers.worker_processes import LocalWorkers
 
 LIMIT_S = 600.0
 """How long a check may take by the clock; then its process is killed."""

@@ -27,7 +27,7 @@ from lpirc_tracks.submissions.submitting import expected_devices
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.leaderboard import SURE
+from referee.judging.ranking import SURE
 from referee.store import Store
 from referee.store.model_records import JobKind, JobState, Submission
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from lpirc_power.errors import EnergyUnmeasured
-from lpirc_power.sampling import loop
+from lpirc_power.sampling import inference_loop
 from lpirc_tracks.submissions import harness
 from lpirc_tracks.submissions.harness import Limits
 from lpirc_tracks.submissions.open_track import OpenTrack
@@ -54,7 +54,7 @@ def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> byt
     address, idle_s = metering.address, metering.idle_s
     of_process_s = clock.of_process_s
     try:
-        return loop.metered(
+        return inference_loop.metered(
             address,
             bench,
             clock.monotonic_s,

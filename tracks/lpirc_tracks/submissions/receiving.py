@@ -25,7 +25,7 @@ from referee.clock import Clock
 from referee.config.tracks import ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError, StorageFailed
-from referee.judging.status import program_version
+from referee.judging.contest_status import program_version
 from referee.store.chain import entry_text
 from referee.store.model_records import Submission, Upload
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from lpirc_score import STRICT, Detections, evaluate
 from lpirc_score.analysis.halves import HALVES, SEED, half_maps
-from lpirc_score.detections.files.reading import is_json, read_submission
-from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.detections.files.submission_reader import is_json, read_submission
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_testsets import (
     GroundTruth,
     TestSet,
@@ -35,11 +35,11 @@ from referee.clock import Clock
 from referee.config.tracks import MODELS, RESULTS, ModelTrack
 from referee.contest import Contest, require_metric
 from referee.errors import RefereeError
-from referee.judging.case import restricted_to
+from referee.judging.run_case import restricted_to
 from referee.store.model_records import JobKind, ModelMeasurement, Submission
 from referee.workers import Workers
-from referee.workers.dispatch import Task, carry_out
-from referee.workers.processes import LocalWorkers
+from referee.workers.job_dispatch import Task, carry_out
+from referee.workers.worker_processes import LocalWorkers
 
 MOST_PROBLEMS = 1000
 LARGEST_JSON_BYTES = 64 * 2**20  # reading it takes 13 times as much

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from lpirc_score.files.atomic_write import require_writable, write_atomically
-from lpirc_score.files.tables import TableRow, read_table, table_bytes
+from lpirc_score.files.csv_tables import TableRow, read_table, table_bytes
 from lpirc_tracks.measured import LEAST, MOST
 from lpirc_tracks.rules.aiotbench import SuiteTest
 from referee.errors import RefereeError

@@ -26,11 +26,13 @@ from lpirc_tracks.web.background import background
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.errors import RefereeError
 from referee.store.model_records import Submission
-from referee.web.callers import session_of
+from referee.web.app_parts import part
+from referee.web.callers import Callers, session_of
+from referee.web.concurrency_limits import ConcurrencyLimits, too_many_requests
 from referee.web.request_bodies import parts_of_body, stated_length
-from referee.web.request_slots import release_slot, too_many_requests
-from referee.web.state import web_state
+from referee.web.request_slots import release_slot
 from referee.web.team_login import require_password
+from referee.web.web_request import present_request
 
 LARGEST_RESULTS_BYTES = 256 * 2**20
 LONGEST_WAIT_S = 60
@@ -41,14 +43,14 @@ blueprint = Blueprint("entries", __name__, url_prefix="/v1/entries")
 @blueprint.post("")
 def hand_in() -> tuple[Response, int]:
     """Take a file as an entry that waits for its check; with `wait`, say what that finds."""
-    team, state, wait_s = team_of_request(), web_state(), _wait_s()
+    team, state, wait_s = team_of_request(), part(Callers), _wait_s()
     track, file = request.args.get("track", ""), request.args.get("name", "")
     offer = offer_of(team, track, file, request.args.get("replaces"))
     length = stated_length(request.environ, most_bytes(offer.config), "")
     state.contest.store.posts.require_room(length)
     with upload_slot(team):
         made = receive_body(
-            state.contest, state.clock, offer, parts_of_body(request.environ, length)
+            state.contest, state.clock, offer, parts_of_body(present_request(), length)
         )
     background().checks.ask()
     if wait_s:
@@ -71,7 +73,7 @@ def hand_in() -> tuple[Response, int]:
 @blueprint.get("/<number>")
 def show(number: str | None = None) -> Response:
     """The team's entries, oldest first, or one of them, as they stand now; on hold-out sets once that is published."""
-    team, state = team_of_request(), web_state()
+    team, state = team_of_request(), part(Callers)
     wait_s = 0 if number is None else _wait_s()
     now, tracks = state.clock.utc(), state.contest.config.tracks
     out = {one.name for one in tracks if is_final_shown(state.contest, one, now)}
@@ -100,8 +102,8 @@ def team_of_request() -> str:
     """Whose request it is: by HTTP Basic, or by the token of a run."""
     given = request.authorization
     if given is None or given.type != "basic":
-        team = session_of(web_state(), request.environ).team
-        web_state().contest.store.teams.require(team)
+        team = session_of(part(Callers), present_request()).team
+        part(Callers).contest.store.teams.require(team)
         return team
     require_password(given.username or "", given.password or "")
     return given.username or ""
@@ -109,7 +111,7 @@ def team_of_request() -> str:
 
 def offer_of(team: str, track: str, file: str, replaces: str | None) -> Offer:
     """What a team wants to hand in. Raises RefereeError unless it may do so now, before any byte is read."""
-    contest = web_state().contest
+    contest = part(Callers).contest
     config = configured_track(contest, track)
     if replaces is not None and not (
         replaces.isascii() and replaces.isdigit() and len(replaces) <= 12
@@ -118,7 +120,7 @@ def offer_of(team: str, track: str, file: str, replaces: str | None) -> Offer:
             "not-replaceable", f"replaces={replaces:.20} is not the number of an entry."
         )
     offer = Offer(config, team, file, None if replaces is None else int(replaces))
-    require_takes(contest, offer, web_state().clock.utc())
+    require_takes(contest, offer, part(Callers).clock.utc())
     if config.rule_name == RESULTS:
         results_set(contest, config)
     return offer
@@ -132,10 +134,10 @@ def most_bytes(config: ModelTrack) -> int:
 @contextmanager
 def upload_slot(team: str) -> Iterator[None]:
     """Hold a slot for uploads, instead of one for unknown callers. Raises RefereeError `too-many-requests`."""
-    slots = web_state().upload_slots
+    slots = part(ConcurrencyLimits).uploads
     if not slots.acquire(team):
         raise too_many_requests()
-    release_slot(request.environ)
+    release_slot(present_request())
     try:
         yield
     finally:
@@ -144,7 +146,7 @@ def upload_slot(team: str) -> Iterator[None]:
 
 def document_of(one: Submission) -> dict[str, Any]:
     """An entry as its team sees it, with its receipt."""
-    contest = web_state().contest
+    contest = part(Callers).contest
     shown = entry_document(contest.store, one)
     if one.split == PUBLIC:
         shown |= upload_document(contest, one)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import requests
 
-from referee.cli.acts import user
+from referee.cli.recorded_acts import user
 from referee.contest import read_secrets
 from referee.store.records import RunState
 from tests.contest_day import TEAM, Day, contest_day, problem, until

@@ -14,7 +14,7 @@ from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.judge import judge
-from referee.judging.many import judge_with_interval
+from referee.judging.judge_many import judge_with_interval
 from tests.browser import assert_accessible, browser, visit
 from tests.contest_day import TEAM, TIMEOUT_S, Day, contest_day
 from tests.referee.judging.judged_runs import closed_run

@@ -1,0 +1,164 @@
+"""`referee bundle`: a run as one file that anyone can compute again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from lpirc_testsets import load_test_set
+from lpirc_testsets.file_bytes import file_bytes
+from referee.cli.shared_options import (
+    any_path,
+    as_json,
+    contest_folder,
+    hexadecimal,
+    run_number,
+)
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.errors import RefereeError
+from referee.store.records import OVER
+
+LARGEST_FILE_BYTES = 2**32
+
+
+@click.group("bundle")
+def bundle() -> None:
+    """Bundles: everything that a run's score rests on, as one file that anyone can verify."""
+
+
+@bundle.command("export")
+@click.argument("number", metavar="[RUN]", type=run_number, required=False)
+@click.option(
+    "--all", "all_runs", is_flag=True, help="Every run that is over, one file each."
+)
+@click.option(
+    "-o", "--out", type=any_path, required=True, help="The file; with --all the folder."
+)
+@contest_folder
+def export_command(
+    number: int | None, folder: Path, out: Path, *, all_runs: bool
+) -> None:
+    """Write the bundle of a run: bodies, readings, events, score, signed by the contest's key."""
+    from referee.evidence.bundle_parts import export_bundle
+
+    if all_runs == (number is not None):
+        raise click.UsageError("Give either RUN or --all.")
+    now = Clock().utc()
+    with open_contest(folder) as contest:
+        if number is not None:
+            click.echo(export_bundle(contest, number, out, now))
+            return
+        out.mkdir(parents=True, exist_ok=True)
+        numbers = [
+            run.id
+            for run in contest.store.runs.find()
+            if run.state in OVER and run.start_s is not None
+        ]
+        left_out = []
+        for one in numbers:
+            try:
+                click.echo(export_bundle(contest, one, out / f"run-{one}.zip", now))
+            except RefereeError as error:
+                left_out.append(f"run {one}")
+                click.echo(f"referee: {error.sentence}", err=True)
+    if left_out:
+        raise RefereeError(
+            "bundle-failed", f"There is no bundle of {', '.join(left_out)}."
+        )
+    if not numbers:
+        click.echo("No run is over yet.", err=True)
+
+
+@bundle.command("verify")
+@click.argument("file", type=any_path)
+@click.option(
+    "--testset",
+    type=any_path,
+    help="The test set, if the ground truth is still secret.",
+)
+@click.option("--receipts", type=any_path, help="What the team's client kept.")
+@click.option(
+    "--key",
+    metavar="HEX",
+    help="The contest's public key, as on the board and the printed sheet.",
+)
+@click.option(
+    "--head",
+    metavar="[EVENTS:]HEX",
+    help="A head of the log that a board showed, all of it or 12 digits or more, with its number of events.",
+)
+@click.option(
+    "--interval",
+    is_flag=True,
+    help="Compute the interval again, too; it takes seconds.",
+)
+@as_json
+def verify_command(
+    file: Path,
+    testset: Path | None,
+    receipts: Path | None,
+    key: str | None,
+    head: str | None,
+    *,
+    interval: bool,
+    as_json: bool,
+) -> None:
+    """Compute a run's score again from its bundle, and list what holds; exit code 1 if anything does not."""
+    from referee.evidence.bundle_verification import Given, verify
+    from referee.evidence.receipts_in_bundle import RECEIPTS, read_receipts
+
+    data = file_bytes(file, LARGEST_FILE_BYTES)
+    head_events, head_link = _head(head)
+    given = Given(
+        key=hexadecimal("--key", key, 64),
+        head=head_link,
+        head_events=head_events,
+        receipts=None
+        if receipts is None
+        else read_receipts(file_bytes(receipts), str(receipts)),
+        ground_truth=None
+        if testset is None
+        else file_bytes(load_test_set(testset).ground_truth_path),
+        interval=interval,
+    )
+    items = verify(data, given)
+    if as_json:
+        is_ok = all(item.outcome != "failed" for item in items)
+        click.echo(json.dumps({"ok": is_ok, "items": [asdict(item) for item in items]}))
+    else:
+        for item in items:
+            where = f" [{item.part}]" if item.part else ""
+            click.echo(f"{item.outcome:11}  {item.name}{where}: {item.sentence}")
+    failed = [
+        f"{item.name} ({item.part})" for item in items if item.outcome == "failed"
+    ]
+    left = [item.name for item in items if item.outcome == "not checked"]
+    if [name.partition(" ")[0] for name in failed] == ["receipts"] and items[
+        -1
+    ].part == RECEIPTS:
+        sentence = "The receipts file does not hold; the bundle does, as far as it was checked."
+        raise RefereeError("bundle-failed", sentence)
+    if failed:
+        raise RefereeError(
+            "bundle-failed", f"{file} does not hold: {', '.join(failed)}."
+        )
+    if not as_json:
+        click.echo(
+            f"What was checked holds{'; not checked: ' if left else ''}{', '.join(left)}."
+        )
+
+
+def _head(text: str | None) -> tuple[int | None, str | None]:
+    """How many events a head is of, where that is given, and its link. Raises RefereeError `bad-request`."""
+    if text is None or ":" not in text:
+        return None, hexadecimal("--head", text, 12)
+    events, _, link = text.partition(":")
+    if not (events.isascii() and events.isdigit()):
+        raise RefereeError(
+            "bad-request", f"--head {text!r}: {events!r} is not a number of events."
+        )
+    return int(events), hexadecimal("--head", link, 12)

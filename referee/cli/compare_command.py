@@ -1,0 +1,96 @@
+"""`referee compare`: two judged runs side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from lpirc_score.cli.terminal_tables import Column
+from referee.cli.listing import in_form, print_listing
+from referee.cli.shared_options import contest_folder
+from referee.contest import open_contest
+from referee.errors import RefereeError
+from referee.judging.run_comparison import (
+    Compared,
+    Row,
+    compared,
+    differing,
+    log_ratios,
+    rows,
+)
+from referee.judging.standings import current_judgement
+
+RATIO = """\
+The second score is {:.3f} times the first: {:.3f} by mAP, {:.3f} by energy (log ratio {:+.3f} = {:+.3f} {:+.3f})."""
+
+
+@click.command()
+@click.argument("runs", metavar="RUN RUN", nargs=2)
+@contest_folder
+@in_form
+def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
+    """Show two judged runs side by side, and what of the difference is mAP, what energy.
+
+    RUN is a number, or a folder with one run as rehearse leaves it: referee compare rehearsals/A rehearsals/B
+    """
+    both = (_compared(runs[0], folder), _compared(runs[1], folder))
+    found = rows(*both)
+    columns = [
+        Column(""),
+        *(Column(name, is_figure=True) for name in (*runs, "difference")),
+    ]
+    texts = [["" if one is None else _text(one) for one in row] for row in found]
+    about, notes = "The difference is the second less the first.", ["", *_notes(*both)]
+    print_listing(
+        form,
+        [row._asdict() for row in found],
+        Row._fields,
+        columns,
+        texts,
+        title=" and ".join(runs),
+        about=about,
+        notes=notes,
+        empty="",
+    )
+
+
+def _compared(name: str, folder: Path) -> Compared:
+    """What is compared of a run, by name. Raises RefereeError, TestSetError."""
+    is_number = (
+        name.isascii() and name.isdigit() and len(name) < 19
+    )  # the integers of SQLite
+    with open_contest(folder if is_number else Path(name), only_looks=True) as contest:
+        numbers = (
+            [int(name)] if is_number else [run.id for run in contest.store.runs.find()]
+        )
+        if len(numbers) != 1:
+            advice = f"name two by number: referee compare 1 2 --contest {name}"
+            raise RefereeError(
+                "run-unknown", f"{name} has {len(numbers)} runs; {advice}"
+            )
+        run = contest.store.runs.get(numbers[0])
+        judged = current_judgement(contest, run)
+        if judged is None:
+            sentence = (
+                f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+            )
+            raise RefereeError("run-state", sentence)
+        return compared(contest, run, judged)
+
+
+def _text(value: object) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _notes(first: Compared, second: Compared) -> Iterator[str]:
+    if (logs := log_ratios(first, second)) is not None:
+        yield RATIO.format(*map(math.exp, logs), *logs)
+    differ = ", ".join(differing(first, second))
+    yield (
+        f"They differ in {differ}."
+        if differ
+        else "State, metric, test set and window are the same."
+    )

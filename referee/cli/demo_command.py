@@ -1,0 +1,151 @@
+"""`referee demo`: a rehearsed contest day to look at, which goes on while one looks, and then begins again."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lpirc_testsets import synthesize
+from referee.cli.ask_server import NoServer
+from referee.cli.child_processes import Child, interruption_reported, program
+from referee.cli.demo_day import IMAGES, record_day
+from referee.cli.demo_programme import DETECTOR, Stage, announce_end, play_round
+from referee.cli.init_answers import Answers
+from referee.cli.init_command import config_text
+from referee.cli.shared_options import any_path, port_option
+from referee.clock import Clock
+from referee.contest import create_contest, open_contest
+from referee.errors import RefereeError
+from referee.presence import is_free
+
+CATEGORIES, SEED, SIZE = 8, 2018, (320, 240)
+WINDOW_S = 240
+ROUNDS = 3  # of a day, eight runs each: it begins again before it has grown large or used up the attempts
+RANGES = (150.0, 0.1)  # volts and amperes
+LOADS = ("noise:6.5W,sd=1.2W,seed=3", "noise:4.8W,sd=0.9W,seed=4")
+DAY_ANSWERS = Answers(attempts=3, least_map=0.05)
+DAY_KEYS = "public_score = true\n"
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a day passes, and how many rounds it has."""
+
+    speed: float
+    rounds: int
+
+
+@click.command()
+@click.option(
+    "--folder",
+    type=any_path,
+    help="Keep it in this new folder; of its days the last one.",
+)
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=1.0),
+    default=1.0,
+    hidden=True,
+    help="For tests.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(1), default=ROUNDS, hidden=True, help="For tests."
+)
+@port_option
+def demo(folder: Path | None, port: int, speed: float, rounds: int) -> None:
+    """Serve a rehearsed contest day with 16 teams, to look at board and console. Ctrl-C ends it.
+
+    It goes on with runs at two stations, heats, a void run, a review, a freeze and an unveiling, and after half an hour
+    it begins again, with the same password.
+    """
+    if folder is not None and not is_free(folder):
+        raise RefereeError(
+            "folder-in-use", f"{folder} is not empty; choose another one with --folder."
+        )
+    kept = f", {folder} is kept" if folder else ""
+    with (
+        interruption_reported(lambda: f"the demo is over{kept}."),
+        ExitStack() as temporary,
+    ):
+        if folder is None:
+            folder = Path(
+                temporary.enter_context(
+                    tempfile.TemporaryDirectory(prefix="referee-demo-")
+                )
+            )
+        _show(folder, port, Pace(speed, rounds))
+
+
+def _show(folder: Path, port: int, pace: Pace) -> None:
+    password, number = secrets.token_urlsafe(6), 1
+    click.echo("Preparing the day; this takes some ten seconds.", err=True)
+    day = _prepared(folder / "day-1", password)
+    while True:
+        serve = [
+            program("referee"),
+            "serve",
+            str(day),
+            "--port",
+            str(port),
+            "--parent",
+            str(os.getpid()),
+        ]
+        with Child("server", serve, day / "server.log") as server:
+            url = server.first_line().split(" at ")[-1].split()[0]
+            port = int(url.rpartition(":")[2])
+            if number == 1:
+                click.echo(f"  board    {url}/")
+                click.echo(
+                    f"  console  {url}/operator/   log in as demo with the password {password}"
+                )
+                click.echo("Ctrl-C ends the demo.")
+            number += 1
+            following = _play_day(day, url, pace, password, folder / f"day-{number}")
+        shutil.rmtree(day)
+        day = following
+
+
+def _play_day(day: Path, url: str, pace: Pace, password: str, following: Path) -> Path:
+    """Play a day; returns the one that follows, prepared while this one is still served."""
+    try:
+        with open_contest(day) as contest:
+            stage = Stage(day, url, contest, Clock(), pace.speed)
+            for number in range(1, pace.rounds + 1):
+                play_round(stage, number)
+            announce_end(stage)
+    except NoServer as failure:
+        click.echo(f"{failure.sentence} The day begins again.", err=True)
+    return _prepared(following, password)
+
+
+def _prepared(folder: Path, password: str) -> Path:
+    synthesize(
+        folder / "testset", images=IMAGES, categories=CATEGORIES, seed=SEED, size=SIZE
+    )
+    first, second = (f"sim:{load}" for load in LOADS)
+    meter: dict[str, Any] = {
+        "auto_arm": False,
+        "update_interval_s": 1.0,
+        "ranges": RANGES,
+        "answers": DAY_ANSWERS,
+    }
+    text = config_text(
+        "Demo: a rehearsed contest day", WINDOW_S, first, "testset", **meter
+    )
+    other = text[text.index("[[stations]]") : text.index("# [[stations]]")]
+    other = other.replace("station-1", "station-2").replace(first, second)
+    create_contest(folder, DAY_KEYS + text + other)
+    (folder / "password").touch(mode=0o600)
+    (folder / "password").write_text(f"{password}\n")
+    (folder / "slow.py").write_text(DETECTOR)
+    with open_contest(folder) as contest:
+        record_day(contest, password, Clock())
+    return folder

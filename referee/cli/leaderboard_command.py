@@ -1,0 +1,194 @@
+"""`referee leaderboard`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from lpirc_score.cli.terminal_tables import Column
+from lpirc_score.metrics.evaluation_result import (
+    DIGEST_LENGTH,
+    RULES_VERSION,
+    signature_parts,
+)
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from referee.cli.listing import in_form, print_listing
+from referee.cli.report_command import warn_while_frozen
+from referee.cli.run_marks import RARE_MARKS, marks_caption
+from referee.cli.shared_options import contest_folder
+from referee.contest import Contest, open_contest
+from referee.judging.prizes import Award
+from referee.judging.ranking import NotRanked, Place, Standing
+from referee.judging.standings import Standings, place_document, standings
+
+MARKS = {
+    "!": "in review",
+    "u": "unofficial meter",
+    "d": "differs from the leader",
+} | RARE_MARKS
+CONDITIONS = {
+    "least-energy": " (needs an accuracy of {:.5f} or more)",
+    "highest-map": " (needs {:.4f} Wh or less)",
+}
+
+
+@click.command()
+@contest_folder
+@in_form
+def leaderboard(folder: Path, form: str | None) -> None:
+    """Rank the best judged run of each team by its score; runs in review stand below, without a rank.
+
+    Orders that are less than 95 % sure are named; intervals are for the mean score over test sets of this size.
+    """
+    with open_contest(folder, only_looks=True) as contest:
+        found, metric, name = (
+            standings(contest),
+            contest.config.metric,
+            contest.config.name,
+        )
+        if form == "html":
+            warn_while_frozen(contest)
+    for run in found.left_out:
+        why = (
+            "it has no score"
+            if run.judged_by is None
+            else _otherwise(run.judged_by, contest)
+        )
+        click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)
+    if any(run.judged_by is not None for run in found.left_out):
+        command = f"referee rejudge --all --dry-run --metric {metric}"
+        click.echo(f"What judging them by {metric} would change: {command}", err=True)
+    for one in (
+        place.standing for place in found.places if not place.standing.complete
+    ):
+        why = f"was judged by an earlier version, or in part; see: referee judge {one.run}"
+        click.echo(f"Run {one.run} of {one.team} {why}", err=True)
+    shown = [*found.places, *found.unranked]
+    rows = [cells_of(place, metric) for place in shown]
+    print_listing(
+        form,
+        [place_document(place) | {"prizes": _prizes(found, place)} for place in shown],
+        ["rank", *Standing.__dataclass_fields__, "level_with", "differs", "prizes"],
+        columns_of(metric),
+        rows,
+        title=f"{name}: leaderboard",
+        about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
+        notes=[
+            marks_caption(MARKS, rows),
+            *map(_award, found.awards),
+            *_without_spread(found.places),
+            *filter(None, map(note_on, shown)),
+        ],
+        empty="No run has a score: closed runs are judged by referee judge --all, and one without energy has none.",
+    )
+
+
+def _otherwise(judged_by: str, contest: Contest) -> str:
+    config, was = contest.config, signature_parts(judged_by)
+    now = {
+        "metric": config.metric,
+        "window": f"{config.window_s}s",
+        "rules": str(RULES_VERSION),
+    }
+    now["gt"] = contest.test_set.digest[:DIGEST_LENGTH]
+    differ = [name for name, value in now.items() if was.get(name, value) != value]
+    others = "; ".join(f"{name} {was[name]}, now {now[name]}" for name in differ)
+    return f"it was judged otherwise ({others or judged_by})"
+
+
+def _prizes(found: Standings, place: Place) -> list[str]:
+    return [
+        one.name
+        for one in found.awards
+        if place.rank and place.standing.team in one.teams
+    ]
+
+
+def note_on(place: Place) -> str:
+    """What is to be said of a place, if anything."""
+    one, remarks = place.standing, ", ".join(_remarks(place))
+    if one.not_ranked is not None:
+        return f"Run {one.run} of {one.team} is not ranked: {remarks}."
+    return f"{one.team}: {remarks}." if remarks else ""
+
+
+def _remarks(place: Place) -> Iterator[str]:
+    one = place.standing
+    if one.not_ranked is not None:
+        yield one.not_ranked
+    for level in place.level_with:
+        covers = "" if level.covers is None else f" ({level.covers})"
+        yield f"its order with {level.team} is {level.chance:.1%} sure{covers}"
+    yield from place.differs
+    if one.reviewed is not None:
+        yield f"reviewed: {one.reviewed}"
+    if one.extra_s:
+        yield f"{one.extra_s:g} s of extra time"
+    if one.images_seen:
+        yield f"{one.images_seen} of its images were served to earlier runs of the team"
+
+
+def _without_spread(places: Sequence[Place]) -> list[str]:
+    """Whose orders cover images and meters alone, in a sentence; none where there is no order."""
+    teams = [
+        place.standing.team for place in places if place.standing.energy_spread is None
+    ]
+    if not teams or len(places) == 1:
+        return []
+    names = ", ".join(teams)
+    return [
+        f"Energy spread not known, one attempt each: {names}. Their orders cover images and meters alone."
+    ]
+
+
+def _award(one: Award) -> str:
+    bar = "" if one.bar is None else CONDITIONS.get(one.rule, "").format(one.bar)
+    shared = (
+        f" (shared: not surely behind: {', '.join(one.unsure)})" if one.unsure else ""
+    )
+    if one.not_known:
+        shared += f" (not known how surely ahead of {', '.join(one.not_known)}: judge the runs again)"
+    return f"{one.name}{bar}: {' and '.join(one.teams) or 'no team'}{shared}."
+
+
+def columns_of(metric: str) -> list[Column]:
+    """The columns of a board by this metric, and by that of the published champions."""
+    maps = [f"mAP {name}" for name in dict.fromkeys((metric, PUBLISHED))]
+    figures = [
+        Column(name, is_figure=True)
+        for name in ("score", "95 % interval", *maps, "energy Wh", "run")
+    ]
+    return [Column("", is_figure=True), Column("team"), *figures, Column("")]
+
+
+def cells_of(place: Place, metric: str) -> list[str]:
+    """The cells of a place in these columns; the marks are last."""
+    one = place.standing
+    between = (
+        "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
+    )
+    maps = {metric: one.map} | (
+        {} if metric == PUBLISHED else {PUBLISHED: one.map_ilsvrc_det}
+    )
+    reached = ["" if value is None else f"{value:.5f}" for value in maps.values()]
+    cells = [
+        f"{one.score:.4f}",
+        between,
+        *reached,
+        f"{one.energy_wh:.4f}",
+        str(one.run),
+    ]
+    marks = (
+        "!" * one.needs_review
+        + "r" * (one.reviewed is not None)
+        + "u" * (not one.official)
+    )
+    marks += (
+        "d" * bool(place.differs)
+        + "x" * bool(one.extra_s)
+        + "i" * bool(one.images_seen)
+    )
+    marks += "b" * (one.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
+    return ["-" if place.rank is None else str(place.rank), one.team, *cells, marks]

@@ -1,0 +1,148 @@
+"""`referee log`: what is on record of a contest, its hash chain verified."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lpirc_score.cli.terminal_tables import one_line
+from referee.auth.operator_names import doer
+from referee.cli.shared_options import any_path, hexadecimal, run_number
+from referee.clock import Clock
+from referee.config import CONFIG_NAME, read_config
+from referee.errors import RefereeError
+from referee.presence import is_there
+from referee.store import DATABASE_NAME, LoggedEvent, Store
+from referee.store.chain import LOG_START
+
+LOOK_S = 1.0
+WHO, NOT_SHOWN = ("operator", "user", "address"), ("action", "values")
+
+
+@click.command()
+@click.argument("folder", type=any_path, default=Path(), envvar="REFEREE_CONTEST")
+@click.option("--follow", is_flag=True, help="Go on with what happens, until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line.")
+@click.option("--run", "run", type=run_number, help="Show only what is of this run.")
+@click.option(
+    "--operator",
+    help="Show only what was done by this name, or by this user with the key.",
+)
+@click.option(
+    "--head",
+    help="A link that the board showed, or its first 12 digits or more: it must be in the log.",
+)
+def log(
+    folder: Path,
+    run: int | None,
+    operator: str | None,
+    head: str | None,
+    *,
+    follow: bool,
+    as_json: bool,
+) -> None:
+    """List what is on record of the contest in FOLDER; exit code 1 if its hash chain is broken.
+
+    All of the log is verified, whatever is shown. FOLDER is $REFEREE_CONTEST, or the current folder, if not named.
+    """
+    if not is_there(folder / CONFIG_NAME):
+        read_config(folder)  # which says what the folder is not
+    reading, shown = _Reading(hexadecimal("--head", head, 12)), 0
+    with closing(Store.open(folder / DATABASE_NAME, only_looks=True)) as store:
+        with suppress(KeyboardInterrupt):
+            for event in reading.all_of(store, follow=follow):
+                if run not in (None, event.run) or not (
+                    operator is None or _is_by(operator, event.values)
+                ):
+                    continue
+                shown += 1
+                click.echo(json.dumps(event.document()) if as_json else _line(event))
+        reading.report(as_json=as_json)
+        if run is not None and not shown:
+            store.runs.get(run)  # raises `run-unknown`
+
+
+class _Reading:
+    """What was read of a log so far: how many events, the newest link, the first event that does not fit."""
+
+    def __init__(self, wanted: str | None) -> None:
+        self._wanted, self._seen = wanted, ""
+        self._count, self._link = 0, LOG_START
+        self._utc, self._broken = "", ""
+
+    def all_of(self, store: Store, *, follow: bool) -> Iterator[LoggedEvent]:
+        """Every event in order; with `follow` also those to come, until one does not fit."""
+        clock, never = Clock(), threading.Event()
+        while True:
+            for event in store.log.after(self._count):
+                self._take(event)
+                yield event
+            if not follow or self._broken:
+                return
+            clock.wait(never, clock.monotonic_s() + LOOK_S)
+
+    def _take(self, event: LoggedEvent) -> None:
+        if not self._broken and (
+            event.id != self._count + 1 or event.link_after(self._link) != event.link
+        ):
+            self._broken = f"event {event.id} ({event.utc}, {event.kind})"
+        self._count, self._link, self._utc = event.id, event.link, event.utc
+        if (
+            self._wanted
+            and not self._seen
+            and self._link.hex().startswith(self._wanted)
+        ):
+            at = f"event {event.id}, of {str(event.utc)[:19].replace('T', ' ')} UTC"
+            self._seen = f"The head {self._wanted[:12]} is {at}: history up to it is as it was seen."
+
+    def report(self, *, as_json: bool) -> None:
+        """Say the head. Raises RefereeError `log-broken`, `head-unknown`."""
+        if self._broken:
+            sentence = "does not follow from the one before: one was changed, removed or added afterwards."
+            raise RefereeError(
+                "log-broken", f"The log is broken: {self._broken} {sentence}"
+            )
+        found = {"events": self._count, "utc": self._utc, "head": self._link.hex()}
+        click.echo(
+            json.dumps(found)
+            if as_json
+            else f"{self._count} events, head {found['head']}"
+        )
+        if self._seen and not as_json:
+            click.echo(self._seen)
+        if self._wanted and not self._seen:
+            sentence = "it is not the log that the board showed, or events at its end are missing."
+            raise RefereeError(
+                "head-unknown", f"No event has the link {self._wanted}: {sentence}"
+            )
+
+
+def _is_by(name: str, detail: dict[str, Any]) -> bool:
+    user = str(detail.get("user", ""))
+    return name in (detail.get("operator"), user, user.partition("@")[0])
+
+
+def _line(event: LoggedEvent) -> str:
+    detail = dict(event.values)
+    who, user, address = (detail.pop(key, None) for key in WHO)
+    by = f"  by {doer(who, user)}" + f" at {address}" * bool(address) if who else ""
+    what = ", ".join(
+        f"{key} {_text(one)}" for key, one in detail.items() if key not in NOT_SHOWN
+    )
+    kind, run = (
+        detail.get("action", event.kind),
+        "" if event.run is None else f"  run {event.run}",
+    )
+    return one_line(
+        f"{event.utc[:19].replace('T', ' ')}  {kind}{run}{by}{f'  {what}' if what else ''}"
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,65 @@
+"""`referee operator add|list|remove`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from referee.auth.operator_names import is_reserved
+from referee.auth.passwords import hash_password
+from referee.cli.recorded_acts import act, optional_reason
+from referee.cli.shared_options import any_path, contest_folder
+from referee.cli.team_command import password_of
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.errors import RefereeError
+
+LONGEST_NAME = 60
+
+
+@click.group()
+def operator() -> None:
+    """Register, list and remove operators of the console."""
+
+
+@operator.command()
+@click.argument("name")
+@click.option("--password-file", type=any_path, help="Its first line is the password.")
+@contest_folder
+def add(name: str, password_file: Path | None, folder: Path) -> None:
+    """Register operator NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
+    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        sentence = f"An operator's name has 1 to {LONGEST_NAME} printable characters."
+        raise RefereeError("operator-name", sentence)
+    if is_reserved(name):
+        sentence = f"The record would say {name.strip()!r} of the operator key or of a command; choose another name."
+        raise RefereeError("operator-name", sentence)
+    with open_contest(folder) as contest:
+        hashed = hash_password(password_of(password_file))
+        with act(contest.store, "operator-add", name=name.strip()) as under_way:
+            contest.store.operators.add(name.strip(), hashed, Clock().utc(), under_way)
+    click.echo(f"Registered {name.strip()}, who can log in at /operator/.")
+
+
+@operator.command("list")
+@contest_folder
+def list_operators(folder: Path) -> None:
+    """List the operators; whoever has the operator key needs no name."""
+    with open_contest(folder, only_looks=True) as contest:
+        for name in contest.store.operators.password_hashes():
+            click.echo(name)
+
+
+@operator.command()
+@click.argument("name")
+@optional_reason
+@contest_folder
+def remove(name: str, reason: str | None, folder: Path) -> None:
+    """Remove operator NAME, whose sessions end; what was done by that name stays on record."""
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "operator-remove", name=name, reason=reason) as under_way,
+    ):
+        contest.store.operators.remove(name, under_way)
+    click.echo(f"{name} is removed.")

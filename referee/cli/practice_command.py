@@ -1,0 +1,191 @@
+"""`referee practice`: a referee at home, which arms and judges by itself."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from shlex import quote
+
+import click
+
+from lpirc_score.files.atomic_write import write_atomically
+from lpirc_testsets import load_test_set, synthesize
+from referee.auth.passwords import hash_password
+from referee.cli.child_processes import interruption_reported, own_child
+from referee.cli.init_command import (
+    DEFAULT_CATEGORIES,
+    DEFAULT_IMAGES,
+    config_text,
+    place_of,
+)
+from referee.cli.rehearse_command import try_meter
+from referee.cli.rehearsed_faults import Faults, Hall, faults_option, seed_option
+from referee.cli.shared_options import any_path, port_option
+from referee.clock import Clock
+from referee.config import CONFIG_NAME, read_config
+from referee.contest import Contest, create_contest, open_contest
+from referee.errors import RefereeError
+from referee.judging.judge_many import judge_with_interval
+from referee.judging.standings import current_judgement
+from referee.presence import is_there
+from referee.store.records import Run, RunState
+from referee.web.listener import Listen
+from referee.web.sole_server import sole_server
+
+WINDOW_S = 600
+LOOK_S = 0.1
+TEAM = "practice"
+PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice contest
+
+
+@click.command()
+@click.argument("folder", metavar="[DIR]", type=any_path, default="practice")
+@click.option(
+    "--testset", type=any_path, help="A test-set folder; else a synthetic one."
+)
+@click.option(
+    "--meter",
+    default="sim:constant:5W",
+    show_default=True,
+    help="Or rapl:, hwmon:, VISA.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="0.0.0.0: for boards on your networks.",
+)
+@port_option
+@faults_option
+@seed_option
+def practice(
+    folder: Path,
+    testset: Path | None,
+    meter: str,
+    host: str,
+    port: int,
+    faults: Faults,
+    seed: int,
+) -> None:
+    """Serve a referee for practice at home, until Ctrl-C; DIR (./practice) is kept and continued the next time.
+
+    Each log-in begins a run, which is judged when it ends. Example: referee practice --host 0.0.0.0
+    """
+    kind, _, load = meter.partition(":")
+    try_meter(meter, {} if kind == "sim" else faults)
+    again = f"{folder} --host {host} --port {port}"
+    kept = f"{folder} is kept; go on with: referee practice {again}; a run that is open then has no energy"
+    with interruption_reported(lambda: kept), ExitStack() as processes:
+        password, control = prepare(folder, testset, meter), ""
+        if kind == "sim":  # beside the server, which it outlives as a real one does
+            simulate = (
+                "meter",
+                "simulate",
+                "--load",
+                load or "constant:5W",
+                "--control",
+                "0",
+            )
+            simulated = processes.enter_context(own_child(folder, "meter", *simulate))
+            meter, control = (
+                simulated.first_line(),
+                simulated.first_line().removeprefix("control "),
+            )
+        with sole_server(
+            folder
+        ):  # the one that serves it would change its meter at a restart
+            set_meter(folder / CONFIG_NAME, meter)
+        hall = Hall(processes, folder, Listen(host, port), faults, seed, control)
+        login = quote(json.dumps({"team": TEAM, "password": password}))
+        elsewhere = "   for boards elsewhere: --host 0.0.0.0" * (host == "127.0.0.1")
+        click.echo(f"""\
+board     {"/  ".join(hall.pages)}/
+referee   {"  ".join(hall.urls)}{elsewhere}
+log-in    team {TEAM}, password {password}, which is in {folder / PASSWORD}
+a client  LPIRC_PASSWORD={password} lpirc-client run {hall.urls[0]} --team {TEAM}
+by hand   curl {hall.urls[0]}/v1/session -H 'Content-Type: application/json' -d {login}
+Each log-in begins a run, or goes on with one that is open. Runs are judged when they end. Ctrl-C ends practice.""")
+        try:
+            _judge_runs(folder, hall)
+        finally:
+            click.echo("\n".join(hall.account()))
+
+
+def prepare(folder: Path, testset: Path | None, meter: str) -> str:
+    """Make the contest unless it is there; register the team. Returns its password."""
+    file = folder / PASSWORD
+    if not is_there(folder / CONFIG_NAME):
+        if testset is None and not is_there(
+            folder / "testset"
+        ):  # it is there after an interrupted start
+            click.echo(f"Preparing {folder / 'testset'}", err=True)
+            synthesize(
+                folder / "testset",
+                images=DEFAULT_IMAGES,
+                categories=DEFAULT_CATEGORIES,
+                seed=1,
+            )
+        place = place_of(load_test_set(testset or folder / "testset").folder, folder)
+        text = config_text("Practice", WINDOW_S, meter, place, auto_arm=True)
+        text = text.replace("teams_see_score = false", "teams_see_score = true ")
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, f"{secrets.token_urlsafe(9)}\n".encode(), mode=0o600)
+        create_contest(folder, text.replace("# public_score", "public_score"))
+    elif not is_there(file):
+        raise RefereeError(
+            "contest-exists", f"{folder} is not a practice contest; choose another DIR."
+        )
+    elif (
+        testset
+        and testset.resolve()
+        != (kept := folder / read_config(folder).testset).resolve()
+    ):
+        raise RefereeError(
+            "contest-exists", f"{folder} has the test set {kept}; choose another DIR."
+        )
+    password = file.read_text().strip()
+    with open_contest(folder) as contest:
+        if TEAM not in contest.store.teams.all():
+            contest.store.teams.add(TEAM, hash_password(password), Clock().utc())
+    return password
+
+
+def set_meter(config: Path, address: str) -> None:
+    """Give the first station this meter: a simulated one has another port each time."""
+    line = f"meter = {json.dumps(address)}"
+    text = re.sub(r"(?m)^ *meter *=.*$", lambda _: line, config.read_text(), count=1)
+    write_atomically(config, text.encode())
+
+
+def _judge_runs(folder: Path, hall: Hall) -> None:
+    """Judge each run that ends, again when its energy is read later, and print its result."""
+    clock, never, seen = Clock(), threading.Event(), set[tuple[int, float | None]]()
+    with open_contest(folder) as contest:
+        while not clock.wait(never, clock.monotonic_s() + LOOK_S):
+            hall.look(runs := contest.store.runs.find())
+            for run in runs:
+                is_over = run.state in (RunState.CLOSED, RunState.JUDGED)
+                if is_over and (run.id, run.energy_wh) not in seen:
+                    seen.add((run.id, run.energy_wh))
+                    if current_judgement(contest, run) is None:
+                        click.echo(_judged(contest, run))
+
+
+def _judged(contest: Contest, run: Run) -> str:
+    try:
+        score = judge_with_interval(contest, run.id, Clock())
+    except RefereeError as failure:
+        return f"Run {run.id} is not judged: {failure.sentence}"
+    energy = "no energy" if score.energy_wh is None else f"{score.energy_wh:.6f} Wh"
+    reached = "no score" if score.score is None else f"score {score.score:.4g}"
+    failed = ", ".join(
+        f"{check.severity} {check.code}" for check in score.checks if not check.ok
+    )
+    if any(check.code == "no-data" and not check.ok for check in score.checks):
+        failed += " (too short for a reading of the meter: lpirc-client run --least 2)"
+    sentence = f"Run {run.id}: mAP {score.map:.5f}, {energy}, {reached}; checks: {failed or 'ok'}"
+    return f"{sentence}; referee report {run.id} --contest {contest.folder}"

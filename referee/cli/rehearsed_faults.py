@@ -1,0 +1,208 @@
+"""`--faults` of `practice` and `rehearse`: faults of real connections and processes."""
+
+from __future__ import annotations
+
+import random
+import re
+import socket
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from itertools import product
+from pathlib import Path
+from select import select
+from urllib.parse import urlsplit
+
+import click
+
+from referee.cli.child_processes import Child, own_child
+from referee.cli.shared_options import LONGEST_S
+from referee.clock import Clock
+from referee.store.records import Run, RunState
+from referee.web.listener import Listen, with_free_port
+
+EXAMPLE = "drop:5%,slow:200ms,meter-gap:10s,restart:30s"
+FORM = re.compile(r"(?:(drop)|slow|meter-gap|restart):(\d+(?:\.\d+)?)((?(1)%|m?s))")
+UNITS = {"%": 0.01, "ms": 0.001, "s": 1.0}
+GAP_AFTER_S = 1.0  # of the run
+Faults = dict[str, float]
+"""By name as in EXAMPLE: `drop` as a share of the requests, the others in seconds."""
+
+
+def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Faults:
+    found: Faults = {}
+    for word in [] if text is None else text.split(","):
+        match, name = FORM.fullmatch(word.strip()), word.partition(":")[0].strip()
+        value = (
+            float(match[2]) * UNITS[match[3]] if match and name not in found else 0.0
+        )
+        if not 0 < value < (1 if name == "drop" else LONGEST_S):
+            problem = f"{word!r} is not a fault, or is named twice."
+            advice = f"Write {EXAMPLE}: a share below 100 %, times below a day."
+            raise click.BadParameter(f"{problem} {advice}", ctx, param)
+        found[name] = value
+    return found
+
+
+faults_option = click.option(
+    "--faults", callback=_read, metavar="FAULTS", help=f"Cause faults: {EXAMPLE}."
+)
+seed_option = click.option(
+    "--seed", default=1, show_default=True, help="Seed of the drops."
+)
+
+
+class Relay:
+    """Relays to the server at `target`, slowly; cuts requests off, alternately before and after they take effect.
+
+    A request begins with a client's first bytes after an answer: no HTTP is parsed, so none is changed.
+    """
+
+    def __init__(
+        self, listen: Listen, target: tuple[str, int], faults: Faults, seed: int
+    ) -> None:
+        self._target, self._share, self._slow_s = (
+            target,
+            faults.get("drop", 0.0),
+            faults.get("slow", 0.0),
+        )
+        self._random, self._lock = random.Random(seed), threading.Lock()  # noqa: S311 - nothing is secret
+        self._requests = self._cut = 0
+        listen = with_free_port(listen)
+        self.port, is_any = (
+            listen.port,
+            listen.host == "::",
+        )  # of both kinds, as the server takes it
+        family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+        listener = socket.create_server(
+            (listen.host, self.port), family=family, dualstack_ipv6=is_any
+        )
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            threading.Thread(
+                target=self._join, args=(listener.accept()[0],), daemon=True
+            ).start()
+
+    def _join(self, near: socket.socket) -> None:
+        is_answered, fate = True, ""
+        with near, suppress(OSError), socket.create_connection(self._target) as far:
+            while source := select([near, far], [], [])[0][0]:
+                data = source.recv(65536)
+                if source is near and is_answered and data:
+                    is_answered, fate = False, self._fate()
+                elif (
+                    source is far
+                    and not is_answered
+                    and not data.startswith(b"HTTP/1.1 100 ")
+                ):
+                    is_answered = True
+                    threading.Event().wait(self._slow_s)
+                    fate = (
+                        fate and "before"
+                    )  # it takes effect only now: nothing of the answer passes
+                if not data or fate == "before":
+                    return
+                (far if source is near else near).sendall(data)
+
+    def _fate(self) -> str:
+        """Of the next request: cut "before" or "after" it takes effect, or "" to pass."""
+        with self._lock:
+            self._requests += 1
+            is_cut = self._random.random() < self._share
+            self._cut += is_cut
+            return ("after", "before")[self._cut % 2] if is_cut else ""
+
+    def account(self) -> str:
+        """What it did."""
+        sides = (
+            f"{(self._cut + 1) // 2} before and {self._cut // 2} after they took effect"
+        )
+        cut = (
+            f"{self._cut} of {self._requests} requests were cut off, {sides}. "
+            * bool(self._share)
+        )
+        return cut + f"Each answer was {self._slow_s:g} s late." * bool(self._slow_s)
+
+
+class Hall:
+    """A contest folder served with faults until `processes` ends; `control` is that of the simulated meter.
+
+    `pages` are the addresses of the server, `urls` those for clients. Raises RefereeError `child-failed`, `port-busy`.
+    """
+
+    def __init__(
+        self,
+        processes: ExitStack,
+        folder: Path,
+        listen: Listen,
+        faults: Faults,
+        seed: int,
+        control: str,
+    ) -> None:
+        self._folder, self._host, self._faults, self._control = (
+            folder,
+            listen.host,
+            faults,
+            control,
+        )
+        is_relayed = bool(faults.keys() & {"drop", "slow"})
+        self._server, self.serving = self._served(0 if is_relayed else listen.port)
+        processes.callback(lambda: self._server.end())
+        self.pages = self.urls = re.findall(r"https?://\S+", self.serving)
+        where = urlsplit(self.pages[0])
+        self._port, self._relay = where.port or 0, None
+        if is_relayed:
+            self._relay = Relay(
+                listen, (where.hostname or "", self._port), faults, seed
+            )
+            self.urls = [
+                f"{url.rpartition(':')[0]}:{self._relay.port}" for url in self.pages
+            ]
+        due_s = {"meter-gap": GAP_AFTER_S, "restart": faults.get("restart", 0.0)}
+        self._due_s = {name: due_s[name] for name in due_s if name in faults}
+        self._done: dict[tuple[str, int], str] = {}
+
+    def _served(self, port: int) -> tuple[Child, str]:
+        where = (str(self._folder), "--host", self._host, "--port", str(port))
+        server = own_child(self._folder, "server", "referee", "serve", *where)
+        return server, server.first_line()
+
+    def look(self, runs: Sequence[Run]) -> None:
+        """Cause the faults that are due in a run. Raises RefereeError `child-failed` when the server has ended."""
+        if self._server.exit_code is not None:
+            raise self._server.failure()
+        for run, (name, due_s) in product(runs, self._due_s.items()):
+            at_s = Clock().monotonic_s() - (run.start_s or 0.0)
+            if (
+                run.state is RunState.OPEN
+                and at_s >= due_s
+                and (name, run.id) not in self._done
+            ):
+                did = self._restart() if name == "restart" else self._silence()
+                self._done[name, run.id] = f"Run {run.id}, after {at_s:.1f} s: {did}"
+
+    def _silence(self) -> str:
+        host, _, port = self._control.rpartition(":")
+        with socket.create_connection((host, int(port))) as control:
+            control.sendall(b"hang %g\n" % self._faults["meter-gap"])
+            control.recv(100)
+        return f"the meter answered nothing for {self._faults['meter-gap']:g} s."
+
+    def _restart(self) -> str:
+        began_s = Clock().monotonic_s()
+        self._server.kill()
+        self._server.end()
+        self._server, _ = self._served(self._port)
+        return f"the server was killed, and served again {Clock().monotonic_s() - began_s:.1f} s later."
+
+    def account(self) -> list[str]:
+        """What has happened, and what has not."""
+        missed = sorted(self._due_s.keys() - {name for name, _ in self._done})
+        relayed = [self._relay.account()] if self._relay else []
+        return [
+            *relayed,
+            *self._done.values(),
+            *(f"No run lasted until {name} was due." for name in missed),
+        ]

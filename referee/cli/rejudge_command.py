@@ -1,0 +1,126 @@
+"""`referee rejudge`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lpirc_score.cli.score_options import MetricName
+from lpirc_score.cli.terminal_tables import Column, print_table
+from referee.cli.recorded_acts import act, optional_reason, user
+from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
+from referee.cli.worker_options import require_judged, worker_options, workers_of
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.judging import rejudge as judging
+from referee.judging.judge import Again
+from referee.judging.rejudge import Pair, Rejudged
+from referee.store.records import Run
+
+
+@click.command()
+@click.argument("number", metavar="[RUN]", type=run_number, required=False)
+@click.option("--all", "all_runs", is_flag=True, help="Judge every judged run again.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would change, and store nothing."
+)
+@click.option(
+    "--metric",
+    type=MetricName(),
+    help="By this metric instead of the one bound to the run. Boards and bundles say so: its rules then do not hold.",
+)
+@click.option(
+    "--testset",
+    type=any_path,
+    help="With --dry-run: on this test set of the same images, its ground truth corrected.",
+)
+@optional_reason
+@worker_options
+@contest_folder
+@as_json
+def rejudge(
+    number: int | None,
+    metric: str | None,
+    testset: Path | None,
+    reason: str | None,
+    folder: Path,
+    *,
+    all_runs: bool,
+    dry_run: bool,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Judge again what is judged, by the rules bound to each run at arming, and show what that changes.
+
+    What contest.toml says since then counts for runs that are armed later. A run that an earlier version armed has no
+    bound rules; it is judged by contest.toml as it is now. The test set may have another ground truth than the runs
+    were armed with, if its images are the same and the contest is not being served: that is a signed event on record.
+    Earlier judgements stay on record.
+    """
+    if (number is None) != all_runs:
+        raise click.UsageError("Give either RUN or --all.")
+    if testset is not None and not dry_run:
+        advice = f'To judge so, write testset = "{testset}" into contest.toml.'
+        raise click.UsageError(f"--testset needs --dry-run. {advice}")
+    failed: dict[int, str] = {}
+
+    def give_up(run: Run, reason: str) -> None:
+        failed[run.id] = reason
+
+    with open_contest(folder) as contest, workers_of(**where) as workers:
+        if dry_run:
+            found = judging.preview(
+                contest, number, Clock(), metric, testset, workers, give_up
+            )
+        else:
+            settings = {"metric": metric, "all": all_runs or None, "reason": reason}
+            with act(contest.store, "rejudge", number, **settings) as under_way:
+                again = Again(user(), reason, metric, under_way)
+                found = judging.rejudge(
+                    contest, number, Clock(), again, workers, give_up
+                )
+    for run in found.skipped:
+        click.echo(f"Run {run} is left as it is: it was on other images.", err=True)
+    if as_json:
+        click.echo(json.dumps(asdict(found) | {"stored": not dry_run}))
+    else:
+        print_changes(found)
+        if dry_run:
+            click.echo("No judgement was stored.", err=True)
+    require_judged(failed)
+
+
+def print_changes(found: Rejudged) -> None:
+    """Print each value before and after."""
+    columns = [
+        Column("run", is_figure=True),
+        Column("team"),
+        *map(Column, ("mAP", "score", "rank")),
+    ]
+    rows = [
+        (
+            str(one.run),
+            one.team,
+            _change(one.map, ".5f"),
+            _change(one.score, ".4f"),
+            _change(one.rank, "d"),
+        )
+        for one in found.changes
+    ]
+    if rows:
+        print_table(
+            columns,
+            rows,
+            "rank none: it is not the run of its team that counts, or on no board",
+        )
+    else:
+        click.echo("No run is judged yet; see: referee judge --all", err=True)
+
+
+def _change(values: Pair, form: str) -> str:
+    was, now = ("none" if value is None else f"{value:{form}}" for value in values)
+    return was if was == now else f"{was} -> {now}"

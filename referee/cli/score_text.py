@@ -1,0 +1,97 @@
+"""A judged run on the terminal."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from lpirc_score.cli.terminal_tables import console
+from lpirc_score.metrics.evaluation_result import format_score, signature_parts
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from referee.judging.bound_rules import judged_otherwise
+from referee.judging.score_uncertainty import described
+from referee.judging.standings import Figures, energy_above_idle_wh
+from referee.store.records import Run, Score
+
+
+def print_score(run: Run, score: Score) -> None:
+    """Print the figures and every check on stdout."""
+    # Names, reasons and identities come from others: none of it is markup.
+    out = console()
+    table = Table(
+        title=f"Run {run.id} of {run.team}", show_header=False, title_justify="left"
+    )
+    table.add_row("images", f"{score.images}")
+    table.add_row("detections", f"{score.detections}")
+    metric = signature_parts(score.signature)["metric"]
+    table.add_row(f"mAP {metric}", f"{score.map:.5f}")
+    for name, figures in described(score.interval):
+        table.add_row(f"  {name}", figures)
+    if metric != PUBLISHED:
+        old = "not computed; judge the run again"
+        published = (
+            old if score.map_ilsvrc_det is None else f"{score.map_ilsvrc_det:.5f}"
+        )
+        table.add_row(
+            f"mAP {PUBLISHED}", f"{published}  (to compare with published champions)"
+        )
+    unofficial = "" if run.official else "  (unofficial meter)"
+    table.add_row("energy", _with_unit(score.energy_wh, "Wh", 6) + unofficial)
+    if run.idle_power_w is not None:
+        idle = f"{_with_unit(energy_above_idle_wh(run, score), 'Wh', 6)} (idle {run.idle_power_w:.3f} W)"
+        table.add_row("above idle", idle)
+    table.add_row("mean power", _with_unit(score.mean_power_w, "W", 3))
+    table.add_row(
+        "elapsed", f"{_with_unit(run.elapsed_s, 's', 3)} (closed by {run.closed_by})"
+    )
+    table.add_row("score", _score_text(score), style="bold")
+    out.print(table)
+    for check in score.checks:
+        mark = ("ok", "green") if check.ok else (check.severity, "red")
+        out.print(Text.assemble(mark, f" {check.code}: {check.sentence}"))
+    if score.needs_review:
+        out.print(
+            Text.assemble(("This run needs review:", "bold red"), " a check failed.")
+        )
+    out.print(f"signature {score.signature}")
+    out.print(f"rules {rules_text(run)}")
+    for one in judged_otherwise(run, score):
+        out.print(
+            Text.assemble(
+                ("Judged by other rules than were bound:", "bold red"), f" {one}."
+            )
+        )
+
+
+def rules_text(run: Run) -> str:
+    """Whether rules are bound to a run, and their SHA-256."""
+    return (
+        "not bound (armed by an earlier version)"
+        if run.rules is None
+        else f"bound, {run.rules.sha256}"
+    )
+
+
+def print_standing(figures: Figures) -> None:
+    """Print what a judged run's checks do not say: that an operator let it stand, that it has no rank."""
+    if figures.reviewed is not None:
+        console().print(f"Reviewed, it stands: {figures.reviewed}")
+    if figures.not_ranked is not None:
+        console().print(f"Not ranked: {figures.not_ranked}.")
+
+
+def _score_text(score: Score) -> str:
+    if score.score is None:
+        return "none"
+    words, interval = f"{format_score(score.score)} mAP/Wh", score.interval
+    if interval is None or interval.score_low is None or interval.score_high is None:
+        return words
+    return words + _between(interval.score_low, interval.score_high, interval.level, 4)
+
+
+def _between(low: float, high: float, level: float, digits: int) -> str:
+    return f"  ({low:.{digits}f} to {high:.{digits}f} at {level:.0%})"
+
+
+def _with_unit(value: float | None, unit: str, digits: int) -> str:
+    return "none" if value is None else f"{value:.{digits}f} {unit}"

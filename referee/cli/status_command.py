@@ -1,0 +1,164 @@
+"""`referee status`: the contest as the console shows it, by one call to the server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from referee.cli.ask_server import NoServer, ask
+from referee.cli.shared_options import as_json, contest_folder
+from referee.clock import Clock
+from referee.errors import RefereeError
+from referee.pages.figure_text import (
+    clock_text,
+    map_text,
+    score_text,
+    state_text,
+    time_text,
+    watt_text,
+    wh_text,
+)
+
+WATCH_S = 1.0
+REFUSALS_SHOWN = 5
+TO_SEE_TO: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "to judge": lambda run: run["state"] == "closed",
+    "in review": lambda run: (
+        run["state"] == "judged" and run["needs_review"] and run["review"] is None
+    ),
+    "being judged": lambda run: run["judging"],
+}
+
+
+@click.command()
+@click.option("--watch", is_flag=True, help="Show it again each second, until Ctrl-C.")
+@contest_folder
+@as_json
+def status(folder: Path, *, watch: bool, as_json: bool) -> None:
+    """Show stations, queue, refusals and runs that need attention."""
+    clock, never = Clock(), threading.Event()
+    with suppress(KeyboardInterrupt):
+        while True:
+            text = _text(folder, as_json=as_json)
+            if watch:
+                click.clear()
+            click.echo(text)
+            if not watch:
+                return
+            clock.wait(never, clock.monotonic_s() + WATCH_S)
+
+
+def _text(folder: Path, *, as_json: bool) -> str:
+    try:
+        found = ask(folder, "/status")
+    except NoServer as error:
+        found = json.loads(_stored(folder))
+        click.echo(
+            f"{error.sentence}\nWhat follows is what this folder has stored.", err=True
+        )
+    return json.dumps(found) if as_json else "\n".join(_lines(found))
+
+
+def _stored(folder: Path) -> str:
+    # The store, numpy and what they need take half a second of a processor, which a look at a server must not.
+    import orjson
+
+    from referee.contest import open_contest
+    from referee.judging.contest_status import Known, StatusReader
+    from referee.web.journal_watch import require_not_superseded
+
+    with open_contest(folder, only_looks=True) as contest:
+        trouble: str | None = None
+        try:
+            require_not_superseded(folder)
+        except RefereeError as error:
+            trouble = error.sentence
+        found = StatusReader(contest).read(
+            Clock().utc(), Known(journal_trouble=trouble)
+        )
+        stored: bytes = orjson.dumps(found)
+        return stored.decode()
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield f"{found['contest']}, {time_text(found['utc'])} UTC, window {found['window_s']} s, {found['metric']}"
+    if found["config_changed"]:
+        yield f"! {found['config_changed']}"
+    for trouble in ("journal_trouble", "database_trouble"):
+        if found[trouble]:
+            yield f"! {found[trouble]}"
+    for station in found["stations"]:
+        use = active_line(station["run"]) if station["run"] else "free"
+        yield f"{station['name']}: meter {station['meter_state']}, {use}"
+        yield from (f"  ! {sentence}" for sentence in _to_say(station))
+    yield "next: " + (
+        ", ".join(one["team"] for one in found["queue"]) or "no one is queued"
+    )
+    yield from (
+        f"! {run['energy_lost']}"
+        for run in found["runs"]
+        if _is_over(run) and run["energy_lost"]
+    )
+    for words, is_such in TO_SEE_TO.items():
+        if numbers := [str(run["run"]) for run in found["runs"] if is_such(run)]:
+            yield f"{words}: run {', '.join(numbers)}"
+    yield from (
+        f"announced by {one['operator']}: {one['text']}"
+        for one in found["announcements"]
+    )
+    for one in found["refusals"][:REFUSALS_SHOWN]:
+        who = repr(one["team"]) if one["team"] else "no team"
+        times = f" ({one['count']} times)" if one["count"] > 1 else ""
+        yield f"refused {time_text(one['utc'])}{times}: {who} from {one['address']}: {one['sentence']}"
+
+
+def _to_say(station: dict[str, Any]) -> list[str]:
+    """What is wrong at a station, each thing once."""
+    run = station["run"]
+    sentences = [
+        station["meter_sentence"],
+        *([run["energy_lost"], *run["warnings"]] if run else []),
+    ]
+    return list(dict.fromkeys(one for one in sentences if one))
+
+
+def _is_over(run: dict[str, Any]) -> bool:
+    return run["state"] not in ("armed", "open")
+
+
+def active_line(run: dict[str, Any]) -> str:
+    """An armed or open run in a line."""
+    begun = f"run {run['run']} of {run['team']} is {run['state']}"
+    if run["state"] == "armed":
+        heat = f" for heat {run['heat']}" if run["heat"] else ""
+        return f"{begun}{heat}{', waiting' if run['waiting'] else ''}"
+    left = (
+        "" if run["remaining_s"] is None else f", {clock_text(run['remaining_s'])} left"
+    )
+    return (
+        f"{begun}{left}, {run['images_served']} of {run['images']} images, {run['rows']} rows, "
+        f"{watt_text(run['power_w'])} W, {wh_text(run['energy_wh'])} Wh{_reading_age(run)}, "
+        f"so far mAP {map_text(run['map'])} and score {score_text(run['score'])} "
+        f"({state_text(run['figure_state'])}{_age(run)})"
+    )
+
+
+def _reading_age(run: dict[str, Any]) -> str:
+    """How old power and energy are, where they are not of now."""
+    age_s = run["reading_age_s"]
+    return (
+        ""
+        if run["figure_state"] == "fresh" or age_s is None
+        else f" ({age_s:.0f} s old)"
+    )
+
+
+def _age(run: dict[str, Any]) -> str:
+    age_s = run["provisional_age_s"]
+    return "" if age_s is None else f", {age_s:.0f} s old"

@@ -1,0 +1,65 @@
+"""The options `--workers` and `--cluster`, and the workers that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from referee.errors import RefereeError
+
+if TYPE_CHECKING:
+    from referee.workers import Workers
+
+MOST_WORKERS = 1024
+
+
+def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options `count` and `cluster`, which `workers_of` takes."""
+    at = click.option(
+        "--cluster", metavar="ADDRESS", help="Compute on a Dask scheduler, or: local"
+    )
+    many = click.IntRange(1, MOST_WORKERS)
+    return click.option(
+        "--workers", "count", type=many, help="Processes that compute."
+    )(at(command))
+
+
+@contextmanager
+def workers_of(count: int | None, cluster: str | None) -> Iterator[Workers | None]:
+    """The workers that were asked for, until the end of the block; None: compute here."""
+    if count is None and cluster is None:
+        yield None
+        return
+    with closing(_workers(count, cluster)) as workers:
+        yield workers
+
+
+def _workers(count: int | None, cluster: str | None) -> Workers:
+    if cluster is None:
+        from referee.workers.worker_processes import (
+            LocalWorkers,  # takes a while to import
+        )
+
+        return LocalWorkers(count or 1)
+    try:
+        from referee.workers.cluster import ClusterWorkers
+    except ImportError:
+        sentence = (
+            "--cluster needs Dask, which is not installed: "
+            "pip install 'lpirc-referee[cluster]'"
+        )
+        raise RefereeError("no-dask", sentence) from None
+    return ClusterWorkers(cluster, count, partial(click.echo, err=True))
+
+
+def require_judged(reasons: dict[int, str]) -> None:
+    """Raise RefereeError `not-judged` if runs were not, by number for these reasons."""
+    if reasons:
+        sentences = (
+            f"Run {run} was not judged: {why}" for run, why in sorted(reasons.items())
+        )
+        raise RefereeError("not-judged", " ".join(sentences))

@@ -1,0 +1,245 @@
+"""The container of a bundle: a zip of which every byte follows from its parts. Pure."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
+from referee.errors import RefereeError
+
+FORMAT = 4
+STATEMENT = "https://in-toto.io/Statement/v1"
+PREDICATE = "urn:lpirc-referee:bundle"
+MANIFEST = "manifest.json"
+ENVELOPE = "manifest.dsse.json"
+GROUND_TRUTH = "ground_truth.json.gz"
+JUDGEMENTS = "judgements.json"
+WITH_JUDGEMENTS = 3  # the first format that has them
+NAMES = (
+    *(
+        MANIFEST,
+        ENVELOPE,
+        "ro-crate-metadata.json",
+        "run.json",
+        "testset.json",
+        "image_order.json",
+    ),
+    *(
+        GROUND_TRUTH,
+        "posts.jsonl.gz",
+        "bodies.gz",
+        "served.csv.gz",
+        "readings.csv.gz",
+        "events.jsonl.gz",
+    ),
+    *("checks.json", JUDGEMENTS, "result.json"),
+)
+"""Of all parts, in order; GROUND_TRUTH may be missing, and JUDGEMENTS is in an earlier format."""
+LARGEST_PART_BYTES = 2**30
+LARGEST_BYTES = 2**32 - 1
+
+_SAME = struct.Struct("<HHHHHIIIHH")
+_LOCAL, _ENTRY, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
+_VERSION, _DATE = 20, 33  # a zip without extensions, 1980-01-01
+_HEADER_BYTES = len(_LOCAL) + _SAME.size
+AGAIN = "perhaps another program packed it again: ask for the file as it was exported"
+BEGIN = _LOCAL + struct.pack("<HHHHH", _VERSION, 0, 0, 0, _DATE)
+"""The beginning of every bundle, and of hardly any other zip."""
+
+
+class BadBundle(RefereeError):
+    """A file that is not a bundle, or is too damaged to be compared; `part` says where."""
+
+    def __init__(self, part: str, sentence: str) -> None:
+        super().__init__("bad-bundle", sentence, part=part)
+        self.part = part
+
+
+def pack(parts: Mapping[str, bytes]) -> list[bytes]:
+    """The container of these parts, in pieces. Raises RefereeError `bundle-too-large`."""
+    pieces, offsets, at = [], [], 0
+    for name, content in parts.items():
+        offsets.append(at)
+        pieces += [_local_header(name, content), content]
+        at += len(pieces[-2]) + len(content)
+    end = _directory(parts, offsets, at)
+    if at + len(end) > LARGEST_BYTES:
+        sentence = f"The bundle would have {at + len(end)} bytes; a zip of this form has less than 2^32."
+        raise RefereeError("bundle-too-large", sentence)
+    return [*pieces, end]
+
+
+def unpack(data: bytes) -> dict[str, bytes]:
+    """The parts of a container, of which every byte is as `pack` writes it. Raises BadBundle."""
+    if data[:4] != _LOCAL:
+        raise BadBundle(
+            "container",
+            "The file is not a bundle: it does not begin as a bundle's zip does.",
+        )
+    parts: dict[str, bytes] = {}
+    offsets, at = [], 0
+    while data[at : at + 4] == _LOCAL:
+        name, content, end = _next(data, at)
+        _require_place(name, parts)
+        if _local_header(name, content) != data[at : end - len(content)]:
+            sentence = f"Part {name} is damaged: its CRC-32 or its header in the zip is not as it was written"
+            raise BadBundle(name, f"{sentence}; {AGAIN}.")
+        if name == MANIFEST:
+            read_manifest(content)
+        parts[name] = content
+        offsets.append(at)
+        at = end
+    _require_end(data, at, _directory(parts, offsets, at))
+    _require_all(parts)
+    return parts
+
+
+def _require_all(parts: Mapping[str, bytes]) -> None:
+    for name in NAMES:
+        if name not in (*parts, GROUND_TRUTH, JUDGEMENTS):
+            raise BadBundle(name, f"The bundle has no part {name}.")
+    number = read_manifest(parts[MANIFEST])["format"]
+    if (JUDGEMENTS in parts) != (number >= WITH_JUDGEMENTS):
+        has = "has the" if JUDGEMENTS in parts else "has no"
+        raise BadBundle(
+            JUDGEMENTS,
+            f"The bundle {has} part {JUDGEMENTS}, unlike bundles of format {number}.",
+        )
+
+
+def read_manifest(manifest: bytes) -> dict[str, Any]:
+    """The predicate and the `subject` of a manifest. Raises BadBundle, also for one of a newer form."""
+    statement = read_json(MANIFEST, manifest)
+    try:
+        predicate: dict[str, Any] = statement["predicate"] | {
+            "subject": statement["subject"]
+        }
+        versions = {"format": FORMAT, "metric_version": RULES_VERSION}
+        for name, newest in versions.items():
+            if type(predicate[name]) is not int or not 1 <= predicate[name] <= newest:
+                sentence = f"The bundle has {name} {predicate[name]!r}, this program knows up to {newest}"
+                raise BadBundle(MANIFEST, f"{sentence}: verify it with a newer one.")
+        kinds = [
+            statement["_type"],
+            statement["predicateType"],
+            type(predicate["run"]),
+            type(predicate["sizes"]),
+        ]
+    except (KeyError, TypeError):
+        kinds = []
+    if kinds != [STATEMENT, PREDICATE, int, dict]:
+        raise BadBundle(MANIFEST, f"Part {MANIFEST} is not the manifest of a bundle.")
+    return predicate
+
+
+def gunzip(name: str, packed: bytes, size: object) -> bytes:
+    """The content of a compressed part, of which the manifest says the size. Raises BadBundle."""
+    if type(size) is not int or not 0 <= size <= LARGEST_PART_BYTES:
+        most = f"at most {LARGEST_PART_BYTES} are unpacked"
+        raise BadBundle(
+            name, f"Part {name} is stated to unpack to {size!r} bytes; {most}."
+        )
+    gzip = zlib.decompressobj(31)
+    try:
+        content = gzip.decompress(packed, size + 1)
+    except zlib.error as error:
+        raise BadBundle(name, f"Part {name} cannot be unpacked: {error}.") from None
+    if len(content) != size or not gzip.eof or gzip.unused_data:
+        sentence = f"Part {name} does not unpack to the {size} bytes of the manifest, and nothing else."
+        raise BadBundle(name, sentence)
+    return content
+
+
+def json_text(value: object) -> bytes:
+    """A JSON text with its line feed, in the one form that it has in a bundle."""
+    return f"{json.dumps(value, allow_nan=False)}\n".encode()
+
+
+def read_json(name: str, text: bytes) -> Any:
+    """The value of a JSON text. Raises BadBundle unless it is in that form."""
+    try:
+        value = json.loads(text)
+        if json_text(value) == text:
+            return value
+    except (ValueError, RecursionError):
+        pass
+    raise BadBundle(name, f"Part {name} is not JSON in the form that a bundle has.")
+
+
+def read_json_lines(name: str, text: bytes) -> Iterator[Any]:
+    """The values of JSON texts, one a line."""
+    for line in text.splitlines(keepends=True):
+        yield read_json(name, line)
+
+
+def _next(data: bytes, at: int) -> tuple[str, bytes, int]:
+    """The name, the content and the end of the part at that place."""
+    if len(data) < at + _HEADER_BYTES:
+        raise BadBundle(
+            "container",
+            f"The bundle is cut short: {len(data)} bytes end within a header.",
+        )
+    *_, size, length, _extra = _SAME.unpack_from(data, at + 4)
+    begin = at + _HEADER_BYTES + length
+    name = data[at + _HEADER_BYTES : begin].decode("ascii", "backslashreplace")
+    if len(data) < begin + size:
+        sentence = f"The bundle is cut short or damaged in part {name[:40]!r}: {len(data)} bytes are too few."
+        raise BadBundle(name if name in NAMES else "container", sentence)
+    return name, data[begin : begin + size], begin + size
+
+
+def _require_place(name: str, before: Mapping[str, bytes]) -> None:
+    if name not in NAMES:
+        sentence = f"The bundle has a part {name[:80]!r}, which no bundle has; nothing was unpacked."
+        raise BadBundle("container", sentence)
+    last = max((NAMES.index(one) for one in before), default=-1)
+    if NAMES.index(name) <= last or (not before and name != MANIFEST):
+        raise BadBundle(
+            name, f"Part {name} is there twice, or not in its place; {AGAIN}."
+        )
+
+
+def _require_end(data: bytes, at: int, end: bytes) -> None:
+    if data[at:] == end:
+        return
+    if end.startswith(data[at:]):
+        raise BadBundle(
+            "container",
+            "The bundle is cut short: the directory at its end is not whole.",
+        )
+    raise BadBundle(
+        "container",
+        f"The directory at the end of the bundle does not fit its parts; {AGAIN}.",
+    )
+
+
+def _local_header(name: str, content: bytes) -> bytes:
+    return _LOCAL + _common(name, content) + name.encode("ascii")
+
+
+def _directory(parts: Mapping[str, bytes], offsets: list[int], at: int) -> bytes:
+    entries = [
+        _ENTRY
+        + struct.pack("<H", _VERSION)
+        + _common(name, content)
+        + bytes(10)
+        + struct.pack("<I", offset)
+        + name.encode()
+        for (name, content), offset in zip(parts.items(), offsets, strict=True)
+    ]
+    directory = b"".join(entries)
+    counts = struct.pack(
+        "<HHHHIIH", 0, 0, len(entries), len(entries), len(directory), at, 0
+    )
+    return directory + _END + counts
+
+
+def _common(name: str, content: bytes) -> bytes:
+    size = len(content)
+    return _SAME.pack(
+        _VERSION, 0, 0, 0, _DATE, zlib.crc32(content), size, size, len(name), 0
+    )

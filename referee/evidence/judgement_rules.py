@@ -1,0 +1,212 @@
+"""By which rules a run was judged, each time: compared with those that are bound into its chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lpirc_power.meter import Identity
+from lpirc_power.standing import Standing, excluded_by_identity
+from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
+from referee.evidence.bundle_container import JUDGEMENTS
+from referee.evidence.bundle_values import Bundle
+from referee.evidence.signed_statement import is_by
+from referee.evidence.verification_items import Failure, NotChecked, require_same
+from referee.judging.run_case import counted_images
+from referee.store.chain import correction_text
+from referee.store.records import JUDGED, TRUTH_CORRECTED
+from referee.store.rules import Rules
+from referee.store.score_table import Judgement
+
+EVENTS, RUN = "events.jsonl.gz", "run.json"
+FIGURES = ("map", "energy_wh", "score", "signature")
+
+
+def require_bound(bundle: Bundle) -> Rules:
+    """The run's rules. Raises NotChecked where none are bound."""
+    if bundle.run.rules is None:
+        raise NotChecked(
+            "The run's rules are not bound: it was armed by an earlier version."
+        )
+    return bundle.run.rules
+
+
+def check_judgements(bundle: Bundle) -> str:
+    """Every judgement, in a sentence. Raises Failure unless each is on record as it is stated, NotChecked."""
+    bound, listed = require_bound(bundle), bundle.judgements
+    if not listed:
+        if bundle.result is not None or bundle.last_event(JUDGED):
+            raise Failure(JUDGEMENTS, "The run was judged, but no judgement is listed.")
+        raise NotChecked("The run is not judged yet.")
+    events = [event for event in bundle.own_events() if event["kind"] == JUDGED]
+    if len(events) != len(listed):
+        sentence = f"The log has {len(events)} events `judged` of the run, {len(listed)} judgements are listed."
+        raise Failure(EVENTS, sentence)
+    for place, (one, event) in enumerate(zip(listed, events, strict=True), start=1):
+        _require_on_record(place, one, event)
+        _require_signature(place, one)
+    _require_published(bundle, listed[-1])
+    return f"{len(listed)} on record: {'; '.join(_told(one, bound) for one in listed)}."
+
+
+def check_rules(bundle: Bundle) -> str:
+    """Which rules are bound. Raises Failure unless the run and its published judgement are by them, NotChecked."""
+    bound, run = require_bound(bundle), bundle.run
+    of_manifest = bundle.manifest["metric_version"]
+    require_same(
+        RUN,
+        "By the rules that are bound, metric_version",
+        bound.metric_version,
+        of_manifest,
+    )
+    of_run: dict[str, tuple[object, object]] = {
+        "testset_digest": (bound.testset_digest, run.testset_digest),
+        "setup": (_sorted(bound.setup), _sorted(run.setup.stated)),
+        "extra_s": (float(bound.extra_s), run.extra_s or 0.0),
+        "window_s": (float(bound.window_s + bound.extra_s), run.window_s),
+        "per_attempt": (bound.per_attempt or len(bundle.test_set.images), run.images),
+    }
+    for name, (stated, found) in of_run.items():
+        require_same(RUN, f"By the rules that are bound, {name}", stated, found)
+    _require_standing(bundle, bound)
+    others = _others(bundle, bound)
+    for name in ("metric", "count_unserved"):
+        stated, found = getattr(bound, name), bundle.contest[name]
+        require_same(RUN, f"By the rules that are bound, {name}", stated, found)
+    sentence = f"The rules {bound.sha256} are bound into the run's chain"
+    if bundle.result is None:
+        return f"{sentence}; no judgement is published."
+    if others:
+        return f"{sentence}, and it was judged by them, but for the ground truth, which was corrected: {others[0]}."
+    return f"{sentence}, and it was judged by them."
+
+
+def _require_standing(bundle: Bundle, bound: Rules) -> None:
+    """Raise Failure for a standing that maker and serial number of the meter contradict, by the bound makers."""
+    run = bundle.run
+    if bound.official_makers is None or run.meter_standing is None:
+        return
+    identity = Identity.parse(run.meter_identity or "")
+    excluded = excluded_by_identity(identity, bound.official_makers)
+    if excluded is not None:
+        what = "By official_makers of the rules, meter_standing"
+        require_same(RUN, what, excluded, run.meter_standing)
+    elif run.meter_standing is Standing.OTHER_MAKER:
+        sentence = f"The meter is of the official maker {identity.maker}, and is said to be of another one."
+        raise Failure(RUN, sentence)
+
+
+def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
+    """By which other rules the published judgement is: a corrected ground truth, or none. Raises Failure."""
+    if bundle.result is None:
+        return ()
+    judged = bundle.judgements[-1].rules if bundle.judgements else None
+    if judged is None:
+        raise Failure(
+            JUDGEMENTS, "The published judgement does not say by which rules it is."
+        )
+    digest = bundle.test_set.digest
+    require_same(
+        JUDGEMENTS,
+        "The test set of the published judgement",
+        judged.testset_digest,
+        digest,
+    )
+    others = judged.differences(bound)
+    if len(others) > (judged.testset_digest != bound.testset_digest):
+        raise Failure(
+            JUDGEMENTS,
+            f"The run was judged by other rules than were bound: {'; '.join(others)}.",
+        )
+    return others
+
+
+def _sorted(values: Mapping[str, object]) -> dict[str, object]:
+    """In one order: rules have their canonical one, a run has that of its setup."""
+    return dict(sorted(values.items()))
+
+
+def check_corrections(bundle: Bundle) -> str:
+    """How the ground truth was corrected, in a sentence. Raises Failure unless signed events lead to today's."""
+    at, told = bundle.run.testset_digest, []
+    for event in bundle.own_events():
+        if event["kind"] != TRUTH_CORRECTED:
+            continue
+        old, new, by = event["old"], event["new"], event["by"]
+        require_same(EVENTS, f"The test set before its correction by {by}", old, at)
+        text = correction_text(
+            bundle.contest["id"],
+            bundle.run.id,
+            event["utc"],
+            old,
+            new,
+            by,
+            event["reason"],
+        )
+        if not is_by(event["public_key"], text.encode(), event["signature"]):
+            raise Failure(
+                EVENTS,
+                f"The correction of the ground truth by {by} has no signature of its own.",
+            )
+        told.append(
+            f"from {old[:12]} to {new[:12]} by {by} on {event['utc'][:19].replace('T', ' ')} UTC"
+        )
+        at = new
+    require_same(
+        "testset.json", "The test set that the log leads to", at, bundle.test_set.digest
+    )
+    if not told:
+        return f"The test set {at[:12]} is the one that the run was armed with."
+    return f"The images are those of the run; its ground truth was corrected: {'; '.join(told)}."
+
+
+def _require_on_record(place: int, one: Judgement, event: Mapping[str, Any]) -> None:
+    judged = one.rules
+    stated = {name: getattr(one, name) for name in ("judged_utc", *FIGURES)}
+    stated["rules_sha256"] = None if judged is None else judged.sha256
+    for name, value in stated.items():
+        require_same(
+            EVENTS, f"In the log, {name} of judgement {place}", event.get(name), value
+        )
+
+
+def _require_signature(place: int, one: Judgement) -> None:
+    """Its signature says by what it was computed, in words of its own."""
+    judged, parts = one.rules, signature_parts(one.signature)
+    if judged is None:
+        raise Failure(
+            JUDGEMENTS, f"Judgement {place} does not say by which rules it is."
+        )
+    said = {
+        "metric": judged.metric,
+        "gt": judged.testset_digest[:DIGEST_LENGTH],
+        "counts": counted_images(count_unserved=judged.count_unserved),
+        "rules": str(judged.metric_version),
+    }
+    for name, value in said.items():
+        require_same(
+            JUDGEMENTS,
+            f"By its signature, {name} of judgement {place}",
+            parts.get(name),
+            value,
+        )
+
+
+def _require_published(bundle: Bundle, last: Judgement) -> None:
+    if bundle.result is None:
+        return
+    for name in ("judged_utc", *FIGURES):
+        require_same(
+            JUDGEMENTS,
+            f"{name} of the last judgement",
+            getattr(last, name),
+            bundle.result[name],
+        )
+
+
+def _told(one: Judgement, bound: Rules) -> str:
+    when = one.judged_utc[:19].replace("T", " ")
+    others = one.rules.differences(bound) if one.rules else ()
+    by = "by the bound rules" if not others else f"by other rules ({'; '.join(others)})"
+    score = "no score" if one.score is None else f"score {one.score}"
+    return f"{when} UTC {by}: mAP {one.map}, {score}"

@@ -1,0 +1,339 @@
+"""What follows from a bundle's records: rows, judgement, interval, computed as the judge computes them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import asdict, replace
+from email.message import Message
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score import COCO
+from lpirc_score.analysis.halves import half_maps
+from lpirc_score.detections import parse_detections
+from lpirc_score.detections.form_body import take_form
+from lpirc_score.detections.parsed_rows import NONE_REFUSED, Refused
+from lpirc_score.metrics.evaluation_result import signature_parts
+from lpirc_score.metrics.offered import not_installed
+from lpirc_testsets import TestSetError
+from lpirc_testsets.coco_reader import parse_coco
+from lpirc_testsets.errors import Problems
+from lpirc_testsets.ground_truth import GroundTruth
+from referee.errors import RefereeError
+from referee.evidence.bundle_container import GROUND_TRUTH
+from referee.evidence.bundle_values import Bundle, PostLine
+from referee.evidence.earlier_sums import with_stated_rounding
+from referee.evidence.verification_items import Failure, NotChecked
+from referee.judging.run_case import Case, counted_of, judgement_of
+from referee.judging.score_uncertainty import interval_from
+from referee.judging.scoring_job import scored_detections
+from referee.store.chain import (
+    READINGS_START,
+    event_digest,
+    log_link,
+    meter_link,
+    receipt_link,
+    run_start,
+)
+from referee.store.post_table import ROW
+from referee.store.records import HALF_SAMPLING, RUN_CLOSED, Score
+
+Rows = NDArray[np.float64]
+
+_FIELD = re.compile(rb'(?i)^content-disposition:[^\r\n]*[; ]name="?([^"\r\n;]*)', re.M)
+_FILE = re.compile(rb"(?i)^content-disposition:[^\r\n]*[; ]filename", re.M)
+_FOLD = re.compile(rb"\r?\n[ \t]+")
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+
+
+class Recomputed:
+    """Everything computed from a bundle, once. `ground_truth` is that of the bundle, or one given beside it."""
+
+    def __init__(self, bundle: Bundle, ground_truth: bytes | None) -> None:
+        self.bundle = bundle
+        self._ground_truth = (
+            bundle.ground_truth if ground_truth is None else ground_truth
+        )
+
+    @cached_property
+    def category_ids(self) -> NDArray[np.int64]:
+        """Ascending."""
+        return np.array(
+            sorted(one.id for one in self.bundle.test_set.categories), np.int64
+        )
+
+    @cached_property
+    def taken(self) -> list[tuple[Rows, int, list[tuple[int, str]]]]:
+        """Of each body the rows (n, 7), how many were refused, and the first of them. Raises Failure."""
+        places = enumerate(
+            zip(self.bundle.posts, self.bundle.bodies, strict=True), start=1
+        )
+        return [self._taken(place, post, body) for place, (post, body) in places]
+
+    def _taken(
+        self, place: int, post: PostLine, body: bytes
+    ) -> tuple[Rows, int, list[tuple[int, str]]]:
+        if (
+            post.kind == "rows"
+            and post.number is None
+            and len(body) == post.accepted * 7 * ROW.itemsize
+        ):
+            rows = np.frombuffer(body, ROW).astype(np.float64).reshape(-1, 7)
+            if not (
+                np.isin(rows[:, 0], np.arange(1, self.bundle.run.images + 1)).all()
+                and np.isfinite(rows).all()
+            ):
+                raise Failure(
+                    "bodies.gz",
+                    f"Body {place} has rows of images that the run does not have.",
+                )
+            return (
+                rows,
+                post.refused,
+                [(line, reason) for line, reason in post.refused_rows],
+            )
+        if post.kind != "body" or post.refused_rows:
+            sentence = (
+                f"Body {place} has a receipt, so it must be there as it was received."
+            )
+            raise Failure("posts.jsonl.gz", sentence)
+        if hashlib.sha256(body).hexdigest() != post.sha256:
+            raise Failure(
+                "bodies.gz",
+                f"Body {place} is not the acknowledged one: its SHA-256 differs.",
+            )
+        try:
+            rows, refused = rows_of(
+                body, post.content_type or "", self.bundle.run.images, self.category_ids
+            )
+        except RefereeError as error:
+            raise Failure(
+                "bodies.gz", f"Body {place} would never be accepted: {error.sentence}"
+            ) from None
+        return (
+            rows,
+            refused.total,
+            [(line, reason) for line, reason, _ in refused.first],
+        )
+
+    @cached_property
+    def head(self) -> str:
+        """The head of the run's chain. Raises Failure."""
+        run, posts, known = self.bundle.run, "posts.jsonl.gz", self.bundle.contest
+        rules_sha256 = None if run.rules is None else run.rules.sha256
+        of_run = (run.id, run.nonce, run.team, run.testset_digest, rules_sha256)
+        link, is_begun = run_start(known["id"], *of_run), False
+        for place, post in enumerate(self.bundle.posts, start=1):
+            if (
+                post.number is None
+                and post.previous is None
+                and post.link is None
+                and not is_begun
+            ):
+                continue
+            is_begun = True
+            if post.number != place:
+                raise Failure(posts, f"Body {place} has the number {post.number}.")
+            if post.previous != link.hex():
+                raise Failure(posts, _not_following(place))
+            binds_readings = {post.meter is not None, post.readings is not None}
+            if binds_readings != {run.rules is not None}:
+                raise Failure(
+                    posts,
+                    f"Body {place} must say which readings it binds if the rules are bound.",
+                )
+            meter = None if post.meter is None else bytes.fromhex(post.meter)
+            fields = post.sha256, post.received_utc, post.accepted, post.received_total
+            link = receipt_link(link, place, *fields, post.readings, meter)
+            if post.link != link.hex():
+                raise Failure(
+                    posts, f"The link of body {place} is not that of its other fields."
+                )
+        return link.hex()
+
+    @cached_property
+    def meter(self) -> list[str]:
+        """The links of the meter's readings: the one before the first, and that of each."""
+        link = READINGS_START
+        links = [link.hex()]
+        for line in self.bundle.readings.decode().split("\n")[1:-1]:
+            link = meter_link(link, f"{line}\n")
+            links.append(link.hex())
+        return links
+
+    @cached_property
+    def log(self) -> list[str]:
+        """The log's links: the one before the first event, and that of each event."""
+        link = self.bundle.log_before
+        links = [link.hex()]
+        for event in self.bundle.events:
+            if "kind" in event:
+                digest = event_digest(
+                    event["utc"], event["run"], event["kind"], event["detail"]
+                )
+            else:
+                digest = bytes.fromhex(event["digest"])
+            link = log_link(link, digest)
+            links.append(link.hex())
+        return links
+
+    @property
+    def closing_link(self) -> str | None:
+        """The log's link of the run's last event `closed`."""
+        closed = [
+            link
+            for event, link in zip(self.bundle.events, self.log[1:], strict=True)
+            if event.get("kind") == RUN_CLOSED
+        ]
+        return closed[-1] if closed else None
+
+    @cached_property
+    def ground_truth(self) -> GroundTruth:
+        """The ground truth of the whole set. Raises NotChecked, Failure."""
+        if self._ground_truth is None:
+            until = self.bundle.contest.get("ground_truth_secret_until")
+            raise NotChecked(
+                f"The ground truth is secret until {until}: it needs --testset."
+            )
+        if (
+            hashlib.sha256(self._ground_truth).hexdigest()
+            != self.bundle.test_set.ground_truth_sha256
+        ):
+            digest = self.bundle.test_set.digest[:12]
+            sentence = f"The ground truth is of another test set than {digest}: its SHA-256 differs."
+            raise Failure(GROUND_TRUTH, sentence)
+        problems = Problems()
+        try:
+            text = self._ground_truth.decode("utf-8-sig")
+            document = parse_coco(Path(GROUND_TRUTH), problems, text=text)
+            problems.raise_if_any("ground-truth-invalid")
+        except (TestSetError, UnicodeDecodeError) as error:
+            raise Failure(
+                GROUND_TRUTH, f"The ground truth cannot be read: {error}"
+            ) from None
+        return document.ground_truth
+
+    @cached_property
+    def case(self) -> Case:
+        """The run's case. Raises NotChecked, Failure."""
+        bundle = self.bundle
+        refused = [
+            {"elapsed_s": post.elapsed_s, "line": line, "reason": reason}
+            for post, (_, _, first) in zip(bundle.posts, self.taken, strict=True)
+            for line, reason in first
+        ]
+        return Case(
+            run=bundle.run,
+            metric=bundle.contest["metric"],
+            count_unserved=bundle.contest["count_unserved"],
+            test_set=bundle.test_set,
+            ground_truth=self.ground_truth,
+            order=bundle.order,
+            rows=np.concatenate(
+                [np.empty((0, 7)), *(rows for rows, _, _ in self.taken)]
+            ),
+            served=bundle.served_images,
+            readings=bundle.meter_readings,
+            events=list(bundle.own_events()),
+            refused=sum(refused for _, refused, _ in self.taken),
+            refused_rows=refused,
+            limits=bundle.limits,
+        )
+
+    @property
+    def judged(self) -> Score:
+        """The judgement. Raises NotChecked, also where what it rests on failed."""
+        if isinstance(self._judged, NotChecked):
+            raise self._judged
+        return self._judged
+
+    @cached_property
+    def _judged(self) -> Score | NotChecked:
+        if self.bundle.result is None:
+            return NotChecked("The run is not judged yet.")
+        parts = signature_parts(str(self.bundle.result["signature"]))
+        missing = not_installed(self.bundle.contest["metric"], parts.get("engine"))
+        if missing:
+            return NotChecked(missing)
+        try:
+            judged = judgement_of(self.case, self.bundle.result["judged_utc"])
+        except NotChecked as reason:
+            return reason
+        except Failure as failure:
+            return NotChecked(f"It rests on {failure.part}, which does not hold.")
+        bundle = self.bundle
+        if bundle.contest["metric"] == COCO and bundle.run_row.get("rules") is None:
+            judged = with_stated_rounding(judged, self.bundle.result, bundle.checks)
+        is_bound = bundle.run.rules is not None
+        if (
+            not is_bound
+            and bundle.result is not None
+            and bundle.result.get("energy_known_by") is None
+        ):
+            # Of a version that knew the meter's limit only.
+            figures = next(
+                (one.figures for one in judged.checks if one.code == "accuracy"), {}
+            )
+            return replace(judged, energy_limit=figures.get("uncertainty"))
+        return judged
+
+    def interval(self) -> dict[str, object]:
+        """The interval of the judgement, which takes seconds. Raises NotChecked, Failure."""
+        judged, metric = self.judged, self.bundle.contest["metric"]
+        stated = self.bundle.result["interval"] if self.bundle.result else None
+        if stated is None:
+            raise NotChecked("The result has no interval.")
+        if stated.get("method") != HALF_SAMPLING:
+            raise NotChecked(
+                "It is a bootstrap of an earlier version, which this one does not compute."
+            )
+        ground_truth, rows = counted_of(self.case)
+        return asdict(
+            interval_from(
+                half_maps(ground_truth, scored_detections(rows, metric), metric), judged
+            )
+        )
+
+
+def _not_following(place: int) -> str:
+    if place > 1:
+        return f"Body {place} does not follow from the one before it."
+    own = "contest id, number, nonce, team, test set or rules in run.json differ, or body 1 does"
+    return f"Body 1 does not follow from the run: {own}."
+
+
+def rows_of(
+    body: bytes, content_type: str, images: int, category_ids: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], Refused]:
+    """The rows (n, 7) of an accepted body, and those refused. Raises RefereeError for one that is never accepted.
+
+    A form that version 1 took whole has the same rows as by the protocol of 2015, which takes the good ones.
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        return take_form(_urlencoded(body, content_type), images, category_ids)
+    if kind == "application/x-www-form-urlencoded":
+        return take_form(body, images, category_ids)
+    return parse_detections(body, content_type, images, category_ids), NONE_REFUSED
+
+
+def _urlencoded(body: bytes, content_type: str) -> bytes:
+    """The fields of a multipart form without its files, as the other kind of form."""
+    message = Message()
+    message["content-type"] = content_type
+    boundary = (message.get_boundary() or "").encode()
+    fields = []
+    for part in re.split(rb"\r?\n--" + re.escape(boundary), b"\n" + body)[1:]:
+        head, *content = _BLANK_LINE.split(part, 1)
+        head = _FOLD.sub(b" ", head)
+        name = _FIELD.search(head)
+        if name and content and not _FILE.search(head):
+            fields.append(
+                (name[1].decode(errors="replace"), content[0].decode(errors="replace"))
+            )
+    return urlencode(fields).encode()

@@ -1,0 +1,98 @@
+"""What is signed: an in-toto Statement that names every part, in a DSSE envelope by the contest's key."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Any
+
+from lpirc_score.metrics.evaluation_result import RULES_VERSION, VERSION
+from referee.auth.signing import ContestKey
+from referee.evidence.bundle_container import (
+    ENVELOPE,
+    FORMAT,
+    PREDICATE,
+    STATEMENT,
+    json_text,
+    read_json,
+)
+
+PAYLOAD = "application/vnd.in-toto+json"
+
+
+def manifest_of(
+    parts: Mapping[str, bytes], sizes: Mapping[str, int], about: Mapping[str, object]
+) -> bytes:
+    """The manifest of parts as they are stored, with their unpacked sizes and what the bundle is `about`."""
+    predicate: dict[str, object] = {
+        "format": FORMAT,
+        "program": VERSION,
+        "metric_version": RULES_VERSION,
+    }
+    predicate |= {**about, "sizes": sizes}
+    kinds = {
+        "_type": STATEMENT,
+        "subject": subject_of(parts),
+        "predicateType": PREDICATE,
+    }
+    return json_text(kinds | {"predicate": predicate})
+
+
+def subject_of(parts: Mapping[str, bytes]) -> list[dict[str, object]]:
+    """The SHA-256 of each part."""
+    return [
+        {"name": name, "digest": {"sha256": hashlib.sha256(content).hexdigest()}}
+        for name, content in parts.items()
+    ]
+
+
+def sign(manifest: bytes, key: ContestKey) -> bytes:
+    """The envelope of a manifest."""
+    from securesystemslib.dsse import Envelope
+    from securesystemslib.signer import CryptoSigner  # type: ignore[attr-defined]
+
+    envelope = Envelope(manifest, PAYLOAD, {})
+    envelope.sign(CryptoSigner(key.private, _public(key.public)))
+    return json_text(envelope.to_dict())
+
+
+def is_signed(envelope: bytes, manifest: bytes, public_key: str) -> bool:
+    """Whether this is the envelope of that manifest, signed by the key (32 bytes, hexadecimal) and no other."""
+    from securesystemslib.dsse import Envelope
+
+    try:
+        (signed,) = read_json(ENVELOPE, envelope)["signatures"]
+        signature = b64decode(signed["sig"])
+    except (KeyError, TypeError, ValueError):
+        return False
+    own = Envelope(
+        manifest, PAYLOAD, {public_key: _signature(public_key, signature.hex())}
+    )
+    # Written again: base64 has several texts for the same bytes.
+    return json_text(own.to_dict()) == envelope and is_by(
+        public_key, own.pae(), signature.hex()
+    )
+
+
+def is_by(public_key: str, text: bytes, signature: str) -> bool:
+    """Whether a text has this signature (64 bytes, hexadecimal) by the key."""
+    from securesystemslib.exceptions import UnverifiedSignatureError
+
+    try:
+        _public(public_key).verify_signature(_signature(public_key, signature), text)
+    except (UnverifiedSignatureError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _signature(public_key: str, signature: str) -> Any:
+    from securesystemslib.signer import Signature  # type: ignore[attr-defined]
+
+    return Signature(public_key, signature)
+
+
+def _public(public_key: str) -> Any:
+    from securesystemslib.signer import SSlibKey  # type: ignore[attr-defined]
+
+    return SSlibKey(public_key, "ed25519", "ed25519", {"public": public_key})

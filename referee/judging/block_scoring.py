@@ -1,0 +1,149 @@
+"""Scoring a run that is too large for a worker: by blocks of images, then by categories, bit for bit as in one process.
+
+No process has all of its rows in memory: those of a block are read from the store when a worker is free for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.analysis.blocks import match_block, score_category
+from lpirc_score.analysis.halves import HALVES, Floats
+from lpirc_score.detections.plausibility import Implausible, implausible
+from lpirc_score.metrics.average_precision import mean_known
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_testsets import GroundTruth
+from referee.judging.run_case import undo_image_order
+from referee.judging.scoring_job import (
+    CONTEST,
+    IMAGE,
+    WITH_UNSERVED,
+    Scored,
+    ScoringInput,
+    changed,
+    object_digests,
+    of_categories,
+)
+from referee.store import Store
+from referee.workers import Workers
+from referee.workers.job_dispatch import mapped
+
+BLOCK_ROWS = 1 << 20
+"""Of a block at most, which may have those of one image more."""
+BYTES_A_ROW = 320
+"""What matching a block takes of memory, at most, with the rows as they come to the worker."""
+
+Ints = NDArray[np.int64]
+Posts = Callable[[], Iterable[Floats]]
+
+
+def stored_posts(store: Store, run: int) -> Posts:
+    """The posts of a stored run as `score_large` takes them."""
+    order = store.runs.image_order(run)
+    return lambda: (
+        undo_image_order(rows, order) for rows in store.posts.detections_by_post(run)
+    )
+
+
+def score_large(
+    workers: Workers, given: ScoringInput, posts: Posts, known: Scored | None = None
+) -> Scored:
+    """The result of `score_whole`, bit for bit; `known` as for it.
+
+    `given` has no rows. `posts()`, called again for every block, yields them (n, 7) post by post, with the test set's
+    image numbers. Raises RefereeError as `score_whole` does.
+    """
+    objects = object_digests(given.ground_truth)
+    are_new = changed(objects, known)
+    is_new = [category in are_new for category in objects]
+    new = list(compress(objects, is_new))
+    counted = given.served | given.count_unserved
+    sizes, found = _looked_through(posts(), counted, given.limits)
+    unserved = np.where(given.served, 0, sizes)
+    has_two = unserved.any() and not given.count_unserved
+
+    metrics = list(dict.fromkeys([given.metric, PUBLISHED]))
+    block_of = _cut(sizes, workers.memory_bytes)
+    blocks = _blocks(given.ground_truth, are_new, posts, block_of, metrics)
+    parts = [*mapped(workers, match_block, blocks)]
+    images = counted[given.ground_truth.image_ids]
+    tasks = (
+        (its, metrics[place // len(new)], images, place < len(new))
+        for place, its in enumerate(zip(*parts, strict=True))
+    )
+    results = [*mapped(workers, score_category, tasks)]
+    contest = results[: len(new)]
+    averages = {
+        CONTEST: [ap for ap, _, _ in contest],
+        PUBLISHED: [ap for ap, _, _ in results[len(new) :]],
+        WITH_UNSERVED: [ap for _, ap, _ in contest if has_two],
+    }
+    aps = {
+        what: dict(zip(new, its, strict=True)) for what, its in averages.items() if its
+    }
+    if known is not None:
+        aps = {what: {**known.aps[what], **its} for what, its in aps.items()}
+    averages_of_halves = (
+        np.empty((len(objects), HALVES)) if known is None else np.array(known.halves)
+    )
+    averages_of_halves[is_new] = [its for _, _, its in contest]
+    maps = {
+        what: mean_known(np.array([*its.values()], np.float64))
+        for what, its in aps.items()
+    }
+    totals = (
+        int(sizes[counted].sum()),
+        int(unserved.sum()),
+        int(np.count_nonzero(unserved)),
+    )
+    return Scored(maps, aps, *totals, found, objects, averages_of_halves)
+
+
+def _looked_through(
+    posts: Iterable[Floats], counted: NDArray[np.bool_], limits: Floats
+) -> tuple[Ints, Implausible]:
+    """How many rows each image number has (N + 1,), and what is implausible in those that count."""
+    sizes, found = np.zeros(len(counted), np.int64), [Implausible()]
+    for rows in posts:
+        images = rows[:, IMAGE].astype(np.int64)
+        sizes += np.bincount(images, minlength=len(sizes))
+        found.append(implausible(rows[counted.take(images)], limits))
+    some, unit_square, above_1, outside, _ = map(
+        sum, zip(*map(astuple, found), strict=True)
+    )
+    total = int(sizes[counted].sum()) if some else 0
+    first = next((each.first_outside for each in found if each.outside), 0)
+    return sizes, Implausible(total, unit_square, above_1, outside, first)
+
+
+def _cut(sizes: Ints, memory_bytes: int) -> Ints:
+    """The block of each image number (N + 1,), by its rows: as large as a worker's memory allows."""
+    block_rows = max(1, min(BLOCK_ROWS, memory_bytes // BYTES_A_ROW))
+    return np.cumsum(sizes) // block_rows
+
+
+def _blocks(
+    truth: GroundTruth,
+    categories: set[int],
+    posts: Posts,
+    block_of: Ints,
+    metrics: Sequence[str],
+) -> Iterator[tuple[GroundTruth, Floats, Sequence[str]]]:
+    """What `match_block` takes, block by block; `block_of` (N + 1,) goes by image number."""
+    for block in np.unique(block_of).tolist():
+        is_here = block_of == block
+        parts = [
+            each[is_here.take(each[:, IMAGE].astype(np.int64))] for each in posts()
+        ]
+        objects = truth.of_objects(is_here.take(truth.image))
+        yield (
+            *of_categories(
+                objects, np.concatenate([np.empty((0, 7)), *parts]), categories
+            ),
+            metrics,
+        )

@@ -1,0 +1,291 @@
+"""The contest as an operator sees it now: one JSON document for the console and the terminal.
+
+It has all that the store knows; `Known` adds what only the server does. Runs that are judged or void are read once
+and again when something of them has changed, so a look costs little however long the day is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from referee.contest import Contest
+from referee.judging.lost_energy_notices import lost_energies
+from referee.judging.run_checks import rows_refused
+from referee.judging.standings import (
+    KnownStandings,
+    current_judgement,
+    figures_of,
+    power_course,
+    standing_review,
+)
+from referee.store import Store
+from referee.store.records import (
+    ENERGY_MISSING,
+    BoardState,
+    EnergyMissing,
+    Review,
+    Run,
+    RunState,
+)
+
+MOST_REFUSALS, MOST_EVENTS = 50, 100
+MOST_POINTS = 300  # of a power curve
+OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
+OF_RUN = (
+    "team",
+    "station",
+    "heat",
+    "state",
+    "closed_by",
+    "elapsed_s",
+    "official",
+    "void_reason",
+)
+FINAL = (
+    RunState.JUDGED,
+    RunState.VOID,
+)  # what is known of such a run changes with a judgement or a review
+LIVE = (
+    "elapsed_s",
+    "remaining_s",
+    "images_served",
+    "power_w",
+    "energy_wh",
+    "reading_age_s",
+)  # the last three of the newest reading
+NOT_KNOWN = "idle", None  # of a meter, while the contest is not served
+ENERGY_TO_READ = (
+    "energy to read"  # of a meter that may hold the energy of a run that is over
+)
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What only the server knows: LIVE of open runs by number, (state, sentence) of meters by station, runs that wait.
+
+    The state of a meter is a `referee.runs.station_meters.MeterState`. The sentence says what is wrong, or is None.
+    """
+
+    live: Mapping[int, Document] = field(default_factory=dict)
+    meters: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
+    waiting: frozenset[int] = frozenset()
+    judging: frozenset[int] = frozenset()
+    config_changed: str | None = None
+    journal_trouble: str | None = None
+    database_trouble: str | None = None
+
+
+@cache
+def program_version() -> str:
+    """The version, read once: looking it up takes longer than all the rest."""
+    return version("lpirc-referee")
+
+
+def team_documents(store: Store) -> dict[str, Document]:
+    """The JSON document of each team, by name."""
+    used, affiliations = store.runs.attempts_used(), store.teams.affiliations()
+    return {
+        team: {
+            "team": team,
+            "disabled": off,
+            "affiliation": affiliations.get(team),
+            "attempts_used": used.get(team, 0),
+        }
+        for team, off in store.teams.all().items()
+    }
+
+
+class StatusReader:
+    """Reads the status of a contest repeatedly."""
+
+    def __init__(self, contest: Contest) -> None:
+        self._contest, self._store = contest, contest.store
+        self._runs: dict[int, tuple[object, Document]] = {}
+        self._last_event, self._events = 0, list[Document]()
+        self._standings = KnownStandings(contest)
+
+    def read(self, now: datetime, known: Known) -> Document:
+        """The status at `now`, UTC, as docs/http.md describes it; runs, events and refusals newest first."""
+        config, store = self._contest.config, self._store
+        self._last_event, new = store.log.newest_after(self._last_event, MOST_EVENTS)
+        self._events = [*new, *self._events][:MOST_EVENTS]
+        runs, teams = store.runs.find(), team_documents(store)
+        lost = {one.run: one.sentence for one in lost_energies(self._contest)}
+        listed, published, found = (
+            self._listed(runs, known, now),
+            store.published.get(),
+            self._standings.now(),
+        )
+        at = {
+            run.station: run
+            for run in runs
+            if run.state in (RunState.ARMED, RunState.OPEN)
+        }
+        active = {name: self._active(run, known, now) for name, run in at.items()}
+        meters = {
+            one.name: known.meters.get(one.name, NOT_KNOWN) for one in config.stations
+        }
+        for run, sentence in self._energies_to_read(runs):
+            if run.station not in at and meters.get(run.station, NOT_KNOWN)[1] is None:
+                meters[run.station] = ENERGY_TO_READ, sentence
+        for one in active.values():
+            one["affiliation"] = teams[one["team"]]["affiliation"]
+            one["energy_lost"] = lost.get(one["run"])
+            if one["energy_lost"] is not None:
+                one["energy_wh"] = None  # what its meter shows now began again
+        limit = config.attempts
+        left = {
+            team: max(limit - one["attempts_used"], 0) if limit else None
+            for team, one in teams.items()
+        }
+        return {
+            "utc": now.isoformat(),
+            "contest": config.name,
+            "version": program_version(),
+            "window_s": config.window_s,
+            "metric": config.metric,
+            "config_changed": known.config_changed,
+            "journal_trouble": known.journal_trouble,
+            "database_trouble": known.database_trouble,
+            "stations": [
+                {
+                    "name": one.name,
+                    "meter": one.meter,
+                    "meter_state": meters[one.name][0],
+                    "meter_sentence": meters[one.name][1],
+                    "arming_at_least_s": config.arming_at_least_s(one),
+                    "run": active.get(one.name),
+                }
+                for one in config.stations
+            ],
+            "queue": [
+                teams[team] | {"attempts_left": left[team]}
+                for team in store.queue.teams()
+                if team in teams
+            ],
+            "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
+            "teams": list(teams.values()),
+            "announcements": store.announcements.standing(),
+            "refusals": store.refusals.newest(MOST_REFUSALS),
+            "events": self._events,
+            "left_out": [
+                {"run": one.run, "team": one.team, "why": one.why}
+                for one in found.left_out
+            ],
+            "board": {
+                "state": published.state if published else BoardState.LIVE,
+                "frozen_utc": published and published.frozen_utc,
+                "unveiled": published.unveiled if published else 0,
+                "places": len(found.places),
+            },
+        }
+
+    def _energies_to_read(self, runs: list[Run]) -> Iterator[tuple[Run, str]]:
+        """The runs whose energy may still be read from their meters, with why it is not read yet."""
+        waiting = [
+            run for run in runs if run.state in (RunState.CLOSED, RunState.JUDGED)
+        ]
+        waiting = [run for run in waiting if run.energy_wh is None]
+        for run in waiting:
+            missing = [
+                one
+                for one in self._store.log.of_run(run.id)
+                if one["kind"] == ENERGY_MISSING
+            ]
+            if missing and missing[-1].get("code") == EnergyMissing.READ_LATER:
+                yield (
+                    run,
+                    f"The energy of run {run.id} of {run.team} is still to be read. {missing[-1]['reason']}",
+                )
+
+    def _listed(self, runs: list[Run], known: Known, now: datetime) -> list[Document]:
+        reviews, mark = (
+            self._store.reviews.latest(),
+            self._store.scores.judgement_mark(),
+        )
+        for run in runs:
+            made_of = (run, mark) if run.state in FINAL else None
+            if made_of is None or self._runs.get(run.id, (None,))[0] != made_of:
+                self._runs[run.id] = made_of, self._run(run, reviews.get(run.id), now)
+        return [
+            self._runs[run.id][1] | {"judging": run.id in known.judging}
+            for run in reversed(runs)
+        ]
+
+    def _run(self, run: Run, review: Review | None, now: datetime) -> Document:
+        """`needs_review` says that a check failed, `review` how an operator let that stand."""
+        figures, judged = (
+            figures_of(self._contest, run, now),
+            current_judgement(self._contest, run),
+        )
+        checks = rows_refused(figures.refused, self._store.posts.refused_rows(run.id))
+        if judged is not None:
+            checks, review = judged.checks, standing_review(judged, review)
+        failed = [
+            {key: getattr(one, key) for key in ("code", "severity", "sentence")}
+            for one in checks
+            if not one.ok
+        ]
+        return {"run": run.id} | {key: getattr(run, key) for key in OF_RUN} | {
+            "energy_wh": figures.energy_wh,
+            "map": figures.map,
+            "score": figures.score,
+            "figure_state": figures.figure_state,
+            "needs_review": None if judged is None else judged.needs_review,
+            "review": review,
+            "not_ranked": figures.not_ranked,
+            "not_ranked_code": figures.not_ranked_code,
+            "images_seen": figures.images_seen,
+            "refused_rows": figures.refused,
+            "failed_checks": failed,
+        }  # fmt: skip
+
+    def _active(self, run: Run, known: Known, now: datetime) -> Document:
+        """An armed or open run; its mAP and score are provisional, `provisional_age_s` old.
+
+        Power and energy are those of a reading that is `reading_age_s` old.
+        """
+        shown = self._runs[run.id][1]
+        live: Document = (
+            dict.fromkeys(LIVE) | {"warnings": ()} | known.live.get(run.id, {})
+        )
+        provisional = self._store.provisional.of_run(run.id)
+        if live["images_served"] is None:
+            live["images_served"] = len(self._store.served.images(run.id))
+        if live["reading_age_s"] is None:
+            live |= self._last_read(run, now)
+        age = (
+            None
+            if provisional is None
+            else now - datetime.fromisoformat(provisional.utc)
+        )
+        return {"run": run.id} | {key: getattr(run, key) for key in OF_ACTIVE} | live | {
+            "waiting": run.id in known.waiting,
+            "rows": self._store.posts.count_detections(run.id),
+            "refused_rows": shown["refused_rows"],
+            "map": shown["map"],
+            "score": shown["score"],
+            "figure_state": shown["figure_state"],
+            "provisional_age_s": None if age is None else age.total_seconds(),
+            "power": power_course(self._contest, run, MOST_POINTS),
+            "warnings": [*live["warnings"], *(one["sentence"] for one in shown["failed_checks"])],
+        }  # fmt: skip
+
+    def _last_read(self, run: Run, now: datetime) -> Document:
+        """What the store has of the newest reading."""
+        newest = self._store.readings.newest(run.id)
+        if newest is None:
+            return {}
+        values = {"power_w": newest.power_w, "energy_wh": newest.energy_wh}
+        known = {
+            name: value if math.isfinite(value) else None
+            for name, value in values.items()
+        }
+        return known | {"reading_age_s": (now - newest.utc).total_seconds()}

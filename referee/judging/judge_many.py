@@ -1,0 +1,232 @@
+"""Many runs scored: those whose scoring is known at once, the others by workers, each scoring once.
+
+The caller gets each run with its scoring, in this process and one at a time: only the referee stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from lpirc_score.detections.plausibility import limits_by_number
+from lpirc_score.metrics.offered import scores_by_blocks
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.judging.block_scoring import BYTES_A_ROW, score_large, stored_posts
+from referee.judging.bound_rules import as_judged
+from referee.judging.judge import (
+    case_of,
+    ground_truth_of,
+    judge,
+    judgeable,
+    with_interval,
+)
+from referee.judging.run_case import restricted_to, scoring_input, were_served
+from referee.judging.scoring_job import (
+    Scored,
+    name_of,
+    object_digests,
+    score_whole,
+    scored,
+    scored_from,
+    stem_of,
+    with_halves,
+)
+from referee.store import Store
+from referee.store.acts import Act
+from referee.store.records import Run, Score
+from referee.workers import Workers
+from referee.workers.job_dispatch import Task, carry_out, reason_of
+from referee.workers.worker_processes import MEMORY_BYTES, LocalWorkers
+
+Done = Callable[[Run, Scored], None]
+Failed = Callable[[Run, str], None]
+
+
+class ScoringJob(NamedTuple):
+    """The name of a run's scoring, and that of the same with any ground truth."""
+
+    name: str
+    stem: str
+
+
+def judge_with_interval(
+    contest: Contest, number: int, clock: Clock, act: Act | None = None
+) -> Score:
+    """Judge a run, then add the interval of its score. Raises as `judge` does.
+
+    A scoring that is known is not made again. A new one is stored in two steps: the interval takes several times as
+    long as the score.
+    """
+    run = judgeable(contest, number)
+    contest = as_judged(contest, run)
+    job = job_of(contest, run)
+    found = stored_scoring(contest.store, job)
+    if found is None and is_large(contest, run, MEMORY_BYTES):
+        found = score_here(contest, run, job)
+        store_scoring(contest.store, job, found, clock)
+    if found is not None:
+        return judge(contest, number, clock, found=found, act=act)
+    given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
+    found = scored(given, known)
+    judged = judge(contest, number, clock, found=found, act=act)
+    found = with_halves(given, found, known)
+    store_scoring(contest.store, job, found, clock)
+    judged, maps = with_interval(judged, found)
+    if judged.interval is not None and maps is not None:
+        contest.store.scores.add_interval(judged, judged.interval, maps)
+    return judged
+
+
+def not_scored(run: Run, reason: str) -> None:
+    """Raise RefereeError `not-scored`: the run's scoring failed, or was cancelled."""
+    raise RefereeError(
+        "not-scored", f"Run {run.id} was not judged: {reason}", run=run.id
+    )
+
+
+def score_runs(
+    contest: Contest,
+    runs: Iterable[Run],
+    clock: Clock,
+    workers: Workers | None,
+    done: Done,
+    failed: Failed,
+    metric: str | None = None,
+) -> None:
+    """Score runs by their bound rules and the test set, of whose images they all are; without workers, here.
+
+    With a `metric`, by that instead of the bound one.
+    A run for which `done` raises RefereeError has `failed`, too. Raises TestSetError.
+    """
+    wanted: dict[ScoringJob, list[Run]] = {}
+    for run in runs:
+        wanted.setdefault(job_of(as_judged(contest, run, metric), run), []).append(run)
+    tasks = {}
+    for job, its_runs in wanted.items():
+        judging = as_judged(contest, its_runs[0], metric)  # the same for all of a job
+        task = _task(judging, job, its_runs, clock, done, failed)
+        if contest.store.jobs.scoring(job.name) is not None:
+            task.found()
+        elif workers is not None:
+            tasks[job.name] = task
+        else:
+            try:
+                found = score_here(judging, its_runs[0], job)
+            except Exception as error:  # noqa: BLE001 - as where workers do it
+                task.failed(reason_of(error))
+            else:
+                task.done(found)
+    if workers is not None:
+        carry_out(contest.store, tasks, workers, clock)
+
+
+def _task(
+    contest: Contest,
+    job: ScoringJob,
+    runs: list[Run],
+    clock: Clock,
+    done: Done,
+    failed: Failed,
+) -> Task:
+    def start(workers: Workers) -> Future[Scored]:
+        if is_large(contest, runs[0], workers.memory_bytes):
+            return _beside(lambda: _by_blocks(contest, runs[0], job, workers))
+        given = scoring_input(case_of(contest, runs[0]))
+        return workers.submit(score_whole, given, known_of(contest.store, job))
+
+    def keep(found: Scored) -> None:
+        store_scoring(contest.store, job, found, clock)
+        tell(found)
+
+    def tell(known: Scored | None) -> None:
+        for run in runs:
+            try:
+                if known is not None:
+                    done(run, known)
+            except RefereeError as error:  # it was voided meanwhile, say
+                failed(run, error.sentence)
+
+    def give_up(reason: str) -> None:
+        for run in runs:
+            failed(run, reason)
+
+    about = "run " + ", ".join(str(run.id) for run in runs)
+    return Task(
+        about, start, keep, lambda: tell(stored_scoring(contest.store, job)), give_up
+    )
+
+
+def score_here(contest: Contest, run: Run, job: ScoringJob) -> Scored:
+    """The scoring of a run; of a large one by a process of this host: memory stays bounded."""
+    if not is_large(contest, run, MEMORY_BYTES):
+        return score_whole(
+            scoring_input(case_of(contest, run)), known_of(contest.store, job)
+        )
+    with closing(LocalWorkers(1)) as workers:
+        return _by_blocks(contest, run, job, workers)
+
+
+def is_large(contest: Contest, run: Run, memory_bytes: int) -> bool:
+    """Whether the rows of a run are too many for a worker with so much memory, and can be scored by blocks."""
+    if not scores_by_blocks(contest.config.metric):
+        return False
+    return contest.store.posts.count_detections(run.id) * BYTES_A_ROW > memory_bytes
+
+
+def _by_blocks(contest: Contest, run: Run, job: ScoringJob, workers: Workers) -> Scored:
+    given = scoring_input(case_of(contest, run, with_rows=False))
+    return score_large(
+        workers,
+        given,
+        stored_posts(contest.store, run.id),
+        known_of(contest.store, job),
+    )
+
+
+def _beside(work: Callable[[], Scored]) -> Future[Scored]:
+    """Do this in a thread: it gives work to the workers and waits for them."""
+    thread = ThreadPoolExecutor(1)
+    future = thread.submit(work)
+    thread.shutdown(wait=False)
+    return future
+
+
+def job_of(contest: Contest, run: Run) -> ScoringJob:
+    """The scoring of a run by the contest's metric and ground truth. Reads no rows. Raises TestSetError."""
+    store, config, test_set = contest.store, contest.config, contest.test_set
+    order = store.runs.image_order(run.id)
+    served = were_served(order, store.served.images(run.id), len(test_set.images))
+    bodies, limits = store.posts.body_digests(run.id), limits_by_number(test_set)
+    stem = stem_of(config.metric, config.count_unserved, bodies, order, served, limits)
+    objects = _objects(test_set.folder, test_set.digest, np.sort(order).tobytes())
+    return ScoringJob(name_of(stem, objects), stem)
+
+
+@lru_cache(8)
+def _objects(folder: Path, digest: str, images: bytes) -> dict[int, str]:
+    ground_truth = ground_truth_of(folder, digest)
+    return object_digests(restricted_to(ground_truth, np.frombuffer(images, np.int64)))
+
+
+def stored_scoring(store: Store, job: ScoringJob) -> Scored | None:
+    """The result of a job, or None."""
+    return (found := store.jobs.scoring(job.name)) and scored_from(*found)
+
+
+def known_of(store: Store, job: ScoringJob) -> Scored | None:
+    """The newest result of the same run by another ground truth, or None."""
+    return (found := store.jobs.scoring_of_stem(job.stem)) and scored_from(*found)
+
+
+def store_scoring(store: Store, job: ScoringJob, found: Scored, clock: Clock) -> None:
+    """Keep the result of a job, which ends it."""
+    samples = None if found.halves is None else found.halves.astype("<f8").tobytes()
+    store.jobs.add_scoring(job.name, job.stem, found.figures, samples, clock.utc())

@@ -1,0 +1,52 @@
+"""The runs whose energy is lost, for every view: one line each, until the run is void or a review lets it stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from referee.contest import Contest
+from referee.judging.standings import current_judgement, standing_review
+from referee.store.lost_energy import energy_lost
+from referee.store.records import ENERGY_LOST, ENERGY_MISSING, Run, RunState
+
+
+@dataclass(frozen=True)
+class LostEnergy:
+    """A run whose energy is lost, and the sentence that says so."""
+
+    run: int
+    team: str
+    station: str
+    sentence: str
+
+
+def lost_energies(contest: Contest) -> list[LostEnergy]:
+    """The runs whose energy is lost, oldest first."""
+    found = []
+    for number, events in contest.store.log.of_kinds(
+        (ENERGY_LOST, ENERGY_MISSING)
+    ).items():
+        run, lost = contest.store.runs.get(number), energy_lost(events)
+        if lost is not None and not _is_settled(contest, run):
+            sentence = lost.sentence(run.id, run.team)
+            found.append(LostEnergy(run.id, run.team, run.station, sentence))
+    return found
+
+
+def lost_energy_of(contest: Contest, number: int) -> str | None:
+    """The sentence of one run."""
+    return next(
+        (one.sentence for one in lost_energies(contest) if one.run == number), None
+    )
+
+
+def _is_settled(contest: Contest, run: Run) -> bool:
+    """Whether nothing is left to do about it: the run is void, or a review lets it stand."""
+    if run.state is RunState.VOID:
+        return True
+    judged = current_judgement(contest, run)
+    if judged is None:
+        return False
+    return (
+        standing_review(judged, contest.store.reviews.latest().get(run.id)) is not None
+    )

@@ -1,0 +1,220 @@
+"""The provisional score of every open run, followed in a process beside the server (referee.web.live_process).
+
+It evaluates what the server has committed by the judge's own code, so its last score is the judge's, and publishes
+the figures in the store's table `provisional`: each second, or as often as a run costs at most a tenth of a core. A
+closed run is published once more, and again when its energy is read later. Nothing depends on it.
+
+The table is for operators; what teams and the public may learn is in `released` (referee.judging.released_figures).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score import score
+from lpirc_testsets import GroundTruth, read_ground_truth
+from referee.clock import Clock
+from referee.contest import Contest, require_same_test_set
+from referee.errors import RefereeError, StorageFailed
+from referee.judging.bound_rules import as_judged
+from referee.judging.figure_freshness import measured_state
+from referee.judging.figure_state import FigureState
+from referee.judging.judge import evaluate_rows
+from referee.judging.released_figures import half_of, is_due, is_last, release_of
+from referee.judging.run_case import restricted_to, undo_image_order
+from referee.judging.run_checks import is_scorable
+from referee.judging.scoring_job import IMAGE
+from referee.store.records import Provisional, Run, RunState
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 1.0
+SHARE = 0.1  # of a core that one run may cost
+
+
+def follow(contest: Contest, clock: Clock, stop: threading.Event) -> None:
+    """Publish the figures of every open run until `stop` is set: each second, or less often if that is costly.
+
+    A database that fails is logged and tried again; a run that cannot be evaluated for another reason is logged and
+    left out. Raises TestSetError.
+    """
+    followed = FollowedRuns(contest, clock)
+    while not stop.is_set():
+        start_s = clock.monotonic_s()
+        followed.tick()
+        clock.wait(stop, start_s + TICK_S)
+
+
+class FollowedRuns:
+    """The open runs of a contest, and the closed ones until their final figures are published."""
+
+    def __init__(self, contest: Contest, clock: Clock) -> None:
+        self._contest = contest
+        self._store = contest.store
+        self._clock = clock
+        self._ground_truth = read_ground_truth(contest.test_set.folder)
+        self._runs: dict[int, _FollowedRun] = {}
+        self._due_s: dict[int, float] = {}
+        self._pause_s: dict[
+            int, float
+        ] = {}  # between the figures of a run, by what the last ones cost
+        self._refused: set[int] = set()
+
+    def tick(self) -> None:
+        """Publish every open run that is due, those that have ended since, and one other closed run."""
+        try:
+            opened = self._store.runs.find(RunState.OPEN)
+            ended = [
+                self._store.runs.get(number)
+                for number in self._runs.keys() - {run.id for run in opened}
+            ]
+            due = [
+                run
+                for run in opened
+                if self._due_s.get(run.id, -math.inf) <= self._clock.monotonic_s()
+            ]
+            past = {
+                run.id: run
+                for run in (*ended, *self._unpublished())
+                if run.state is not RunState.VOID
+            }
+        except StorageFailed as error:
+            logger.warning("the runs cannot be read now: %s", error.sentence)
+            return
+        for run in (*due, *past.values()):
+            if run.id not in self._refused:
+                start_s, before_s = self._clock.monotonic_s(), self._clock.process_s()
+                self._try_to_publish(run)
+                pause_s = self._pause_s[run.id] = (
+                    self._clock.process_s() - before_s
+                ) / SHARE
+                self._due_s[run.id] = start_s + (pause_s if pause_s > TICK_S else 0.0)
+        kept = self._runs.keys() & {run.id for run in opened}
+        self._runs = {number: self._runs[number] for number in kept}
+        self._due_s = {
+            number: self._due_s[number] for number in kept if number in self._due_s
+        }
+        self._pause_s = {
+            number: self._pause_s[number] for number in kept if number in self._pause_s
+        }
+
+    def _unpublished(self) -> list[Run]:
+        """The first closed run that was not published with its last detections and its energy of record."""
+        for run in self._store.runs.find(RunState.CLOSED):
+            final = (run.energy_wh, self._store.posts.count_detections(run.id))
+            shown = self._store.provisional.of_run(run.id)
+            is_published = (
+                shown is not None and (shown.energy_wh, shown.detections) == final
+            )
+            is_released = is_last(
+                run, self._store.provisional.released(run.id), final[1]
+            )
+            if run.id not in self._refused and not (is_published and is_released):
+                return [run]
+        return []
+
+    def _try_to_publish(self, run: Run) -> None:
+        try:
+            self._publish(run)
+        except StorageFailed as error:
+            logger.warning("run %d cannot be evaluated now: %s", run.id, error.sentence)
+        except RefereeError as error:
+            logger.warning("run %d cannot be evaluated: %s", run.id, error.sentence)
+            self._refused.add(run.id)
+
+    def _publish(self, run: Run) -> None:
+        # The run was read before its posts: if it is closed, every post of it is there.
+        if run.id not in self._runs:
+            self._runs[run.id] = _FollowedRun(self._contest, self._ground_truth, run)
+        followed, now = self._runs[run.id], self._clock.utc()
+        reached, detections = followed.evaluate()
+        energy_wh, utc = run.energy_wh, now
+        if run.state is RunState.OPEN:
+            newest = self._store.readings.newest(run.id, with_energy=True)
+            if newest is not None:
+                energy_wh, utc = newest.energy_wh, min(now, newest.utc)
+        is_fresh = measured_state(self._store, run, now) is FigureState.FRESH
+        self._store.provisional.set(
+            Provisional(
+                run=run.id,
+                utc=utc.isoformat(),
+                map=reached,
+                energy_wh=energy_wh,
+                score=score(reached, energy_wh)
+                if is_fresh and is_scorable(energy_wh)
+                else None,
+                detections=detections,
+                pause_s=self._pause_s.get(run.id, 0.0),
+            )
+        )
+        if self._is_to_release(run, is_fresh=is_fresh, detections=detections, now=now):
+            half_map, utc_text = followed.evaluate_half(), utc.isoformat()
+            released = release_of(
+                run, half_map, energy_wh, detections, utc=utc_text, now=now
+            )
+            self._store.provisional.release(released)
+
+    def _is_to_release(
+        self, run: Run, *, is_fresh: bool, detections: int, now: datetime
+    ) -> bool:
+        before = self._store.provisional.released(run.id)
+        if run.state is RunState.OPEN:
+            return is_fresh and is_due(run, before, now)
+        return not is_last(run, before, detections)
+
+
+class _FollowedRun:
+    """A run's detections as far as they have been read, in order of arrival, and their mAP."""
+
+    def __init__(self, contest: Contest, ground_truth: GroundTruth, run: Run) -> None:
+        require_same_test_set(contest, run)
+        self._contest = contest = as_judged(contest, run)
+        self._run = run.id
+        self._order = contest.store.runs.image_order(run.id)
+        self._ground_truth = restricted_to(ground_truth, self._order)
+        self._half = half_of(contest.secret, run, self._order)
+        self._rows: NDArray[np.float64] = np.empty((0, 7))
+        self._counts = np.full(
+            len(contest.test_set.images) + 1, contest.config.count_unserved
+        )
+        self._last_post, self._last_served = 0, 0
+        self._map: float | None = None
+
+    def evaluate(self) -> tuple[float, int]:
+        """The mAP of the stored detections that count, and the number of all; computed only when something is new."""
+        new, self._last_post = self._contest.store.posts.detections_after(
+            self._run, self._last_post
+        )
+        served, self._last_served = self._contest.store.served.after(
+            self._run, self._last_served
+        )
+        images = self._order[np.array(served, np.int64) - 1]
+        if len(new) or not self._counts[images].all() or self._map is None:
+            self._counts[images] = True
+            self._rows = np.concatenate(
+                [self._rows, undo_image_order(new, self._order)]
+            )
+            self._map = evaluate_rows(
+                self._contest, self._ground_truth, self._counted()
+            ).map
+        return self._map, len(self._rows)
+
+    def evaluate_half(self) -> float:
+        """The mAP of what `evaluate` has read, on the secret half of the run's images."""
+        counted = self._counted()
+        of_half = counted[np.isin(counted[:, IMAGE], self._half)]
+        return evaluate_rows(
+            self._contest, restricted_to(self._ground_truth, self._half), of_half
+        ).map
+
+    def _counted(self) -> NDArray[np.float64]:
+        counted: NDArray[np.float64] = self._rows[
+            self._counts[self._rows[:, IMAGE].astype(np.int64)]
+        ]
+        return counted

@@ -1,0 +1,216 @@
+"""A run's case: everything that its judgement follows from, as values, and that judgement.
+
+Pure: the judge takes a case from the store, the verification of a bundle takes it from the bundle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_power.meter import Limits, Reading
+from lpirc_score import score, signature_of
+from lpirc_score.detections.plausibility import limits_by_number
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_testsets import GroundTruth, TestSet
+from referee.judging.run_checks import (
+    MeasuredRun,
+    event_checks,
+    images_not_fetched,
+    implausible_boxes,
+    is_scorable,
+    measured_run,
+    rows_refused,
+)
+from referee.judging.scoring_job import (
+    CONTEST,
+    IMAGE,
+    WITH_UNSERVED,
+    Scored,
+    ScoringInput,
+    scored,
+    served_rows,
+)
+from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, Score
+from referee.store.rules import Rules
+
+START_S = 0.0  # readings of a closed run are timed from its start
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A closed run with what is on record of it, and how it is to be judged.
+
+    `rows` (n, 7) are in order of arrival; they and `served` have the image numbers that the team knows, `order`
+    (images,) has the test set's. `ground_truth` is that of the whole set. `refused` rows were not taken, of which
+    `refused_rows` has the first. `events` are the run's, oldest first, `limits` those of its meter's error.
+    """
+
+    run: Run
+    metric: str
+    count_unserved: bool
+    test_set: TestSet
+    ground_truth: GroundTruth
+    order: NDArray[np.int64]
+    rows: NDArray[np.float64]
+    served: Sequence[int]
+    readings: Sequence[Reading]
+    events: Sequence[Mapping[str, Any]]
+    refused: int
+    refused_rows: Sequence[Mapping[str, Any]]
+    limits: Limits | None
+
+
+def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Score:
+    """The judgement of a case, without an interval; where its scoring is `found` already, `rows` may be missing."""
+    run, found = case.run, found or scored(scoring_input(case))
+    unserved = found.unserved_rows, found.unserved_images
+    fetched = images_not_fetched(
+        *unserved, found.map_of(WITH_UNSERVED), count=case.count_unserved
+    )
+    noted = {
+        event["kind"]: event for event in case.events
+    }  # when it was closed; the last one of a kind counts
+    measured = _measured(case, noted)
+    energy = measured.energy
+    of_run = (
+        *rows_refused(case.refused, case.refused_rows),
+        *measured.checks,
+        *event_checks(noted),
+    )
+    signature = signature_of(case.metric, case.test_set.digest)
+    return Score(
+        run=run.id,
+        judged_utc=judged_utc,
+        map=found.map_of(CONTEST),
+        energy_wh=run.energy_wh,
+        score=score(found.map_of(CONTEST), run.energy_wh)
+        if is_scorable(run.energy_wh)
+        else None,
+        mean_power_w=measured.mean_power_w,
+        images=run.images,
+        detections=found.detections,
+        ap=dict(found.aps[CONTEST]),
+        signature="|".join([signature, _images(case), *_measured_by(run)]),
+        checks=(*of_run, fetched, implausible_boxes(found.implausible)),
+        map_ilsvrc_det=found.map_of(PUBLISHED),
+        energy_limit=None if energy is None else energy.limit,
+        energy_known_by=None if energy is None else energy.known_by,
+        rules=rules_of_judgement(case),
+        energy_own_limit=None if energy is None else energy.own_limit,
+    )
+
+
+def rules_of_judgement(case: Case) -> Rules | None:
+    """The rules by which a case is judged: the run's own, but for what the case says; None: not bound."""
+    if case.run.rules is None:
+        return None
+    return replace(
+        case.run.rules,
+        metric=case.metric,
+        metric_version=RULES_VERSION,
+        count_unserved=case.count_unserved,
+        testset_digest=case.test_set.digest,
+    )
+
+
+def scoring_input(case: Case) -> ScoringInput:
+    """What the scoring of a case takes."""
+    return ScoringInput(
+        metric=case.metric,
+        count_unserved=case.count_unserved,
+        ground_truth=restricted_to(case.ground_truth, case.order),
+        rows=undo_image_order(case.rows.copy(), case.order),
+        served=were_served(case.order, case.served, len(case.test_set.images)),
+        limits=limits_by_number(case.test_set),
+    )
+
+
+def counted_of(case: Case) -> tuple[GroundTruth, NDArray[np.float64]]:
+    """What a score and its interval are made of: the ground truth of the run's images, and the rows (n, 7) that count.
+
+    These are, in order of arrival and with the test set's image numbers, those of images that it was served, or all by
+    `count_unserved`.
+    """
+    given = scoring_input(case)
+    return given.ground_truth, served_rows(given)[0]
+
+
+def were_served(
+    order: NDArray[np.int64], served: Sequence[int], images: int
+) -> NDArray[np.bool_]:
+    """Which of a test set's images 1..`images` were served, by number: shape (images + 1,)."""
+    are_served = np.zeros(images + 1, np.bool_)
+    are_served[order[np.array(served, np.int64) - 1]] = True
+    return are_served
+
+
+def restricted_to(ground_truth: GroundTruth, images: NDArray[np.int64]) -> GroundTruth:
+    """The part of a ground truth that is about these images."""
+    kept = np.isin(ground_truth.image_ids, images)
+    return replace(
+        ground_truth.of_objects(np.isin(ground_truth.image, images)),
+        image_ids=ground_truth.image_ids[kept],
+        image_names=tuple(compress(ground_truth.image_names, kept)),
+    )
+
+
+def undo_image_order(
+    rows: NDArray[np.float64], order: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Give rows (n, 7), in place, the test set's image numbers instead of those that the team knows."""
+    rows[:, IMAGE] = order[rows[:, IMAGE].astype(np.int64) - 1]
+    return rows
+
+
+def _measured(case: Case, noted: Mapping[str, Mapping[str, Any]]) -> MeasuredRun:
+    return measured_run(
+        case.run,
+        case.readings,
+        START_S,
+        limits=case.limits,
+        missing=noted.get(ENERGY_MISSING, {}).get("reason"),
+        start_stop_s=noted.get(RUN_CLOSED, {}).get("start_stop_s"),
+        late_s=noted.get(RUN_CLOSED, {}).get("late_s", 0.0),
+    )
+
+
+def _measured_by(run: Run) -> list[str]:
+    """The parts of the signature for window and meter, its settings by their keys in contest.toml."""
+    settings = asdict(run.setup)
+    del settings["integrator_timer_s"]  # follows from the window
+    del settings["ambient_change_c"]  # no score depends on it
+    shown = (
+        f"{key}:{'auto' if value is None else str(value).lower()}"
+        for key, value in settings.items()
+    )
+    # The identity is last: it is text of the meter's, and the first of two parts with one name counts.
+    extra = [f"extra:{run.extra_s:g}s"] if run.extra_s else []
+    return [
+        f"window:{run.contest_window_s:g}s",
+        *extra,
+        *shown,
+        f"meter:{run.meter_identity}",
+    ]
+
+
+def _images(case: Case) -> str:
+    """The part of the signature for the images that the score is of: how many, which, and if all of them count."""
+    drawn, pool = np.sort(case.order), len(case.test_set.images)
+    digest = hashlib.sha256(drawn.astype("<i8").tobytes()).hexdigest()
+    images = "all" if len(drawn) == pool else f"{len(drawn)}-of-{pool}:{digest[:12]}"
+    return (
+        f"images:{images}|counts:{counted_images(count_unserved=case.count_unserved)}"
+    )
+
+
+def counted_images(*, count_unserved: bool) -> str:
+    """Whose detections count, as a signature says it."""
+    return "unserved-too" if count_unserved else "served"

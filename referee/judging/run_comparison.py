@@ -1,0 +1,117 @@
+"""Two judged runs side by side, and what of their scores' ratio is mAP, what energy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from referee.contest import Contest
+from referee.judging.run_course import course_of
+from referee.judging.score_explanation import explain
+from referee.judging.standings import score_document
+from referee.store.records import Run, Score
+
+_JUDGED = (
+    "score",
+    "map",
+    "energy_wh",
+    "mean_power_w",
+    "elapsed_s",
+    "window_s",
+    "images",
+    "detections",
+)
+_MUST_AGREE = ("state", "metric", "test_set", "window_s")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What is compared of a run: `figures` by name, and the AP of each category by its name."""
+
+    figures: dict[str, Any]
+    ap: dict[str, float | None]
+
+
+class Row(NamedTuple):
+    """A figure of two runs; `difference` is the second less the first, None where they are not numbers."""
+
+    figure: str
+    first: Any
+    second: Any
+    difference: float | None
+
+
+def compared(contest: Contest, run: Run, judged: Score) -> Compared:
+    """What is compared of a judged run. Raises TestSetError."""
+    course, found = course_of(contest, run), explain(contest, run, judged)
+    document, regret, posts_s = (
+        score_document(run, judged),
+        found.regret,
+        course.posts_s.tolist(),
+    )
+    figures = (
+        {
+            "state": run.state.value,
+            "metric": document["metric"],
+            "test_set": contest.test_set.digest[:12],
+        }
+        | {name: document[name] for name in _JUDGED}
+        | {
+            "images_fetched": len(course.served_s),
+            "images_answered": len({*found.detections.image.tolist()}),
+        }
+        | {
+            "images_per_s": course.images_per_s,
+            "first_post_s": min(posts_s, default=None),
+        }
+        | {
+            "best_stop_s": None
+            if regret is None
+            else float(regret.elapsed_s[regret.best])
+        }
+        | {"regret": None if regret is None else regret.ratio}
+        | {f"errors {one.type}": one.count for one in found.costs}
+        | {f"mAP lost by {one.type}": one.map for one in found.costs}
+        | {
+            f"check {one.code}": "ok" if one.ok else one.severity
+            for one in judged.checks
+        }
+    )
+    return Compared(
+        figures,
+        {one.name: judged.ap.get(one.id) for one in contest.test_set.categories},
+    )
+
+
+def rows(first: Compared, second: Compared) -> list[Row]:
+    """The figures side by side, the categories last, of these those first whose AP differ most."""
+    categories = [
+        _row(f"AP {name}", first.ap.get(name), second.ap.get(name))
+        for name in first.ap | second.ap
+    ]
+    names = first.figures | second.figures
+    figures = [
+        _row(name, first.figures.get(name), second.figures.get(name)) for name in names
+    ]
+    return figures + sorted(categories, key=lambda row: -abs(row.difference or 0.0))
+
+
+def _row(name: str, first: Any, second: Any) -> Row:
+    are_numbers = isinstance(first, int | float) and isinstance(second, int | float)
+    return Row(name, first, second, second - first if are_numbers else None)
+
+
+def log_ratios(first: Compared, second: Compared) -> tuple[float, float, float] | None:
+    """Natural logarithms of the second score over the first, of its part by mAP, and by energy; None without two."""
+    if not first.figures["score"] or not second.figures["score"]:
+        return None
+    whole, of_map = (
+        math.log(second.figures[key] / first.figures[key]) for key in ("score", "map")
+    )
+    return whole, of_map, whole - of_map
+
+
+def differing(first: Compared, second: Compared) -> list[str]:
+    """Which figures differ that runs must share to be compared."""
+    return [name for name in _MUST_AGREE if first.figures[name] != second.figures[name]]

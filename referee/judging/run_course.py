@@ -1,0 +1,140 @@
+"""The course of a run: what was served, posted and measured when, its energy by phase, its rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from referee.contest import Contest
+from referee.judging.stop_regret import energies_at
+from referee.store.records import Run
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MJ_PER_WH = 3_600_000.0  # millijoules
+
+PHASES = ("waiting", "detecting", "posting", "idle")
+WAITING, DETECTING, POSTING, IDLE = range(4)
+DEFINITION = (
+    "waiting: until the first image is served; detecting: while a served image lacks its POST, the first with rows for "
+    "it or for an image served later; posting: the rest, up to the last POST; idle: after the last POST."
+)
+
+
+@dataclass(frozen=True)
+class PhaseUse:
+    """How long a run was in a phase, and the energy of that time; the energies add up to that of record."""
+
+    phase: str
+    elapsed_s: float
+    energy_wh: float | None
+    share: float | None  # of the energy
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Times in seconds since the start of the window; a rate is None where it has no time, energy or image.
+
+    `served_s` (n,) is when each image was first served, ascending, `posts_s` (p,) when a POST came; `reading_s` and
+    `power_w` (r,) are the readings with a power.
+    """
+
+    elapsed_s: float
+    served_s: Floats
+    posts_s: Floats
+    reading_s: Floats
+    power_w: Floats
+    phases: tuple[PhaseUse, ...]
+    images_per_s: float | None
+    detections_per_s: float | None
+    mj_per_image: float | None
+
+
+def course_of(contest: Contest, run: Run) -> Course:
+    """The course of a run that is over, up to the last record where its end is not known; else it may be empty."""
+    store = contest.store
+    images, served_s = first_served(store.served.in_order(run.id))
+    posts = np.array(store.posts.arrivals(run.id), np.float64).reshape(-1, 2)
+    of_rows = store.posts.detections(run.id)[:, 0].astype(np.int64)
+    posted = posted_after(images, of_rows, posts[:, 1].astype(np.int64))
+    readings = store.readings.of_run(run.id, 0.0)
+    elapsed_s = run.elapsed_s
+    if elapsed_s is None:
+        elapsed_s = max(
+            [0.0, *served_s, *posts[:, 0], *(r.monotonic_s for r in readings)]
+        )
+    begins_s, phases = phases_of(served_s, posts[:, 0], posted)
+    edges_s = np.minimum(np.append(begins_s, elapsed_s), elapsed_s)
+    of_power = [r for r in readings if math.isfinite(r.power_w)]
+    per_image = (
+        run.energy_wh / len(images)
+        if run.energy_wh is not None and len(images)
+        else None
+    )
+    return Course(
+        elapsed_s,
+        served_s,
+        posts[:, 0],
+        np.array([r.monotonic_s for r in of_power], np.float64),
+        np.array([r.power_w for r in of_power], np.float64),
+        phase_uses(phases, edges_s, energies_at(contest, run, edges_s)),
+        images_per_s=len(images) / elapsed_s if elapsed_s > 0 else None,
+        detections_per_s=len(of_rows) / elapsed_s if elapsed_s > 0 else None,
+        mj_per_image=None if per_image is None else per_image * MJ_PER_WH,
+    )
+
+
+def first_served(log: Sequence[tuple[int, float]]) -> tuple[Ints, Floats]:
+    """The images (n,) in the order in which they were first served, and when (n,), from (image, elapsed_s)."""
+    first: dict[int, float] = {}
+    for image, at_s in sorted(log, key=lambda one: one[1]):
+        first.setdefault(image, at_s)
+    return np.array([*first], np.int64), np.array([*first.values()], np.float64)
+
+
+def posted_after(images: Ints, of_rows: Ints, counts: Ints) -> Ints:
+    """How many of the images (n,), in order of service, are posted after each POST (p,): up to its newest image.
+
+    `of_rows` (m,) has the images of all rows, `counts` (p,) how many of them each POST has.
+    """
+    place = np.zeros(max(images.max(initial=0), of_rows.max(initial=0)) + 1, np.int64)
+    place[images] = np.arange(1, len(images) + 1)
+    newest = np.maximum.accumulate(np.append(0, place[of_rows]))
+    return newest[np.cumsum(counts)]
+
+
+def phases_of(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[Floats, Ints]:
+    """When the phase may change (k,), first at 0, and the place in PHASES of that which begins there (k,).
+
+    `posted` (p,) is how many images are posted after each POST. POSTs come in the order of the database: two that
+    arrive together may be out of order by time.
+    """
+    order = np.argsort(posts_s, kind="stable")
+    begins_s = np.unique(np.concatenate([[0.0], served_s, posts_s]))
+    served = np.searchsorted(served_s, begins_s, side="right")
+    posts = np.searchsorted(posts_s[order], begins_s, side="right")
+    is_open = served > np.append(0, np.maximum.accumulate(posted[order]))[posts]
+    phases = np.where(is_open, DETECTING, POSTING)
+    phases[(served == 0) & (posts == 0)] = WAITING
+    phases[(posts == len(posts_s)) & (posts > 0)] = IDLE
+    return begins_s, phases
+
+
+def phase_uses(
+    phases: Ints, edges_s: Floats, energies_wh: Floats | None
+) -> tuple[PhaseUse, ...]:
+    """Each phase with its time and its energy. `phases` (k,) lie between `edges_s` (k + 1,)."""
+    took_s = np.bincount(phases, np.diff(edges_s), len(PHASES)).tolist()
+    unknown: list[float | None] = [None] * len(PHASES)
+    took_wh, shares = unknown, unknown
+    if energies_wh is not None:
+        took = np.bincount(phases, np.diff(energies_wh), len(PHASES))
+        took_wh = [*took.tolist()]
+        shares = [*(took / took.sum()).tolist()] if took.sum() > 0 else unknown
+    return tuple(
+        PhaseUse(*use) for use in zip(PHASES, took_s, took_wh, shares, strict=True)
+    )

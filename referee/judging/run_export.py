@@ -1,0 +1,188 @@
+"""A run's records as files for other programs: detections, readings, events."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from lpirc_power.recording import header_line, row
+from lpirc_score.files.atomic_write import write_atomically
+from lpirc_testsets.box_corners import coco_from_corners
+from referee.contest import Contest, require_same_images
+from referee.errors import RefereeError
+from referee.judging.bound_rules import as_judged
+from referee.judging.judge import served_images
+from referee.judging.run_case import START_S, undo_image_order
+from referee.judging.scoring_job import IMAGE
+from referee.store.records import Run
+
+AT_ONCE = 100_000  # rows
+NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
+Columns = dict[str, NDArray[Any]]
+
+
+def export_run(
+    contest: Contest, number: int, folder: Path, formats: tuple[str, ...]
+) -> list[Path]:
+    """Write a run's detections in these FORMATS, its readings and events; each file atomically.
+
+    Raises RefereeError `run-unknown`, `testset-changed`, `no-pyarrow`; OSError.
+    """
+    run = contest.store.runs.get(number)
+    require_same_images(contest, run)
+    sent = sent_rows(contest, run)
+    files = dict(FORMATS[form](sent) for form in formats)
+    readings = [
+        row(one) + "\n" for one in contest.store.readings.of_run(run.id, START_S)
+    ]
+    files["readings.csv"] = "".join([header_line() + "\n", *readings]).encode()
+    events = [json.dumps(event) + "\n" for event in contest.store.log.of_run(run.id)]
+    files["events.jsonl"] = "".join(events).encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        write_atomically(folder / name, content)
+    return [folder / name for name in files]
+
+
+def sent_rows(contest: Contest, run: Run) -> Columns:
+    """What the team of a run has sent so far, in order of arrival: columns of one length.
+
+    `post` is the number of the POST, from 1, `team_image` the image as the team knows it, `image` the test set's own
+    number; `counts` is 0 where the run was not served the image.
+    """
+    posts = contest.store.posts.arrivals(run.id)  # first: more may arrive meanwhile
+    sizes = [count for _, count in posts]
+    as_sent = contest.store.posts.detections(run.id)[: sum(sizes)]
+    team_image = as_sent[:, IMAGE].astype(np.int64)
+    rows = undo_image_order(
+        as_sent, contest.store.runs.image_order(run.id)
+    )  # in their place
+    image, category = rows[:, IMAGE].astype(np.int64), rows[:, 1].astype(np.int64)
+    names = {one.id: one.name for one in contest.test_set.categories}
+    count_unserved = as_judged(contest, run).config.count_unserved
+    files = ["", *(one.file for one in contest.test_set.images)]
+    return {
+        "post": np.repeat(np.arange(1, len(posts) + 1), sizes),
+        "elapsed_s": np.repeat(
+            np.array([elapsed_s for elapsed_s, _ in posts], np.float64), sizes
+        ),
+        "team_image": team_image,
+        "image": image,
+        "file": np.array(files, object)[image],
+        "counts": (served_images(contest, run) | count_unserved)[image].astype(
+            np.uint8
+        ),
+        "category": category,
+        "name": np.array([names[id_] for id_ in category.tolist()], object),
+        **{name: rows[:, place] for place, name in enumerate(NUMBERS, start=2)},
+    }
+
+
+def _csv(sent: Columns) -> tuple[str, Iterator[bytes]]:
+    """A table of every row, in order of arrival. Numbers are as short as possible without loss."""
+    cells = {
+        name: _cells(set(values.tolist()))
+        for name, values in sent.items()
+        if values.dtype == object
+    }
+
+    def parts() -> Iterator[bytes]:
+        yield (",".join(sent) + "\n").encode()
+        for first in range(0, len(sent["post"]), AT_ONCE):
+            part = {
+                name: values[first : first + AT_ONCE] for name, values in sent.items()
+            }
+            columns = (
+                map(cells[name].__getitem__, values.tolist())
+                if name in cells
+                else _numbers(values)
+                for name, values in part.items()
+            )
+            yield ("\n".join(map(",".join, zip(*columns, strict=True))) + "\n").encode()
+
+    return "detections.csv", parts()
+
+
+def _cells(texts: set[str]) -> dict[str, str]:
+    """Each text as a cell of the table, in quotes where it needs them."""
+    cells = {}
+    for text in texts:
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow((text, ""))
+        cells[text] = line.getvalue()[:-1]
+    return cells
+
+
+def _numbers(values: NDArray[Any]) -> list[str]:
+    """Numbers (n,), at least one, as Python writes them. orjson is several times as fast, and has other exponents."""
+    content = orjson.dumps(
+        np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY
+    )
+    texts, size = content[1:-1].decode().split(","), np.abs(values)
+    if values.dtype == np.float64:
+        for place in np.flatnonzero(
+            (size != 0) & ((size < 1e-4) | (size >= 1e15))
+        ).tolist():
+            texts[place] = repr(values[place].item())
+    return texts
+
+
+def _coco(sent: Columns) -> tuple[str, Iterator[bytes]]:
+    """COCO results of the rows that count, image by image: they score what the judge says."""
+    order = np.argsort(sent["image"], kind="stable")
+    order = order[sent["counts"][order] > 0]
+
+    def parts() -> Iterator[bytes]:
+        yield b"["
+        for first in range(0, len(order), AT_ONCE):
+            chosen = order[first : first + AT_ONCE]
+            corners = np.column_stack([sent[name][chosen] for name in NUMBERS[1:]])
+            columns = (
+                sent["image"][chosen],
+                sent["category"][chosen],
+                coco_from_corners(corners),
+            )
+            values = zip(
+                *(one.tolist() for one in (*columns, sent["confidence"][chosen])),
+                strict=True,
+            )
+            keys = ("image_id", "category_id", "bbox", "score")
+            entries = orjson.dumps(
+                [dict(zip(keys, each, strict=True)) for each in values]
+            )
+            yield (b"," if first else b"") + entries[1:-1]
+        yield b"]\n"
+
+    return "detections.coco.json", parts()
+
+
+def _parquet(sent: Columns) -> tuple[str, bytes]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise RefereeError(
+            "no-pyarrow",
+            "Parquet needs pyarrow, which is not installed: "
+            "pip install 'lpirc-referee[parquet]'; or export --format csv",
+        ) from None
+    texts = {name: pa.array(sent[name], pa.string()) for name in ("file", "name")}
+    file = io.BytesIO()
+    parquet.write_table(pa.table(sent | texts), file)
+    return "detections.parquet", file.getvalue()
+
+
+FORMATS: dict[str, Callable[[Columns], tuple[str, bytes | Iterator[bytes]]]] = {
+    "csv": _csv,
+    "coco": _coco,
+    "parquet": _parquet,
+}
+"""What makes the detections' file of each format: its name and its content."""

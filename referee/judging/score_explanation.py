@@ -1,0 +1,109 @@
+"""Why a judged run got its score: curves and errors by category, what each kind of error cost, the worst images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lpirc_score import (
+    COCO,
+    CocoCurve,
+    Curve,
+    Detections,
+    coco_curves,
+    precision_recall_curves,
+    score,
+)
+from lpirc_score.analysis.error_types import (
+    ErrorAnalysis,
+    ErrorType,
+    ImageErrors,
+    analyse_errors,
+    worst_images,
+)
+from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
+from lpirc_score.metrics.offered import has_one_threshold, rule_shown
+from lpirc_testsets import GroundTruth
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.judging.bound_rules import as_judged
+from referee.judging.judge import case_of
+from referee.judging.run_case import counted_of
+from referee.judging.run_checks import is_scorable
+from referee.judging.scoring_job import scored_detections
+from referee.judging.stop_regret import StopRegret, stop_regret
+from referee.store.records import Run, Score
+
+
+@dataclass(frozen=True)
+class Cost:
+    """How many errors of a type there are, and the mAP and the score that they cost; None without, and by `coco`."""
+
+    type: ErrorType
+    count: int
+    map: float
+    score: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What a judgement is made of. Images have the test set's own numbers; curves and losses are by category id."""
+
+    ground_truth: GroundTruth
+    detections: Detections
+    analysis: ErrorAnalysis
+    costs: tuple[Cost, ...]
+    curves: dict[int, Curve] | dict[int, CocoCurve]
+    worst: tuple[ImageErrors, ...]
+    regret: StopRegret | None
+
+
+def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
+    """Explain a judgement by the contest's metric and ground truth.
+
+    Raises RefereeError `judged-otherwise` (by another metric or ground truth); TestSetError.
+    """
+    contest = as_judged(
+        contest, run, None if judged.rules is None else judged.rules.metric
+    )
+    metric, parts = contest.config.metric, signature_parts(judged.signature)
+    # The ground truth may have been corrected since the run was armed.
+    was = parts["metric"], parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
+    now = metric, contest.test_set.digest[:DIGEST_LENGTH]
+    if was != now:
+        raise RefereeError(
+            "judged-otherwise",
+            f"Run {run.id} was judged by {was[0]} on test set {was[1]}, and the contest has {now[0]} and {now[1]} "
+            f"now, so its errors are not shown; see: referee rejudge --help",
+        )
+    ground_truth, rows = counted_of(case_of(contest, run))
+    detections = scored_detections(rows, metric)
+    analysis = analyse_errors(ground_truth, detections, metric)
+    return Explanation(
+        ground_truth,
+        detections,
+        analysis,
+        tuple(
+            _cost(
+                type_, analysis, judged.energy_wh if has_one_threshold(metric) else None
+            )
+            for type_ in ErrorType
+        ),
+        _curves(ground_truth, detections, metric),
+        worst_images(ground_truth, detections, analysis),
+        stop_regret(contest, run, ground_truth),
+    )
+
+
+def _cost(type_: ErrorType, analysis: ErrorAnalysis, energy_wh: float | None) -> Cost:
+    gain = analysis.gains[type_]
+    of_score = score(gain, energy_wh) if is_scorable(energy_wh) else None
+    return Cost(type_, analysis.counts[type_], gain, of_score)
+
+
+def _curves(
+    ground_truth: GroundTruth, detections: Detections, metric: str
+) -> dict[int, Curve] | dict[int, CocoCurve]:
+    if metric == COCO:
+        return coco_curves(ground_truth, detections)
+    shown = rule_shown(metric).name
+    return precision_recall_curves(ground_truth, detections, shown)

@@ -1,0 +1,123 @@
+"""The uncertainty of a judged run's score: halves of its images, its meter's limit of error, its team's attempts."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.analysis.halves import HALVES, SEED
+from lpirc_score.analysis.interval import (
+    LEVEL,
+    EnergySpread,
+    Halved,
+    map_intervals,
+    score_interval,
+)
+from referee.contest import Contest
+from referee.judging.run_checks import is_scorable
+from referee.store.records import HALF_SAMPLING, Run, Score, ScoreInterval
+
+Floats = NDArray[np.float64]
+
+
+def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInterval:
+    """The interval of a judgement from the mAPs (HALVES,) of halves of its images."""
+    found = map_intervals(judged.map, halves)
+    uncertainty = energy_uncertainty(judged)
+    of_score: tuple[float | None, float | None] = None, None
+    if (
+        uncertainty is not None
+        and judged.energy_wh is not None
+        and is_scorable(judged.energy_wh)
+    ):
+        of_score = score_interval(
+            judged.map, found.spread, judged.energy_wh, uncertainty
+        )
+    return ScoreInterval(
+        LEVEL,
+        HALVES,
+        seed,
+        *found.mean,
+        *of_score,
+        uncertainty,
+        found.bias,
+        HALF_SAMPLING,
+        found.spread,
+        *found.other,
+        *found.unlimited,
+    )
+
+
+def halved(contest: Contest, run: Run, judged: Score) -> Halved | None:
+    """What the order of a run and others depends on; None without a score, or where its uncertainty is not known."""
+    halves = contest.store.scores.half_maps(run.id)
+    return halved_of(
+        run, judged, halves, np.sort(contest.store.runs.image_order(run.id)).tobytes()
+    )
+
+
+def halved_of(
+    run: Run, judged: Score, halves: Floats | None, which: object
+) -> Halved | None:
+    """As `halved`, with the mAPs (R,) of the judgement's halves; `which` says of what images, if known."""
+    energy_wh, interval = judged.energy_wh, judged.interval
+    if interval is None or interval.method != HALF_SAMPLING or halves is None:
+        return None
+    limit = interval.energy_uncertainty
+    if limit is None or energy_wh is None or not is_scorable(energy_wh):
+        return None
+    own_limit = limit if judged.energy_own_limit is None else judged.energy_own_limit
+    return Halved(
+        judged.map,
+        halves,
+        energy_wh,
+        shared_limit=limit - own_limit,
+        own_limit=own_limit,
+        images=which and (interval.seed, interval.resamples, which),
+        meter=(run.meter_identity, run.setup)
+        if run.meter_identity and run.setup.range_w
+        else None,
+    )
+
+
+def energy_spread_of(energies_wh: Iterable[float]) -> EnergySpread | None:
+    """How a team's energy varies, from those of its attempts (each above 0); None of fewer than two."""
+    logarithms = [math.log(one) for one in energies_wh]
+    if len(logarithms) < 2:
+        return None
+    return EnergySpread(statistics.stdev(logarithms), len(logarithms))
+
+
+def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
+    """What the intervals of a mAP are for, and their ends; those of an earlier form with their method."""
+    if interval is None:
+        return []
+    ends = [
+        ("mean of sets of this size", interval.map_low, interval.map_high),
+        ("another set of this size", interval.other_low, interval.other_high),
+        ("unlimited images", interval.unlimited_low, interval.unlimited_high),
+    ]
+    rows = [
+        (name, f"{low:.5f} to {high:.5f} at {interval.level:.0%}")
+        for name, low, high in ends
+        if low is not None and high is not None
+    ]
+    if interval.method != HALF_SAMPLING:
+        name, figures = rows[0]
+        return [
+            (name, f"{figures}, by {interval.method}, too narrow; judge the run again")
+        ]
+    bias = (
+        f"{interval.map_bias:+.5f} at least, from halves of the images; not subtracted"
+    )
+    return [*rows, ("its bias", bias)]
+
+
+def energy_uncertainty(judged: Score) -> float | None:
+    """How far a judged run's energy may be off, relative to it; None where that is not known, or not below 100 %."""
+    limit = judged.energy_limit
+    return limit if limit is not None and limit < 1 else None

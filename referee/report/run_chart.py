@@ -1,0 +1,90 @@
+"""The chart of a run over time, as an SVG element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.files.plots import inline_svg, note_in_middle
+from referee.judging.run_course import Course
+from referee.judging.stop_regret import StopRegret
+
+Floats = NDArray[np.float64]
+MOST_READINGS = 2000
+MOST_SERVED = 1000
+MOST_POSTS = 400
+BLUE, BROWN, GREEN = "#0b5394", "#a04000", "#2e6b1e"
+
+
+def time_chart(course: Course, regret: StopRegret | None) -> str:
+    """Power, the images served with the POSTs, and the score of a log-out at each moment, on one clock."""
+
+    def draw(figure: Any) -> None:
+        power, served, *more = figure.subplots(2 + bool(regret), 1, sharex=True)
+        times, powers = envelope(course.reading_s, course.power_w, MOST_READINGS)
+        power.plot(times, powers, color=BLUE, linewidth=1)
+        power.set(ylabel="power, W", xlim=(0, max(course.elapsed_s, 1e-3)))
+        power.set_ylim(bottom=min(0.0, powers.min(initial=0.0)))
+        if not len(times):
+            note_in_middle(power, "no readings")
+        at = np.unique(
+            np.linspace(0, len(course.served_s), MOST_SERVED).astype(np.int64)
+        )
+        served_s = np.concatenate([[0.0], course.served_s, [course.elapsed_s]])
+        served.step(
+            served_s[[*at, -1]], [*at, at[-1]], where="post", color=BROWN, linewidth=1.2
+        )
+        posts_s = course.posts_s[:: 1 + len(course.posts_s) // MOST_POSTS]
+        served.vlines(
+            posts_s,
+            0,
+            0.25,
+            transform=served.get_xaxis_transform(),
+            color=GREEN,
+            linewidth=0.8,
+        )
+        served.set_ylabel("images served")
+        served.set_ylim(bottom=0)
+        served.set_title(
+            "upright lines: POSTs", fontsize="medium", loc="right", color=GREEN
+        )
+        if regret:
+            (score,) = more
+            known = regret.is_known
+            known_s = regret.elapsed_s[known]
+            score.plot(
+                known_s,
+                regret.score[known],
+                color=BLUE,
+                marker=".",
+                markersize=4,
+                linewidth=1.2,
+            )
+            score.axvline(regret.elapsed_s[regret.best], color=BROWN, linestyle="--")
+            score.set_ylabel("score, mAP/Wh")
+            score.set_ylim(bottom=0)
+            score.set_title(
+                "had it ended there; dashed: best",
+                fontsize="medium",
+                loc="right",
+                color=BROWN,
+            )
+        figure.axes[-1].set_xlabel("seconds since the start of the window")
+        for axes in figure.axes:
+            axes.grid(alpha=0.3)
+
+    return inline_svg(
+        "Power, images served and POSTs over time", draw, (9, 6.4 if regret else 4.6)
+    )
+
+
+def envelope(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
+    """At most `most` of the points: the lowest and the highest of each stretch, so no peak is lost."""
+    if len(x) <= most:
+        return x, y
+    kept: list[int] = []
+    for part in np.array_split(np.arange(len(x)), most // 2):
+        kept += sorted({int(part[y[part].argmin()]), int(part[y[part].argmax()])})
+    return x[kept], y[kept]

@@ -1,0 +1,204 @@
+"""The page of one run: what its sections show, from the records and the judgement."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from lpirc_score.analysis.error_types import ErrorType
+from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.files.curve_drawings import inline_curves
+from lpirc_score.metrics.evaluation_result import signature_parts
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.metrics.offered import COCO, has_one_threshold
+from lpirc_testsets import TestSetError
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.judging.bound_rules import judged_otherwise
+from referee.judging.ranking import SURE, Place, covered
+from referee.judging.run_course import DEFINITION, course_of
+from referee.judging.score_explanation import Explanation, explain
+from referee.judging.score_uncertainty import described
+from referee.judging.standings import (
+    Figures,
+    current_judgement,
+    energy_above_idle_wh,
+    figures_of,
+    score_document,
+    standings,
+)
+from referee.pages import STATIC, template_environment
+from referee.report.run_chart import time_chart
+from referee.report.worst_images import pictures
+from referee.store.records import OVER, Run, RunState, Score
+
+STYLES = (STATIC / "style.css", Path(__file__).with_name("report.css"))
+FEW = 10  # of the best curves, and of the worst
+ERRORS = {
+    ErrorType.CLASSIFICATION: "on an object, with another category",
+    ErrorType.LOCALISATION: "on an object of its category, but the box fits too badly",
+    ErrorType.BOTH: "near an object of another category, and the box fits too badly",
+    ErrorType.DUPLICATE: "on an object that another detection has found already",
+    ErrorType.BACKGROUND: "on no object",
+    ErrorType.MISSED: "objects that no detection is about",
+    ErrorType.FALSE_POSITIVE: "all false detections, of whatever type",
+    ErrorType.FALSE_NEGATIVE: "all objects that were not found",
+}
+
+
+def write_report(
+    contest: Contest, number: int, folder: Path, name: str | None = None
+) -> Path:
+    """Write the report of a run that is over as one HTML file in `folder`, by default `run-<number>.html`.
+
+    Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`; OSError.
+    """
+    page = report_page(contest, contest.store.runs.get(number))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / (name or f"run-{number}.html")
+    write_atomically(path, page.encode())
+    return path
+
+
+def report_page(contest: Contest, run: Run) -> str:
+    """The report of a run as HTML. What cannot be shown is replaced by a sentence. Raises as `write_report` does."""
+    if run.state not in OVER:
+        sentence = f"Run {run.id} of {run.team} is {run.state}; there is a report once it is closed."
+        raise RefereeError("run-state", sentence, run=run.id)
+    judged, figures, course = (
+        current_judgement(contest, run),
+        figures_of(contest, run, Clock().utc()),
+        course_of(contest, run),
+    )
+    notices = [*_notices(run, figures)]
+    shown: dict[str, Any] = {
+        "style": Markup("\n".join(path.read_text() for path in STYLES)),  # noqa: S704 - our own files
+        "contest": contest.config.name,
+        "run": run,
+        "affiliation": contest.store.teams.affiliations()[run.team],
+        "notices": notices,
+        "judged": judged,
+        "course": course,
+        "phases_defined": DEFINITION,
+        "costs": None,
+        "regret": None,
+    }
+    if judged is not None:
+        document = score_document(run, judged)
+        shown |= _board(contest, run, figures) | {
+            "metric": signature_parts(judged.signature)["metric"],
+            "published": PUBLISHED,
+            "other_rules": judged_otherwise(run, judged),
+            "intervals": described(judged.interval),
+            "above_idle_wh": energy_above_idle_wh(run, judged),
+            "document": json.dumps(document | figures.remarks, indent=1),
+        }
+        try:
+            shown |= _explained(explain(contest, run, judged), contest, run, judged)
+        except (RefereeError, TestSetError) as failure:
+            notices.append(failure.sentence)
+    shown["chart"] = course.elapsed_s and Markup(time_chart(course, shown["regret"]))  # noqa: S704 - our drawing
+    return (
+        template_environment("referee.report").get_template("report.html").render(shown)
+    )
+
+
+def _notices(run: Run, figures: Figures) -> Iterator[str]:
+    if run.state is RunState.VOID:
+        yield f"This run is void and does not count: {run.void_reason}"
+    if run.opened_utc is None:
+        yield "This run was never opened: nothing was served, received or measured."
+    elif run.energy_wh is None:
+        yield "This run has no energy, so it has no score."
+    if not run.official and run.meter_identity:
+        yield "The meter is unofficial, and boards mark this energy so."
+    if run.extra_s:
+        yield f"Its window had {run.extra_s:g} s of extra time."
+    if not figures.judged:
+        yield f"This run is not judged as it stands, so it has no result; see: referee judge {run.id}"
+    if figures.needs_review:
+        yield "This run is in review: a check failed, see below. It has no rank until an operator lets it stand."
+    if figures.reviewed is not None:
+        yield "A check failed, see below; an operator has let this run stand."
+    if figures.images_seen:
+        yield f"{figures.images_seen} of its images were served to earlier runs of this team, see below."
+
+
+def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
+    """The run's place with its neighbours and how sure each order is, or why it has none."""
+    places = standings(contest).places
+    at = next(
+        (at for at, place in enumerate(places) if place.standing.run == run.id), None
+    )
+    if at is not None:
+        own, near = places[at], places[max(at - 1, 0) : at + 2]
+        return {"place": own, "neighbours": [(one, _sure(own, one)) for one in near]}
+    better = [place.standing.run for place in places if place.standing.team == run.team]
+    why = "it has no score by the contest's present rules"
+    if run.state is RunState.VOID:
+        why = "it is void"
+    elif figures.not_ranked or figures.score is None:
+        why = figures.not_ranked or "it has no score"
+    elif better:
+        why = f"the best one of its team is run {better[0]}"
+    return {"place": None, "no_place": f"This run is not ranked: {why}."}
+
+
+def _sure(own: Place, other: Place) -> str:
+    if own is other:
+        return "this run"
+    if None in (own.standing.score_low, other.standing.score_low):
+        return "not known"
+    covers = covered(own.standing, other.standing)
+    for level in own.level_with:
+        if level.team == other.standing.team:
+            return f"{level.chance:.1%}" + (f" ({covers})" if covers else "")
+    return covers or f"at least {SURE:.0%}"
+
+
+def _other_rule(metric: str) -> str:
+    """Return a sentence on whose gains are shown for a metric without a single IoU threshold; none for another."""
+    if has_one_threshold(metric):
+        return ""
+    if metric == COCO:
+        return (
+            "The metric coco has ten IoU thresholds: these are gains in the mAP at 0.5 "
+            "alone, as the program tidecv counts"
+        )
+    return (
+        f"The metric {metric} has no single IoU threshold: these are gains in the mAP by "
+        f"lpirc at 0.5"
+    )
+
+
+def _explained(
+    found: Explanation, contest: Contest, run: Run, judged: Score
+) -> dict[str, Any]:
+    names = {one.id: one.name for one in contest.test_set.categories}
+    other_rule = _other_rule(signature_parts(judged.signature)["metric"])
+    caption = f"Precision by recall{' at IoU 0.5' if other_rule else ''}"
+    best_first = sorted(
+        found.curves, key=lambda one: (-(judged.ap.get(one) or 0.0), names[one])
+    )
+    drawn = best_first
+    if len(best_first) > 2 * FEW:
+        drawn = best_first[:FEW] + best_first[-FEW:]
+        caption += f" of the {FEW} best categories and, after them, the {FEW} worst"
+    losses = found.analysis.confidence_cost
+    curves = inline_curves({one: found.curves[one] for one in drawn}, names, caption)
+    return {
+        "costs": [(one, ERRORS[one.type]) for one in found.costs],
+        "other_rule": other_rule,
+        "regret": found.regret,
+        "curves": Markup(curves),  # noqa: S704 - our drawing
+        "caption": caption,
+        "categories": [
+            (names[one], judged.ap.get(one), losses.get(one)) for one in best_first
+        ],
+        "pictures": pictures(found, contest, run),
+    }

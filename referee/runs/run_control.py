@@ -1,0 +1,498 @@
+"""RunControl: arms, opens, closes and voids runs; the only writer of a run's state while a contest is served."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from contextlib import ExitStack, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+
+from lpirc_power.meter import Reading
+from referee.auth.client_addresses import require_admitted
+from referee.clock import Clock
+from referee.contest import Contest, require_same_test_set
+from referee.errors import RefereeError, ShuttingDown, WindowClosed
+from referee.runs.arming import Arming
+from referee.runs.heats import (
+    StartBoard,
+    not_started,
+    require_joinable,
+    runs_to_start,
+    start_meters,
+)
+from referee.runs.open_run import (
+    REQUESTS_AT_ONCE,
+    OpenRun,
+    kept_marks,
+    key_reused,
+)
+from referee.runs.run_recorder import note_event
+from referee.runs.run_recovery import read_left_over, take_up_runs
+from referee.runs.run_window import Phase, Window, elapsed_s, phase_at, window_closed
+from referee.runs.start_checks import Found, StartChecks
+from referee.runs.station_meters import MeterState, RunMeter, StationMeters, state_of
+from referee.store import Event
+from referee.store.acts import Act
+from referee.store.records import RUN_CLOSED, Post, Run, RunState
+
+logger = logging.getLogger(__name__)
+CLOSING_TIMEOUT_S = 30.0  # how long a log-in waits until the team's last run is closed
+CLOSE_RETRY_S = 2.0
+
+
+class RunControl:
+    """The runs of one contest. Call `recover` once before serving, and `shutdown` at the end.
+
+    Locks, always taken in this order: a heat's (arm, start), a team's (arm, log in, void; several only for a start, in
+    order of their names), a live run's `closing`, a station's (whatever frees or takes the station). Only these may be
+    held while a meter is asked; `_lock` guards the tables here and is never held long.
+
+    `board` is where teams wait for a heat's start signal. Before `checks` are sound, no run is armed or opened; None:
+    nothing is left to look at.
+    """
+
+    def __init__(
+        self, contest: Contest, clock: Clock, checks: StartChecks | None = None
+    ) -> None:
+        self._contest = contest
+        self._checks = checks or StartChecks(Found.SOUND)
+        self._store = contest.store
+        self._clock = clock
+        self._meters = StationMeters(contest, clock)
+        self.board = StartBoard()
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._arming = Arming(contest, clock, self._meters, self._lock_of)
+        self._note = partial(note_event, contest.store, clock)
+        self._live: dict[int, OpenRun] = {}
+        self._slots: dict[str, threading.BoundedSemaphore] = {}
+        self._is_down = False
+
+    def _lock_of(self, name: str) -> threading.Lock:
+        """The lock of a heat, a team or a station: a dead meter keeps no one else waiting."""
+        return self._locks.setdefault(name, threading.Lock())  # atomic
+
+    # Arming and opening
+
+    def arm(
+        self,
+        team: str,
+        station_name: str,
+        heat: str | None = None,
+        *,
+        extra_s: int | None = None,
+        beyond_attempts: bool = False,
+        act: Act | None = None,
+    ) -> Run:
+        """Prepare a run: its meter set up, its image order fixed. With a `heat`, it is opened by the heat's `start`.
+
+        Its window is longer by `extra_s`; `beyond_attempts` gives a run to a team that has used its attempts. Raises
+        RefereeError `attempts-used`, `team-unknown`, `station-unknown`, `station-busy`, `team-busy`, `heat-started`,
+        `no-room`, `bad-request` for a bad name of a heat; MeterError.
+        """
+        station = self._contest.station(station_name)
+        self._store.teams.require(team)
+        self._checks.require_sound(self._clock)
+        with ExitStack() as held:
+            if heat is not None:
+                held.enter_context(self._lock_of(f"heat {heat}"))
+                require_joinable(self._store, heat)
+            held.enter_context(self._lock_of(f"team {team}"))
+            return self._arming.arm(
+                team,
+                station,
+                heat,
+                extra_s=extra_s,
+                beyond_attempts=beyond_attempts,
+                act=act,
+            )
+
+    def login(self, team: str, address: str | None = None) -> OpenRun:
+        """The team's open run, or its armed one, opened now, for a request from `address`.
+
+        Raises RefereeError `not-armed`, `station-busy`, `wrong-address`, `no-room`, and `not-started` for a run that
+        waits for its heat's signal; MeterError when the meter does not start: then the window has not opened.
+        """
+        with self._lock_of(f"team {team}"):
+            live, now_s = self._live_of(team), self._clock.monotonic_s()
+            if live is not None and phase_at(live.window, now_s) is Phase.OPEN:
+                require_admitted(self._contest.station(live.run.station), address)
+                return live
+            if live is not None and not self._clock.wait(
+                live.done, now_s + CLOSING_TIMEOUT_S
+            ):
+                raise WindowClosed(
+                    f"Run {live.run.id} is still being closed; log in again.",
+                    run=live.run.id,
+                )
+            self._checks.require_sound(self._clock)
+            run = self._arming.armed_run(team, address)
+            require_admitted(self._contest.station(run.station), address)
+            if run.heat is not None:
+                if self.board.ask(run.id, self._clock.monotonic_s()):
+                    self._note(run.id, "waiting", heat=run.heat, address=address)
+                    logger.info(
+                        "run %d: %s waits for the signal of heat %s",
+                        run.id,
+                        team,
+                        run.heat,
+                    )
+                raise not_started(run)
+            require_same_test_set(self._contest, run)
+            self._store.posts.require_room(0)
+            return self._open({run.id: self._meters.started(run)})[0]
+
+    def start(
+        self, heat: str, *, absent_too: bool = False, act: Act | None = None
+    ) -> list[Run]:
+        """Give a heat's start signal: its runs open together, with one start and one deadline.
+
+        Every meter integrates before the start is taken. If one does not start, nothing opens and all stay armed.
+        Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`, `no-room`,
+        `team-absent` unless every team waits for it or `absent_too`; MeterError.
+        """
+        self._checks.require_sound(self._clock)
+        with self._lock_of(f"heat {heat}"), ExitStack() as held:
+            for team in sorted({run.team for run in self._store.runs.find(heat=heat)}):
+                held.enter_context(self._lock_of(f"team {team}"))
+            runs = runs_to_start(self._contest, heat)
+            if not absent_too:
+                self.board.require_all(runs, self._clock.monotonic_s())
+            self._store.posts.require_room(0)
+            opened = self._open(start_meters(self._meters, runs, self._clock), act)
+        self.board.signal()
+        return [live.run for live in opened]
+
+    def _open(
+        self, started: dict[int, RunMeter], act: Act | None = None
+    ) -> list[OpenRun]:
+        """Open the armed runs of these meters, all or none, with one start."""
+        start_s = self._clock.monotonic_s()
+        opened_utc, boot_id = self._clock.utc().isoformat(), self._clock.boot_id()
+        common = {
+            "state": RunState.OPEN.value,
+            "opened_utc": opened_utc,
+            "start_s": start_s,
+            "boot_id": boot_id,
+        }
+        try:
+            changes = {
+                run: common
+                | {"meter_identity": meter.identity, "meter_standing": meter.standing}
+                for run, meter in started.items()
+            }
+            opened = self._store.runs.change_all(changes, (RunState.ARMED,), act=act)
+        except BaseException:
+            self._meters.put_back(started)
+            raise
+        lives, failures = [], []
+        for run in opened:
+            meter, window = started[run.id], Window(start_s, run.window_s)
+            meter.log.begin(run.id, start_s)
+            try:
+                lives.append(self._go_live(run, window, meter))
+            except RefereeError as error:  # the others keep their window
+                failures.append(error)
+                continue
+            self._note(
+                run.id, "open", remaining_s=window.end_s - self._clock.monotonic_s()
+            )
+            logger.info(
+                "run %d of %s is open at %s for %g s",
+                run.id,
+                run.team,
+                run.station,
+                run.window_s,
+            )
+        for failure in failures:
+            raise failure
+        return lives
+
+    def _go_live(self, run: Run, window: Window, meter: RunMeter) -> OpenRun:
+        with ExitStack() as failed:
+            failed.callback(meter.sampler.close)
+            order = self._store.runs.image_order(run.id)
+            slots = self.slots_of(run.team)
+            marks = kept_marks(self._marks_path(run), run.images)
+            live = OpenRun(
+                run,
+                window,
+                order,
+                meter,
+                self._store,
+                self._clock,
+                slots,
+                marks,
+                self._is_one_open,
+            )
+            with self._lock:
+                if self._is_down:
+                    raise ShuttingDown
+                self._live[run.id] = live
+            failed.pop_all()
+        name = f"deadline-{run.id}"
+        threading.Thread(
+            target=self._close_at_end, args=(live,), name=name, daemon=True
+        ).start()
+        return live
+
+    def slots_of(self, team: str) -> threading.BoundedSemaphore:
+        """How many requests of a team's runs may be under way."""
+        with self._lock:
+            return self._slots.setdefault(
+                team, threading.BoundedSemaphore(REQUESTS_AT_ONCE)
+            )
+
+    def _is_one_open(self) -> bool:
+        return len(self._live) <= 1
+
+    def _marks_path(self, run: Run) -> Path:
+        return (
+            self._contest.folder / f"served-{run.id}-{run.nonce}"
+        )  # a number alone may come again
+
+    def live(self, run: int) -> OpenRun:
+        """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
+        live = self._live.get(run)
+        if live is None:
+            raise window_closed(self._store.runs.get(run).id)
+        return live
+
+    def find_live(self, run: int) -> OpenRun | None:
+        """The open run of that number; None when there is none."""
+        return self._live.get(run)
+
+    def _live_of(self, team: str) -> OpenRun | None:
+        with self._lock:
+            return next(
+                (live for live in self._live.values() if live.run.team == team), None
+            )
+
+    # Closing
+
+    def close(self, run: int, closed_by: str, act: Act | None = None) -> Run:
+        """End an open run: results first, then the integrator, then the energy is read; returns it closed.
+
+        A run that is closed already is returned as it is. If storing fails, the run stays ended but not closed, and
+        closing is tried again until it succeeds. Raises RefereeError `run-unknown`, `run-state`, `storage-failed`.
+        """
+        live = self._live.get(run)
+        if live is not None:
+            window = live.end(closed_by)
+            with live.closing:
+                if not live.done.is_set():
+                    self._close(live, window, act)
+        found = self._store.runs.get(run)
+        if found.state in (RunState.ARMED, RunState.OPEN):
+            void = f'referee run void {run} --reason "..."'
+            sentence = f"Run {run} is {found.state}, but this server has not taken it up; void it: {void}"
+            raise RefereeError("run-state", sentence, run=run)
+        return found
+
+    def _close(self, live: OpenRun, window: Window, act: Act | None) -> None:
+        self._note_end(live, window)
+        final = self._meters.reading_of_record(live.run, live.meter)
+        live.meter.log.end()
+        # Once the run is closed, its station is free: it may be armed only when its meter is retired, too.
+        with self._lock_of(f"station {live.run.station}"):
+            # An earlier attempt may have failed after this.
+            if self._store.runs.get(live.run.id).state is RunState.OPEN:
+                self._record_close(live, elapsed_s(window, window.end_s), final, act)
+            self._meters.retire(live.run, live.meter)
+        with suppress(OSError):
+            self._marks_path(live.run).unlink()
+        with self._lock:
+            self._live.pop(live.run.id, None)
+        live.done.set()
+
+    def _note_end(self, live: OpenRun, window: Window) -> None:
+        """Store the end before the meter is asked, which may take long: a restart must not reopen the run."""
+        figures = {
+            "closed_by": live.closed_by,
+            "elapsed_s": elapsed_s(window, window.end_s),
+        }
+        try:
+            self._store.runs.change_all({live.run.id: figures}, (RunState.OPEN,))
+        except RefereeError as error:
+            # The integrator must be stopped all the same; the close that follows raises.
+            logger.warning(
+                "run %d: its end is not on record yet: %s", live.run.id, error.sentence
+            )
+
+    def void(self, run: int, reason: str, act: Act | None = None) -> Run:
+        """Take a run out of the contest, from any state; what is stored of it stays. The operator's act is its event.
+
+        Raises RefereeError `run-unknown`, `run-state` when it is void already, `storage-failed`.
+        """
+        reason = reason.encode("utf-8", "replace").decode()
+        found = self._store.runs.get(run)
+        with self._lock_of(f"team {found.team}"):
+            if self._live.get(run) is not None:
+                self.close(run, "operator")
+            # Also an open run that no server could take up.
+            voidable = (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED)
+            holds_station = found.state in (RunState.ARMED, RunState.OPEN)
+            with (
+                self._lock_of(f"station {found.station}")
+                if holds_station
+                else nullcontext()
+            ):
+                voided = self._store.runs.change(
+                    run,
+                    voidable,
+                    act=act,
+                    state=RunState.VOID.value,
+                    void_reason=reason,
+                )
+                self._meters.forget(found)
+        self.board.signal()
+        logger.info("run %d of %s is void: %s", run, found.team, reason)
+        return voided
+
+    def unvoid(self, run: int, act: Act | None = None) -> Run:
+        """Take a void run back into the contest, closed or judged as it was.
+
+        Raises RefereeError `run-unknown`, `run-state` when it is not void, or was voided before it was closed.
+        """
+        found = self._store.runs.get(run)
+        with self._lock_of(f"team {found.team}"):
+            found = self._store.runs.get(run)
+            if found.state is RunState.VOID and found.closed_utc is None:
+                sentence = f"Run {run} was voided before it was closed, so nothing can be judged; arm a new run."
+                raise RefereeError("run-state", sentence, run=run)
+            judged = self._store.scores.latest(run)
+            is_judged = judged is not None and judged.energy_wh == found.energy_wh
+            state = RunState.JUDGED if is_judged else RunState.CLOSED
+            back = self._store.runs.change(
+                run, (RunState.VOID,), act=act, state=state.value, void_reason=None
+            )
+        logger.info("run %d of %s counts again: it is %s", run, found.team, state)
+        return back
+
+    def meter_state(self, station: str) -> tuple[MeterState, str | None]:
+        """What is known of a station's meter, and the sentence of what is wrong with it; the meter is not asked."""
+        for live in list(self._live.values()):
+            if live.run.station == station:
+                return state_of(live.meter)
+        return (
+            MeterState.READY if self._meters.is_ready(station) else MeterState.IDLE
+        ), None
+
+    def live_runs(self) -> dict[int, OpenRun]:
+        """The open runs by number."""
+        return dict(self._live)
+
+    def _close_at_end(self, live: OpenRun) -> None:
+        if (
+            self._clock.wait(live.ending, live.window.deadline_s)
+            and live.run.closed_by is None
+        ):
+            # Who ended it closes it, on the record of an operator's act.
+            self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
+        while not live.done.is_set():
+            try:
+                self.close(live.run.id, "deadline")
+            except Exception as error:
+                is_unexpected = not isinstance(error, RefereeError)
+                said = "run %d could not be closed and is tried again: %s"
+                logger.error(said, live.run.id, error, exc_info=is_unexpected)  # noqa: TRY400
+                self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
+
+    def _record_close(
+        self,
+        live: OpenRun,
+        ended_s: float,
+        final: Reading | None,
+        act: Act | None,
+    ) -> None:
+        """Store the end and its event, which binds what the run has, in one transaction."""
+        sampler, run, utc = (
+            live.meter.sampler,
+            live.run.id,
+            self._clock.utc().isoformat(),
+        )
+        energy_wh = None if final is None else final.energy_wh
+        changes = {
+            "state": RunState.CLOSED.value,
+            "closed_utc": utc,
+            "closed_by": live.closed_by,
+            "elapsed_s": ended_s,
+            "energy_wh": energy_wh,
+            "integrator_s": None if final is None else final.integrator_s,
+            "meter_changes": None if final is None else sampler.changes,
+        }
+        start_stop_s = (
+            None if final is None or sampler.ran_s is None else sampler.ran_s - ended_s
+        )
+        figures = {
+            "elapsed_s": ended_s,
+            "energy_wh": energy_wh,
+            "start_stop_s": start_stop_s,
+        }
+        figures["late_s"] = sampler.late_s
+        of_record = {name: changes[name] for name in ("integrator_s", "meter_changes")}
+        detail = {
+            "by": live.closed_by,
+            **figures,
+            **of_record,
+            **self._store.closings.evidence(run),
+        }
+        event = Event(utc, run, RUN_CLOSED, detail)
+        self._store.runs.change_all({run: changes}, (RunState.OPEN,), event, act)
+        energy = "no energy of record" if energy_wh is None else f"{energy_wh:.6g} Wh"
+        closed = (live.run.id, live.run.team, live.closed_by, ended_s, energy)
+        logger.info("run %d of %s was closed by %s after %.3f s: %s", *closed)
+
+    # The server's start and end
+
+    def recover(self) -> None:
+        """Take up the open runs that an earlier process left."""
+        take_up_runs(self._contest, self._clock, self._meters, self._go_live)
+
+    def read_left_over(self) -> None:
+        """Read the energies that closed runs left in their meters; one that does not answer takes seconds."""
+        for station in self._contest.config.stations:
+            try:
+                with self._lock_of(f"station {station.name}"):
+                    read_left_over(self._contest, self._clock, self._meters, station)
+            except (
+                RefereeError
+            ) as error:  # it is tried again before the station is armed
+                logger.error(  # noqa: TRY400
+                    "the energy left at %s is not read: %s",
+                    station.name,
+                    error.sentence,
+                )
+
+    def receipt(self, run: int, body: bytes, key: str | None) -> Post | None:
+        """The receipt that this body got under this key, for a client that asks again after the run has closed.
+
+        Raises RefereeError `key-reused` when the key came with another body.
+        """
+        earlier = self._store.posts.find(run, key) if key else None
+        if earlier is not None and earlier.sha256 != hashlib.sha256(body).hexdigest():
+            raise key_reused()
+        return earlier
+
+    def shutdown(self) -> None:
+        """Close the meters' links; open runs stay open, their integrators running, for the next start."""
+        with self._lock:
+            self._is_down = True
+            lives, self._live = list(self._live.values()), {}
+        self.board.signal()
+        for live in lives:
+            with live.closing:  # a run that is being closed is closed first
+                live.done.set()
+                live.ending.set()
+            live.meter.sampler.close(
+                restore_settings=False
+            )  # its energy may have been read, but is not stored
+            try:
+                live.meter.log.flush()
+            except RefereeError as error:
+                logger.error(  # noqa: TRY400
+                    "run %d: readings are lost: %s", live.run.id, error.sentence
+                )
+        self._meters.close()

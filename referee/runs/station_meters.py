@@ -1,0 +1,416 @@
+"""The stations' meters: set up for an armed run, started for its window, read at its end."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+
+from lpirc_power.addresses import standing
+from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, sums
+from lpirc_power.errors import MeterError, PassingMeterError
+from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.sampling.sampler import Sampler
+from lpirc_power.standing import Standing
+from referee.clock import Clock
+from referee.config import Station
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.runs.run_recorder import EvidenceLog, note_event
+from referee.store.lost_energy import energy_lost
+from referee.store.records import (
+    ENERGY_MISSING,
+    METER_START,
+    EnergyMissing,
+    Run,
+    RunState,
+)
+
+logger = logging.getLogger(__name__)
+Missing = tuple[EnergyMissing, str]
+
+MAY_RUN_ON = "Until it is reached it may integrate on, to the end of its timer; mend the link soon."
+READ_LATER = "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
+
+
+@dataclass(frozen=True)
+class RunMeter:
+    """The meter of one run, and the log that takes its readings."""
+
+    sampler: Sampler
+    log: EvidenceLog
+    setup: Setup
+    station: Station
+    official_makers: tuple[str, ...]
+
+    @property
+    def identity(self) -> str:
+        """The meter that answered, as it is stored with the run."""
+        return str(self.sampler.identity)
+
+    @property
+    def standing(self) -> Standing | None:
+        """Whether that meter counts in a contest; None before one has answered."""
+        identity, station = self.sampler.identity, self.station
+        if identity is None:
+            return None
+        return standing(
+            identity,
+            station.meter,
+            loopback_meter=station.loopback_meter,
+            official_makers=self.official_makers,
+        )
+
+
+class MeterState(StrEnum):
+    """What is known of a station's meter without asking it."""
+
+    IDLE = "idle"
+    READY = "ready"
+    INTEGRATING = "integrating"
+    NOT_INTEGRATING = "not integrating"
+    LOST = "lost"
+
+
+def state_of(meter: RunMeter) -> tuple[MeterState, str | None]:
+    """The state of the meter of an open run, and the failure of its link, if it has one."""
+    error, last = meter.sampler.link_error, meter.sampler.last
+    if error is not None:
+        return MeterState.LOST, error.sentence
+    runs = last is None or last.state is IntegratorState.START
+    return (MeterState.INTEGRATING if runs else MeterState.NOT_INTEGRATING), None
+
+
+class ZeroLevels:
+    """When the zero level of each station's meter was last compensated, as far as this process knows."""
+
+    def __init__(self) -> None:
+        self._tried_s: dict[str, float] = {}
+        self._done_s: dict[tuple[str, str], float] = {}
+
+    def tried(
+        self, station: Station, identity: str, now_s: float, *, done: bool
+    ) -> None:
+        """Note that it was compensated now; a meter that cannot is not asked again for as long."""
+        self._tried_s[station.name] = now_s
+        if done:
+            self._done_s[station.name, identity] = now_s
+
+    def age_s(self, station: Station, identity: str, now_s: float) -> float | None:
+        """How long ago it was compensated; None if that is not known, as of another meter."""
+        done_s = self._done_s.get((station.name, identity))
+        return None if done_s is None else now_s - done_s
+
+    def is_due(self, station: Station, now_s: float) -> bool:
+        """Whether arming compensates it anew."""
+        tried_s = self._tried_s.get(station.name, -math.inf)
+        return now_s - tried_s > 60.0 * station.zero_max_age_min > 0
+
+
+class StationMeters:
+    """Makes the meters of runs; keeps those of armed and of closed ones.
+
+    The caller holds the lock of the station, or of the armed run's team.
+    """
+
+    def __init__(self, contest: Contest, clock: Clock) -> None:
+        self._contest = contest
+        self._store = contest.store
+        self._clock = clock
+        self._note = partial(note_event, contest.store, clock)
+        self._armed: dict[int, RunMeter] = {}
+        self._retired: dict[str, RunMeter] = {}
+        self._zeros = ZeroLevels()
+
+    def of(self, run: Run) -> RunMeter:
+        """A meter for the run, not opened yet, with the setup it was armed with: the configuration may have changed.
+
+        It goes on after what is stored of the run.
+        """
+        station = self._contest.station(run.station)
+        meter = self._new(station, run.setup, run.official_makers)
+        found = energy_lost(self._store.log.of_run(run.id))
+        past = self._store.readings.of_run(run.id, 0.0)
+        meter.log.remember(
+            None if found is None else found.loss, past[-1] if past else None
+        )
+        return meter
+
+    def _new(
+        self, station: Station, setup: Setup, official_makers: tuple[str, ...]
+    ) -> RunMeter:
+        log, clock = EvidenceLog(self._store), self._clock
+        sampler = Sampler(
+            station.meter,
+            setup,
+            log.reading,
+            clock.monotonic_s,
+            clock.utc,
+            on_link=log.link,
+            settle_s=station.settle_s,
+        )
+        return RunMeter(sampler, log, setup, station, official_makers)
+
+    # Armed
+
+    def set_up(
+        self, station: Station, window_s: int, *, take_over: bool, spare_energy: bool
+    ) -> RunMeter:
+        """A free station's meter, reset and ready for a new run; with `take_over` it is stopped if it integrates.
+
+        With `spare_energy` it must not hold any energy. Raises MeterError.
+        """
+        makers = self._contest.config.official_makers
+        meter = self._new(station, station.setup(window_s), makers)
+        try:
+            self._arm(meter, take_over=take_over, spare_energy=spare_energy)
+        except BaseException:
+            meter.sampler.close()
+            raise
+        return meter
+
+    def keep(self, run: Run, meter: RunMeter) -> None:
+        """Keep the meter of an armed run until it is started or forgotten."""
+        self._armed[run.id] = meter
+
+    def is_ready(self, station: str) -> bool:
+        """Whether a meter of the station is set up for an armed run."""
+        return any(
+            meter.station.name == station for meter in list(self._armed.values())
+        )
+
+    def forget(self, run: Run) -> None:
+        """Close the meter of a run that will not be opened; one that an earlier process armed has its keys locked."""
+        kept = self._armed.pop(run.id, None)
+        if kept is not None:
+            kept.sampler.close()
+        elif run.state is RunState.ARMED:
+            with suppress(
+                MeterError, RefereeError
+            ):  # a station that is gone has no meter to free
+                self._free(self.of(run))
+
+    @staticmethod
+    def _free(meter: RunMeter) -> None:
+        if not meter.station.is_simulated:
+            meter.sampler.unlock_panel()
+        meter.sampler.close()
+
+    def prepare(self, run: Run) -> None:
+        """Set the armed run's meter up again if an earlier process had armed it. Raises MeterError."""
+        if run.id not in self._armed:
+            self._armed[run.id] = self._set_up_again(
+                run, take_over=was_started(self._contest, run)
+            )
+
+    def _set_up_again(self, run: Run, *, take_over: bool) -> RunMeter:
+        meter = self.of(run)
+        with self._failure_noted(run, meter):
+            self._arm(meter, take_over=take_over, spare_energy=False)
+        return meter
+
+    def _arm(self, meter: RunMeter, *, take_over: bool, spare_energy: bool) -> None:
+        due = self._zeros.is_due(meter.station, self._clock.monotonic_s())
+        meter.sampler.arm(take_over=take_over, spare_energy=spare_energy, zero=due)
+        if due:
+            done = meter.sampler.zero_error is None
+            self._zeros.tried(
+                meter.station, meter.identity, self._clock.monotonic_s(), done=done
+            )
+
+    def zero_age_s(self, meter: RunMeter) -> float | None:
+        """How long ago the zero level of a meter was compensated; None if that is not known."""
+        return self._zeros.age_s(
+            meter.station, meter.identity, self._clock.monotonic_s()
+        )
+
+    @contextmanager
+    def _failure_noted(self, run: Run, meter: RunMeter) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            meter.sampler.close()
+            self._note(run.id, "meter-failed", reason=str(error))
+            raise
+
+    # Started
+
+    def started(self, run: Run) -> RunMeter:
+        """The armed run's meter, confirmed to be integrating; set up again if an earlier process armed it.
+
+        Raises MeterError, and RefereeError `storage-failed` before the meter is started.
+        """
+        kept = self._armed.pop(run.id, None)
+        take_over = kept is not None or was_started(self._contest, run)
+        try:
+            # On record before it happens: a process that dies right after the start leaves the integrator running.
+            self._store.log.append(self._clock.utc(), run.id, METER_START)
+            if kept is not None:
+                kept.sampler.start()
+                return kept
+        except BaseException as error:
+            if kept is not None:
+                kept.sampler.close()
+            if not isinstance(error, MeterError):
+                raise
+            logger.warning(
+                "run %d: the armed meter did not start (%s); set up again",
+                run.id,
+                error.sentence,
+            )
+        meter = self._set_up_again(run, take_over=take_over)
+        with self._failure_noted(run, meter):
+            meter.sampler.start()
+        return meter
+
+    def put_back(self, started: dict[int, RunMeter]) -> None:
+        """Stop meters that were started for windows that did not open; the next start sets them up again."""
+        for run, meter in started.items():
+            reason = None
+            try:
+                meter.sampler.stop()
+            except MeterError as error:
+                reason = error.sentence
+                logger.warning(
+                    "run %d: its meter could not be stopped: %s", run, reason
+                )
+            finally:
+                meter.sampler.close()
+            self._note(run, "start-undone", reason=reason)
+
+    # Ended
+
+    def reading_of_record(self, run: Run, meter: RunMeter) -> Reading | None:
+        """As `final_reading`, for a run whose sampler may not have read anything since a restart of the server.
+
+        A meter that was used for something else meanwhile is left alone. Raises RefereeError `storage-failed`.
+        """
+        past = (
+            ()
+            if meter.sampler.last is not None
+            else self._store.readings.of_run(run.id, 0.0)
+        )
+        with suppress(MeterError):  # it is asked again, and then it is on record
+            if past and not self.holds_energy_of(run, meter, past[-1]):
+                return None
+        return self.final_reading(run, meter, past)
+
+    def final_reading(
+        self, run: Run, meter: RunMeter, past: Sequence[Reading] = ()
+    ) -> Reading | None:
+        """Stop the integrator and read the energy of record; None, with an event that says why, if there is none.
+
+        `past` is what an earlier sampler read of the run: the integrator may have begun again since.
+        """
+        try:
+            reading = meter.sampler.stop()
+        except MeterError as error:
+            until = (
+                f"{MAY_RUN_ON} {READ_LATER}"
+                if isinstance(error, PassingMeterError)
+                else READ_LATER
+            )
+            later = EnergyMissing.READ_LATER, f"{error.sentence} {until}"
+            self._note_missing(run, _lost_before(meter) or later)
+            return None
+        before = past[-1] if past else meter.sampler.last_sampled
+        missing = (
+            _foreign(run, meter, reading, before)
+            or _lost_before(meter)
+            or _in_doubt(reading, past)
+        )
+        if missing is None:
+            return reading
+        self._note_missing(run, missing)
+        return None
+
+    def holds_energy_of(
+        self, run: Run, meter: RunMeter, before: Reading | None
+    ) -> bool:
+        """Whether what the meter holds can be the run's energy; if not, an event says why. Raises MeterError."""
+        missing = _foreign(run, meter, meter.sampler.glance(), before)
+        if missing is not None:
+            self._note_missing(run, missing)
+        return missing is None
+
+    def _note_missing(self, run: Run, missing: Missing) -> None:
+        code, reason = missing
+        logger.error("run %d: no energy of record: %s", run.id, reason)
+        self._note(run.id, ENERGY_MISSING, code=code, reason=reason)
+
+    def retire(self, run: Run, meter: RunMeter) -> None:
+        """Keep the meter of a closed run until its station is armed again, or the server ends.
+
+        Closing it restores its settings, which resets its integrator: until then its panel still shows the energy.
+        """
+        self.release(run.station)
+        self._retired[run.station] = meter
+
+    def release(self, station: str) -> None:
+        """Close the meter of the station's last run."""
+        retired = self._retired.pop(station, None)
+        if retired is not None:
+            retired.sampler.close()
+
+    def close(self) -> None:
+        """Close the meters of all armed and closed runs."""
+        for kept in [self._armed.pop(run) for run in list(self._armed)]:
+            kept.sampler.close()
+        for station in list(self._retired):
+            self.release(station)
+
+
+def was_started(contest: Contest, run: Run) -> bool:
+    """Whether the run's meter was started: if it integrates, it does so for this run."""
+    return any(
+        event["kind"] == METER_START for event in contest.store.log.of_run(run.id)
+    )
+
+
+def _foreign(
+    run: Run, meter: RunMeter, reading: Reading, before: Reading | None
+) -> Missing | None:
+    """Why what a meter holds is not the run's energy; `before` is a reading of the run."""
+    if meter.identity != run.meter_identity:
+        sentence = f"Another meter answers: {meter.identity}, not {run.meter_identity}. {READ_LATER}"
+        return EnergyMissing.READ_LATER, sentence
+    loss = loss_between(before, reading)
+    if loss is EnergyLoss.RESET:
+        sentence = "The meter's integrator was reset or the meter switched off after the run had started"
+        ended = (
+            "; a simulated meter ends with its server"
+            if meter.station.is_simulated
+            else ""
+        )
+        return EnergyMissing.METER_RESET, f"{sentence}{ended}."
+    if before is not None and loss is EnergyLoss.BEGAN_AGAIN:
+        sentence = f"The meter's integrator began again, {sums(before)} were lost ({sums(reading)} now)."
+        return EnergyMissing.BEGAN_AGAIN, sentence
+    return None
+
+
+def _lost_before(meter: RunMeter) -> Missing | None:
+    """Why the meter no longer holds the energy of the whole run, from what was read while it was open."""
+    loss = meter.log.loss
+    if loss is None or loss is EnergyLoss.CUT_SHORT:
+        return None
+    return EnergyMissing(
+        loss.value
+    ), f"In the window the energy was lost: it {loss.words}."
+
+
+def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
+    """Why what a meter shows after its stop is not, or not surely, the run's energy."""
+    if reading.state is IntegratorState.START:
+        began_again = f"The meter's integrator was started again after its stop ({sums(reading)})."
+        return EnergyMissing.BEGAN_AGAIN, began_again
+    if sentence := held(past, reading):
+        return EnergyMissing.READ_LATER, f"{sentence} {READ_LATER}"
+    if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):
+        return None
+    sentence = f"The meter gives {reading.energy_wh} Wh in {reading.integrator_s} s. {READ_LATER}"
+    return EnergyMissing.READ_LATER, sentence

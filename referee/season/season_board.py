@@ -1,0 +1,207 @@
+"""The board of a season: each team's best run in any of its contests, and all its runs. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import pairwise, starmap
+from typing import Any, cast
+
+from lpirc_score.analysis.interval import EnergySpread, chance_of_order
+from referee.judging.ranking import (
+    SURE,
+    Level,
+    NotRanked,
+    Place,
+    Standing,
+    covered,
+    differences,
+    rank,
+)
+from referee.judging.score_uncertainty import energy_spread_of
+from referee.judging.standings import place_document, standing_of, standing_review
+from referee.season.season_doubts import Doubt, DoubtCode
+from referee.season.season_runs import SeasonRun
+from referee.store.records import RunState
+
+ByRun = dict[tuple[str, int], Place]
+
+
+@dataclass(frozen=True)
+class SeasonStanding(Standing):
+    """A run with a score, of the contest or bundle at a path; `utc` is when it was over.
+
+    Since `frozen_utc` the contest's board is frozen, and the run is as it shows it; None: the board is live.
+    `doubts` say what of it or of its contest does not hold.
+    """
+
+    contest: str = ""
+    station: str = ""
+    utc: str = ""
+    frozen_utc: str | None = None
+    doubts: tuple[Doubt, ...] = ()
+
+
+def is_verified(one: Standing) -> bool:
+    """Whether its figures are those on record, or of a form that has none."""
+    return one.not_ranked_code is not NotRanked.NOT_VERIFIED
+
+
+@dataclass(frozen=True)
+class SeasonBoard:
+    """The teams' places, best first, and each team's `history`: all its runs, oldest first.
+
+    `unranked` are the runs in review and those that do not hold, best score first: they are
+    shown, and no team is ranked by one. `usual` is the
+    most common signature, from which places differ. `left_out` says why runs are on no board.
+    """
+
+    places: list[Place]
+    history: dict[str, list[Place]]
+    left_out: list[str]
+    usual: str
+    unranked: list[Place]
+
+    @property
+    def not_verified(self) -> list[str]:
+        """A sentence for each run whose figures do not hold."""
+        standings = [cast(SeasonStanding, place.standing) for place in self.unranked]
+        return [
+            f"Run {one.run} of {one.team} in {one.contest} is not ranked: {one.not_ranked}."
+            for one in standings
+            if not is_verified(one)
+        ]
+
+    @property
+    def by_run(self) -> ByRun:
+        """Every run by its contest and number."""
+        every = (one for its in self.history.values() for one in its)
+        return {(vars(one.standing)["contest"], one.standing.run): one for one in every}
+
+    @property
+    def histories(self) -> list[list[Place]]:
+        """The history of each team, the ranked ones first."""
+        teams = dict.fromkeys(
+            place.standing.team for place in (*self.places, *self.unranked)
+        )
+        return [self.history[team] for team in teams]
+
+    @property
+    def documents(self) -> list[dict[str, Any]]:
+        """The JSON documents of all runs, team by team; `latest` is the newest of its team."""
+        return [
+            place_document(one) | {"latest": one is its[-1]}
+            for its in self.histories
+            for one in its
+        ]
+
+
+def season_board(
+    runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]] = starmap
+) -> SeasonBoard:
+    """Rank the teams. Only neighbours are compared, of all pairs there would be too many; `apart` says how."""
+    found: dict[Standing, SeasonRun] = {}
+    left_out = []
+    for run in runs:
+        if isinstance(standing := _standing(run), str):
+            left_out.append(
+                f"Run {run.run.id} of {run.run.team} in {run.path} is left out: {standing}."
+            )
+        else:
+            found[standing] = run
+    spreads = _energy_spreads(found)
+    found = {
+        replace(one, energy_spread=spread.sd)
+        if (spread := spreads[_attempts(one)])
+        else one: run
+        for one, run in found.items()
+    }
+    ordered = sorted(
+        found, key=lambda one: (found[one].utc, str(found[one].path), one.run)
+    )
+    verified = [one for one in ordered if is_verified(one)]
+    counts = Counter(
+        one.signature.partition("|meter:")[0] for one in verified or ordered
+    ).most_common(1)
+    usual = counts[0][0] if counts else ""
+    ranked = {place.standing: place for place in rank(ordered, {})}
+    level: dict[Standing, list[Level]] = defaultdict(list)
+    known = {
+        one: replace(its, energy_spread=spreads[_attempts(one)])
+        for one in ranked
+        if (its := found[one].halved)
+    }
+    chances = apart(chance_of_order, pairwise(known.values()))
+    for (one, other), chance in zip(pairwise(known), chances, strict=True):
+        if chance < SURE:
+            covers = covered(one, other)
+            level[one].append(Level(other.team, chance, covers))
+            level[other].append(Level(one.team, chance, covers))
+    history: dict[str, list[Place]] = defaultdict(list)
+    differs = cache(partial(differences, usual=usual))  # few signatures are unlike
+    for one in ordered:
+        place = ranked.get(one, Place(None, one))
+        place = replace(
+            place,
+            level_with=tuple(level[one]),
+            differs=differs(one.signature) + one.other_rules,
+        )
+        history[one.team].append(place)
+    places = [
+        next(place for place in history[one.team] if place.rank) for one in ranked
+    ]
+    every = [place for its in history.values() for place in its]
+    unranked = [place for place in every if place.standing.not_ranked is not None]
+    unranked.sort(key=lambda place: -place.standing.score)
+    return SeasonBoard(places, history, left_out, usual, unranked)
+
+
+def _attempts(one: Standing) -> tuple[str, str]:
+    """Whose attempts a run is one of: its team's in its contest."""
+    return vars(one)["contest"], one.team
+
+
+def _energy_spreads(
+    standings: Iterable[Standing],
+) -> dict[tuple[str, str], EnergySpread | None]:
+    energies_wh: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for one in standings:
+        its = energies_wh[_attempts(one)]
+        if not one.needs_review and is_verified(one):
+            its.append(one.energy_wh)
+    return {of: energy_spread_of(its) for of, its in energies_wh.items()}
+
+
+def _standing(one: SeasonRun) -> SeasonStanding | str:
+    """The run as boards show it, or why it is on none."""
+    found = _judged_standing(one) if one.shown is None else one.shown
+    if isinstance(found, str):
+        return found
+    if found.not_ranked_code is NotRanked.BELOW_LEAST_MAP:
+        return str(found.not_ranked)
+    if told := [
+        doubt.sentence for doubt in one.doubts if doubt.code is not DoubtCode.NOT_BOUND
+    ]:
+        reason = f"what was read of it does not hold: {'; '.join(told)}"
+        found = replace(
+            found, not_ranked_code=NotRanked.NOT_VERIFIED, not_ranked=reason
+        )
+    return SeasonStanding(
+        **vars(found),
+        contest=str(one.path),
+        station=one.run.station,
+        utc=one.utc,
+        frozen_utc=one.frozen_utc,
+        doubts=one.doubts,
+    )
+
+
+def _judged_standing(one: SeasonRun) -> Standing | str:
+    run, judged = one.run, one.judged
+    if judged is None or run.state is not RunState.JUDGED:
+        return "it is not judged"
+    if judged.score is None or judged.energy_wh is None:
+        return "it has no score"
+    return standing_of(run, judged, standing_review(judged, one.review), one.least_map)

@@ -1,0 +1,187 @@
+"""What does not hold of a contest that a season reads: its figures against its log, and the log against itself. Pure.
+
+The log's chain binds what it says, and it says every judgement, close and act. Only what a season noted earlier
+(`referee.season.season_pins`) tells a log that was written again from its first event on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from lpirc_score.metrics.evaluation_result import score as score_of
+from referee.errors import RefereeError
+from referee.season.log_claims import Record
+from referee.store.records import Run, RunState
+
+LINKED = 12  # the first form of the database whose log has a chain
+TOLERANCE = 1e-9  # relative, of a quotient
+FIGURES = ("map", "energy_wh", "score")
+
+
+class DoubtCode(StrEnum):
+    """What a season found of a run or of its contest; by all but NOT_BOUND a run loses its rank."""
+
+    SCORE = "score-differs"
+    JUDGEMENT = "judgement-differs"
+    ENERGY = "energy-differs"
+    BODIES = "bodies-differ"
+    VOID = "void-differs"
+    LOG = "log-broken"
+    RUN = "run-missing"
+    KEY = "key-differs"
+    HISTORY = "history-differs"
+    NOT_BOUND = "not-bound"
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """What does not hold: a code for programs, and a clause with the values."""
+
+    code: DoubtCode
+    sentence: str
+
+
+class Figures(Protocol):
+    """A judgement or a standing: what a season ranks by."""
+
+    @property
+    def map(self) -> float: ...  # noqa: D102 - as in Score and Standing
+    @property
+    def energy_wh(self) -> float | None: ...  # noqa: D102
+    @property
+    def score(self) -> float | None: ...  # noqa: D102
+
+
+def doubts_of_log(record: Record, form: int, runs: Iterable[Run]) -> tuple[Doubt, ...]:
+    """What is wrong with a contest as a whole, and so with each of its runs; `form` is that of its database."""
+    listed = list(runs)
+    is_bound = any(run.rules is not None for run in listed)
+    if not record.is_linked and form < LINKED and not is_bound:
+        clause = "its log has no chain, as in earlier versions: nothing shows whether its figures were changed"
+        return (Doubt(DoubtCode.NOT_BOUND, clause),)
+    found = []
+    if record.broken_at is not None:
+        clause = f"the chain of its contest's log breaks at event {record.broken_at}: the log was changed there"
+        found.append(Doubt(DoubtCode.LOG, clause))
+    if missing := sorted(record.runs - {run.id for run in listed}):
+        clause = (
+            f"its contest's log tells of run {missing[0]}, which is not in the database"
+        )
+        found.append(Doubt(DoubtCode.RUN, clause))
+    for run in listed:
+        is_said = record.is_void.get(run.id, False)
+        if run.state is RunState.VOID and run.rules is not None and not is_said:
+            clause = (
+                f"run {run.id} of its contest is void, but no event of the log says so"
+            )
+            found.append(Doubt(DoubtCode.VOID, clause))
+    return tuple(found)
+
+
+def doubts_of_run(
+    run: Run,
+    figures: Figures,
+    record: Record,
+    head: tuple[int, str] | None,
+    *,
+    is_shown: bool = False,
+) -> tuple[Doubt, ...]:
+    """What is wrong with a run's `figures`.
+
+    `head` is how many bodies are stored, and the head of their chain as far as it is the run's; None: not looked at.
+    `is_shown`: the figures are those of a frozen board, so any judgement of the run may be theirs.
+    """
+    found = [
+        *_of_score(figures),
+        *_of_judgement(run, figures, record.judged.get(run.id, []), is_shown),
+    ]
+    if not is_shown and figures.energy_wh != run.energy_wh:
+        clause = (
+            f"it was judged with {figures.energy_wh} Wh, and has {run.energy_wh} Wh now"
+        )
+        found.append(Doubt(DoubtCode.ENERGY, clause))
+    said_wh = record.energies_wh.get(run.id, run.energy_wh)
+    if said_wh != run.energy_wh:
+        clause = f"its energy is {run.energy_wh} Wh in the database and {said_wh} Wh in the log"
+        found.append(Doubt(DoubtCode.ENERGY, clause))
+    closed = record.closed.get(run.id, {})
+    if (
+        head is not None
+        and "head" in closed
+        and head != (closed["posts"], closed["head"])
+    ):
+        clause = f"its bodies ({head[0]}) or whose they are is not as when it was closed (with {closed['posts']})"
+        found.append(Doubt(DoubtCode.BODIES, clause))
+    if record.is_void.get(run.id, False) and not is_shown:
+        found.append(
+            Doubt(
+                DoubtCode.VOID,
+                "the log says that it is void, the database that it is not",
+            )
+        )
+    return tuple(found)
+
+
+def _of_score(figures: Figures) -> list[Doubt]:
+    stated, energy_wh = figures.score, figures.energy_wh
+    if stated is None or energy_wh is None:
+        return []
+    try:
+        right = score_of(figures.map, energy_wh)
+    except RefereeError as error:
+        return [
+            Doubt(
+                DoubtCode.SCORE,
+                f"it has a score of {stated:.6g}, but {error.sentence}".rstrip("."),
+            )
+        ]
+    if math.isclose(stated, right, rel_tol=TOLERANCE):
+        return []
+    quotient = f"{figures.map:.6g} / {energy_wh:.6g} Wh = {right:.6g}"
+    return [
+        Doubt(DoubtCode.SCORE, f"its score of {stated:.6g} is not mAP / Wh: {quotient}")
+    ]
+
+
+def _of_judgement(
+    run: Run, figures: Figures, judged: list[dict[str, Any]], is_shown: bool
+) -> list[Doubt]:
+    if not judged:
+        if run.rules is not None:
+            return [
+                Doubt(
+                    DoubtCode.JUDGEMENT, "no event of the log says that it was judged"
+                )
+            ]
+        clause = "its judgement is not in the log, as in earlier versions: nothing shows whether it was changed"
+        return [Doubt(DoubtCode.NOT_BOUND, clause)]
+    stated = {name: getattr(figures, name) for name in (*FIGURES, "signature")}
+    if is_shown and any(_is_same(stated, one) for one in judged):
+        return []
+    if _is_same(stated, judged[-1]):
+        return []
+    return [Doubt(DoubtCode.JUDGEMENT, _told_difference(stated, judged[-1]))]
+
+
+def _is_same(stated: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
+    """Whether an event says these figures; what an earlier version did not write into it is not compared."""
+    return all(said[name] == value for name, value in stated.items() if name in said)
+
+
+def _told_difference(stated: Mapping[str, Any], said: Mapping[str, Any]) -> str:
+    names = {
+        "map": "mAP",
+        "energy_wh": "Wh",
+        "score": "score",
+        "signature": "signature",
+    }
+    differ = [
+        f"{names[name]} {said[name]} in the log, {value} in the database"
+        for name, value in stated.items()
+        if name in said and said[name] != value
+    ]
+    return f"its judgement is not the one on record: {'; '.join(differ)}"

@@ -1,0 +1,90 @@
+"""What a season noted of each contest when it read it: the key that it signs with, and how far its log went.
+
+A log that is written again from its first event on has a chain that holds: only who has seen the earlier one can tell.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lpirc_score.files.atomic_write import write_atomically
+from referee.errors import RefereeError
+from referee.season.log_claims import Record
+from referee.season.season_doubts import Doubt, DoubtCode
+
+PINS_NAME = "season-pins.json"
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A contest as it was read: its public key (hexadecimal), its number of events, the link of the last one.
+
+    No key: a contest of an earlier form. No link: only the key was written down, by hand.
+    """
+
+    public_key: str | None = None
+    events: int = 0
+    link: str | None = None
+
+
+class Pins:
+    """The pins of a season by the contests' ids; `known` at the beginning, `seen` after reading."""
+
+    def __init__(self, known: dict[str, Pin]) -> None:
+        self.known = known
+        self.seen = dict(known)
+
+    def events_of(self, contest: str) -> int:
+        """How many events the contest's log had when it was noted."""
+        return self.known.get(contest, Pin()).events
+
+    def doubts(
+        self, contest: str, public_key: str | None, record: Record | None
+    ) -> tuple[Doubt, ...]:
+        """What is not as it was noted; `record` of None: only the key is known, that of a bundle.
+
+        A contest about which there is no doubt is noted as it is now.
+        """
+        pin, found = self.known.get(contest), []
+        if pin is not None and pin.public_key not in (None, public_key):
+            clause = f"its contest signs with the key {public_key}; {pin.public_key} was noted before"
+            found.append(Doubt(DoubtCode.KEY, clause))
+        if record is None:
+            return tuple(found)
+        if (
+            pin is not None
+            and pin.link is not None
+            and pin.events
+            and record.link_then != pin.link
+        ):
+            clause = f"the log of its contest is no longer the one that was read before, of {pin.events} events"
+            found.append(Doubt(DoubtCode.HISTORY, clause))
+        if not found and record.is_linked and record.broken_at is None:
+            self.seen[contest] = Pin(public_key, record.events, record.link)
+        return tuple(found)
+
+    def write(self, folder: Path) -> None:
+        """Keep what was seen beside the season's files."""
+        document = {contest: asdict(pin) for contest, pin in sorted(self.seen.items())}
+        write_atomically(
+            folder / PINS_NAME, (json.dumps(document, indent=1) + "\n").encode()
+        )
+
+
+def read_pins(folder: Path | None) -> Pins:
+    """The pins in a season's folder; none before its first reading. Raises RefereeError `season-pins`."""
+    file = None if folder is None else folder / PINS_NAME
+    if file is None or not file.is_file():
+        return Pins({})
+    try:
+        return Pins(
+            {
+                contest: Pin(**pin)
+                for contest, pin in json.loads(file.read_text()).items()
+            }
+        )
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        sentence = f"{file} cannot be read ({error}); restore it from a copy, or delete it to begin again."
+        raise RefereeError("season-pins", sentence) from error

@@ -21,7 +21,8 @@ from lpirc_testsets.synthetic import synthesize
 from referee.clock import Clock
 from referee.config import CONFIG_NAME
 from referee.contest import Contest, create_contest, open_contest
-from referee.judging.public_documents import Publisher, empty_board, public_hall
+from referee.judging.board_publisher import Publisher
+from referee.judging.public_documents import empty_board, public_hall
 from referee.store import DATABASE_NAME, Event, NewPost, Store
 from referee.store.integrity import _COUNT  # a mutant is of the inside
 from referee.store.records import Post

@@ -319,8 +319,11 @@ def test_what_a_meter_returns_must_be_what_the_protocol_says(
     plugin = "The plug-in lpirc.meters joulescope = acme_js:Minimal of acme_js 1.0"
     with open_meter("joulescope:1", clocks) as opened:
         for call, said in (
-            (opened.read, "returns {'power_w': 36.0} from `read`, not a Reading."),
-            (opened.read_update, "from `read_update`, not a tuple of Reading and bool"),
+            (opened.read, "returns {'power_w': 36.0} from `read` instead of Reading."),
+            (
+                opened.read_update,
+                "from `read_update` instead of a tuple of Reading and bool",
+            ),
             (opened.peaks, "failed to do `peaks`: KeyError: 'peak'."),
         ):
             with pytest.raises(MeterError) as caught:

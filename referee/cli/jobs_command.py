@@ -37,7 +37,8 @@ def jobs(folder: Path, cancel: str | None, *, ended_too: bool, as_json: bool) ->
     A failed job is tried again by the command that asked for it, such as `referee judge`.
     """
     with open_contest(folder) as contest:
-        store, now = contest.store, Clock().utc()
+        store = contest.store
+        now = Clock().utc()
         if cancel is not None:
             names = [one.name for one in _chosen(store, cancel)]
             with act(store, "cancel-jobs", jobs=len(names)) as under_way:

@@ -162,14 +162,13 @@ def _print(
 
 
 def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
-    one, history = (
-        cast(SeasonStanding, place.standing),
-        board.history[place.standing.team],
-    )
+    one = cast(SeasonStanding, place.standing)
+    history = board.history[place.standing.team]
     *cells, number, marks = cells_of(place, metric)
     newest = history[-1].standing
     latest = f"{newest.score:.4f}" if is_verified(newest) else f"{newest.score:.4f} ?"
-    marks = "=" * bool(place.level_with) + marks
+    if place.level_with:
+        marks = "=" + marks
     if not is_verified(one):
         marks += "?"
     if any(doubt.code is DoubtCode.NOT_BOUND for doubt in one.doubts):

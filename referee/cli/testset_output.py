@@ -49,7 +49,8 @@ seed_option = click.option(
 @contextmanager
 def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
     """Show on stderr how far a set is, and print the table of problems if it is refused."""
-    console, problems = Console(stderr=True), Problems(limit=show)
+    console = Console(stderr=True)
+    problems = Problems(limit=show)
     columns = (
         TextColumn("images"),
         BarColumn(),

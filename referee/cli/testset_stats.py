@@ -63,7 +63,8 @@ def sheet_command(folder: Path, out: Path, images: int) -> None:
     """
     if out.suffix.lower() not in (".jpg", ".png"):
         raise click.UsageError(f"--out {str(out)!r} is not a .jpg or .png.")
-    test_set, picture = load_test_set(folder), io.BytesIO()
+    test_set = load_test_set(folder)
+    picture = io.BytesIO()
     numbers = [
         row + 1
         for row in subset(test_set, min(images, len(test_set.images)), (), (), seed=0)
@@ -116,7 +117,8 @@ def power_command(
         raise click.UsageError("--gap and --power are numbers.")
     truth = read_ground_truth(folder)
     read = [read_detections(file, truth) for file in detections]
-    sd, images = difference_sd(truth, read), len(truth.image_ids)
+    sd = difference_sd(truth, read)
+    images = len(truth.image_ids)
     facts = {
         "images": images,
         "sd_of_difference": sd,

@@ -207,7 +207,9 @@ class _Table:
 
     def line(self, key: str) -> list[str]:
         """The line of the key, or else of its table; none for one that is written inline."""
-        table, seen, at = "", Counter[str](), 0
+        table = ""
+        seen = Counter[str]()
+        at = 0
         for number, line in enumerate(self.text.split("\n"), start=1):
             if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
                 table = header[1]
@@ -216,7 +218,8 @@ class _Table:
                 continue
             if re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
                 return [f"line {number}"]
-            at = at or number * bool(header)
+            if header and not at:
+                at = number
         return [f"line {at}"] if at else []
 
 

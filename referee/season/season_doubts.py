@@ -127,7 +127,8 @@ def doubts_of_run(
 
 
 def _of_score(figures: Figures) -> list[Doubt]:
-    stated, energy_wh = figures.score, figures.energy_wh
+    stated = figures.score
+    energy_wh = figures.energy_wh
     if stated is None or energy_wh is None:
         return []
     try:

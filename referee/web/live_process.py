@@ -20,8 +20,8 @@ from referee.backup.contest_copy import back_up
 from referee.clock import Clock
 from referee.contest import Contest, contest_id, open_contest
 from referee.errors import RefereeError
+from referee.judging.board_publisher import publish
 from referee.judging.provisional_scores import follow
-from referee.judging.public_documents import publish
 from referee.presence import entries
 from referee.web.server_log import LINE, BackgroundHandler
 from referee.web.sole_server import LOOK_S, STOP_TIMEOUT_S, end_with

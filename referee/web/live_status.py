@@ -13,10 +13,10 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import StorageFailed
 from referee.judging.contest_status import Document, Known, StatusReader
+from referee.runs.meter_state import state_of
 from referee.runs.open_run import OpenRun
 from referee.runs.run_control import RunControl
 from referee.runs.run_window import elapsed_s, remaining_s
-from referee.runs.station_meters import state_of
 from referee.store.records import RunState
 from referee.web.config_watch import ConfigWatch
 from referee.web.journal_watch import JournalWatch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from referee.clock import Clock
 from referee.contest import Contest
+from referee.judging.freeze import Freeze
 from referee.judging.public_documents import empty_board
 from referee.store.records import BoardState, Published
 
@@ -34,5 +35,6 @@ class PublishedBoard:
         self._row = None
 
     def is_frozen(self) -> bool:
-        """Tell whether no one may learn anything newer than the board, not even a team its own provisional score."""
-        return self.row().is_closed(self.clock.utc(), self.contest.config.freeze_at)
+        """Return True while no one may learn anything newer than the board, not even a team its own score."""
+        freeze = Freeze(self.row(), self.contest.config.freeze_at)
+        return freeze.hides_news(self.clock.utc())

@@ -28,9 +28,9 @@ from referee.cli.init_command import config_text
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
+from referee.judging.board_publisher import publish
 from referee.judging.judge import judge
 from referee.judging.provisional_scores import follow
-from referee.judging.public_documents import publish
 from referee.runs.run_control import RunControl
 from referee.web import server_watches
 from referee.web.app import create_app
@@ -452,7 +452,7 @@ def hall(random: Random) -> Iterator[Hall]:
 def _seldom() -> Iterator[None]:
     """What looks each second looks less often: a day is mostly that."""
     with (
-        patch("referee.judging.public_documents.TICK_S", EVERY_S),
+        patch("referee.judging.board_publisher.TICK_S", EVERY_S),
         patch("referee.judging.provisional_scores.TICK_S", EVERY_S),
         patch.object(server_watches, "WATCH_S", EVERY_S),
         patch("lpirc_power.sampling.polling.LONGEST_POLL_S", 1.0),

@@ -13,7 +13,7 @@ from flask import Blueprint, Response, jsonify, request
 from referee.errors import RefereeError, WindowClosed
 from referee.judging.contest_status import program_version
 from referee.judging.released_figures import released_of
-from referee.judging.standings import figures_of
+from referee.judging.run_figures import figures_of
 from referee.runs.open_run import OpenRun
 from referee.runs.run_window import Phase, phase_at, remaining_s
 from referee.store.chain import closing_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
+from referee.judging.freeze import Freeze
 from referee.judging.public_documents import empty_board, log_head, public_board
-from referee.store.records import BoardState
 from referee.web.app_parts import part
 from referee.web.operator.operator_access import require_operator
 from referee.web.operator.run_routes import act
@@ -27,7 +27,7 @@ def freeze() -> Response:
     board = part(PublishedBoard)
     contest = board.contest
     found = contest.store.published.get()
-    if found is None or found.state is BoardState.LIVE:
+    if not Freeze(found).is_on:
         with act("board-freeze") as under_way:
             contest.store.published.freeze(
                 board.clock.utc(), empty_board(contest), under_way
@@ -48,9 +48,10 @@ def unveil() -> Response:
             "bad-json", f'"places" is {wanted!r}; it must be "1" or "{ALL}".'
         )
     board = part(PublishedBoard)
-    contest, now = board.contest, board.clock.utc()
+    contest = board.contest
+    now = board.clock.utc()
     found = contest.store.published.get()
-    if found is None or found.state is BoardState.LIVE:
+    if found is None or not Freeze(found).is_on:
         raise RefereeError(
             "board-state",
             "The board is live, there is nothing to unveil; freeze it first.",

@@ -12,7 +12,7 @@ from flask import Blueprint, Response, jsonify, request
 from lpirc_power.errors import MeterError
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.standings import let_stand, run_document
+from referee.judging.run_figures import let_stand, run_document
 from referee.store.acts import Act
 from referee.store.records import RunState
 from referee.web.app_parts import part

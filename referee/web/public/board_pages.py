@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from referee.judging.public_documents import NOT_KNOWN, shown
+from referee.judging.freeze import NOT_KNOWN, public_view
 from referee.store.records import Published
 from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
@@ -86,7 +86,7 @@ def _is_old(board: PublishedBoard, row: Published) -> bool:
 
 
 def _board(row: Published, *, is_old: bool) -> dict[str, Any]:
-    board = shown(row)
+    board = public_view(row)
     if is_old:
         board["now"] = [run | NOT_KNOWN for run in board["now"]]
     return board

@@ -12,9 +12,9 @@ from flask.testing import FlaskClient
 
 from lpirc_power.meter import IntegratorState
 from referee.contest import Contest
+from referee.judging.board_publisher import Publisher
 from referee.judging.figure_state import FigureState
 from referee.judging.provisional_scores import FollowedRuns
-from referee.judging.public_documents import Publisher
 from referee.judging.released_figures import released_of
 from referee.pages.figure_text import rough_text, score_text, state_text
 from referee.runs.run_control import RunControl

@@ -24,14 +24,10 @@ from lpirc_client.harness.child import LOG_BYTES
 from lpirc_testsets import TestSet
 from lpirc_tracks.submissions import claims, measuring_queue
 from lpirc_tracks.submissions.entries import entry_document
-from lpirc_tracks.submissions.measuring_queue import LEASE_S
+from lpirc_tracks.submissions.kept_models import keep_model
 from lpirc_tracks.submissions.oddities import oddities
 from lpirc_tracks.submissions.open_track import open_track
-from lpirc_tracks.submissions.submitting import (
-    keep_model,
-    measure_again,
-    to_measure_again,
-)
+from lpirc_tracks.submissions.submitting import measure_again, to_measure_again
 from referee.store.model_records import (
     JobKind,
     JobState,
@@ -42,6 +38,7 @@ from referee.store.model_records import (
 from referee.web.app import create_app
 from referee.web.app_parts import part_of
 from referee.web.plugged_pages import PluggedPages
+from referee.workers.job_dispatch import LEASE_S
 from tests import tflite_models as models
 from tests import warm_programs
 from tests.confinement import IS_UNCONFINED

@@ -36,7 +36,8 @@ def publish_command(
     Nothing is published if the board or the list has changed since.
     """
     with open_contest(folder) as contest:
-        config, now = configured_track(contest, track), Clock().utc()
+        config = configured_track(contest, track)
+        now = Clock().utc()
         newest = None
         if code is None:
             found = final_board(contest, config, now)

@@ -49,7 +49,8 @@ def print_result(
     document: ResultDocument, measured: Measured, verdict: Verdict
 ) -> None:
     """Print what was measured and what it is worth."""
-    device, settings = document.values["device"], document.values["settings"]
+    device = document.values["device"]
+    settings = document.values["settings"]
     table = Table(
         title=str(document["model.file"]), show_header=False, title_justify="left"
     )

@@ -10,8 +10,8 @@ from flask import Blueprint, Response, g, jsonify, request
 from lpirc_tracks.submissions import measuring_queue
 from lpirc_tracks.submissions.claims import doubt_of
 from lpirc_tracks.submissions.fields import LONGEST_TEXT, SHOWN_CHARACTERS
+from lpirc_tracks.submissions.kept_models import kept_model
 from lpirc_tracks.submissions.result_document import LARGEST_BYTES
-from lpirc_tracks.submissions.submitting import kept_model
 from lpirc_tracks.web.background import background
 from referee.errors import RefereeError, SessionRefused
 from referee.judging.contest_status import program_version
@@ -32,7 +32,8 @@ blueprint = Blueprint("work", __name__, url_prefix="/v1/jobs")
 @blueprint.before_request
 def authenticate() -> None:
     """Let in registered devices, to jobs that they hold. Raises RefereeError `bad-token`, `lease-lost`."""
-    contest, clock = part(Callers).contest, part(Callers).clock
+    contest = part(Callers).contest
+    clock = part(Callers).clock
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     digest = hashlib.sha256(key.strip().encode()).hexdigest()
     g.device = (
@@ -82,7 +83,8 @@ def lease() -> Response:
 def renew(job: str) -> Response:
     """Lease it for longer, which each request does, or give it back."""
     if request.method == "DELETE":
-        store, now = part(Callers).contest.store, part(Callers).clock.utc()
+        store = part(Callers).contest.store
+        now = part(Callers).clock.utc()
         store.jobs.give_back(job, g.device, f"{g.device} was interrupted.", now)
     return Response(status=204)
 
@@ -101,10 +103,8 @@ def images(job: str) -> Response:
     """Images as one zip, named by their numbers: a file's own name may tell what is to be seen."""
     test_set = measuring_queue.track_of(part(Callers).contest, g.made).test_set
     first, count = wanted(request.query_string.decode("latin-1"))
-    files, numbers = (
-        ImageFiles(test_set, 0),
-        range(first, min(first + count, len(test_set.images) + 1)),
-    )
+    files = ImageFiles(test_set, 0)
+    numbers = range(first, min(first + count, len(test_set.images) + 1))
     archive = StoredZip(
         [Entry(f"{one}.jpg", files.facts(one), one) for one in numbers], files.read
     )
@@ -119,7 +119,8 @@ def images(job: str) -> Response:
 @blueprint.post("/<job>/<any(result, failed):what>")
 def hand_in(job: str, what: str) -> Response:
     """What the harness printed: the result document, or how it failed."""
-    printed, state = read_body(present_request(), LARGEST_BYTES), part(Callers)
+    printed = read_body(present_request(), LARGEST_BYTES)
+    state = part(Callers)
     track = measuring_queue.track_of(state.contest, g.made)
     keep_lease = partial(
         measuring_queue.leased, state.contest, job, g.device, state.clock

@@ -12,6 +12,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from lpirc_tracks.submissions.entries import entry_document
+from lpirc_tracks.submissions.kept_models import LARGEST_MODEL_BYTES
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.publishing import is_final_shown
 from lpirc_tracks.submissions.receiving import (
@@ -21,7 +22,6 @@ from lpirc_tracks.submissions.receiving import (
     upload_document,
 )
 from lpirc_tracks.submissions.results_files import PUBLIC, results_set
-from lpirc_tracks.submissions.submitting import LARGEST_MODEL_BYTES
 from lpirc_tracks.web.background import background
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.errors import RefereeError
@@ -43,8 +43,11 @@ blueprint = Blueprint("entries", __name__, url_prefix="/v1/entries")
 @blueprint.post("")
 def hand_in() -> tuple[Response, int]:
     """Take a file as an entry that waits for its check; with `wait`, say what that finds."""
-    team, state, wait_s = team_of_request(), part(Callers), _wait_s()
-    track, file = request.args.get("track", ""), request.args.get("name", "")
+    team = team_of_request()
+    state = part(Callers)
+    wait_s = _wait_s()
+    track = request.args.get("track", "")
+    file = request.args.get("name", "")
     offer = offer_of(team, track, file, request.args.get("replaces"))
     length = stated_length(request.environ, most_bytes(offer.config), "")
     state.contest.store.posts.require_room(length)
@@ -58,7 +61,8 @@ def hand_in() -> tuple[Response, int]:
     shown = document_of(state.contest.store.submissions.get(made.id))
     if shown["state"] == "refused":
         problem = dict(shown["problem"])
-        code, sentence = problem.pop("code"), problem.pop("detail")
+        code = problem.pop("code")
+        sentence = problem.pop("detail")
         until = shown["replaceable_until_utc"]
         about = {
             "entry": made.id,
@@ -73,9 +77,11 @@ def hand_in() -> tuple[Response, int]:
 @blueprint.get("/<number>")
 def show(number: str | None = None) -> Response:
     """The team's entries, oldest first, or one of them, as they stand now; on hold-out sets once that is published."""
-    team, state = team_of_request(), part(Callers)
+    team = team_of_request()
+    state = part(Callers)
     wait_s = 0 if number is None else _wait_s()
-    now, tracks = state.clock.utc(), state.contest.config.tracks
+    now = state.clock.utc()
+    tracks = state.contest.config.tracks
     out = {one.name for one in tracks if is_final_shown(state.contest, one, now)}
     own = [
         one

@@ -11,8 +11,8 @@ from email.utils import format_datetime
 
 from flask import Blueprint, Response, request, url_for
 
+from lpirc_tracks.submissions.kept_models import LARGEST_MODEL_BYTES
 from lpirc_tracks.submissions.resumable import Resumable, Stated
-from lpirc_tracks.submissions.submitting import LARGEST_MODEL_BYTES
 from lpirc_tracks.web.background import background
 from lpirc_tracks.web.entry_routes import (
     most_bytes,
@@ -76,7 +76,8 @@ def offset(number: str) -> Response:
 @blueprint.patch("/<number>")
 def add(number: str) -> Response:
     """Take what comes next; the last byte makes the entry that `Content-Location` names."""
-    state, team = part(Callers), team_of_request()
+    state = part(Callers)
+    team = team_of_request()
     found = background().resumable.find(number, team)
     _require_version()
     if request.mimetype != MEDIA_TYPE:

@@ -10,9 +10,9 @@ from flask.testing import FlaskClient
 
 from referee.clock import Clock
 from referee.contest import open_contest
+from referee.judging.board_publisher import Publisher
 from referee.judging.judge import judge
-from referee.judging.public_documents import Publisher
-from referee.judging.standings import let_stand
+from referee.judging.run_figures import let_stand
 from referee.store.published_table import PublishedTable
 from referee.store.records import BoardState, Released, RunState
 from referee.web.app import create_app

@@ -20,8 +20,8 @@ from werkzeug.routing import Rule
 from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
+from referee.judging.board_publisher import Publisher
 from referee.judging.judge import judge
-from referee.judging.public_documents import Publisher
 from referee.runs.run_control import RunControl
 from referee.store.records import ENERGY_LOST, Provisional, Released, Review, RunState
 from referee.web.app import create_app

@@ -223,7 +223,7 @@ class _Day:
         several: list[tuple[int, str | None]],
         refused: Refused | None = None,
     ) -> None:
-        """Bodies that are stored together, with receipts for all."""
+        """Bodies that are stored one after the other; together: see `at_once`."""
         sent = [
             rows(count, seed=self.minute + i) for i, (count, _) in enumerate(several)
         ]
@@ -231,8 +231,8 @@ class _Day:
             new_post(one, key, self.now(), refused)
             for one, (_, key) in zip(sent, several, strict=True)
         ]
-        for job, one in zip(self.store.posts.append_all(run, new), new, strict=True):
-            self.told(_answer(run, one, job.outcome()))
+        for one in new:
+            self.told(_answer(run, one, self.store.posts.append_post(run, one)))
 
     def read(self, run: int, count: int) -> None:
         made = [reading(60.0 * self.minute + i) for i in range(count)]
@@ -339,8 +339,8 @@ class _Day:
 
     def _one_of_many(self, run: int, number: int) -> str:
         one = new_post(rows(2 + number, seed=1000 + number), f"thread-{number}", START)
-        (job,) = self.store.posts.append_all(run, [one])
-        return _answer(run, one, job.outcome())
+        receipt = self.store.posts.append_post(run, one)
+        return _answer(run, one, receipt)
 
     def publish(self, run: int) -> None:
         """By another connection, which does not wait for the disk; nobody is told anything."""

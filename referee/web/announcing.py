@@ -20,7 +20,8 @@ def announce_server(
     listen: Listen, contest: Contest, on_ready: Callable[[str], None]
 ) -> None:
     """Say where the contest is served, in its folder and to `on_ready`, once the server answers."""
-    clock, never = Clock(), threading.Event()
+    clock = Clock()
+    never = threading.Event()
     deadline_s = clock.monotonic_s() + READY_TIMEOUT_S
     while not _answers(listen):
         if clock.monotonic_s() > deadline_s:

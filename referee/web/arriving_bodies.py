@@ -189,7 +189,8 @@ def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
         if connection.family not in (socket.AF_INET, socket.AF_INET6):
             continue
         with suppress(OSError):  # it has ended, or is not connected
-            peer, own = connection.getpeername(), connection.getsockname()
+            peer = connection.getpeername()
+            own = connection.getsockname()
             bodies = by_ends.get((str(peer[0]), str(own[1])), [])
             found = traffic(connection) if bodies else None
             if found is None:

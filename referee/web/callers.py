@@ -99,7 +99,8 @@ def _operator(callers: Callers, environ: Environ) -> Operator | None:
     contest = callers.contest
     scheme, _, key = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
     if scheme.lower() == "bearer":
-        given, right = key.strip().encode(), contest.operator_key.encode()
+        given = key.strip().encode()
+        right = contest.operator_key.encode()
         is_right = hmac.compare_digest(given, right)
         return Operator(KEY, _stated_user(environ)) if is_right else None
 

@@ -137,7 +137,8 @@ class Gateway:
     def _through_flask(
         self, asked: WebRequest, start_response: StartResponse
     ) -> Iterable[bytes]:
-        callers, limits = self._service.callers, self._service.limits
+        callers = self._service.callers
+        limits = self._service.limits
         hold_slot(asked, slots_of(limits, callers, asked))
         environ = asked.environ
         environ[HANDED_TO_FLASK] = asked

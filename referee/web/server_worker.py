@@ -137,7 +137,8 @@ def _look(looks: Sequence[Callable[[], object]]) -> None:
 
 
 def _beat(beats: ctypes.c_ulong) -> None:
-    clock, never = Clock(), threading.Event()
+    clock = Clock()
+    never = threading.Event()
     while True:
         beats.value += 1
         clock.wait(never, clock.monotonic_s() + BEAT_S)

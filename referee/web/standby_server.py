@@ -178,7 +178,8 @@ def _load(
 
 
 def _announce(listen: Listen, says: Callable[[], None]) -> None:
-    clock, never = Clock(), threading.Event()
+    clock = Clock()
+    never = threading.Event()
     while health_status(listen) is None:
         clock.wait(never, clock.monotonic_s() + 0.02)
     says()
@@ -188,7 +189,8 @@ def _follow(
     folder: Path, journal: Path, watch: Watch, door: Door, serve: Callable[[], App]
 ) -> None:
     """Follow the journal until the first host is dead, take over, and serve. What fails is tried again."""
-    clock, never = Clock(), threading.Event()
+    clock = Clock()
+    never = threading.Event()
     while True:
         try:
             if not has_epoch(journal, folder):  # else only serving failed
@@ -214,7 +216,8 @@ def _until_dead(
     folder: Path, journal: Path, watch: Watch, follower: Follower, clock: Clock
 ) -> None:
     """Return once it is this host's turn."""
-    never, first = threading.Event(), None
+    never = threading.Event()
+    first = None
     while watch.first is not None:
         follower.read_on()
         epoch = newest_epoch(journal)

@@ -27,7 +27,8 @@ def require_password(team: str, password: str) -> None:
 
     Also what `PasswordChecks.require` raises when there are too many guesses.
     """
-    callers, asked = part(Callers), present_request()
+    callers = part(Callers)
+    asked = present_request()
     address = asked.environ.get("REMOTE_ADDR", "")
     asked.log_in = team
     stations = callers.contest.config.stations

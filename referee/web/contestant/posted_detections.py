@@ -105,10 +105,8 @@ def _repeated(
     run = stored_run_of(service.callers, asked, session)
     require_own(service.callers, asked, session, run)
     if body is None:
-        slots, address = (
-            service.limits.unauthenticated,
-            asked.environ.get("REMOTE_ADDR", ""),
-        )
+        slots = service.limits.unauthenticated
+        address = asked.environ.get("REMOTE_ADDR", "")
         if not slots.acquire(address):
             raise too_many_requests()
         try:

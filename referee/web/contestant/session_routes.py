@@ -53,7 +53,8 @@ def log_in() -> tuple[Response, int]:
     """Open the team's run, or give back the session of the open one."""
     team, password = read_texts("team", "password")
     require_password(team, password)
-    callers, asked = part(Callers), present_request()
+    callers = part(Callers)
+    asked = present_request()
     prefer_slot(asked, callers.control.slots_of(team))
     live = callers.control.login(team, request.remote_addr)
     live.know_address(request.remote_addr or "")
@@ -83,7 +84,8 @@ def _categories() -> list[dict[str, object]]:
 @blueprint.get("/session")
 def show_session() -> Response:
     """Where the run stands."""
-    callers, asked = part(Callers), present_request()
+    callers = part(Callers)
+    asked = present_request()
     try:
         live = open_run_of(callers, asked)
     except WindowClosed:
@@ -123,7 +125,8 @@ def _closed_session(run: Run) -> dict[str, object]:
 
 def _provisional(found: Run) -> dict[str, object]:
     callers = part(Callers)
-    contest, now = callers.contest, callers.clock.utc()
+    contest = callers.contest
+    now = callers.clock.utc()
     if not contest.config.teams_see_score:
         return {}
     if part(PublishedBoard).is_frozen():

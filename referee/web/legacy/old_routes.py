@@ -119,7 +119,8 @@ def show_help() -> Response:
 def log_in() -> Response:
     """Open the team's run, or give back the session of the open one: the raw token."""
     form = read_form()
-    team, password = form.field("username"), form.field("password")
+    team = form.field("username")
+    password = form.field("password")
     if team is None or password is None:
         raise Refusal(401, MISSING_LOGIN)
     try:
@@ -151,7 +152,8 @@ def _opened(team: str) -> OpenRun:
 
     Of several log-ins of a team only the newest waits: the clients of the others have given up.
     """
-    control, clock = part(Callers).control, part(Callers).clock
+    control = part(Callers).control
+    clock = part(Callers).clock
     deadline_s = clock.monotonic_s() + START_TIMEOUT_S
     ticket = None
     while True:

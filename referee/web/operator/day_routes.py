@@ -77,7 +77,8 @@ def announce() -> tuple[Response, int]:
             "bad-request",
             f"An announcement has at most {LONGEST_ANNOUNCEMENT} printable characters, not {len(text)}.",
         )
-    store, now = part(Callers).contest.store, part(Callers).clock.utc()
+    store = part(Callers).contest.store
+    now = part(Callers).clock.utc()
     with act("announce", text=text) as under_way:
         number = store.announcements.add(str(acting()), text, now, under_way)
     return jsonify(id=number, text=text), 201
@@ -86,7 +87,8 @@ def announce() -> tuple[Response, int]:
 @blueprint.post("/announcements/<int:number>/withdraw")
 def withdraw(number: int) -> Response:
     """Withdraw an announcement."""
-    store, now = part(Callers).contest.store, part(Callers).clock.utc()
+    store = part(Callers).contest.store
+    now = part(Callers).clock.utc()
     with act("withdraw", announcement=number) as under_way:
         store.announcements.withdraw(number, now, under_way)
     return jsonify(id=number)

@@ -94,7 +94,8 @@ def log_in() -> Response:
 
     The browser is sent to the page `next` or the console, or back to the log-in with `refused=<code>`.
     """
-    callers, asked = part(Callers), present_request()
+    callers = part(Callers)
+    asked = present_request()
     contest = callers.contest
     body = read_body(asked, LARGEST_DOCUMENT_BYTES).decode("utf-8", "replace")
     fields = parse_qs(body, keep_blank_values=True, separator="&")
@@ -137,7 +138,8 @@ def log_in() -> Response:
 def log_out() -> Response:
     """End all sessions of this operator, on disk before it is answered: no copy of a cookie outlives it."""
     require_operator()
-    store, now = part(Callers).contest.store, part(Callers).clock.utc()
+    store = part(Callers).contest.store
+    now = part(Callers).clock.utc()
     with store.log.act(now, None, **who(), action="log-out") as under_way:
         store.operators.end_sessions(str(acting()), under_way)
     response = _redirect(f"{OPERATOR_PATH}/login")
@@ -150,7 +152,8 @@ def _proved(name: str, password: str) -> OperatorSession:
 
     Raises RefereeError `bad-request`, and what `PasswordChecks.require` raises.
     """
-    contest, clock = part(Callers).contest, part(Callers).clock
+    contest = part(Callers).contest
+    clock = part(Callers).clock
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise RefereeError(
             "bad-request", f"A name has at most {LONGEST_NAME} printable characters."
@@ -168,7 +171,8 @@ def _proved(name: str, password: str) -> OperatorSession:
         if is_reserved(name)
         else contest.store.operators.password_hashes().get(name)
     )
-    address, now_s = request.remote_addr or "", clock.monotonic_s()
+    address = request.remote_addr or ""
+    now_s = clock.monotonic_s()
     passwords = part(OperatorsDesk).passwords
     passwords.require(address, name, stored, password, now_s)
     return OperatorSession(name, tokens.stamp(secret, str(stored)), "", expires_s)

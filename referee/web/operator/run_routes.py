@@ -33,8 +33,10 @@ blueprint.before_request(require_operator)
 @contextmanager
 def act(action: str, run: int | None = None, **detail: object) -> Iterator[Act]:
     """Begin an act of this operator; the store keeps what it does and its record, or neither: see `EventTable.act`."""
-    desk, named = part(OperatorsDesk), who() | {"action": action}
-    store, now = desk.callers.contest.store, desk.callers.clock.utc()
+    desk = part(OperatorsDesk)
+    named = who() | {"action": action}
+    store = desk.callers.contest.store
+    now = desk.callers.clock.utc()
     try:
         with store.log.act(now, run, **named, **detail) as under_way:
             yield under_way
@@ -128,7 +130,8 @@ def unvoid(number: int) -> Response:
 def review(number: int) -> Response:
     """Let a run in review stand, with a note."""
     (note,) = read_texts("note")
-    contest, now = part(Callers).contest, part(Callers).clock.utc()
+    contest = part(Callers).contest
+    now = part(Callers).clock.utc()
     with act("review", number, note=note) as under_way:
         kept = let_stand(contest, number, str(acting()), note, now, under_way)
     judged = contest.store.scores.latest(number)
@@ -158,7 +161,8 @@ def judge_all() -> Response:
 
 def _judge(numbers: list[int]) -> Response:
     desk = part(OperatorsDesk)
-    store, now = desk.callers.contest.store, desk.callers.clock.utc()
+    store = desk.callers.contest.store
+    now = desk.callers.clock.utc()
     for number in numbers:
         store.log.append(now, number, "operator", **who(), action="judge")
     desk.judging.ask(numbers)

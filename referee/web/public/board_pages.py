@@ -24,7 +24,8 @@ BAR_WIDTH = 200  # of the picture of an interval, in its own units
 OLD_S = 10.0
 """While a run is open the board is published each second: older figures are those of a process that has ended."""
 
-JSON_PATH, LIVE_PATH = "/board.json", "/board/live"
+JSON_PATH = "/board.json"
+LIVE_PATH = "/board/live"
 
 blueprint = Blueprint("board", __name__)
 

@@ -134,7 +134,9 @@ class Database:
                 ):
                     self._make_journal_ready()
             except sqlite3.Error as error:
-    X                if not (only_looks and is_locked(error)):
+                # Who keeps the database has made the journal ready, or is just doing so: then a look shows what was
+                # there before. Whoever goes on with what was read must wait.
+                if not (only_looks and is_locked(error)):
                     fail("written", error)
 
     def _close_journal(self) -> None:

@@ -209,7 +209,7 @@ def require_same_images(contest: Contest, run: Run) -> None:
 
 
 def has_same_images(contest: Contest, run: Run) -> bool:
-    """Whether the run was on these images: the same names and SHA-256, in this order, and the same categories."""
+    """Tell whether the run was on these images: the same names and SHA-256, in this order, and the same categories."""
     same_set = run.testset_digest == contest.test_set.digest
     return same_set or run.images_digest == contest.test_set.images_digest
 

@@ -28,7 +28,7 @@ def server_url(folder: Path) -> str | None:
 
 
 def is_served(folder: Path) -> bool:
-    """Whether a server of this contest folder is at work."""
+    """Tell whether a server of this contest folder is at work."""
     with suppress(FileNotFoundError), (folder / LOCK_NAME).open() as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -74,7 +74,7 @@ class Station:
 
     @property
     def is_simulated(self) -> bool:
-        """Whether its meter is a simulator that is started for it."""
+        """True if its meter is a simulator that is started for it."""
         return self.meter.partition(":")[0] == "sim"
 
     def setup(self, window_s: int) -> Setup:

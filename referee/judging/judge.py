@@ -83,7 +83,7 @@ def judge(
 def _events(
     contest: Contest, run: Run, judged: Score, again: Again | None, now: datetime
 ) -> list[Event]:
-    """What goes on record with a judgement: before it the correction of the ground truth, if that is another one."""
+    """Return the events of a judgement: before it the correction of the ground truth, if that is another one."""
     digest = contest.test_set.digest
     armed_with = run.testset_digest
     before = [
@@ -146,7 +146,7 @@ def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
 def judgement(
     contest: Contest, run: Run, clock: Clock, found: Scored | None = None
 ) -> Score:
-    """What the judge says of a closed run by the contest's metric and ground truth, which is of the run's images.
+    """Judge a closed run by the contest's metric and ground truth, which is of the run's images.
 
     Nothing is stored. Raises TestSetError.
     """

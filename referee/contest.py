@@ -28,7 +28,7 @@ from referee.served import (
     server_url,
 )
 from referee.store import DATABASE_NAME, Store
-from referee.store.records import Run
+from referee.store.records import Run, RunState
 
 
 @dataclass(frozen=True)
@@ -180,6 +180,13 @@ def require_unchanged(test_set: TestSet) -> None:
             + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""),
             problems=list(problems),
         )
+
+
+def require_closed(run: Run) -> None:
+    """Raise RefereeError `run-state` unless the run is closed, or judged already: then it can be judged."""
+    if run.state not in (RunState.CLOSED, RunState.JUDGED):
+        sentence = f"Run {run.id} is {run.state}; only a closed run can be judged."
+        raise RefereeError("run-state", sentence, run=run.id)
 
 
 def require_same_test_set(contest: Contest, run: Run) -> None:

@@ -17,8 +17,13 @@ from lpirc_score import Evaluation, evaluate
 from lpirc_score.analysis.halves import mean_of_categories
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
-from referee.contest import Contest, require_same_images, require_same_test_set
-from referee.errors import RefereeError, TestSetChanged
+from referee.contest import (
+    Contest,
+    require_closed,
+    require_same_images,
+    require_same_test_set,
+)
+from referee.errors import TestSetChanged
 from referee.judging.bound_rules import as_judged
 from referee.judging.run_case import START_S, Case, judgement_of, were_served
 from referee.judging.score_uncertainty import interval_from
@@ -134,9 +139,7 @@ def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
         require_same_images(contest, run)
     else:
         require_same_test_set(contest, run)
-    if run.state not in (RunState.CLOSED, RunState.JUDGED):
-        sentence = f"Run {run.id} is {run.state}; only a closed run can be judged."
-        raise RefereeError("run-state", sentence, run=run.id)
+    require_closed(run)
     return run
 
 

@@ -63,7 +63,7 @@ class Suspect:
     first_s: float | None = None
 
     def is_silent_one(self, found: Traffic, now_s: float) -> bool:
-        """Tell whether it is surely that of the body: it was silent before the answer, or is too slow for any request."""
+        """Tell whether it surely is that of the body: it was silent before the answer, or is too slow for one."""
         if found.since_received_s - found.since_sent_s >= SILENCE_S / 2:
             return True
         came = found.received_bytes - self.received_bytes

@@ -107,7 +107,7 @@ class ImageFiles:
                 self._kept[number] = jpeg
 
     def _changed(self, number: int, what: str) -> RefereeError:
-        """The refusal that a team reads; only the log names the file, once: its name would give away the secret order."""
+        """The refusal for the team; only the log names the file, once: its name would give away the secret order."""
         if (number, what) not in self._changes_logged:
             self._changes_logged.add((number, what))
             logger.error(

@@ -1,4 +1,4 @@
-"""The address where the server listens: a free port, a certificate that works, and a socket whose dead connections end."""
+"""The address where the server listens: a free port, a working certificate, a socket whose dead connections end."""
 
 from __future__ import annotations
 

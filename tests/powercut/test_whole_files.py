@@ -248,7 +248,7 @@ OTHERS = {
         "datasets/lpirc_testsets/synthetic.py",
         "datasets/lpirc_testsets/writing.py",
     ),
-    *("referee/cli/demo_command.py", "referee/cli/rehearse_command.py"),
+    "referee/cli/demo_command.py",
     "referee/cli/rehearsed_client.py",
     "tracks/lpirc_tracks/submissions/claims.py",  # in a folder that is deleted after the claim
     "tracks/lpirc_tracks/submissions/kept_columns.py",  # what is read again where it is not whole

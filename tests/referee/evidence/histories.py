@@ -34,7 +34,7 @@ from referee.store.chain import (
     terms_sha256,
 )
 from referee.store.records import Score
-from referee.store.rules import rules_of
+from referee.store.run_rules import rules_of
 from tests.referee.evidence.proved import MANIFEST, Proved, lines, opened, sealed_parts
 
 Chance = np.random.Generator

@@ -12,7 +12,7 @@ import pytest
 
 from lpirc_testsets import synthesize
 from referee.store.chain import receipt_link
-from referee.store.rules import rules_of
+from referee.store.run_rules import rules_of
 from tests.contest_day import Day, called, contest_day
 from tests.referee.evidence.proved import opened
 

@@ -27,7 +27,7 @@ from referee.evidence.bundle_container import (
 from referee.evidence.bundle_verification import verify
 from referee.evidence.given_facts import Given
 from referee.evidence.signed_statement import sign
-from referee.store.rules import rules_of
+from referee.store.run_rules import rules_of
 from tests.referee.evidence.proved import (
     SCRIPT,
     SECOND,

@@ -16,7 +16,7 @@ from referee.contest import open_contest
 from referee.judging.board_publisher import Publisher
 from referee.judging.public_documents import empty_board
 from referee.store import DATABASE_NAME
-from referee.store.rules import Rules
+from referee.store.run_rules import Rules
 from tests.contest_day import called
 from tests.referee.season.conftest import CLOCK
 from tests.referee.season.test_season import change, documents

@@ -173,9 +173,8 @@ def test_an_index_that_does_not_answer_is_told_from_a_package_that_is_not_there(
     assert environment.why(missing, Path(".venv")).startswith(
         "The environment could not be built"
     )
-    assert "NewConnectionError" in environment.why(
-        retries + missing, Path(".venv")
-    )  # not the last line
+    # Not the last line.
+    assert "NewConnectionError" in environment.why(retries + missing, Path(".venv"))
 
 
 def test_a_network_with_a_certificate_of_its_own_is_told_from_one_that_is_away() -> (

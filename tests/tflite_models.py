@@ -225,7 +225,8 @@ def cell_boxes() -> np.ndarray[Any, np.dtype[np.float32]]:
     centres = (np.arange(GRID) + 0.5) / GRID
     y, x = np.meshgrid(centres, centres, indexing="ij")
     return np.stack(
-        [y.ravel(), x.ravel(), *np.full((2, CELLS), 1 / GRID)], axis=1
+        [y.ravel(), x.ravel(), *np.full((2, CELLS), 1 / GRID)],
+        axis=1,
     ).astype(np.float32)
 
 

@@ -73,7 +73,8 @@ def test_names_may_be_unicode_in_folders_and_upper_case(
     coco_source: CocoSource,
 ) -> None:
     for id_, file in enumerate(
-        ("München/straße 1.JPG", "日本/写真.jpeg", "x.JPEG"), start=10_001
+        ("München/straße 1.JPG", "日本/写真.jpeg", "x.JPEG"),
+        start=10_001,
     ):
         coco_source.add_image(id_, file)
     made = imported(coco_source)

@@ -247,7 +247,8 @@ def test_coco_is_known_by_its_content_and_may_have_a_byte_order_mark(
     text = coco(tmp_path).read_text(encoding="utf-8")
     for name in ("instances.json", "instances.txt"):
         (tmp_path / name).write_text(
-            "\n " + text if name.endswith("txt") else text, encoding="utf-8-sig"
+            "\n " + text if name.endswith("txt") else text,
+            encoding="utf-8-sig",
         )
         assert len(read_ground_truth(tmp_path / name).image) == 2
 

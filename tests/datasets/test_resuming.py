@@ -155,9 +155,8 @@ def test_a_disk_that_is_full_leaves_no_set_and_the_next_completes_it(
 ) -> None:
     arguments = [coco_source.write(), coco_source.images, coco_source.out]
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(
-        resource.RLIMIT_FSIZE, (1000, before[1])
-    )  # no file may be larger: each image is
+    # No file may be larger: each image is.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
         with pytest.raises(TestSetError, match="File too large") as caught:
             import_coco(*arguments)

@@ -71,7 +71,8 @@ def test_the_coco_import_equals_the_file(voc100: Path, from_coco: TestSet) -> No
     rank = {
         id_: number
         for number, id_ in enumerate(
-            sorted(image["id"] for image in source["images"]), start=1
+            sorted(image["id"] for image in source["images"]),
+            start=1,
         )
     }
     assert truth.image.tolist() == [rank[a["image_id"]] for a in source["annotations"]]

@@ -336,10 +336,11 @@ def test_what_is_not_a_request_is_refused(
     user: User,
     sent: bytes,
 ) -> None:
+    # It may just be closed.
     with suppress(
         BrokenPipeError,
         ConnectionResetError,
         http.client.BadStatusLine,
-    ):  # it may just be closed
+    ):
         assert begun(attackers.connect("127.0.7.2", sent)).status in (400, 414, 505)
     user.notices_nothing()

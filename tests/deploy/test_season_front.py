@@ -333,9 +333,8 @@ def test_the_limits_of_an_address_count_for_all_hosts_together(season: Season) -
         guesses = [attackers.connect("127.0.0.14", one) for one in sent]
         told = [read_answer(begun(one)) for one in guesses]
     assert sum(b'"too-many-logins"' in answer.body for answer in told) >= BURST
-    assert (
-        10 < sum(b'"bad-credentials"' in answer.body for answer in told) <= 20
-    )  # ten at each host
+    # Ten at each host.
+    assert 10 < sum(b'"bad-credentials"' in answer.body for answer in told) <= 20
     other = season.ask("127.0.0.15", "POST", "/v1/session", body=guess.encode())
     assert other.problem() == (401, "bad-credentials")  # the host knows who guessed
     assert season.ask(

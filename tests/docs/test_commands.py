@@ -94,9 +94,8 @@ def complaints(text: str) -> list[str]:
     found = []
     for words, is_block in commands(text):
         said = complaint(words)
-        if said and (
-            is_block or said.startswith(NOT_THERE)
-        ):  # in a sentence, arguments may be left out
+        # In a sentence, arguments may be left out.
+        if said and (is_block or said.startswith(NOT_THERE)):
             found.append(f"{shlex.join(words)}: {said}")
     return found
 

@@ -96,7 +96,8 @@ def take_part(
     )
     assert (
         day.post(
-            day.fetched(token), rows[: int(len(rows) * share)].tolist()
+            day.fetched(token),
+            rows[: int(len(rows) * share)].tolist(),
         ).status_code
         == 202
     )
@@ -203,11 +204,12 @@ def a_freeze_and_an_unveiling(page: Page, day: Day) -> None:
     for shown in ("1 of 3", "2 of 3", "live"):
         act(page, "Unveil the board")
         seen.append(ranked(day))
+        # Else the next press is refused: it would not know of this one.
         until_shown(
             page,
             "nav",
             shown,
-        )  # else the next press is refused: it would not know of this one
+        )
     assert [one[-1] for one in seen] == ["ant"] * 3
     assert seen[-1] == ["cat", "bee", "ant"]
 
@@ -215,7 +217,8 @@ def a_freeze_and_an_unveiling(page: Page, day: Day) -> None:
 def reports(page: Page) -> None:
     """A run's report opens from its row; it may run no script."""
     told = page.context.expect_event(
-        "response", lambda one: one.url.endswith("/runs/4/report")
+        "response",
+        lambda one: one.url.endswith("/runs/4/report"),
     )
     with told as answer, page.expect_popup() as opened:
         page.click("#report-4")

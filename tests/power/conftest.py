@@ -89,9 +89,8 @@ def simulate() -> Iterator[Callable[..., Simulator]]:
 def python_vxi11() -> Any:
     """A second client library, independent of pyvisa."""
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # xdrlib, before it left the standard library
+        # Xdrlib, before it left the standard library.
+        warnings.simplefilter("ignore", DeprecationWarning)
         import vxi11.vxi11
     return vxi11.vxi11
 

@@ -98,9 +98,8 @@ def test_a_simulated_meter_lives_as_long_as_its_parent(
         process, address = stack.enter_context(
             simulated(system, "--parent", parent.pid)
         )
-        for _ in range(
-            2
-        ):  # each takes longer than the pause between two looks at the parent
+        # Each takes longer than the pause between two looks at the parent.
+        for _ in range(2):
             assert run("darwin", tmp_path, "meter", "probe", address).returncode == 0
         parent.communicate()
         assert process.wait(TIMEOUT_S) == 0

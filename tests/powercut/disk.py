@@ -92,7 +92,8 @@ class Disk:
                 _rename(folders, step)
             elif isinstance(step, Write | Cut):
                 content = grown.setdefault(
-                    step.node, bytearray(self.files.get(step.node, b""))
+                    step.node,
+                    bytearray(self.files.get(step.node, b"")),
                 )
                 end = step.size if isinstance(step, Cut) else step.offset
                 content.extend(bytes(max(end - len(content), 0)))

@@ -38,9 +38,8 @@ def test_a_stricter_iou_replaces_the_usual_one() -> None:
 
 def test_small_objects_are_easier_in_ilsvrc_det() -> None:
     truth = oracle.ground_truth([1], [1], [(1, 1, 0, 0, 3, 3)])
-    near = oracle.detections(
-        [(1, 1, 0.9, 2, 2, 5, 5)]
-    )  # 4 of 28 pixels; the object asks for 16/196
+    # 4 of 28 pixels; the object asks for 16/196.
+    near = oracle.detections([(1, 1, 0.9, 2, 2, 5, 5)])
     assert evaluate(truth, near, "ilsvrc-det").map == 1.0
     assert evaluate(truth, near, "lpirc").map == 0.0
 

@@ -126,9 +126,10 @@ def _reckon(made: Hall, watch: Watch) -> None:
     if scheduler.failures:
         return
     made.start_live()
+    # One a tick.
     scheduler.sleep(
         EVERY_S * (sum(row["state"] == "closed" for row in found.runs.values()) + 2)
-    )  # one a tick
+    )
     with open_contest(made.folder) as contest:
         watch.fail("provisional_equals_final", _provisional(contest))
     if scheduler.failures:
@@ -141,7 +142,8 @@ def _reckon(made: Hall, watch: Watch) -> None:
     watch.look()
     with open_contest(made.folder) as contest:
         watch.fail(
-            "score_is_of_the_acknowledged", _scores(made, contest, records(made))
+            "score_is_of_the_acknowledged",
+            _scores(made, contest, records(made)),
         )
         watch.fail("board_equals_recomputation", _board(contest))
         watch.fail("close_binds_the_evidence", _closings(made, contest, records(made)))

@@ -62,12 +62,13 @@ def prepared() -> Path:
         else None
     )
     folder = Path(tempfile.mkdtemp(prefix="simulated-", dir=folder))
+    # At the end also of a pool's process.
     Finalize(
         None,
         shutil.rmtree,
         (folder, True),
         exitpriority=0,
-    )  # at the end also of a pool's process
+    )
     synthesize(
         folder / "set",
         images=8,
@@ -86,14 +87,12 @@ def prepared() -> Path:
     )
     text += f'\n[[stations]]\nname = "{second[0]}"\nmeter = "{second[1]}"\nupdate_interval_s = 5\n'
     fixed = Random(1)  # noqa: S311 - to be repeated
-    with patch(
-        "secrets.token_hex", lambda count: fixed.randbytes(count).hex()
-    ):  # image orders follow from them
+    # Image orders follow from them.
+    with patch("secrets.token_hex", lambda count: fixed.randbytes(count).hex()):
         create_contest(folder / "contest", text)
     hashed = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
-    assert passwords.matches(
-        hashed, PASSWORD
-    )  # known from now on, so no thread checks it
+    # Known from now on, so no thread checks it.
+    assert passwords.matches(hashed, PASSWORD)
     passwords.decoy_hash()  # made once for each process, at random
     with open_contest(folder / "contest") as contest:
         for team in TEAMS:
@@ -229,11 +228,12 @@ class Hall:
                 app = create_app(contest, control, clock)
                 state = state_of(app)
                 ended = threading.Event()
+                # Made now, under no real lock.
                 _ = (
                     state.board,
                     state.screens,
                     state.category_ids,
-                )  # made now, under no real lock
+                )
                 watcher = SimThread(
                     web_server._watch_files,  # noqa: SLF001 - the server's own thread
                     "watch-files",

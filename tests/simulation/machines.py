@@ -111,9 +111,10 @@ class Connection(sqlite3.Connection):
         try:
             if error[0] is None:
                 try:
+                    # The disk takes its time.
                     host.scheduler.sleep(
                         host.scheduler.random.choice((0.0, 0.002, 0.02))
-                    )  # the disk takes its time
+                    )
                 except Died:
                     super().__exit__(Died, None, None)
                     raise

@@ -62,9 +62,8 @@ def relay(url: str, before: Fault = nothing, after: Fault = nothing) -> Iterator
             body = self.rfile.read(size) if size <= LARGEST_BODY_BYTES else b""
             message = Message(self.command, self.path, dict(self.headers), body)
             before(message)
-            with contextlib.suppress(
-                ConnectionError
-            ):  # it may refuse before it has read all
+            # It may refuse before it has read all.
+            with contextlib.suppress(ConnectionError):
                 self.referee.request(
                     message.method,
                     message.path,

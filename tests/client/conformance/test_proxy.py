@@ -380,9 +380,8 @@ def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(
         address = process.stderr.readline().split(" as ")[0].split()[-1]
         client = Client(address)
         client.log_in()
-        client.ask(
-            "GET", "/v1/health"
-        )  # on the same connection: by then the log-in is noted
+        # On the same connection: by then the log-in is noted.
+        client.ask("GET", "/v1/health")
         process.send_signal(signal.SIGINT)
         assert process.wait(TIMEOUT_S) == 1
         document = json.loads(process.stdout.read())

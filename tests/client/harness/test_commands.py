@@ -96,9 +96,8 @@ def test_a_classifier_answers_each_image_with_its_colour(
     images: Callable[..., Path],
     quantized: bool,
 ) -> None:
-    grey = exact_jpeg(
-        Image.new("L", (64, 48), 120)
-    )  # all three outputs alike: the lowest index
+    # All three outputs alike: the lowest index.
+    grey = exact_jpeg(Image.new("L", (64, 48), 120))
     folder = images([even(*RED), even(*GREEN), even(*BLUE), grey])
     result = bench(
         classifier(quantized=quantized), folder, "--task", "classification", *ONCE
@@ -206,9 +205,8 @@ def test_the_document_is_whole_and_its_figures_agree(
         }
     ]
     assert len(latency["repeat_means_ms"]) == 3
-    assert (
-        len(result["predictions"]["labels"]) == result["processed"] == 5
-    )  # of the first repeat only
+    # Of the first repeat only.
+    assert len(result["predictions"]["labels"]) == result["processed"] == 5
     assert latency["counted"] == 3 * 4  # without the first of each repeat
     assert latency["mean_ms"] == pytest.approx(np.mean(latency["repeat_means_ms"]))
     assert (

@@ -170,9 +170,8 @@ def test_damaged_models_are_all_reported() -> None:
         for seed in range(DAMAGED):
             task, data = bases[seed % 3]
             try:
-                start = data[
-                    : len(data) if seed % 2 else HEAD_BYTES
-                ]  # what follows is mostly weights
+                # What follows is mostly weights.
+                start = data[: len(data) if seed % 2 else HEAD_BYTES]
                 problems = refusals(
                     process,
                     corrupted(start, seed) + data[len(start) :],

@@ -127,7 +127,8 @@ def test_resizing_is_that_of_tensorflow(size: tuple[int, int, int, int]) -> None
     )
     runtime.allocate_tensors()
     runtime.set_tensor(
-        runtime.get_input_details()[0]["index"], pixels[None].astype(np.float32)
+        runtime.get_input_details()[0]["index"],
+        pixels[None].astype(np.float32),
     )
     runtime.invoke()
     exact = runtime.get_tensor(runtime.get_output_details()[0]["index"])[0]
@@ -152,7 +153,8 @@ def test_grey_cmyk_and_palette_images_become_rgb() -> None:
         == [255] * 3
     )
     palette = Image.new("RGB", (2, 2), (255, 0, 0)).convert(
-        "P", palette=Image.Palette.ADAPTIVE
+        "P",
+        palette=Image.Palette.ADAPTIVE,
     )
     assert decode(IMAGE, encoded(palette, "PNG"))[0, 0].tolist() == [255, 0, 0]
 
@@ -163,7 +165,8 @@ def test_transparency_is_dropped_and_exif_orientation_left_aside() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # stored turned by 90 degrees
     assert decode(
-        IMAGE, encoded(Image.new("RGB", (16, 8)), "JPEG", exif=exif)
+        IMAGE,
+        encoded(Image.new("RGB", (16, 8)), "JPEG", exif=exif),
     ).shape == (8, 16, 3)
 
 

@@ -97,9 +97,8 @@ def test_a_recorder_that_is_held_up_past_its_time_counts_what_the_timer_did(
     recording = started(
         "record", address, "-o", "run.csv", "--duration", "2", *FIXED, "--json"
     )
-    until(
-        lambda: lines_in(tmp_path / "run.csv") > 3
-    )  # the first reading may have no data
+    # The first reading may have no data.
+    until(lambda: lines_in(tmp_path / "run.csv") > 3)
     recording.send_signal(signal.SIGSTOP)
     until(lambda: "TIM" in asked(address, ":INTEGRATE:STATE?")[0])
     held_s = time.monotonic()

@@ -220,9 +220,8 @@ def test_a_wrong_answer_is_no_reading_and_ends_nothing(
 ) -> None:
     run = going()
     broken.tell("wrong nonsense")
-    until(
-        lambda: len(recorder.events) >= 2
-    )  # lost and back; a busy host may lose it again
+    # Lost and back; a busy host may lose it again.
+    until(lambda: len(recorder.events) >= 2)
     recorder.more(2)
     assert "'nonsense'" in recorder.events[0].sentence
     assert run.failed() == set()
@@ -383,9 +382,8 @@ def test_a_link_that_breaks_at_the_start_charges_nothing_of_the_time_until_it_is
     first, second = recorder.readings[:2]
     assert first.energy_wh * 3600 / 36 <= second.monotonic_s - lost_s[0]
     final = run.stop()
-    assert (
-        run.ran_s < time.monotonic() - called_s - 1.5
-    )  # the time until the link was back is none of it
+    # The time until the link was back is none of it.
+    assert run.ran_s < time.monotonic() - called_s - 1.5
     assert final.energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
 
 

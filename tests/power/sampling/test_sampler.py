@@ -71,9 +71,8 @@ def test_the_child_of_sim_is_gone_after_close(
     sampler: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "lpirc_power.simulator_address.subprocess", subprocess
-    )  # a child of our own
+    # A child of our own.
+    monkeypatch.setattr("lpirc_power.simulator_address.subprocess", subprocess)
     before = children()
     run = sampler("sim:constant:5W")
     run.arm()
@@ -349,9 +348,8 @@ def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
     flawed: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "lpirc_power.sampling.thread.STARTING_S", 20.0
-    )  # a busy host may ask first after the real 0.3 s
+    # A busy host may ask first after the real 0.3 s.
+    monkeypatch.setattr("lpirc_power.sampling.thread.STARTING_S", 20.0)
     deaf = iter([False])
 
     def read_update() -> tuple[Reading, bool]:

@@ -143,9 +143,8 @@ def test_what_is_half_a_percent_of_a_range_or_less_is_blanked_and_still_integrat
     )
     assert box.measuring.integrator.plus_wh * 3600 == pytest.approx(12.0)
     box = meter("constant:12W")
-    box.execute(
-        f":INPUT:CFACTOR 6;{VALUES};:INPUT:CURRENT:RANGE 10A"
-    )  # 1 % at crest factor 6
+    # 1 % at crest factor 6.
+    box.execute(f":INPUT:CFACTOR 6;{VALUES};:INPUT:CURRENT:RANGE 10A")
     clock.pass_s(1)
     assert box.execute(":NUMERIC:VALUE? 2;VALUE? 3") == "0.0000E+00;0.0000E+00"
 

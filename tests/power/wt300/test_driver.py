@@ -133,9 +133,8 @@ def test_a_start_gives_no_data_until_the_next_update(box: Any, dialect: str) -> 
     begun_s = time.monotonic()
     meter.start()
     reading = meter.read()
-    if dialect == "free-running" and math.isfinite(
-        reading.voltage_v
-    ):  # an update has ended just now
+    # An update has ended just now.
+    if dialect == "free-running" and math.isfinite(reading.voltage_v):
         assert reading.energy_wh * 3600 <= 36 * (time.monotonic() - begun_s)
         return
     assert math.isnan(reading.voltage_v)
@@ -385,9 +384,8 @@ def test_an_element_or_the_sum_of_all_is_measured_whatever_the_wiring_was(
     with contextlib.closing(Link(address)) as link:
         meter = wt300(link, clocks)
         if element == "sum":
-            link.write(
-                ":INPUT:WIRING P3W3"
-            )  # the sum would leave out the second element
+            # The sum would leave out the second element.
+            link.write(":INPUT:WIRING P3W3")
         setup = Setup(150.0, 1.0, 0.1, 3600, element=element)
         meter.configure(setup)
         assert meter.changes(setup) == ()

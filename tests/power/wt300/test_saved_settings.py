@@ -211,11 +211,12 @@ def test_a_driver_on_a_new_link_knows_the_former_settings(
         contextlib.closing(Link(simulate("--serial", "ANOTHER").address)) as other,
     ):
         wt300(first, clocks, former).configure(SETUP)
+        # Another meter: what was found does not belong to it.
         wt300(
             other,
             clocks,
             former,
-        ).restore()  # another meter: what was found does not belong to it
+        ).restore()
         assert other.query(":INPUT:VOLTAGE:AUTO?").endswith(":AUTO 1")
 
 

@@ -104,7 +104,8 @@ def test_any_other_text_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", ".", "..", "\udcff", "a.\ud800", "x" * 100_000, "\0.\0", "é.è"]
+    "text",
+    ["", ".", "..", "\udcff", "a.\ud800", "x" * 100_000, "\0.\0", "é.è"],
 )
 def test_no_text_is_too_odd_to_be_refused(text: str) -> None:
     assert code_of(text) == "bad-token"

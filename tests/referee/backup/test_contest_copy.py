@@ -273,9 +273,8 @@ def test_a_disk_that_is_full_is_told_with_the_place_that_was_to_be_made(
     content = file.read_bytes()
     before = sorted(tmp_path.iterdir())
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(
-        resource.RLIMIT_FSIZE, (1_000_000, hard)
-    )  # a write fails as on a full disk
+    # A write fails as on a full disk.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))
     try:
         told = called("backup", str(folder), "-o", str(file))
         told_of_restore = called("restore", str(file), str(tmp_path / "copy"))

@@ -194,7 +194,8 @@ def board_of(url: str) -> dict[str, Any]:
     with requests.Session() as session:
         session.trust_env = False
         board: dict[str, Any] = session.get(
-            f"{url}/board.json", timeout=TIMEOUT_S
+            f"{url}/board.json",
+            timeout=TIMEOUT_S,
         ).json()
         return board
 
@@ -241,9 +242,8 @@ def test_no_report_of_the_demo_advises_a_log_out_that_a_real_board_could_not_hav
     in_the_morning = [
         at_most for run, (_, at_most) in day.regrets.items() if run <= MORNING
     ]
-    assert (
-        max(in_the_morning) < 1.5
-    )  # without a word of what is known how well: nobody posts before its model is loaded
+    # Without a word of what is known how well: nobody posts before its model is loaded.
+    assert max(in_the_morning) < 1.5
 
 
 def test_after_a_day_the_demo_begins_anew_at_the_same_address_and_keeps_nothing_of_it(

@@ -242,9 +242,8 @@ def test_a_copied_configuration_goes_on_with_the_id_that_is_told(
     line = sentence_of(folder).partition("write ")[2].partition(" into")[0]
     path.write_text("\n".join([line, *path.read_text().splitlines()[1:]]))
     assert codes(folder) == []
-    path.write_text(
-        "\n".join(path.read_text().splitlines()[1:])
-    )  # as in a folder of an earlier version
+    # As in a folder of an earlier version.
+    path.write_text("\n".join(path.read_text().splitlines()[1:]))
     assert codes(folder) == []
 
 

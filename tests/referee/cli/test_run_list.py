@@ -44,12 +44,13 @@ def run_in(
     **more: object,
 ) -> Run:
     """A run in that state, that was last looked at while it was open."""
+    # A test may take long.
     setup = Setup(
         150.0,
         0.5,
         update_interval_s=600.0,
         integrator_timer_s=600,
-    )  # a test may take long
+    )
     values = {"testset_digest": hall.contest.test_set.digest, "setup": setup} | more
     run = stored_run(hall.store, **values)
     figures = (

@@ -219,9 +219,8 @@ def test_a_new_password_ends_the_old_one_at_once_and_a_disabled_team_s_run_goes_
             )
 
         token = str(day.login("ant")["token"])
-        assert (
-            log_in(PASSWORD).status_code == 201
-        )  # from now on it is a password that was right
+        # From now on it is a password that was right.
+        assert log_in(PASSWORD).status_code == 201
         told = day.refers("team", "password", "ant").stdout
         new = told.removeprefix("The new password of ant: ").strip()
         problem(log_in(PASSWORD), 401, "bad-credentials")

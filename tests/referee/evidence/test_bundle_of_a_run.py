@@ -143,7 +143,8 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_one_that_never_was_fa
 ) -> None:
     bundle = run[0]
     first, *events = map(
-        json.loads, opened(bundle.read_bytes())["events.jsonl.gz"].splitlines()
+        json.loads,
+        opened(bundle.read_bytes())["events.jsonl.gz"].splitlines(),
     )
     before = first["before"]
     link = first["previous"]

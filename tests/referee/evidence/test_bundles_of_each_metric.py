@@ -189,9 +189,8 @@ def test_both_compute_the_bits_of_the_directed_set(
         json.loads(line) for line in opened(one.data)["posts.jsonl.gz"].splitlines()
     ]
     assert [post["refused"] for post in posts] == [0, 0, 1]
-    assert (
-        result_of(one)["detections"] == posts[-1]["received_total"] - 1
-    )  # of the image that was not served
+    # Of the image that was not served.
+    assert result_of(one)["detections"] == posts[-1]["received_total"] - 1
 
 
 OF_CORNERS = ("lpirc", "ilsvrc-det", "voc-area", "voc-11")

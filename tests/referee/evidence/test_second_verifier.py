@@ -83,9 +83,8 @@ def test_a_bundle_of_format_3_names_no_makers_and_holds_for_ever() -> None:
 
 def test_a_bundle_of_coco_whose_sums_had_another_order_holds_for_ever() -> None:
     data = Path(__file__).with_name("format-2-coco.zip").read_bytes()
-    assert (
-        json.loads(opened(data)["result.json"])["map"] == 0.5039306930693068
-    )  # as exact sums: ...069
+    # As exact sums: ...069.
+    assert json.loads(opened(data)["result.json"])["map"] == 0.5039306930693068
     for verifier in (by_main, by_second):
         found = verifier(data)
         assert failed(found) == []

@@ -265,7 +265,8 @@ def by_category(oracle: Oracle, belief: Belief) -> Belief:
     """Try the first choices of some categories a question: are they better there than the second ones?"""
     before = 0.0
     for group in np.array_split(
-        np.random.default_rng(0).permutation(belief.categories) + 1, 19
+        np.random.default_rng(0).permutation(belief.categories) + 1,
+        19,
     ):
         rows = np.flatnonzero(np.isin(belief.first, group))
         oracle.post(belief.firsts(rows, 0.0))

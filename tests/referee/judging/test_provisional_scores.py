@@ -377,10 +377,11 @@ def test_a_run_that_closed_while_nobody_looked_is_told_once(
     later = FollowedRuns(contest, Clock())
     later.tick()
     last = shown(contest, run)
+    # Nor again by the next process.
     for process in (
         later,
         FollowedRuns(contest, Clock()),
-    ):  # nor again by the next process
+    ):
         process.tick()
         assert shown(contest, run) == last
     judged = judge(contest, run.id, Clock())

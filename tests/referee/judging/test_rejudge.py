@@ -130,7 +130,8 @@ def test_a_dry_run_leaves_out_runs_of_another_window_as_the_board_does(
     contest: Contest,
 ) -> None:
     other = replace(
-        contest, config=replace(contest.config, window_s=contest.config.window_s + 1)
+        contest,
+        config=replace(contest.config, window_s=contest.config.window_s + 1),
     )
     said = preview(other, None, CLOCK, None, None)
     assert [one.rank for one in said.changes] == [(None, None)] * 2
@@ -163,9 +164,8 @@ def test_a_corrected_ground_truth_is_on_record_and_the_board_is_by_it(
         assert last["armed_with"] == was
         assert again.store.runs.get(1).testset_digest == was
         had = images_had(again.store, "ant", corrected.images_digest)
-        assert had[1].tolist() == list(
-            range(8, 0, -1)
-        )  # so the team gets none of them as a fresh one
+        # So the team gets none of them as a fresh one.
+        assert had[1].tolist() == list(range(8, 0, -1))
 
 
 def test_while_the_contest_is_served_a_changed_set_is_refused(contest: Contest) -> None:
@@ -265,7 +265,8 @@ def test_the_command_tells_each_change_and_who_changes_places(
     assert told.returncode == 0
     assert told.stderr == "No judgement was stored.\n"
     assert re.search(
-        r" ant   0\.\d{5} -> 0\.\d{5}  \d\.\d{4} -> \d\.\d{4}  1 -> 2", told.stdout
+        r" ant   0\.\d{5} -> 0\.\d{5}  \d\.\d{4} -> \d\.\d{4}  1 -> 2",
+        told.stdout,
     )
     document = json.loads(called(*dry, "--json").stdout)
     assert document["stored"] is False

@@ -118,9 +118,8 @@ def test_figures_are_released_twice_a_minute_however_often_rows_come_and_anyone_
         if released is not None and released not in seen:
             seen.append(released)
         if second == 40:
-            watched.followed = FollowedRuns(
-                watched.contest, watched.clock
-            )  # the process was replaced
+            # The process was replaced.
+            watched.followed = FollowedRuns(watched.contest, watched.clock)
     times = [StillClock(EVERY_S * part).utc().isoformat() for part in range(1, 5)]
     assert [one.released_utc for one in seen] == times
     assert len({one.detections for one in seen}) == 4

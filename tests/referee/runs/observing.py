@@ -39,9 +39,8 @@ def missing(house: House) -> tuple[str, str]:
 def integrates(address: str) -> bool:
     """Whether the meter at `address` says so to someone else who asks."""
     with contextlib.closing(Link(address)) as panel:
-        return "STAR" in panel.query(
-            ":INTEGRATE:STATE?"
-        )  # in full if the meter is verbose
+        # In full if the meter is verbose.
+        return "STAR" in panel.query(":INTEGRATE:STATE?")
 
 
 @contextmanager

@@ -73,9 +73,8 @@ def test_each_run_has_its_own_order() -> None:
 def test_the_places_of_an_image_are_spread_evenly() -> None:
     places = [order_of(SECRET, str(run), 10).index(1) for run in range(2000)]
     counts = np.bincount(places, minlength=10)
-    assert (
-        float(((counts - 200) ** 2 / 200).sum()) < 30.0
-    )  # chi square, 9 degrees of freedom: one in 2000
+    # Chi square, 9 degrees of freedom: one in 2000.
+    assert float(((counts - 200) ** 2 / 200).sum()) < 30.0
 
 
 @pytest.mark.parametrize("images", [0, 1])

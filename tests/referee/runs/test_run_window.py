@@ -158,7 +158,8 @@ def resumed(
 UPTIMES = st.floats(0, 1e6)
 JUMPS = st.floats(-1e6, 1e6)
 RECORDED = st.none() | st.tuples(
-    st.floats(0, 600), JUMPS.map(lambda s: OPENED + timedelta(seconds=s))
+    st.floats(0, 600),
+    JUMPS.map(lambda s: OPENED + timedelta(seconds=s)),
 )
 
 

@@ -234,20 +234,24 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(
         ): "not a database",
         broken("cut", cut): "malformed",
         broken(
-            "older", lambda folder: (folder / f"{database}-count").write_text("9999")
+            "older",
+            lambda folder: (folder / f"{database}-count").write_text("9999"),
         ): "of 9999 records",
         broken(
-            "newer", lambda folder: change(folder, "PRAGMA user_version = 99")
+            "newer",
+            lambda folder: change(folder, "PRAGMA user_version = 99"),
         ): "form 99",
         broken(
-            "half", lambda folder: (folder / f"{database}-wal").write_bytes(b"x")
+            "half",
+            lambda folder: (folder / f"{database}-wal").write_bytes(b"x"),
         ): "copy the whole folder",
         broken(
             "damaged",
             lambda folder: change(folder, """UPDATE runs SET setup = '{"odd": 1}'"""),
         ): "it is damaged",
         broken(
-            "unnamed", lambda folder: (folder / "contest.toml").unlink()
+            "unnamed",
+            lambda folder: (folder / "contest.toml").unlink(),
         ): "contest.toml",
         broken("foreign", _foreign): "not a contest's database",
         tmp_path / "absent": "is not a contest folder",
@@ -397,17 +401,18 @@ def test_a_corrected_ground_truth_gives_what_judging_each_contest_again_gives(
     with monkeypatch.context() as patched:
         patched.setattr("referee.judging.judge_many.score_whole", watched)
         dry = called("season", *map(str, (*folders, *how)), "--dry-run")
-    assert known == [True] * len(
-        was
-    )  # what the correction does not touch is not computed again
+    # What the correction does not touch is not computed again.
+    assert known == [True] * len(was)
     assert (
         sorted(one.name for one in out.iterdir())
         == ["season.db", "season.db-count"][:1]
     )
     with monkeypatch.context() as patched:
+        # All is known now.
         patched.setattr(
-            "referee.judging.judge_many.score_whole", None
-        )  # all is known now
+            "referee.judging.judge_many.score_whole",
+            None,
+        )
         found = documents(*folders, *how)
     elsewhere = documents(
         *folders,
@@ -483,7 +488,8 @@ def test_many_contests_give_one_board(copy: Copy) -> None:
             database.execute("UPDATE runs SET team = team || ?", (number % 10,))
             better = 1 + number / 100
             database.execute(
-                "UPDATE scores SET map = map * ?, score = score * ?", (better, better)
+                "UPDATE scores SET map = map * ?, score = score * ?",
+                (better, better),
             )
         write_log_again(folder)
     found = best(*folders)
@@ -665,7 +671,8 @@ def test_nothing_after_the_freeze_changes_a_season(copy: Copy, tmp_path: Path) -
             )
             judge_with_interval(contest, run.id, CLOCK)
         contest.store.reviews.add(
-            2, Review("jo", "It stands.", CLOCK.utc().isoformat(), ())
+            2,
+            Review("jo", "It stands.", CLOCK.utc().isoformat(), ()),
         )
         contest.store.runs.change(
             3,

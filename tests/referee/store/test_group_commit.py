@@ -170,9 +170,11 @@ def test_a_failure_in_the_thread_that_leads_leaves_no_other_waiting(
     bench.goes_on.set()
     assert leading.result(20) == 0
     assert isinstance(broken.exception(20), failure)
+    # Nothing of its transaction is on disk.
     assert isinstance(
-        beside.exception(20), failure
-    )  # nothing of its transaction is on disk
+        beside.exception(20),
+        failure,
+    )
     assert bench.write(3) == 30
     assert bench.stored() == [0, 3]
 

@@ -131,7 +131,8 @@ class Schedule:
         every_min: float = 1.0,
     ) -> None:
         self.contest = replace(
-            contest, config=replace(contest.config, backup=Backup(folder, every_min))
+            contest,
+            config=replace(contest.config, backup=Backup(folder, every_min)),
         )
         self.clock = DrivenClock()
         self.stop = threading.Event()

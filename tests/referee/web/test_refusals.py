@@ -512,9 +512,8 @@ def test_who_ends_its_side_before_the_answer_and_sends_again_is_counted_once(
         "\r\n".join([*fields, f"Content-Length: {len(body)}", "", ""]).encode() + body
     )
     before = received(server, token)
-    server.raw(
-        sent, cut=True
-    )  # taken or not, as the server in front of us came to see the end of it
+    # Taken or not, as the server in front of us came to see the end of it.
+    server.raw(sent, cut=True)
     again = server.ask(
         "POST",
         "/v1/detections",

@@ -310,9 +310,8 @@ def test_the_token_of_a_run_that_a_restore_took_back_is_refused(
     for name in ("contest.db-wal", "contest.db-shm"):
         (made.folder / name).unlink(missing_ok=True)
     (made.folder / "copy.db").replace(made.folder / "contest.db")
-    shutil.rmtree(
-        made.folder / "journal"
-    )  # else what the copy lacks is taken from there
+    # Else what the copy lacks is taken from there.
+    shutil.rmtree(made.folder / "journal")
     refused = refers("serve", str(made.folder), "--port", "0").stderr
     assert "is gone: it begins again with a copy of the database" in refused
     assert refused.endswith(f"referee doctor {made.folder} --accept\n")
@@ -405,11 +404,12 @@ def test_a_run_that_was_open_before_runs_had_a_random_value_goes_on_with_its_tok
     )
     server = made.serve()
     assert server.ask("GET", "/v1/images/1", old).status_code == 200
+    # Its value is not that of the run.
     problem(
         server.ask("GET", "/v1/images/1", token),
         401,
         "bad-token",
-    )  # its value is not that of the run
+    )
     again = made.login()["token"]
     assert server.ask("GET", "/v1/images/1", again).status_code == 200
     assert server.ask("DELETE", "/v1/session", old).status_code == 200

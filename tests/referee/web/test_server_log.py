@@ -74,11 +74,12 @@ def test_lines_come_in_order_and_one_that_cannot_be_made_costs_no_other(
         assert (tmp_path / "log").read_text() == "first\nsecond\n"
         log.close()
         tell(handler, "lost")
+        # As in a service that was started without one.
         patch.setattr(
             sys,
             "stderr",
             None,
-        )  # as in a service that was started without one
+        )
         tell(handler, "lost, too")
         handler._lines.join()  # noqa: SLF001 - waits until the thread has written
 

@@ -71,9 +71,11 @@ def stalled(journal: Path, epoch: int = 1) -> Iterator[None]:
     finally:
         pipe = file.rename(file.with_suffix(".pipe"))
         kept.rename(file)
+        # Whoever waits goes on, and reads what the file says.
         descriptor = os.open(
-            pipe, os.O_RDWR
-        )  # whoever waits goes on, and reads what the file says
+            pipe,
+            os.O_RDWR,
+        )
         os.write(descriptor, file.read_bytes()[:16] * 100)
         until(lambda: not processes_at(pipe))
         os.close(descriptor)
@@ -178,7 +180,8 @@ def test_without_required_the_contest_goes_on_and_the_record_says_from_when_to_w
     )
     until(lambda: made.refers("team", "disable", "ant").returncode == 0)
     assert re.search(
-        f"journal-behind: .* {SINCE}: its disk did not answer", doctor(made)
+        f"journal-behind: .* {SINCE}: its disk did not answer",
+        doctor(made),
     )
     assert made.post(token).json()["received_total"] == 5 * len(ROWS)
     assert noted("journal-behind") == 1

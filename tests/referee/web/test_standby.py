@@ -184,9 +184,8 @@ def test_what_was_acknowledged_by_a_host_that_died_is_at_the_other_one(
     assert kinds_of(first).count("took-over") == 1
     assert kinds_of(first).count("rebooted") == 1
     (worker,) = workers_of(standby.pid)
-    os.kill(
-        worker, signal.SIGKILL
-    )  # what replaces it serves, and takes over no second time
+    # What replaces it serves, and takes over no second time.
+    os.kill(worker, signal.SIGKILL)
     assert Server.first_line(standby) == standby.ready
     assert kinds_of(first).count("took-over") == 1
 

@@ -107,9 +107,8 @@ def test_a_test_set_that_changed_is_not_served(
     made = day(served=False, testset=images.folder)
     path = images.image_path(2)
     path.write_bytes(path.read_bytes() + b"\0")
-    ended = refers(
-        "serve", str(made.folder), "--port", "0"
-    )  # by the look beside serving
+    # By the look beside serving.
+    ended = refers("serve", str(made.folder), "--port", "0")
     (line,) = (one for one in ended.stderr.splitlines() if one.startswith("referee: "))
     assert ended.returncode == 1
     assert "changed since its manifest was made" in line

@@ -320,7 +320,8 @@ def test_what_is_no_form_of_detections_is_not_taken_for_none(body: bytes) -> Non
 
 def test_unequal_lists_are_told_by_their_lengths() -> None:
     failure = refusal(
-        form([ROW] * 2).replace(b"&ymax=40.25", b"", 1) + b"&CLASS_ID=1", FORM
+        form([ROW] * 2).replace(b"&ymax=40.25", b"", 1) + b"&CLASS_ID=1",
+        FORM,
     )
     assert failure.code == "length-mismatch"
     assert (

@@ -149,7 +149,8 @@ def test_only_ascii_digits_are_numbers(root: Path, place: int, digits: str) -> N
 
 
 @pytest.mark.parametrize(
-    "row", ["{0} 2 0.5 1 2 30 40", "1 2 {0} 1 2 30 40", "1 2 0.5 1 2 30 {0}"]
+    "row",
+    ["{0} 2 0.5 1 2 30 40", "1 2 {0} 1 2 30 40", "1 2 0.5 1 2 30 {0}"],
 )
 def test_a_field_of_many_digits_takes_no_longer_than_it_is_long(
     root: Path,

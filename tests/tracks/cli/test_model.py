@@ -258,9 +258,8 @@ def test_board_and_list_judge_by_the_present_settings(hall: Hall) -> None:
     assert told.stderr.startswith("referee: warning: ")
     assert "budget_ms = -1" in told.stderr
     config.write_text(config.read_text().replace('"finder"', '"former"'))
-    assert hall.told("list") == [
-        made | {"broken_off": False}
-    ]  # as it was judged: the rule is gone
+    # As it was judged: the rule is gone.
+    assert hall.told("list") == [made | {"broken_off": False}]
     assert "ends in .png or .svg" in hall.refusal(
         "board", "--track", "finder", "--plot", "board.txt"
     )
@@ -286,12 +285,10 @@ def test_a_bench_on_one_machine_is_handed_in_on_another(hall: Hall) -> None:
         "submit", model, "--track", "phones", "--team", "beta", "--result", result
     )
     assert made["measurement"]["device"] == document["device"]["host"]
-    document["predictions"]["labels"][3][1] = (
-        models.GREEN
-    )  # a contestant's own improvement cannot be told
-    document["latency"]["mean_ms"] = (
-        document["latency"]["max_ms"] * 2
-    )  # but this one can
+    # A contestant's own improvement cannot be told.
+    document["predictions"]["labels"][3][1] = models.GREEN
+    # But this one can.
+    document["latency"]["mean_ms"] = document["latency"]["max_ms"] * 2
     result.write_text(json.dumps(document))
     assert "latency.mean_ms" in hall.refusal(
         "submit", model, "--track", "phones", "--team", "beta", "--result", result
@@ -706,11 +703,12 @@ def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_me
         raise KeyboardInterrupt
 
     monkeypatch.setattr(harness, "bench", killed)
+    # As SIGKILL leaves it.
     monkeypatch.setattr(
         EntryWithdrawals,
         "give_up",
         lambda *_: None,
-    )  # as SIGKILL leaves it
+    )
     model = hall.model("mean", models.classifier())
     for _ in range(2):
         hall.call("submit", model, "--track", "phones", "--team", "alpha")

@@ -71,9 +71,8 @@ def test_the_published_scores_of_2019_follow_from_one_mean_energy(base: int) -> 
 
 
 def test_too_few_frames_per_second_cut_the_overlap() -> None:
-    slow = TRACK.measure(
-        measured(60.0, 400.0, energy_wh=1.0)
-    )  # 2.5 images/s where 5 are needed
+    # 2.5 images/s where 5 are needed.
+    slow = TRACK.measure(measured(60.0, 400.0, energy_wh=1.0))
     assert slow.value == pytest.approx(0.3 * 2)
     assert "cut to 0.500 of it for 2.500 images/s" in slow.sentence
     assert TRACK.measure(measured(60.0, 200.0, energy_wh=1.0)).value == pytest.approx(

@@ -100,9 +100,8 @@ def test_a_withdrawn_entry_is_listed_once_with_who_and_why() -> None:
     assert odd.sentence.endswith(
         "is withdrawn, since 2026-05-04T11:00:00 by eve: of another team"
     )
-    assert (
-        found(part(1, "ant", withdrawn="interrupted", measurement=None)) == []
-    )  # given up, not withdrawn
+    # Given up, not withdrawn.
+    assert found(part(1, "ant", withdrawn="interrupted", measurement=None)) == []
 
 
 @pytest.mark.parametrize(

@@ -238,11 +238,12 @@ def test_only_the_first_images_count(
     plan: Callable[..., Path],
     tmp_path: Path,
 ) -> None:
+    # In its own preprocessing.
     document = run(
         place,
         plan("onnx", limit=4),
         tmp_path / "table.csv",
-    )  # in its own preprocessing
+    )
     assert document["tests"][0]["accuracy_percent"] == 100.0
     assert document["tests"][0]["images"] == "4"
 

@@ -142,9 +142,8 @@ def test_a_device_that_fails_each_time_does_not_use_up_an_entry_that_another_dev
     work = ours.lease("pixel-5")
     too = ours.ask("POST", f"/{work['job']}/failed", "pixel-5", data=b"it hangs, too")
     problem(too, 422, "not-measured")
-    assert (
-        ours.lease("pixel-5")["job"] == made.job
-    )  # nobody is left on whom it has not failed
+    # Nobody is left on whom it has not failed.
+    assert ours.lease("pixel-5")["job"] == made.job
     ours.ask("DELETE", f"/{made.job}", "pixel-5")
 
     lonely = ours.queue(MODEL)
@@ -156,9 +155,8 @@ def test_a_device_that_fails_each_time_does_not_use_up_an_entry_that_another_dev
         "not-measured",
     )
     assert ours.gets_nothing("pixel-4")
-    ours.house.clock.advance(
-        calibrating.PRESENT.total_seconds() + 1
-    )  # the other is switched off
+    # The other is switched off.
+    ours.house.clock.advance(calibrating.PRESENT.total_seconds() + 1)
     assert ours.lease("pixel-4")["job"] == lonely.job
 
 
@@ -234,9 +232,8 @@ def test_devices_calibrate_first_and_one_that_is_not_like_the_others_gets_no_wor
     assert event["no_work"].startswith(off)
     assert ours.lease("pixel-4")["job"] == made.job
     store = ours.house.store
-    assert [one.id for one in store.submissions.all()] == [
-        made.id
-    ]  # no team paid for it
+    # No team paid for it.
+    assert [one.id for one in store.submissions.all()] == [made.id]
     assert (
         json.loads(ours.referee("model", "board", "--track", "phones", "--json"))[
             "places"
@@ -287,9 +284,8 @@ def test_what_a_device_may_not_do_with_a_calibration(pool: Callable[..., Pool]) 
     ours.add("liar")  # another key ends nothing
     assert ours.gets_nothing("liar")
     made = ours.queue(OURS)
-    assert (
-        ours.lease("pixel-4")["job"] == made.job
-    )  # which has nobody to wait for any more
+    # Which has nobody to wait for any more.
+    assert ours.lease("pixel-4")["job"] == made.job
 
 
 def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enables_it(
@@ -305,11 +301,12 @@ def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enable
     assert ours.told("pixel-4", 7.0)  # of a team's model
     assert ours.told("pixel-4", 2.05).startswith("calibrated")  # after so many results
     assert ours.gets_nothing("pixel-4")
+    # The command's clock cannot be set forward.
     monkeypatch.setattr(
         calibration,
         "AGAIN_AFTER",
         timedelta(0),
-    )  # the command's clock cannot be set forward
+    )
     assert ours.told("pixel-4", 2.01).startswith("calibrated")
     said = "its calibrations 1 and 7 differ: 2.000 and 2.500 ms, 25.0% apart; at most 5% is allowed."
     work = ours.lease("pixel-5")
@@ -328,9 +325,8 @@ def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enable
         in called("device", "enable", "pixel-4", *where).stderr
     )
     ours.referee("device", "enable", "pixel-4", "--reason", "it has a new battery")
-    assert ours.told("pixel-4", 2.06).startswith(
-        "calibrated: 2.060 ms"
-    )  # what was before is not compared
+    # What was before is not compared.
+    assert ours.told("pixel-4", 2.06).startswith("calibrated: 2.060 ms")
     assert ours.lease("pixel-4")["job"] == made.job
     acts = [
         one for one in ours.logged("operator") if one.get("action") == "device-enable"
@@ -382,7 +378,8 @@ def test_two_devices_with_one_key_have_one_lease_between_them(
         greeting = HELLO | {"name": "pixel-4"}
         answers = list(
             askers.map(
-                lambda _: ours.ask("POST", name="pixel-4", json=greeting), range(8)
+                lambda _: ours.ask("POST", name="pixel-4", json=greeting),
+                range(8),
             )
         )
     assert sorted(one.status_code for one in answers) == [200, *[204] * 7]

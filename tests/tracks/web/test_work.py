@@ -223,11 +223,12 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
     desk: Callable[..., Desk],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # The model never answers, here as there.
     monkeypatch.setattr(
         claims,
         "TIMEOUT_S",
         0.5,
-    )  # the model never answers, here as there
+    )
     ours = desk("pixel-4", "jetson")
     ours.serve()
     endless = models.endless()
@@ -319,11 +320,12 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(claims, "LEASE_S", 0.1)
+    # The look may take long on a busy machine.
     monkeypatch.setattr(
         measuring_queue,
         "SPARE_RENEWALS",
         10_000,
-    )  # the look may take long on a busy machine
+    )
     renew = measuring_queue.leased
     renewed = []
     monkeypatch.setattr(
@@ -342,9 +344,8 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
             ours.lease(),
             packed(result(ours.test_set, model, answers, device__host="pixel-4")),
         )
-    assert (
-        len(renewed) > 2
-    )  # beside each of the two requests: the look takes longer than this lease
+    # Beside each of the two requests: the look takes longer than this lease.
+    assert len(renewed) > 2
     lie = "the device's answers differ from the referee's own on 1 of 4 images (4)."
     assert told.json()["outcome"].endswith(f"In review: {lie}")
 
@@ -625,9 +626,8 @@ def test_a_device_that_renews_its_lease_for_ever_loses_it(
     assert job.failures == 0
     assert job.losses == 1
     assert job.reason == refused["detail"]
-    assert (
-        ours.lease("jetson")["job"] == work["job"]
-    )  # the next lease begins with all of its renewals
+    # The next lease begins with all of its renewals.
+    assert ours.lease("jetson")["job"] == work["job"]
     assert ours.ask("PUT", f"/{work['job']}", "jetson").status_code == 204
 
 
@@ -679,9 +679,8 @@ def test_without_named_devices_a_second_one_waits_until_the_first_has_measured_o
     assert other["job"] == work["job"]
     document = packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host="jetson"))
     assert ours.hand_in(other, document, "jetson").status_code == 200
-    assert (
-        ours.ask("POST", json=HELLO).status_code == 204
-    )  # the track is the other's now
+    # The track is the other's now.
+    assert ours.ask("POST", json=HELLO).status_code == 204
     job = ours.house.store.jobs.get(str(second.job))
     assert job.failures == 0
     assert ours.lease("jetson")["job"] == second.job

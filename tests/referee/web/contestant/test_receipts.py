@@ -172,7 +172,8 @@ def test_the_chain_goes_on_over_a_restart_and_its_head_is_signed_at_the_log_out(
     assert closing["posts"] == 2
     assert closing["head"] == last["link"]
     assert found(
-        made, "SELECT lower(hex(link)) FROM events WHERE run = 1 AND kind = 'closed'"
+        made,
+        "SELECT lower(hex(link)) FROM events WHERE run = 1 AND kind = 'closed'",
     ) == [(closing["log"],)]
     with pytest.raises(InvalidSignature):
         verify(closing, SIGNED.format(**closing | {"posts": 3}))

@@ -114,7 +114,8 @@ def test_fields_are_not_taken_from_the_address(hall: Day, token: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [None, "", "x", "a.b.c", "%00", "%F0%9F%98%80", "a b", "&&&=&"]
+    "given",
+    [None, "", "x", "a.b.c", "%00", "%F0%9F%98%80", "a b", "&&&=&"],
 )
 @pytest.mark.parametrize("path", WITH_TOKEN)
 def test_without_a_good_token_there_is_one_answer(
@@ -273,7 +274,8 @@ def test_results_are_stored_when_the_answer_comes(old: OldClient, hall: Day) -> 
     assert old.post(rows).plain == STORED
     with hall.store() as store:
         assert np.array_equal(
-            store.posts.detections(1)[before:], np.array(rows, np.float64)
+            store.posts.detections(1)[before:],
+            np.array(rows, np.float64),
         )
 
 

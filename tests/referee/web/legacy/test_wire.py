@@ -123,9 +123,8 @@ def test_curl_with_multipart_forms_makes_a_whole_run(day: Callable[..., Day]) ->
         assert len(archive.namelist()) == 6
     assert curl(server, "/image_camera", token, ("image_name", "1")).status == 500
     rows = rows_of([1, 2]) + rows_of([3], "nan")
-    for _ in range(
-        2
-    ):  # curl draws another boundary each time: the same rows again still count once
+    # Curl draws another boundary each time: the same rows again still count once.
+    for _ in range(2):
         assert curl(server, "/result", token, *rows).plain == STORED
     assert count(made) == 2
     with made.store() as store:
@@ -143,7 +142,8 @@ def test_fields_of_a_multipart_form_are_read_whatever_its_boundary(
     ):
         before = count(hall)
         body = multipart(
-            [("token", old.token), *rows_of([1, 2, 3], f"0.7{number}")], boundary
+            [("token", old.token), *rows_of([1, 2, 3], f"0.7{number}")],
+            boundary,
         )
         quoted = f'"{boundary}"'
         assert sent(old.server, "/result", body, quoted).plain == STORED
@@ -153,7 +153,8 @@ def test_fields_of_a_multipart_form_are_read_whatever_its_boundary(
 
 @pytest.mark.parametrize("path", ["/verify", "/image", "/result", "/logout"])
 @pytest.mark.parametrize(
-    "fields", [[], [("token", "x")], [("tokens", "x"), ("image_name", "1")]]
+    "fields",
+    [[], [("token", "x")], [("tokens", "x"), ("image_name", "1")]],
 )
 def test_a_multipart_form_without_a_good_token_is_refused(
     old: OldClient,
@@ -241,7 +242,8 @@ def test_odd_parts_of_a_multipart_form(old: OldClient, hall: Day) -> None:
         assert sent(old.server, "/result", body, "1").plain == STORED
     assert count(hall) == before + 2
     as_file = multipart([("token", old.token)]).replace(
-        b'"token"', b'"token"; filename="t"'
+        b'"token"',
+        b'"token"; filename="t"',
     )
     assert sent(old.server, "/verify", as_file).plain == (401, "Invalid Token\n")
 
@@ -263,7 +265,8 @@ def test_a_token_that_ends_where_the_first_64_kib_do_is_read_whole(
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 @pytest.mark.parametrize(
-    "path", ["/help", "/verify", "/image", "/zipimages", "/result"]
+    "path",
+    ["/help", "/verify", "/image", "/zipimages", "/result"],
 )
 def test_a_client_that_reads_until_the_connection_ends_has_its_answer(
     old: OldClient,
@@ -278,7 +281,8 @@ def test_a_client_that_reads_until_the_connection_ends_has_its_answer(
         ("Connection: Keep-Alive\r\n", True),
     ):
         with socket.create_connection(
-            (old.server.host, old.server.port), TIMEOUT_S
+            (old.server.host, old.server.port),
+            TIMEOUT_S,
         ) as connection:
             connection.sendall(f"{head}{more}\r\n{form}".encode())
             answer = connection.makefile("rb")
@@ -304,10 +308,11 @@ def test_logging_in_after_the_run_gives_its_token_again(
     made = day(auto_arm=False)
     assert made.server is not None
     client = OldClient(made.server)
+    # There was no run yet.
     assert client.log_in().plain == (
         500,
         "Powermeter not connected\n",
-    )  # there was no run yet
+    )
     assert made.refers("run", "arm", TEAM).returncode == 0
     told = client.log_in()
     client.ask("/logout")

@@ -153,10 +153,11 @@ def test_without_its_csrf_token_a_session_changes_nothing(
         )
         assert "X-CSRF-Token" in problem(answer, 401, "bad-token")["detail"]
     assert hall.server is not None
+    # As a browser sends for a proxy.
     headers = {
         "Cookie": f"{COOKIE}={cookie}",
         "Authorization": "Basic eDp5",
-    }  # as a browser sends for a proxy
+    }
     assert (
         hall.server.ask("POST", "/operator/queue/draw", None, headers).status_code
         == 401
@@ -212,11 +213,12 @@ def test_a_session_ends_when_the_operator_is_removed_or_gets_another_password(
             )
             store.operators.remove(name)
         store.operators.add("changed", hash_password("another"), Clock().utc())
+        # Registered again, by the same password.
         store.operators.add(
             "removed",
             HASH,
             Clock().utc(),
-        )  # registered again, by the same password
+        )
     for one in cookies.values():
         assert ask(hall, one, "GET", "/operator/status").status_code == 401
 

@@ -103,7 +103,8 @@ def test_of_operators_who_change_the_queue_at_once_each_is_heard(stage: Day) -> 
     with ThreadPoolExecutor(4) as pool:
         answers = list(
             pool.map(
-                lambda team: act(stage, "/queue/remove", team=team), [*TEAMS, *TEAMS]
+                lambda team: act(stage, "/queue/remove", team=team),
+                [*TEAMS, *TEAMS],
             )
         )
     assert sorted(one.status_code for one in answers) == [200] * 4 + [404] * 4

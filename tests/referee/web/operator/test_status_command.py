@@ -123,9 +123,8 @@ def test_status_and_show_of_a_server_frozen_in_mid_transaction_are_those_of_the_
     processes = [hall.server.pid, *descendants_of(hall.server.pid)]
     freeze(*processes)
     try:
-        with suppress(
-            sqlite3.OperationalError
-        ):  # it stands in a transaction of its own
+        # It stands in a transaction of its own.
+        with suppress(sqlite3.OperationalError):
             kept.execute("BEGIN IMMEDIATE")
         shown = hall.refers("status")
         run = hall.refers("run", "show", "1")

@@ -39,7 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hypothesis looks for what refers to its random numbers; since Python 3.14 it does not see what is frozen here."""
     warning = "It looks like `register_random` was passed an object"
     config.addinivalue_line(
-        "filterwarnings", f"ignore:{warning}:hypothesis.errors.HypothesisWarning"
+        "filterwarnings",
+        f"ignore:{warning}:hypothesis.errors.HypothesisWarning",
     )
 
 

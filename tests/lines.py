@@ -164,7 +164,11 @@ def _densest(counted: Mapping[str, Counted], most: int = 10) -> Iterator[str]:
         yield f"{file}:1: {one.tokens / max(1, one.lines):.2f} tokens a line"
 
 
-def _places(file: str, text: str, tree: ast.Module) -> Iterator[Place]:
+def _places(
+    file: str,
+    text: str,
+    tree: ast.Module,
+) -> Iterator[Place]:
     for node in ast.walk(tree):
         for rule in _rules_broken(node):
             yield Place(file, node.lineno, rule)  # type: ignore[attr-defined]

@@ -99,7 +99,8 @@ def test_a_run_whose_map_no_longer_grows_is_logged_out(
     monkeypatch.setattr("referee.judging.provisional_scores.TICK_S", 0.2)
     config = day.folder / "contest.toml"
     text = config.read_text().replace(
-        "teams_see_score = false", "teams_see_score = true"
+        "teams_see_score = false",
+        "teams_see_score = true",
     )
     config.write_text(text.replace("live_score = true ", "live_score = false"))
     wanted = [

@@ -130,7 +130,8 @@ def test_two_imports_do_not_make_one_set_at_once(coco_source: CocoSource) -> Non
     with new_folder(coco_source.out, resumable=True) as folder:
         (folder / "mine").write_text("x")
         with pytest.raises(
-            TestSetError, match="another import is making it; wait for its end"
+            TestSetError,
+            match="another import is making it; wait for its end",
         ) as caught:
             import_coco(coco_source.write(), coco_source.images, coco_source.out)
         assert (folder / "mine").exists()
@@ -142,7 +143,8 @@ def test_a_process_that_is_killed_leaves_no_set_and_the_next_completes_it(
 ) -> None:
     arguments = [coco_source.write(), coco_source.images, coco_source.out]
     ended = subprocess.run(
-        [sys.executable, "-c", KILLED, *map(str, arguments)], timeout=60
+        [sys.executable, "-c", KILLED, *map(str, arguments)],
+        timeout=60,
     )
     assert ended.returncode == -signal.SIGKILL
     assert not coco_source.out.exists()

@@ -80,7 +80,11 @@ def complaint(words: list[str]) -> str:
     return ""
 
 
-def descend(command: click.Command, name: str, words: list[str]) -> None:
+def descend(
+    command: click.Command,
+    name: str,
+    words: list[str],
+) -> None:
     """Let a command parse its words, then the command in it that they name."""
     with command.make_context(name, words) as context:
         if isinstance(command, click.Group):

@@ -114,7 +114,8 @@ class Quiet(SimpleHTTPRequestHandler):
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     server = ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(Quiet, directory=str(folder))
+        ("127.0.0.1", 0),
+        partial(Quiet, directory=str(folder)),
     )
     threading.Thread(target=server.serve_forever, args=(0.01,)).start()
     try:

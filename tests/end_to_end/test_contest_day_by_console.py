@@ -71,7 +71,11 @@ def until_shown(page: Page, selector: str, text: str) -> None:
     page.locator(selector).filter(has_text=text).first.wait_for()
 
 
-def log_in(day: Day, team: str, password: str = PASSWORD) -> requests.Response:
+def log_in(
+    day: Day,
+    team: str,
+    password: str = PASSWORD,
+) -> requests.Response:
     assert day.server is not None
     return day.server.ask(
         "POST",
@@ -94,13 +98,11 @@ def take_part(
     rows = np.column_stack(
         [images, truth.category, np.full(len(images), 0.9), truth.boxes]
     )
-    assert (
-        day.post(
-            day.fetched(token),
-            rows[: int(len(rows) * share)].tolist(),
-        ).status_code
-        == 202
-    )
+    status_code = day.post(
+        day.fetched(token),
+        rows[: int(len(rows) * share)].tolist(),
+    ).status_code
+    assert status_code == 202
 
 
 def log_out(day: Day, token: str) -> None:

@@ -179,7 +179,11 @@ class Relay:
                 self._threads.append(threading.Thread(target=self._pass, args=pair))
                 self._threads[-1].start()
 
-    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass(
+        self,
+        source: socket.socket,
+        sink: socket.socket,
+    ) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(4096):
                 sink.sendall(data)

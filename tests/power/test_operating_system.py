@@ -160,7 +160,8 @@ def test_a_hang_up_ends_a_command_unless_it_is_ignored() -> None:
 
 
 @pytest.mark.skipif(
-    sys.platform != "linux", reason="only Linux has priorities of single threads"
+    sys.platform != "linux",
+    reason="only Linux has priorities of single threads",
 )
 def test_a_preferred_thread_leaves_the_others_as_they_are() -> None:
     found: list[tuple[bool, int]] = []

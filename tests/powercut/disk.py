@@ -105,7 +105,11 @@ class Disk:
             node: bytes(content) for node, content in grown.items()
         }, folders
 
-    def cuts(self, rng: random.Random, most: int) -> Iterator[list[Step]]:
+    def cuts(
+        self,
+        rng: random.Random,
+        most: int,
+    ) -> Iterator[list[Step]]:
         """What a cut at this moment may keep: nothing, everything, and up to `most` ways between."""
         yield []
         if self.waiting:

@@ -139,7 +139,8 @@ def _require_chains(store: Store) -> None:
             None,
         )
         posts = store.database.rows(
-            "SELECT * FROM posts WHERE run = ? ORDER BY id", run.id
+            "SELECT * FROM posts WHERE run = ? ORDER BY id",
+            run.id,
         )
         for at, post in enumerate(posts, start=1):
             assert post["number"] == at

@@ -175,7 +175,11 @@ def closes_in_two(*given: Any, **named: Any) -> Store:
     store = Store.open(*given, **named)
     change_all = store.runs.change_all
 
-    def change_first(changes: Any, expected: Any, event: Event | None = None) -> Any:
+    def change_first(
+        changes: Any,
+        expected: Any,
+        event: Event | None = None,
+    ) -> Any:
         changed = change_all(changes, expected)
         if event is not None:
             when = datetime.fromisoformat(event.utc)

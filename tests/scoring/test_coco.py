@@ -55,7 +55,11 @@ def found_of(rows: list[tuple[int, int, float, tuple[float, ...]]]) -> Detection
     )
 
 
-def random_boxes(chance: np.random.Generator, count: int, spread: int) -> np.ndarray:
+def random_boxes(
+    chance: np.random.Generator,
+    count: int,
+    spread: int,
+) -> np.ndarray:
     # Equal boxes in a row: a box between two others overlaps both alike.
     if spread == IN_A_ROW:
         left = 4.0 * chance.integers(0, spread, count)
@@ -218,13 +222,14 @@ def test_of_equal_overlaps_the_last_object_is_taken() -> None:
         (1, 1, 0.9, (4.0, 0.0, 20.0, 20.0)),
         (1, 1, 0.8, (0.0, 0.0, 20.0, 20.0)),
     ]
-    assert (
-        evaluate(truth_of(twins), found_of(rows), "coco").counts[1].true_positives == 2
+    true_positives = (
+        evaluate(truth_of(twins), found_of(rows), "coco").counts[1].true_positives
     )
-    assert (
+    assert true_positives == 2
+    true_positives = (
         evaluate(truth_of(twins[::-1]), found_of(rows), "coco").counts[1].true_positives
-        == 1
     )
+    assert true_positives == 1
 
 
 def test_both_engines_agree_on_ties_of_overlap() -> None:

@@ -306,7 +306,11 @@ _EMPTY = {
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("crowd", [False, True])
 @pytest.mark.parametrize("case", _EMPTY)
-def test_what_is_not_there_costs_nothing(case: str, crowd: bool, metric: str) -> None:
+def test_what_is_not_there_costs_nothing(
+    case: str,
+    crowd: bool,
+    metric: str,
+) -> None:
     images, categories, objects, rows = _EMPTY[case]
     truth = oracle.ground_truth(
         images,

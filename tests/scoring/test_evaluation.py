@@ -219,9 +219,9 @@ def test_settings_that_cannot_be_are_refused() -> None:
 
 def test_the_signature_names_every_setting() -> None:
     nothing = oracle.detections([])
+    signature = evaluate(TRUTH, nothing).signature
     assert (
-        evaluate(TRUTH, nothing).signature
-        == f"lpirc|iou:0.5|blacklist:none|rules:{RULES_VERSION}|v:{VERSION}"
+        signature == f"lpirc|iou:0.5|blacklist:none|rules:{RULES_VERSION}|v:{VERSION}"
     )
     first = evaluate(
         TRUTH,
@@ -291,9 +291,8 @@ def test_portions_and_sparse_tables_change_nothing(
     monkeypatch.setattr(groups_module, "_WIDEST_SPAN", 0)
     monkeypatch.setattr(matching_module, "_PAIRS_AT_ONCE", 3)
     monkeypatch.setattr(ordering_module, "LARGEST_KEY", 0)
-    assert (
-        evaluate(truth, oracle.detections(rows), metric, blacklist=blacklist) == whole
-    )
+    result = evaluate(truth, oracle.detections(rows), metric, blacklist=blacklist)
+    assert result == whole
     assert (
         whole.counts == oracle.answer(truth, rows, metric, blacklist=blacklist).counts
     )

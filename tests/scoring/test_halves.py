@@ -167,10 +167,8 @@ def test_a_category_has_its_halves_alone_as_with_the_others() -> None:
     truth, found = some_contest()
     whole = half_averages(truth, found, "lpirc", seed=4)
     assert whole.shape == (3, HALVES)
-    assert (
-        mean_of_categories(whole).tolist()
-        == half_maps(truth, found, "lpirc", 4).tolist()
-    )
+    values = mean_of_categories(whole).tolist()
+    assert values == half_maps(truth, found, "lpirc", 4).tolist()
     alone = replace(
         truth.of_objects(truth.category == 2),
         category_ids=np.array([2]),

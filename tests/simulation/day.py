@@ -49,7 +49,11 @@ class Outcome:
         )
 
 
-def simulate(seed: int, lasts_s: float = 300.0, mishaps: Sequence[str] = ()) -> Outcome:
+def simulate(
+    seed: int,
+    lasts_s: float = 300.0,
+    mishaps: Sequence[str] = (),
+) -> Outcome:
     """One contest day; the same seed gives the same day. `mishaps` may name the only ones that happen."""
     random = Random(seed)  # noqa: S311 - to be repeated
     with hall(random) as made:
@@ -181,7 +185,11 @@ def _provisional(contest: Contest) -> Iterator[str]:
             yield f"run {run.id} is closed, and its provisional score has seen {seen}"
 
 
-def _scores(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
+def _scores(
+    made: Hall,
+    contest: Contest,
+    found: Records,
+) -> Iterator[str]:
     ground_truth = read_ground_truth(contest.test_set.folder)
     for run in contest.store.runs.find(RunState.JUDGED):
         judged = contest.store.scores.latest(run.id)
@@ -216,7 +224,11 @@ def _scores(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
                 yield f"run {run.id} has the provisional mAP {seen.map} and the final one {judged.map}"
 
 
-def _closings(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
+def _closings(
+    made: Hall,
+    contest: Contest,
+    found: Records,
+) -> Iterator[str]:
     """The event of a run's close states its chain, readings and served images; what teams hold is signed."""
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(contest.key.public))
     for run, events in found.events.items():
@@ -237,7 +249,11 @@ def _closings(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
                 yield f"what {attempt.team} holds of the close of run {attempt.run} is not signed"
 
 
-def _rows_of(found: Records, made: Hall, run: int) -> list[list[float]]:
+def _rows_of(
+    found: Records,
+    made: Hall,
+    run: int,
+) -> list[list[float]]:
     """The rows of a run's bodies as its team sent them, in the order in which they are stored."""
     attempt = made.model.attempts.get(run)
     bodies = (

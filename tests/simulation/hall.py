@@ -467,11 +467,13 @@ def _settings(text: str, random: Random) -> str:
     text = text.replace('testset = "../set"', 'testset = "../../set"')
     text = text.replace("window_s = 60 ", f"window_s = {random.choice((20, 40, 60))} ")
     text = text.replace(
-        "auto_arm = false", f"auto_arm = {random.choice(('true', 'false'))}"
+        "auto_arm = false",
+        f"auto_arm = {random.choice(('true', 'false'))}",
     )
     if random.random() < 0.3:
         text = text.replace("# per_attempt = 100", "per_attempt = 5").replace(
-            "# [images]", "[images]"
+            "# [images]",
+            "[images]",
         )
     if random.random() < 0.2:
         text = text.replace("# count_unserved", "count_unserved")

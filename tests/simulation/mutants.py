@@ -60,7 +60,11 @@ def the_key_is_ignored() -> AbstractContextManager[object]:
     return patch.object(OpenRun, "accept", accept)
 
 
-def _unstored(store: PostTable, run: int, new: Sequence[NewPost]) -> list[Job[Any]]:
+def _unstored(
+    store: PostTable,
+    run: int,
+    new: Sequence[NewPost],
+) -> list[Job[Any]]:
     """Receipts as they would be if these posts were stored."""
     jobs = []
     total = store.count_detections(run)
@@ -141,7 +145,11 @@ def the_energy_of_the_previous_run() -> AbstractContextManager[object]:
     plain = StationMeters.final_reading
     last = {}
 
-    def final_reading(self: StationMeters, run: Run, *more: Any) -> Any:
+    def final_reading(
+        self: StationMeters,
+        run: Run,
+        *more: Any,
+    ) -> Any:
         reading = plain(self, run, *more)
         return last.pop(run.station, None) or last.setdefault(run.station, reading)
 
@@ -150,7 +158,9 @@ def the_energy_of_the_previous_run() -> AbstractContextManager[object]:
 
 def whatever_the_meter_holds_is_the_energy() -> AbstractContextManager[object]:
     return patch.multiple(
-        station_meters, _foreign=lambda *_: None, _in_doubt=lambda *_: None
+        station_meters,
+        _foreign=lambda *_: None,
+        _in_doubt=lambda *_: None,
     )
 
 
@@ -250,7 +260,9 @@ def a_judge_that_counts_images_not_served() -> AbstractContextManager[object]:
 
 def a_provisional_score_that_is_not_finished() -> AbstractContextManager[object]:
     return patch.object(
-        provisional_scores.FollowedRuns, "_unpublished", lambda _self: []
+        provisional_scores.FollowedRuns,
+        "_unpublished",
+        lambda _self: [],
     )
 
 

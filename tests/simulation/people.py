@@ -207,7 +207,11 @@ class Team:
         for task in tasks:
             self.hall.scheduler.join(task)
 
-    def _quietly(self, attempt: Attempt, sent: Sent) -> Callable[[], None]:
+    def _quietly(
+        self,
+        attempt: Attempt,
+        sent: Sent,
+    ) -> Callable[[], None]:
         def post() -> None:
             try:
                 self._post(attempt, sent)

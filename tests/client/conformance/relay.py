@@ -39,7 +39,11 @@ def nothing(_: Message) -> None:
 
 
 @contextlib.contextmanager
-def relay(url: str, before: Fault = nothing, after: Fault = nothing) -> Iterator[str]:
+def relay(
+    url: str,
+    before: Fault = nothing,
+    after: Fault = nothing,
+) -> Iterator[str]:
     """Serve the referee at `url` with faults in what goes there and in what comes back; gives the relay's address."""
 
     class Handler(BaseHTTPRequestHandler):

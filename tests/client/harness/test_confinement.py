@@ -22,7 +22,8 @@ from tests.deploy.deployment import program
 from tests.tflite_models import classifier
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="namespaces are those of Linux"
+    sys.platform != "linux",
+    reason="namespaces are those of Linux",
 )
 
 OPEN = Confinement(reason="for comparison")

@@ -36,7 +36,11 @@ def levels(pixels: Pixels) -> list[int]:
     return pixels[0, :, 0].tolist()
 
 
-def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
+def encoded(
+    image: Image.Image,
+    kind: str,
+    **options: object,
+) -> bytes:
     with io.BytesIO() as file:
         image.save(file, kind, **options)
         return file.getvalue()
@@ -55,7 +59,11 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
         (427, 27, 373),  # 26.6875
     ],
 )
-def test_ovic_crops_each_side_with_halves_up(side: int, start: int, new: int) -> None:
+def test_ovic_crops_each_side_with_halves_up(
+    side: int,
+    start: int,
+    new: int,
+) -> None:
     assert central_crop(side, 256) == Crop(start, 16, new, 224)
     assert central_crop(256, side) == Crop(16, start, 224, new)
 
@@ -146,12 +154,10 @@ def test_grey_cmyk_and_palette_images_become_rgb() -> None:
     grey = decode(IMAGE, encoded(Image.new("L", (8, 8), 128), "JPEG"))
     assert grey.shape == (8, 8, 3)
     assert (grey == 128).all()
-    assert (
-        decode(IMAGE, encoded(Image.new("CMYK", (8, 8), (0, 0, 0, 0)), "JPEG"))[
-            0, 0
-        ].tolist()
-        == [255] * 3
-    )
+    values = decode(IMAGE, encoded(Image.new("CMYK", (8, 8), (0, 0, 0, 0)), "JPEG"))[
+        0, 0
+    ].tolist()
+    assert values == [255] * 3
     palette = Image.new("RGB", (2, 2), (255, 0, 0)).convert(
         "P",
         palette=Image.Palette.ADAPTIVE,

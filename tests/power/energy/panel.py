@@ -292,7 +292,11 @@ def _reading(
     )  # fmt: skip
 
 
-def _changes(panel: Panel, asked: Any, interval_s: float) -> list[str]:
+def _changes(
+    panel: Panel,
+    asked: Any,
+    interval_s: float,
+) -> list[str]:
     differs = {
         HOLD: panel.hold,
         AVERAGING: panel.averaging,

@@ -81,14 +81,17 @@ def test_without_a_choice_every_package_counts_and_nothing_twice(plant: Plant) -
         ("package-0+dram", "package-0+package-0/dram"),
     ],
 )
-def test_zones_are_chosen_by_name(plant: Plant, choice: str, serial: str) -> None:
+def test_zones_are_chosen_by_name(
+    plant: Plant,
+    choice: str,
+    serial: str,
+) -> None:
     assert Rapl(choice, plant(LAPTOP)).identity.serial == serial
 
 
 def test_a_name_that_several_packages_have_means_all_of_them(plant: Plant) -> None:
-    assert (
-        Rapl("core", plant(SERVER)).identity.serial == "package-0/core+package-11/core"
-    )
+    serial = Rapl("core", plant(SERVER)).identity.serial
+    assert serial == "package-0/core+package-11/core"
 
 
 def test_energy_is_what_the_counters_counted_and_power_its_mean(plant: Plant) -> None:

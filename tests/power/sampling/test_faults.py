@@ -152,7 +152,8 @@ def test_a_hung_meter_goes_on_where_it_was(
     recorder.more(2)
     assert not run.checks()["reading-gaps"].ok
     assert run.sampler.stop().energy_wh == pytest.approx(
-        broken.state()["true_energy_wh"], rel=1e-5
+        broken.state()["true_energy_wh"],
+        rel=1e-5,
     )
 
 
@@ -169,7 +170,8 @@ def test_a_restart_that_keeps_the_integral_is_a_gap_only(
     recorder.more(5)
     assert [event.kind for event in recorder.events] == ["meter-lost", "meter-back"]
     assert run.sampler.stop().energy_wh == pytest.approx(
-        broken.state()["true_energy_wh"], rel=1e-5
+        broken.state()["true_energy_wh"],
+        rel=1e-5,
     )
 
 
@@ -421,7 +423,8 @@ def test_hold_at_the_end_of_a_run_costs_no_energy_and_is_told(
     checks = run.checks()
     assert ":HOLD OFF was set, it is 1" in checks["range-changed"].sentence
     assert run.sampler.stop().energy_wh == pytest.approx(
-        broken.state()["true_energy_wh"], rel=1e-5
+        broken.state()["true_energy_wh"],
+        rel=1e-5,
     )
 
 
@@ -436,7 +439,8 @@ def test_hold_before_a_run_is_released_and_put_back(
     run.start()
     recorder.more(5)
     assert run.stop().energy_wh == pytest.approx(
-        broken.state()["true_energy_wh"], rel=1e-5
+        broken.state()["true_energy_wh"],
+        rel=1e-5,
     )
     assert run.changes == ()
     run.close()

@@ -48,7 +48,11 @@ def measured(
     )
 
 
-def test_a_whole_run_on_the_spot(sampler: Any, recorder: Any, setup: Setup) -> None:
+def test_a_whole_run_on_the_spot(
+    sampler: Any,
+    recorder: Any,
+    setup: Setup,
+) -> None:
     setup = replace(setup, current_range_a=0.2)
     # A constant load: on a busy host the times of so few readings are not exact enough for one that changes.
     run = sampler("sim:constant:6W", setup)

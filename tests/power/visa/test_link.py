@@ -59,7 +59,8 @@ def test_a_server_that_accepts_and_says_nothing_is_unreachable() -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["nonsense", "TCPIP::127.0.0.1,5::SOCKET::7", "ASRL99::INSTR"]
+    "address",
+    ["nonsense", "TCPIP::127.0.0.1,5::SOCKET::7", "ASRL99::INSTR"],
 )
 def test_an_address_pyvisa_cannot_use_is_a_meter_error(address: str) -> None:
     with pytest.raises(MeterError) as caught:

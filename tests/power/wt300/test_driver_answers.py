@@ -75,7 +75,11 @@ class Canned:
         header, _, data = message.partition(" ")
         self.answers[f"{header}?"] = data
 
-    def query(self, message: str, timeout_ms: int | None = None) -> str:
+    def query(
+        self,
+        message: str,
+        timeout_ms: int | None = None,
+    ) -> str:
         self.timeout_ms.append(timeout_ms)
         if message in self.answers or ";" not in message:
             return self._answer(message)
@@ -141,7 +145,11 @@ class Watched(Canned):
                 if setting.command == message:
                     self.answers[setting.query] = setting.expected
 
-    def query(self, message: str, timeout_ms: int | None = None) -> str:
+    def query(
+        self,
+        message: str,
+        timeout_ms: int | None = None,
+    ) -> str:
         if message in self.answers or ";" not in message:
             self.asked.append(message)
             return super().query(message, timeout_ms)
@@ -439,7 +447,11 @@ class Spelling(Canned):
         header, _, data = message.partition(" ")
         self.answers.setdefault(f"{header}?", data)
 
-    def query(self, message: str, timeout_ms: int | None = None) -> str:
+    def query(
+        self,
+        message: str,
+        timeout_ms: int | None = None,
+    ) -> str:
         if message in OPTIONAL_QUESTIONS:
             return "0"
         return super().query(message, timeout_ms)

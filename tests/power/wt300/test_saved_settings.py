@@ -129,7 +129,8 @@ def test_who_never_configured_has_nothing_to_put_back(box: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "at", [":RATE ", ":NUMERIC:NORMAL:NUMBER "]
+    "at",
+    [":RATE ", ":NUMERIC:NORMAL:NUMBER "],
 )  # while measuring is set up, and talking
 def test_settings_come_back_also_after_a_failed_setup(
     found: Any,

@@ -79,9 +79,8 @@ def test_a_demo_shows_a_day_of_16_teams_goes_on_when_its_server_dies_and_ends_wh
         assert store.queue.teams()
         assert store.announcements.standing()
         browser = {"Accept": "text/html"}
-        assert (
-            "Juniper" in session.get(f"{url}/", headers=browser, timeout=TIMEOUT_S).text
-        )
+        text = session.get(f"{url}/", headers=browser, timeout=TIMEOUT_S).text
+        assert "Juniper" in text
         form = {"name": "demo", "password": password}
         console = session.post(
             f"{url}/operator/login",

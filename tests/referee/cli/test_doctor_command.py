@@ -573,7 +573,9 @@ def test_a_busy_port_a_clock_that_is_behind_and_little_room_are_told(
         )
     assert "set the clock" in told(folder)["clock-behind"]
     monkeypatch.setattr(
-        sys.modules["referee.cli.doctor_command"], "LEAST_FREE_BYTES", 2**60
+        sys.modules["referee.cli.doctor_command"],
+        "LEAST_FREE_BYTES",
+        2**60,
     )
     assert codes(folder) == ["no-room", "clock-behind"]
 

@@ -236,14 +236,16 @@ def test_a_long_name_makes_the_table_wider_than_the_terminal(hall: House) -> Non
         ("leaderboard", "No run has a score"),
     ],
 )
-def test_an_empty_list_says_so(hall: House, line: str, words: str) -> None:
+def test_an_empty_list_says_so(
+    hall: House,
+    line: str,
+    words: str,
+) -> None:
     result = called(*line.split(), "--contest", str(hall.folder))
     assert result.returncode == 0
     assert result.stdout == ""
     assert result.stderr.startswith(words)
-    assert (
-        json.loads(
-            called(*line.split(), "--json", "--contest", str(hall.folder)).stdout
-        )
-        == []
+    document = json.loads(
+        called(*line.split(), "--json", "--contest", str(hall.folder)).stdout
     )
+    assert document == []

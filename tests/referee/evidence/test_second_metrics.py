@@ -98,7 +98,11 @@ def random_case(seed: int) -> tuple[bytes, Rows]:
     return truth, rows
 
 
-def by_referee(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, float]]:
+def by_referee(
+    metric: str,
+    truth: bytes,
+    rows: Rows,
+) -> tuple[float, dict[int, float]]:
     problems = Problems()
     document = parse_coco(Path("truth.json"), problems, text=truth.decode())
     problems.raise_if_any("ground-truth-invalid")
@@ -109,7 +113,11 @@ def by_referee(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, 
     }
 
 
-def by_second(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, float]]:
+def by_second(
+    metric: str,
+    truth: bytes,
+    rows: Rows,
+) -> tuple[float, dict[int, float]]:
     objects = SECOND.read_objects(truth, {*IMAGES})
     ap = SECOND.average_precisions(OF_SECOND[metric], objects, rows)
     return SECOND.mean(ap.values()), ap

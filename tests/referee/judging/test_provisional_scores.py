@@ -76,7 +76,11 @@ def open_run(
     )
 
 
-def close(contest: Contest, run: Run, energy_wh: float | None = 2.0) -> None:
+def close(
+    contest: Contest,
+    run: Run,
+    energy_wh: float | None = 2.0,
+) -> None:
     contest.store.runs.change(
         run.id,
         (RunState.OPEN,),
@@ -108,7 +112,11 @@ def found_boxes(
     return np.array_split(np.vstack([rows, again]), 7)
 
 
-def posted(contest: Contest, run: Run, rows: NDArray[np.float64]) -> None:
+def posted(
+    contest: Contest,
+    run: Run,
+    rows: NDArray[np.float64],
+) -> None:
     contest.store.posts.append(
         run.id,
         rows,

@@ -58,7 +58,11 @@ def contest(tmp_path: Path, first_set: TestSet) -> Iterator[Contest]:
         yield opened
 
 
-def correct(test_set: TestSet, folder: Path, categories: Any = None) -> TestSet:
+def correct(
+    test_set: TestSet,
+    folder: Path,
+    categories: Any = None,
+) -> TestSet:
     """The same images in `folder`, of whose objects only those are left that bee found."""
     truth = read_ground_truth(test_set.folder)
     found = np.random.default_rng(1).random(len(truth.image)) < 0.5
@@ -198,15 +202,12 @@ def test_a_set_of_other_images_or_categories_is_refused(
         seed=5,
         size=(96, 64),
     )
-    assert (
-        code_of(preview, contest, None, CLOCK, None, images.folder) == "testset-changed"
-    )
+    code = code_of(preview, contest, None, CLOCK, None, images.folder)
+    assert code == "testset-changed"
     fewer = [replace(one, id=one.id + 1) for one in contest.test_set.categories]
     renumbered = correct(contest.test_set, tmp_path / "renumbered", fewer)
-    assert (
-        code_of(preview, contest, None, CLOCK, None, renumbered.folder)
-        == "testset-changed"
-    )
+    code = code_of(preview, contest, None, CLOCK, None, renumbered.folder)
+    assert code == "testset-changed"
     other = replace(contest, test_set=images)
     assert code_of(rejudge, other, 1, CLOCK, ANN) == "testset-changed"
     found = rejudge(other, None, CLOCK, ANN)
@@ -221,10 +222,8 @@ def test_a_set_that_is_not_as_its_manifest_says_is_refused(
     corrected = correct(contest.test_set, tmp_path / "corrected")
     with corrected.ground_truth_path.open("a") as file:
         file.write(" ")
-    assert (
-        code_of(preview, contest, None, CLOCK, None, corrected.folder)
-        == "testset-changed"
-    )
+    code = code_of(preview, contest, None, CLOCK, None, corrected.folder)
+    assert code == "testset-changed"
 
 
 def test_runs_of_an_earlier_form_learn_their_images_while_their_set_is_still_there(

@@ -352,7 +352,8 @@ def test_a_client_that_asks_for_ten_minutes_gains_no_hundredth_of_map(
     learned: Belief = ATTACKS[attack](attacked, belief)
     attacked.post(learned.final())
     rows = undo_image_order(
-        contest.store.posts.detections(run.id), contest.store.runs.image_order(run.id)
+        contest.store.posts.detections(run.id),
+        contest.store.runs.image_order(run.id),
     )
     assert 2 <= attacked.answers <= WINDOW_S / EVERY_S
     assert 0.3 < without < 0.7

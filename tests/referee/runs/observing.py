@@ -16,7 +16,11 @@ from referee.errors import RefereeError
 from tests.referee.factories import House
 
 
-def code_of(action: Callable[..., Any], *arguments: Any, **named: Any) -> str:
+def code_of(
+    action: Callable[..., Any],
+    *arguments: Any,
+    **named: Any,
+) -> str:
     with pytest.raises((RefereeError, MeterError)) as failure:
         action(*arguments, **named)
     return failure.value.code

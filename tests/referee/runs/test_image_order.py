@@ -34,7 +34,11 @@ def order_of(
 
 
 @given(SECRETS, NONCES, st.integers(0, 500))
-def test_every_image_comes_exactly_once(secret: bytes, nonce: str, images: int) -> None:
+def test_every_image_comes_exactly_once(
+    secret: bytes,
+    nonce: str,
+    images: int,
+) -> None:
     order = image_order(secret, nonce, np.zeros(images, np.int64), images, shuffle=True)
     assert order.dtype == np.int64
     assert sorted(order.tolist()) == list(range(1, images + 1))

@@ -266,7 +266,11 @@ def test_a_station_that_is_free_on_record_is_armed_only_after_its_meter_is_put_a
         assert not is_set_up.wait(0.2)
         put_aside(meters, *given)
 
-    def watched(meters: StationMeters, *given: Any, **named: Any) -> RunMeter:
+    def watched(
+        meters: StationMeters,
+        *given: Any,
+        **named: Any,
+    ) -> RunMeter:
         is_set_up.set()
         return set_up(meters, *given, **named)
 

@@ -327,12 +327,10 @@ def test_a_bundle_counts_where_its_contest_is_not_there(
 ) -> None:
     file = tmp_path / "run-1.zip"
     folder = copy("spring")
-    assert (
-        called(
-            "bundle", "export", "1", "-o", str(file), "--contest", str(folder)
-        ).returncode
-        == 0
-    )
+    returncode = called(
+        "bundle", "export", "1", "-o", str(file), "--contest", str(folder)
+    ).returncode
+    assert returncode == 0
     (one,) = documents(file, made / "autumn")[:1]
     (own,) = documents(folder)[:1]
     apart = {"contest", "rank", "level_with", "latest"}
@@ -702,12 +700,10 @@ def test_a_bundle_of_a_frozen_contest_does_not_get_round_its_freeze(
     spring = copy("spring")
     file = tmp_path / "run-4.zip"
     frozen(spring)
-    assert (
-        called(
-            "bundle", "export", "4", "-o", str(file), "--contest", str(spring)
-        ).returncode
-        == 0
-    )
+    returncode = called(
+        "bundle", "export", "4", "-o", str(file), "--contest", str(spring)
+    ).returncode
+    assert returncode == 0
     assert documents(spring, file) == documents(spring)
 
 

@@ -73,7 +73,11 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made.connection.close()
 
 
-def hold(bench: Bench, threads: ThreadPoolExecutor, number: int = 0) -> Future[int]:
+def hold(
+    bench: Bench,
+    threads: ThreadPoolExecutor,
+    number: int = 0,
+) -> Future[int]:
     """Let a thread lead and wait in its commit."""
     bench.goes_on.clear()
     bench.is_committing.clear()

@@ -26,7 +26,11 @@ def handler() -> Iterator[BackgroundHandler]:
     made.close()
 
 
-def tell(handler: BackgroundHandler, text: str, level: int = logging.INFO) -> None:
+def tell(
+    handler: BackgroundHandler,
+    text: str,
+    level: int = logging.INFO,
+) -> None:
     handler.handle(logging.makeLogRecord({"levelno": level, "msg": text}))
 
 
@@ -107,7 +111,11 @@ def test_a_warning_that_comes_again_is_written_once_a_minute(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    def tell_at(second: int, text: str, level: int = logging.ERROR) -> None:
+    def tell_at(
+        second: int,
+        text: str,
+        level: int = logging.ERROR,
+    ) -> None:
         error = (ValueError, ValueError(text), None)
         said = {
             "levelno": level,

@@ -302,7 +302,11 @@ def test_a_connection_on_which_another_request_waits_is_not_that_of_a_silent_bod
 ):
     suspect = Suspect(sent_s=100.0, received_bytes=1000)
 
-    def is_ended(now_s: float, received_s: float, received_bytes: int) -> bool:
+    def is_ended(
+        now_s: float,
+        received_s: float,
+        received_bytes: int,
+    ) -> bool:
         found = Traffic(now_s - 100.0, now_s - received_s, received_bytes)
         return suspect.is_silent_one(found, now_s)
 

@@ -39,7 +39,11 @@ def crowd() -> Iterator[Callable[..., socket.socket]]:
         yield connect
 
 
-def unfinished(token: str, path: str = "/v1/detections", length: int = 1000) -> bytes:
+def unfinished(
+    token: str,
+    path: str = "/v1/detections",
+    length: int = 1000,
+) -> bytes:
     lines = [f"POST {path} HTTP/1.1", "Host: referee", f"Content-Length: {length}"]
     bearing = [f"Authorization: Bearer {token}"] if token else []
     return "\r\n".join([*lines, *bearing, "", "[[1, 1"]).encode()

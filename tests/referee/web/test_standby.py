@@ -262,7 +262,8 @@ def test_of_two_that_stand_by_one_takes_over_and_the_other_follows_it(
         )
     )
     serving, following = sorted(
-        both, key=lambda one: one.ask("GET", "/v1/health").status_code
+        both,
+        key=lambda one: one.ask("GET", "/v1/health").status_code,
     )
     serving.until_serving()
     first.server = serving
@@ -290,10 +291,10 @@ def test_a_server_that_was_ended_in_order_is_taken_over_only_by_hand(
     assert standby.end() == 0
     backup = folder.with_name("day.zip")
     restored = folder.with_name("restored")
-    assert (
-        called("backup", str(first.folder), "-o", str(backup), "--with-keys").returncode
-        == 0
-    )
+    returncode = called(
+        "backup", str(first.folder), "-o", str(backup), "--with-keys"
+    ).returncode
+    assert returncode == 0
     assert called("restore", str(backup), str(restored)).returncode == 0
     now = Standby(restored, "--now")
     first.servers.append(now)
@@ -390,7 +391,5 @@ def test_what_may_not_stand_by_is_told_why(
         (folder / name).write_bytes(other)
         assert words in told()
         (folder / name).write_bytes(kept)
-    assert (
-        "is not the address of a referee"
-        in refers("standby", str(folder), "--first", "hall-a").stderr
-    )
+    stderr = refers("standby", str(folder), "--first", "hall-a").stderr
+    assert "is not the address of a referee" in stderr

@@ -262,9 +262,8 @@ def test_all_networks_are_announced_by_addresses_that_answer(
     urls = re.findall(r"http://\S+", server.ready)
     assert urls == [f"http://{one}:{server.port}" for one in wanted]
     for url in urls:
-        assert (
-            requests.get(f"{url}/v1/health", timeout=TIMEOUT_S).json()["status"] == "ok"
-        )
+        status = requests.get(f"{url}/v1/health", timeout=TIMEOUT_S).json()["status"]
+        assert status == "ok"
     assert made.refers("run", "arm", TEAM).returncode == 0
     said = server.log.read_text()
     assert (

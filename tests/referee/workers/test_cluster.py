@@ -401,7 +401,8 @@ def test_a_scheduler_that_is_killed_gives_the_jobs_back(
         assert others is not None
         worker = others.submit(os.getpid).result(TIMEOUT_S)
         assert others.submit(os.nice, 0).result(TIMEOUT_S) == min(
-            os.nice(0) + NICENESS, 19
+            os.nice(0) + NICENESS,
+            19,
         )
         # A second start goes on.
         assert stay.carried_out(store, others, lambda: None) == [""]

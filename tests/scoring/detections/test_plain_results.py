@@ -174,7 +174,8 @@ print(peak_mb() - before)
 
 
 @pytest.mark.skipif(
-    sys.platform != "linux", reason="ru_maxrss counts other units elsewhere"
+    sys.platform != "linux",
+    reason="ru_maxrss counts other units elsewhere",
 )
 @pytest.mark.parametrize(
     ("content", "count", "most_mb"),

@@ -43,7 +43,8 @@ def part(
         f"of {split}",
     )
     return replace(
-        Submission(*words, counts=split == "public", measurement=RIGHT), **more
+        Submission(*words, counts=split == "public", measurement=RIGHT),
+        **more,
     )
 
 

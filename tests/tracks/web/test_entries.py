@@ -175,7 +175,11 @@ def own(day: Day, number: int | None = None, team: str = TEAM) -> Any:
     return answer.json()
 
 
-def scored(day: Day, answer: requests.Response, team: str = TEAM) -> dict[str, Any]:
+def scored(
+    day: Day,
+    answer: requests.Response,
+    team: str = TEAM,
+) -> dict[str, Any]:
     assert answer.status_code == 202, answer.text
     number = answer.json()["id"]
     until(lambda: own(day, number, team)["state"] not in ("waiting", "scoring"))
@@ -425,10 +429,8 @@ def test_a_corrected_track_scores_what_it_has_again_and_one_that_is_gone_says_so
     config.write_text(config.read_text().replace('name = "models"', 'name = "renamed"'))
     day.serve()
     until(lambda: own(day, answer.json()["id"])["state"] == "failed")
-    assert (
-        own(day, answer.json()["id"])["reason"]
-        == "The contest has no track models any more."
-    )
+    reason = own(day, answer.json()["id"])["reason"]
+    assert reason == "The contest has no track models any more."
     assert len(own(day)) == 3
 
 

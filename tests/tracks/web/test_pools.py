@@ -100,7 +100,11 @@ def pool(
     # The referee's own look at the answers has its tests beside `claims`; here it would only take time.
     monkeypatch.setattr("lpirc_tracks.web.device_routes.doubt_of", lambda *given: None)
 
-    def make(*devices: str, calibration: bytes = b"", **track: object) -> Pool:
+    def make(
+        *devices: str,
+        calibration: bytes = b"",
+        **track: object,
+    ) -> Pool:
         test_set = colour_set(tmp_path, *SET)
         settings: dict[str, object] = {"name": "phones", "rule": "lpirc2018-track1"}
         settings |= {"testset": str(test_set.folder), "devices": list(devices)} | track
@@ -234,12 +238,10 @@ def test_devices_calibrate_first_and_one_that_is_not_like_the_others_gets_no_wor
     store = ours.house.store
     # No team paid for it.
     assert [one.id for one in store.submissions.all()] == [made.id]
-    assert (
-        json.loads(ours.referee("model", "board", "--track", "phones", "--json"))[
-            "places"
-        ]
-        == []
-    )
+    places = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))[
+        "places"
+    ]
+    assert places == []
     ours.referee("device", "disable", "pixel-4", "--reason", "its fan is broken")
     problem(ours.ask("PUT", f"/{made.job}", "pixel-4"), 409, "lease-lost")
     job = store.jobs.get(str(made.job))
@@ -320,10 +322,8 @@ def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enable
     monkeypatch.setattr(calibration, "AGAIN_AFTER", AGAIN_AFTER)
 
     where = ("--contest", str(ours.house.folder))
-    assert (
-        "Missing option '--reason'"
-        in called("device", "enable", "pixel-4", *where).stderr
-    )
+    stderr = called("device", "enable", "pixel-4", *where).stderr
+    assert "Missing option '--reason'" in stderr
     ours.referee("device", "enable", "pixel-4", "--reason", "it has a new battery")
     # What was before is not compared.
     assert ours.told("pixel-4", 2.06).startswith("calibrated: 2.060 ms")

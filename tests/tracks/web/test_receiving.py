@@ -71,7 +71,11 @@ def day(tmp_path: Path, images: Path) -> Iterator[Day]:
         yield made
 
 
-def move_deadline(day: Day, until_utc: str, before: str = FUTURE) -> None:
+def move_deadline(
+    day: Day,
+    until_utc: str,
+    before: str = FUTURE,
+) -> None:
     config = day.folder / "contest.toml"
     config.write_text(
         config.read_text().replace(

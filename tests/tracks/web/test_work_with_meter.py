@@ -105,10 +105,8 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
         document
         | {"energy": None, "model": document["model"] | {"sha256": again.model_sha256}}
     )
-    assert (
-        "energy is null"
-        in problem(ours.hand_in(work, without), 422, "not-measured")["detail"]
-    )
+    detail = problem(ours.hand_in(work, without), 422, "not-measured")["detail"]
+    assert "energy is null" in detail
     assert ours.submission(again.id).measurement is None
 
 

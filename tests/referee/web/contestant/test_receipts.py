@@ -38,7 +38,11 @@ def kept(answer: Any) -> dict[str, Any]:
     return receipt
 
 
-def closing_of(day: Day, token: str, method: str = "GET") -> dict[str, Any]:
+def closing_of(
+    day: Day,
+    token: str,
+    method: str = "GET",
+) -> dict[str, Any]:
     """The closing receipt as told now; the contest's key must have signed it."""
     told: dict[str, Any] = (
         served(day).ask(method, "/v1/session", token).json()["receipt"]
@@ -57,7 +61,11 @@ def public_key(day: Day) -> str:
     return str(found(day, "SELECT public_key FROM contest")[0][0])
 
 
-def found(day: Day, sql: str, *values: object) -> list[tuple[Any, ...]]:
+def found(
+    day: Day,
+    sql: str,
+    *values: object,
+) -> list[tuple[Any, ...]]:
     with contextlib.closing(sqlite3.connect(day.folder / "contest.db")) as database:
         return database.execute(sql, values).fetchall()
 

@@ -44,7 +44,8 @@ class Original:
         if self.how == "ka3" or "pipelined" in self.name:
             added = len(token) - len(placed)
             written = LENGTH.sub(
-                lambda found: found[1] + b"%d" % (int(found[2]) + added), self.request
+                lambda found: found[1] + b"%d" % (int(found[2]) + added),
+                self.request,
             )
         return written.replace(placed, token.encode())
 

@@ -108,10 +108,8 @@ def test_curl_with_multipart_forms_makes_a_whole_run(day: Callable[..., Day]) ->
     told = curl(server, "/login", ("username", TEAM), ("password", PASSWORD))
     assert told.status == 200
     token = ("token", told.body.decode())
-    assert (
-        curl(server, "/get_token", ("password", PASSWORD), ("username", TEAM)).body
-        == told.body
-    )
+    body = curl(server, "/get_token", ("password", PASSWORD), ("username", TEAM)).body
+    assert body == told.body
     assert curl(server, "/verify", token, method="GET").plain == (200, "Valid Token\n")
     assert curl(server, "/no_of_images", token).plain == (200, "6")
     assert curl(server, "/image", ("image_name", "2"), token).body.startswith(
@@ -171,14 +169,12 @@ def test_a_multipart_form_that_is_not_whole_stores_nothing(
     before = count(hall)
     fields = [("token", old.token), *rows_of([1, 2], "0.61")]
     assert sent(old.server, "/result", multipart(fields, end="")).status == 400
-    assert (
-        sent(
-            old.server,
-            "/result",
-            multipart(fields).replace(b'name="xmin"', b'name="\xff"'),
-        ).status
-        == 400
-    )
+    status = sent(
+        old.server,
+        "/result",
+        multipart(fields).replace(b'name="xmin"', b'name="\xff"'),
+    ).status
+    assert status == 400
     too_many = [("token", old.token), *rows_of([1] * 1500, "0.62")]
     assert sent(old.server, "/result", multipart(too_many)).status == 413
     assert count(hall) == before
@@ -194,23 +190,19 @@ def test_the_token_of_a_multipart_form_is_in_its_first_64_kib(
     assert len(late) > LARGEST_DOCUMENT_BYTES
     assert sent(old.server, "/result", late).plain == (401, "Invalid Token\n")
     assert count(hall) == before
-    assert (
-        sent(
-            old.server,
-            "/result",
-            multipart([*rows[:98], ("token", old.token), *rows[98:]]),
-        ).plain
-        == STORED
-    )
+    plain = sent(
+        old.server,
+        "/result",
+        multipart([*rows[:98], ("token", old.token), *rows[98:]]),
+    ).plain
+    assert plain == STORED
     assert count(hall) == before + 200
-    assert (
-        sent(
-            old.server,
-            "/verify",
-            multipart([("x", "1")] * 100 + [("token", old.token)]),
-        ).status
-        == 413
-    )
+    status = sent(
+        old.server,
+        "/verify",
+        multipart([("x", "1")] * 100 + [("token", old.token)]),
+    ).status
+    assert status == 413
     headers = (
         b'"token"\r\nContent-Type: text/plain\r\nContent-Transfer-Encoding: 8bit\r\n'
     )

@@ -57,7 +57,8 @@ def log_in(page: Page, password: str) -> None:
 def said(page: Page, text: str) -> None:
     """Wait until the console says so."""
     page.wait_for_function(
-        "text => document.getElementById('said').textContent.includes(text)", arg=text
+        "text => document.getElementById('said').textContent.includes(text)",
+        arg=text,
     )
 
 
@@ -147,15 +148,13 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
         assert page.evaluate(f"{click}, {events}") == "none", (
             "a double click confirms nothing"
         )
-        assert (
-            server.ask(
-                "POST",
-                "/operator/queue/remove",
-                key,
-                json={"team": "bee"},
-            ).status_code
-            == 200
-        )
+        status_code = server.ask(
+            "POST",
+            "/operator/queue/remove",
+            key,
+            json={"team": "bee"},
+        ).status_code
+        assert status_code == 200
         page.click("#ask-do")
         page.wait_for_selector("#ask-failure >> text=bee is not in the queue")
         page.evaluate(

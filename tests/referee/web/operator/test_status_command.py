@@ -105,10 +105,8 @@ def test_a_copy_of_a_served_folder_is_not_taken_for_the_served_one(
     tmp_path: Path,
 ) -> None:
     copy = shutil.copytree(hall.folder, tmp_path / "copy")
-    assert (
-        "is not being served"
-        in called("run", "close", "1", "--contest", str(copy)).stderr
-    )
+    stderr = called("run", "close", "1", "--contest", str(copy)).stderr
+    assert "is not being served" in stderr
     assert hall.run().state is RunState.OPEN
 
 

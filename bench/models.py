@@ -18,10 +18,10 @@ from PIL import Image
 from bench.figures import row, show
 from lpirc_client.errors import ModelError
 from lpirc_client.harness.model import ModelFile
+from lpirc_client.harness.model_process import ModelProcess
+from lpirc_client.harness.model_settings import Settings
 from lpirc_client.harness.preprocessing import prepared
-from lpirc_client.harness.process import ModelProcess
 from lpirc_client.harness.run_litert import RuntimeModel
-from lpirc_client.harness.settings import Settings
 from lpirc_client.harness.validator import examine
 from tests.tflite_models import classifier, corrupted, detector
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lpirc_score import Detections
 from lpirc_testsets import GroundTruth
-from lpirc_testsets.boxes import corners_from_coco
+from lpirc_testsets.box_corners import corners_from_coco
 
 IMAGES = 5_000
 CATEGORIES = 80

@@ -13,11 +13,10 @@ from pathlib import Path
 from lpirc_score.files.atomic_write import sync_folder, write_atomically
 from lpirc_score.metrics.offered import METRICS, metric_named, metric_names
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
-from referee.auth.client_addresses import admits
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
-from referee.errors import RefereeError, TestSetChanged, WrongAddress
+from referee.errors import RefereeError, TestSetChanged
 from referee.journal.epochs import FIRST, own_claim
 from referee.journal.place import JOURNAL_NAME
 from referee.presence import is_there
@@ -206,15 +205,6 @@ def has_same_images(contest: Contest, run: Run) -> bool:
     """Whether the run was on these images: the same names and SHA-256, in this order, and the same categories."""
     same_set = run.testset_digest == contest.test_set.digest
     return same_set or run.images_digest == contest.test_set.images_digest
-
-
-def require_place(station: Station, address: str | None) -> None:
-    """Raise RefereeError `wrong-address` unless the station accepts requests from `address`."""
-    if not admits(station.clients, address):
-        raise WrongAddress(
-            f"Station {station.name} does not accept requests from {address}; use the board of that station.",
-            address=address,
-        )
 
 
 def require_no_contest(folder: Path) -> None:

@@ -28,11 +28,9 @@ ELSEWHERE = ("192.0.2.1", 9)  # of TEST-NET-1: no packet is sent there
 MOST_FILES_OF_MACOS = (
     10_240  # OPEN_MAX: it refuses more, though it says that there is no limit
 )
-_SENT_AT, _RECEIVED_MS_AT, _RECEIVED_AT = (
-    44,
-    52,
-    128,
-)  # in struct tcp_info of linux/tcp.h
+_SENT_AT = 44
+_RECEIVED_MS_AT = 52
+_RECEIVED_AT = 128  # in struct tcp_info of linux/tcp.h
 
 
 def boot_id() -> str | None:

@@ -48,7 +48,8 @@ def read_secret(path: Path) -> bytes:
     except PermissionError as error:
         raise not_accessible(path, error) from error
     except (OSError, ValueError) as error:
-        secret, problem = b"", getattr(error, "strerror", "it is not hexadecimal")
+        secret = b""
+        problem = getattr(error, "strerror", "it is not hexadecimal")
     if len(secret) < SECRET_BYTES:
         sentence = f"The contest's secret {path} cannot be read ({problem}); restore it from your backup."
         raise RefereeError("secret-missing", sentence)

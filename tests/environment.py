@@ -27,8 +27,8 @@ LOCKS = {
     TOOLS: ("extras.lock", "development.lock"),
 }
 """What each part installs: what running needs, every extra, the tools of tests, lint and documents."""
-INSTALLED_MB = {SETUP: 300, EXTRAS: 900, TOOLS: 1300}
-FETCHED_MB = {SETUP: 120, EXTRAS: 300, TOOLS: 500}
+INSTALLED_MB = {SETUP: 300, EXTRAS: 700, TOOLS: 1300}
+FETCHED_MB = {SETUP: 120, EXTRAS: 250, TOOLS: 500}
 """What the environment then takes, and what pip fetches before, into a folder in it and into its cache."""
 TEMPORARY = "tmp"
 """In the environment: what an interrupted pip leaves there goes with it."""

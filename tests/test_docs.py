@@ -197,7 +197,8 @@ def test_paths_to_come_do_not_exist_yet() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_named_commands_exist(page: Path) -> None:
-    assert missing_commands(page.read_text()) == []
+    text, _, _ = page.read_text().partition("\n## A sample of each\n")
+    assert missing_commands(text) == []
 
 
 def helps(command: click.Command, name: str) -> Iterator[tuple[str, str]]:

@@ -43,7 +43,7 @@ IMPORTED = (
     *(f"referee.cli.{one.stem}" for one in (ROOT / "referee/cli").glob("[a-z]*.py")),
     "lpirc_score.metrics.coco_reference", "referee.web.server",
     "lpirc_client.sample_detector.detector",
-    "lpirc_client.harness.commands", "lpirc_client.harness.options",
+    "lpirc_client.harness.harness_commands", "lpirc_client.harness.harness_options",
 )  # fmt: skip
 CLIENT_BIN = os.environ.get("CLIENT_BIN") and Path(os.environ["CLIENT_BIN"]).resolve()
 LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)

@@ -259,9 +259,10 @@ def _check(options: argparse.Namespace) -> None:
     elif any(wanted):
         options.refuse_usage("give --detector and --images, or a referee's URL")
     else:
-        from lpirc_client.conformance import command  # late: a run needs none of it
+        # A run needs none of it.
+        from lpirc_client.conformance import conformance_command
 
-        command.execute(options)
+        conformance_command.execute(options)
 
 
 if __name__ == "__main__":

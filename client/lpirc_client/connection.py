@@ -17,7 +17,7 @@ import time
 import uuid
 from itertools import chain, repeat
 from types import TracebackType
-from typing import Any, Callable, Generator, Iterator, Mapping, TypeVar
+from typing import Any, Generator, Iterator, Mapping
 from urllib.parse import urlsplit
 
 import requests
@@ -26,11 +26,17 @@ from requests.adapters import HTTPAdapter
 from requests.utils import requote_uri
 
 from lpirc_client.errors import ClientError, ConnectionLost, TransientError, printable
-from lpirc_client.http_errors import from_response, from_transport, json_object
+from lpirc_client.http_errors import (
+    from_response,
+    from_transport,
+    json_object,
+    read_document,
+)
 from lpirc_client.receipts import ReceiptFile
+from lpirc_client.referee_url import is_url
+from lpirc_client.remaining_time import Window
 from lpirc_client.rows import JSON_TYPE
 from lpirc_client.terminal import say
-from lpirc_client.window import Window
 from lpirc_client.wire import Login, Receipt, elapsed_from, login_from, receipt_from
 from lpirc_client.zip_stream import numbered
 
@@ -45,8 +51,6 @@ TRANSIENT_STATUSES = (502, 503, 504)
 NO_ANSWER = "no-answer"  # a proxy's code for a referee that does not answer
 SILENCE_S = 2.0
 JSON_BODY = {"Content-Type": JSON_TYPE}
-
-Value = TypeVar("Value")
 
 
 class Connection:
@@ -65,7 +69,7 @@ class Connection:
         ca_cert: str | None = None,
         receipts: ReceiptFile | None = None,
     ) -> None:
-        if not _is_url(url):
+        if not is_url(url):
             raise ClientError(
                 "bad-url", f"{url!r} is not a referee's URL; write http://host:port"
             )
@@ -152,7 +156,7 @@ class Connection:
                 if time.monotonic() > until:
                     raise
                 time.sleep(LOGIN_PAUSE_S)
-        login = _read(response, 201, login_from)
+        login = read_document(response, 201, login_from)
         self.authorize(f"Bearer {login.token}")
         self.window.deadline = time.monotonic() + login.remaining_s
         if self.receipts is not None:
@@ -165,7 +169,7 @@ class Connection:
 
     def status(self) -> dict[str, Any]:
         """Return the phase of the run and what the referee has received of it."""
-        return _read(self._send("GET", "/v1/session"), 200, dict)
+        return read_document(self._send("GET", "/v1/session"), 200, dict)
 
     def image(self, number: int) -> bytes:
         """Return the JPEG file of image `number`, 1..N."""
@@ -253,7 +257,7 @@ class Connection:
         """Hand in rows; returns once the referee has them on disk and confirmed the SHA-256 of the body."""
         headers = {"Content-Type": content_type, "Idempotency-Key": uuid.uuid4().hex}
         answer = self._send("POST", "/v1/detections", body, headers)
-        receipt = _read(answer, 202, receipt_from)
+        receipt = read_document(answer, 202, receipt_from)
         if receipt.sha256 != hashlib.sha256(body).hexdigest():
             sentence = f"{self.url}: the referee did not receive the bytes that were sent; is there a proxy between?"
             raise ClientError("altered-on-the-way", sentence)
@@ -264,7 +268,7 @@ class Connection:
     def logout(self) -> float | None:
         """Close the run for good and stop the meter; return its length in seconds if the referee states it."""
         answer = self._send("DELETE", "/v1/session", least_s=METER_S)
-        document = _read(answer, 200, dict)
+        document = read_document(answer, 200, dict)
         self.closing = document.get("receipt")
         if self.receipts is not None:
             self.receipts.close(self.closing)
@@ -390,32 +394,3 @@ class Connection:
 def pauses_s() -> Iterator[float]:
     """Yield the pauses between attempts, without end."""
     return chain(PAUSES_S, repeat(PAUSES_S[-1]))
-
-
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and parts.port != 0
-        )
-    except ValueError:
-        return False
-
-
-def _read(
-    response: requests.Response,
-    status: int,
-    reader: Callable[[dict[str, Any]], Value],
-) -> Value:
-    """Return what `reader` makes of the JSON document, if the status is the one that means success."""
-    if response.status_code != status:
-        raise from_response(response.url, response)
-    try:
-        return reader(json_object(response))
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        sentence = (
-            f"{response.url}: the answer lacks or misstates {error}; is this a referee?"
-        )
-        raise ClientError("not-a-referee", sentence) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable, TypeVar
 
 import requests
 from urllib3.exceptions import NameResolutionError
@@ -17,6 +17,8 @@ from lpirc_client.errors import (
     UnknownRoute,
     WindowClosed,
 )
+
+Value = TypeVar("Value")
 
 SHOWN_PROBLEMS = 3
 REFUSED_BODY = (413, 415, 422)
@@ -123,6 +125,23 @@ def json_object(response: requests.Response) -> dict[str, Any]:
     except ValueError:
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def read_document(
+    response: requests.Response,
+    status: int,
+    reader: Callable[[dict[str, Any]], Value],
+) -> Value:
+    """Return what `reader` makes of the JSON document, if the status is the one that means success."""
+    if response.status_code != status:
+        raise from_response(response.url, response)
+    try:
+        return reader(json_object(response))
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        sentence = (
+            f"{response.url}: the answer lacks or misstates {error}; is this a referee?"
+        )
+        raise ClientError("not-a-referee", sentence) from error
 
 
 def _problem(item: object) -> str:

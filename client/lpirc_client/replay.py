@@ -15,7 +15,7 @@ from typing import Callable, Iterable, List, Mapping, Tuple
 
 from lpirc_client.errors import AnswerError, ClientError
 from lpirc_client.manifest import Manifest, read_manifest
-from lpirc_client.recording import Recording, Values, category_ids, read, whole
+from lpirc_client.recorded_rows import Recording, Values, category_ids, read, whole
 from lpirc_client.run import Answer
 from lpirc_client.wire import Login
 

@@ -1,6 +1,6 @@
 """Test sets: the folder with its manifest and checks, readers of ground truth, importers, the synthetic set.
 
-It knows nothing of runs, HTTP and scoring. Start with `folder` for what a test set is, with `reading` for ground truth,
+It knows nothing of runs, HTTP and scoring. Start with `folder` for what a test set is, with `ground_truth_reader`,
 with `formats` and `set_building` for imports, with `synthetic` for the synthetic set.
 """
 
@@ -10,10 +10,10 @@ from lpirc_testsets.coco_import import import_coco
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.folder import Category, Image, TestSet, load_test_set, verify
 from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.ground_truth_reader import read_ground_truth
 from lpirc_testsets.ilsvrc_import import import_ilsvrc
 from lpirc_testsets.label_import import import_labels
 from lpirc_testsets.open_images_import import import_open_images
-from lpirc_testsets.reading import read_ground_truth
 from lpirc_testsets.synthetic import category_names, synthesize
 from lpirc_testsets.voc_import import import_voc
 

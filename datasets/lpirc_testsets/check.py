@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lpirc_testsets.boxes import outside
+from lpirc_testsets.box_corners import outside
 from lpirc_testsets.class_labels import label_problems
 from lpirc_testsets.coco_reader import CocoDocument, parse_coco
 from lpirc_testsets.errors import Problems, TestSetError
@@ -45,7 +45,8 @@ def _check_images(test_set: TestSet, problems: Problems) -> None:
         twin = first_with.setdefault(image.sha256, image.file)
         if twin != image.file:
             problems.add(
-                f"{path}: the same image as {twin}", remedy="leave one of them out"
+                f"{path}: it is the same image as {twin}",
+                remedy="leave one of them out",
             )
         try:
             size = jpeg_size(file_bytes(path))

@@ -79,16 +79,17 @@ def object_records(truth: GroundTruth) -> list[ObjectRecord]:
         truth.crowd,
         truth.difficult,
     )
-    return [
-        ObjectRecord(
+    records = []
+    for row in zip(*(column.tolist() for column in columns), strict=True):
+        number, category, box, area, crowd, difficult = row
+        x, y, width, height = box
+        record = ObjectRecord(
             number,
             category,
-            (box[0], box[1], box[2], box[3]),
+            (x, y, width, height),
             area,
             crowd,
             difficult,
         )
-        for number, category, box, area, crowd, difficult in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    ]
+        records.append(record)
+    return records

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_testsets.boxes import corners_from_coco
+from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.ground_truth import GroundTruth
@@ -97,11 +97,13 @@ def parse_coco(
         problems.add(f"{path}: annotations: no objects in it")
     image_ids = sorted(images)
     category_ids = sorted(categories)
+    image_names = []
+    for id_ in image_ids:
+        has_name = "file_name" in images[id_]
+        image_names.append(files[id_] if has_name else "")
     ground_truth = GroundTruth(
         image_ids=np.array(image_ids, dtype=np.int64),
-        image_names=tuple(
-            files[id_] if "file_name" in images[id_] else "" for id_ in image_ids
-        ),
+        image_names=tuple(image_names),
         category_ids=np.array(category_ids, dtype=np.int64),
         category_names=tuple(names[id_] for id_ in category_ids),
         image=image,

@@ -70,11 +70,7 @@ def csv_lines(
     """
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
-        lines = [
-            (reader.line_num, cells)
-            for cells in reader
-            if any(cell.strip() for cell in cells)
-        ]
+        lines = [(reader.line_num, cells) for cells in reader if "".join(cells).strip()]
     except csv.Error as error:
         raise TestSetError(
             "ground-truth-unreadable", f"{path}: line {reader.line_num}: {error}"

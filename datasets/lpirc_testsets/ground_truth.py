@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_testsets.boxes import coco_from_corners
+from lpirc_testsets.box_corners import coco_from_corners
 
 Row = tuple[int, int, float, float, float, float, bool]
 """An object: image, category, xmin, ymin, xmax, ymax, difficult."""

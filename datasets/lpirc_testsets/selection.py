@@ -17,7 +17,7 @@ from lpirc_testsets.coco_import import object_records
 from lpirc_testsets.errors import Reports, TestSetError
 from lpirc_testsets.folder import MANIFEST, TestSet
 from lpirc_testsets.ground_truth import GroundTruth
-from lpirc_testsets.reading import read_ground_truth
+from lpirc_testsets.ground_truth_reader import read_ground_truth
 from lpirc_testsets.set_building import SourceImage, build_test_set
 from lpirc_testsets.values import shown
 
@@ -115,7 +115,7 @@ def split(
     if 0 in sizes:
         raise TestSetError(
             "bad-selection",
-            f"{test_set.folder}: of {count} images a part would have none",
+            f"{test_set.folder}: {count} images are too few for this split",
         )
     return stratified(
         contents(test_set), sizes, drawn_order(test_set, seed, range(count))
@@ -160,7 +160,7 @@ def subset(
     if not 0 < (images or 1) <= len(rows):
         raise TestSetError(
             "bad-selection",
-            f"{test_set.folder}: {len(rows)} images fit, {images or 1} are wanted",
+            f"{test_set.folder}: {images or 1} images are wanted, {len(rows)} can be chosen",
         )
     if images is None or images == len(rows):
         return rows
@@ -184,7 +184,8 @@ def write_selection(
     """
     if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(test_set.folder)):
         raise TestSetError(
-            "bad-selection", f"{out}: it would lie in the test set {test_set.folder}"
+            "bad-selection",
+            f"{out}: this folder would lie in the test set {test_set.folder}; choose another one",
         )
     chosen = [test_set.images[row] for row in rows]
     numbers = {one.number: number for number, one in enumerate(chosen, start=1)}

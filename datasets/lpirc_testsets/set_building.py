@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
-from lpirc_testsets.boxes import coco_from_corners, corners_from_coco, outside
+from lpirc_testsets.box_corners import coco_from_corners, corners_from_coco, outside
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import (

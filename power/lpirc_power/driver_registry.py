@@ -20,13 +20,14 @@ from lpirc_power.scheme import Scheme
 _log: Final = logging.getLogger(__name__)
 
 GROUP: Final = "lpirc.meters"
+DISTRIBUTION: Final = "lpirc-power"
 VISA: Final = "visa"
 """The scheme of VISA resources, which stand in addresses without it."""
 BUILT_IN: Final = {
     VISA: "lpirc_power.visa_address:VisaAddress",
     "sim": "lpirc_power.simulator_address:SimulatorAddress",
-    "rapl": "lpirc_power.home.schemes:RaplAddress",
-    "hwmon": "lpirc_power.home.schemes:HwmonAddress",
+    "rapl": "lpirc_power.home.home_schemes:RaplAddress",
+    "hwmon": "lpirc_power.home.home_schemes:HwmonAddress",
     "yokogawa-wt300": "lpirc_power.wt300.driver:Wt300Family",
 }
 """Found first, and without any installed metadata."""
@@ -51,7 +52,7 @@ class Plugin:
     @property
     def is_built_in(self) -> bool:
         """Return True for a driver of this distribution."""
-        return BUILT_IN.get(self.name) == self.point.value
+        return self.distribution == DISTRIBUTION
 
     def load(self) -> type[Scheme] | type[Driver]:
         """Import the class and check its shape; MeterDriverError if it is not a driver."""
@@ -176,11 +177,12 @@ def issubclass_of_scheme(loaded: object) -> bool:
 
 def _plugins() -> Iterator[Plugin]:
     for name, value in BUILT_IN.items():
-        yield Plugin(EntryPoint(name, value, GROUP), "lpirc-power")
+        yield Plugin(EntryPoint(name, value, GROUP), DISTRIBUTION)
     for point in entry_points(group=GROUP):
-        if point.value in BUILT_IN.values():
-            continue
         of = point.dist
+        # The metadata of an older installation of this distribution may name modules that are gone.
+        if of is not None and of.name == DISTRIBUTION:
+            continue
         distribution = "unknown" if of is None else f"{of.name} {of.version}"
         yield Plugin(point, distribution)
 

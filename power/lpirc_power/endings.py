@@ -1,4 +1,4 @@
-"""How a signal ends a wait."""
+"""Signals that end a wait."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def plain_name(text: str) -> str:
 
 @dataclass(frozen=True)
 class Identity:
-    """Who the meter says it is, in answer to *IDN?."""
+    """The identity of a meter, as it answers *IDN?."""
 
     maker: str
     model: str
@@ -87,7 +87,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Setup:
-    """How a meter is to measure.
+    """The setup of a measurement.
 
     A range of None means auto range. The integrator stops by itself after `integrator_timer_s` whole seconds;
     0 means that only a stop ends it. `mode` is "rms", "vmean" or "dc"; `synchronize`, the signal whose zero
@@ -126,7 +126,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Choices:
-    """What a meter can be set to at its present crest factor; empty where it has no choice."""
+    """The values that a meter can be set to at its present crest factor; empty where it has no choice."""
 
     voltage_ranges_v: tuple[float, ...]
     current_ranges_a: tuple[float, ...]
@@ -144,7 +144,7 @@ class Peaks:
 
 @dataclass(frozen=True)
 class Reading:
-    """One sample of everything that is recorded during a run.
+    """A sample of everything that is recorded during a run.
 
     NaN means that the meter had no data, infinity that it was over range. `monotonic_s` and `utc` are the
     host's time when the sample was asked for; `integrator_s` is in the meter's resolution of whole seconds.
@@ -196,7 +196,7 @@ class Meter(Protocol):
 
     @property
     def identity(self) -> Identity:
-        """Who answered when the link was opened."""
+        """The meter that answered when the link was opened."""
 
     def attach(self, element: str = "1") -> None:
         """Set the form of messages, and the values and the element of a sample; the measurement is untouched."""
@@ -220,10 +220,10 @@ class Meter(Protocol):
         """Return the integrator's state now."""
 
     def read(self) -> Reading:
-        """One sample, new or not."""
+        """Take one sample, new or not."""
 
     def read_update(self) -> tuple[Reading, bool]:
-        """One sample, and whether the meter has updated since the last sample."""
+        """Take one sample; return it, and whether the meter has updated since the last one."""
 
     def read_final(self) -> Reading:
         """Take the sample of record, after the integrator has stopped; undo first what would spoil it."""
@@ -275,7 +275,7 @@ def require_no_energy(meter: Meter) -> None:
 
 @dataclass(frozen=True)
 class Drift:
-    """How the zero level of DC drifts with each degree C since it was compensated or a range was set.
+    """The drift of DC's zero level with each degree C since it was compensated or a range was set.
 
     Of the voltage by a share (a part of 1) of its range; of the current by amperes, which are others below the range
     `coarse_from_a`. `smallest_voltage_range_v` is the model's; `source` names document and page.
@@ -297,16 +297,14 @@ class Drift:
     def under(self, setup: Setup) -> Drift:
         """Return the same with the names that the ranges have under a setup: crest factor 6 halves them."""
         named = 3 / setup.crest_factor
-        from_a, smallest_v = (
-            named * self.coarse_from_a,
-            named * self.smallest_voltage_range_v,
-        )
+        from_a = named * self.coarse_from_a
+        smallest_v = named * self.smallest_voltage_range_v
         return replace(self, coarse_from_a=from_a, smallest_voltage_range_v=smallest_v)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What bounds the error of a model's active power, as its maker states it; parts of 1, not percent.
+    """The limits of error of a model's active power, as its maker states them; parts of 1, not percent.
 
     Shares of the reading and of the power range, for AC and for DC (`dc_reading_share` of None: as for AC), and of the
     apparent power, for a power factor of 0. The line filter adds to those of the reading; at crest factor 6 those of
@@ -373,7 +371,7 @@ class Driver(Protocol):
 
     @staticmethod
     def matches(identity: Identity) -> bool:
-        """Whether a meter with this identity is one of the family."""
+        """Return whether a meter with this identity is one of the family."""
         ...
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What only some systems have, with what is done on the others: macOS and Windows, if none is named."""
+"""Calls that only some systems have, and their substitutes on the others: macOS and Windows, if none is named."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def raw_pty() -> tuple[int, int, str]:
 
 
 def mark_of_process(pid: int) -> str | None:
-    """What tells process `pid` from a later one of the same number; None if it has ended.
+    """Return a mark that tells process `pid` from a later one of the same number; None if it has ended.
 
     On Linux its start time. Elsewhere only that it lives: a number that is used again goes unnoticed there, and on
     macOS that a process has ended while its parent has not reaped it.

@@ -1,4 +1,4 @@
-"""Whether something is at a path: what may not be looked at is an OSError, not "not there".
+"""Presence at a path: a path that may not be looked at is an OSError, not "not there".
 
 `Path.exists` and its like answer False for both since Python 3.14; before, it depended on the error.
 """
@@ -23,12 +23,12 @@ def status(path: Path) -> os.stat_result | None:
 
 
 def is_there(path: Path) -> bool:
-    """Whether anything is there. Raises OSError."""
+    """Return whether anything is there. Raises OSError."""
     return status(path) is not None
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there. Raises OSError."""
+    """Return whether a folder is there. Raises OSError."""
     found = status(path)
     return found is not None and stat.S_ISDIR(found.st_mode)
 

@@ -60,11 +60,14 @@ def read_recording(path: Path) -> list[Reading]:
     """
     lines = _lines(path)
     number, names = lines[0]
-    parsers, make = _PARSERS, cast("Callable[..., Reading]", Reading)
+    parsers = _PARSERS
+    make = cast("Callable[..., Reading]", Reading)
     if tuple(names) in (COLUMNS, *FORMER_COLUMNS):
         del lines[0]
     elif len(names) == len(COLUMNS_2015) and all(map(_is_number, names)):
-        names, parsers, make = list(COLUMNS_2015), _PARSERS_2015, _reading_of_2015
+        names = list(COLUMNS_2015)
+        parsers = _PARSERS_2015
+        make = _reading_of_2015
     else:
         raise MeterError(
             "recording-format",
@@ -87,16 +90,16 @@ def require_file(path: Path) -> None:
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
+def _stripped(cells: list[str]) -> list[str]:
+    return [cell.strip() for cell in cells]
+
+
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
     try:
         require_file(path)
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = csv.reader(stream)
-            lines = [
-                (rows.line_num, [cell.strip() for cell in cells])
-                for cells in rows
-                if cells
-            ]
+            lines = [(rows.line_num, _stripped(cells)) for cells in rows if cells]
     except (
         OSError,
         ValueError,

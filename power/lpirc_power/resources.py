@@ -41,7 +41,7 @@ _KINDS: Final = {
 
 @dataclass(frozen=True)
 class Resource:
-    """What a link is opened with. `baud` is None unless it is a serial line."""
+    """A VISA resource as a link opens it. `baud` is None unless it is a serial line."""
 
     name: str
     backend: str = PURE_PYTHON
@@ -61,7 +61,7 @@ class Resource:
 
     @property
     def is_simulated(self) -> bool:
-        """Whether pyvisa-sim answers, whatever it says of itself."""
+        """Return whether pyvisa-sim answers, whatever it says of itself."""
         return self.backend.endswith(SIMULATED)
 
 

@@ -13,7 +13,7 @@ OFFICIAL_MAKERS: Final = ("YOKOGAWA",)
 
 
 class Standing(StrEnum):
-    """Whether a meter counts in a contest, or why not."""
+    """The standing of a meter in a contest: it counts, or the reason why it does not."""
 
     OFFICIAL = "official"
     LOOPBACK_ALLOWED = "loopback-allowed"

@@ -75,7 +75,7 @@ class VisaAddress(Scheme):
     @staticmethod
     def find() -> Iterable[str]:
         """List what answers on USB and on the network, and the serial ports."""
-        from lpirc_power.visa.finding import search
+        from lpirc_power.visa.instrument_search import search
 
         return [one.address for one in search().found]
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import TYPE_CHECKING
 
-from referee.config import network
+from referee.errors import WrongAddress
+from referee.networks import network
+
+if TYPE_CHECKING:
+    from referee.config import Station
 
 CACHED_ADDRESSES = 1024
 
@@ -16,6 +21,15 @@ def admits(clients: tuple[str, ...], address: str | None) -> bool:
     A socket for both IPv4 and IPv6 reports an IPv4 address as ::ffff:192.168.1.20; it counts as 192.168.1.20.
     """
     return not clients or _lies_in(clients, address)
+
+
+def require_admitted(station: Station, address: str | None) -> None:
+    """Raise WrongAddress unless the station accepts requests from `address`."""
+    if not admits(station.clients, address):
+        raise WrongAddress(
+            f"Station {station.name} does not accept requests from {address}; use the board of that station.",
+            address=address,
+        )
 
 
 def client_address(

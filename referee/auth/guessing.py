@@ -13,7 +13,8 @@ from referee.operating_system import lower_priority
 FAILURES_ALLOWED = 10
 FAILURE_MEMORY_S = 60.0
 PAIRS_KEPT = 10_000  # of an address and a team: more than can fail in a minute
-WAITING_AT_MOST, WAITING_OF_AN_ADDRESS = 64, 16
+WAITING_AT_MOST = 64
+WAITING_OF_AN_ADDRESS = 16
 NICENESS = 5  # with much more, a busy host would hardly ever check one
 
 

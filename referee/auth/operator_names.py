@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-KEY, COMMAND = "key", "command"
+KEY = "key"
+COMMAND = "command"
 """In place of an operator's name: the operator key, and a command that wrote to the database itself."""
 
 

@@ -17,8 +17,10 @@ _right: dict[
 ] = {}  # by stored hash, one a team: a digest of the password with a key of this process
 
 
-CONSONANTS, VOWELS = "bdfghjkmnprstvwz", "aeiou"
-SYLLABLES, IN_A_WORD = 8, 2
+CONSONANTS = "bdfghjkmnprstvwz"
+VOWELS = "aeiou"
+SYLLABLES = 8
+IN_A_WORD = 2
 
 
 def generate_password() -> str:

@@ -50,7 +50,8 @@ class ContestKey:
         except PermissionError as error:
             raise not_accessible(self._path, error) from error
         except (OSError, ValueError, TypeError) as error:
-            key, problem = None, getattr(error, "strerror", None) or problem
+            key = None
+            problem = getattr(error, "strerror", None) or problem
         if not isinstance(key, Ed25519PrivateKey):
             sentence = f"The contest's key {self._path} cannot be read ({problem}); restore it from your backup."
             raise RefereeError("secret-missing", sentence)

@@ -14,7 +14,9 @@ from lpirc_testsets.folder import sha256_of
 from lpirc_testsets.values import json_value
 from referee.errors import RefereeError
 
-MANIFEST, FORMAT, VERSION = "backup.json", "lpirc-backup", 1
+MANIFEST = "backup.json"
+FORMAT = "lpirc-backup"
+VERSION = 1
 _OF_BUNDLES = "manifest.dsse.json"
 _UNREADABLE = zipfile.BadZipFile, EOFError, RuntimeError, struct.error, ValueError
 _MISSHAPEN = LookupError, TypeError, AttributeError

@@ -45,13 +45,16 @@ def back_up(
     require_writable(file)
     file = real_path(file)
     _require_free(folder, file)
-    config, contest, moved = read_config(folder), contest_id(folder), dict[str, str]()
+    config = read_config(folder)
+    contest = contest_id(folder)
+    moved = dict[str, str]()
     files = [
         (name, folder / name)
         for name in (CONFIG_NAME, *((*SECRETS, SIGNING_KEY_NAME) if keys else ()))
     ]
     for given in _test_sets(config) if test_sets else ():
-        found, place = load_test_set(folder / given), os.path.normpath(given)
+        found = load_test_set(folder / given)
+        place = os.path.normpath(given)
         if place.startswith((".", "/")):  # it lies elsewhere
             place = moved[given] = f"testset-{found.digest[:12]}"
         names = (
@@ -161,7 +164,8 @@ def restore(
         older = read_archive(base, partial) if base else None
         newest = read_archive(file, partial)
         older = older or newest
-        former, changes = newest["contest"], older["testsets"] | newest["testsets"]
+        former = newest["contest"]
+        changes = older["testsets"] | newest["testsets"]
         if older["contest"] != former:
             words = f"{base} is of contest {older['contest']}, {file} of {former}; take one of the same."
             raise RefereeError("contest-mixed", words)
@@ -173,7 +177,8 @@ def restore(
                     0o600,
                 )
             changes[former] = contest_id(partial)
-        contest, config = contest_id(partial), partial / CONFIG_NAME
+        contest = contest_id(partial)
+        config = partial / CONFIG_NAME
         read_config(partial)  # raises what is wrong with it
         write_atomically(
             config, _with_values(config.read_text("utf-8-sig"), changes).encode()

@@ -22,7 +22,8 @@ from referee.served import (
     server_url,
 )
 
-ACT_TIMEOUT_S, LOOK_TIMEOUT_S = 60.0, 5.0
+ACT_TIMEOUT_S = 60.0
+LOOK_TIMEOUT_S = 5.0
 
 
 class NoServer(RefereeError):
@@ -45,7 +46,8 @@ def ask(
         )  # importing it takes a twentieth of a second
 
         read_config(folder)
-    url, key = server_url(folder), read_secret(folder / OPERATOR_KEY_NAME).hex()
+    url = server_url(folder)
+    key = read_secret(folder / OPERATOR_KEY_NAME).hex()
     not_served = NoServer(
         "not-served", f"{folder} is not being served; start it: referee serve {folder}"
     )

@@ -108,7 +108,8 @@ def verify_command(
     as_json: bool,
 ) -> None:
     """Compute a run's score again from its bundle, and list what holds; exit code 1 if anything does not."""
-    from referee.evidence.bundle_verification import Given, verify
+    from referee.evidence.bundle_verification import verify
+    from referee.evidence.given_facts import Given
     from referee.evidence.receipts_in_bundle import RECEIPTS, read_receipts
 
     data = file_bytes(file, LARGEST_FILE_BYTES)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column
+from lpirc_score.cli.terminal_tables import Column
 from referee.cli.listing import in_form, print_listing
 from referee.cli.shared_options import contest_folder
 from referee.contest import open_contest
@@ -21,7 +21,7 @@ from referee.judging.run_comparison import (
     log_ratios,
     rows,
 )
-from referee.judging.standings import current_judgement
+from referee.judging.run_figures import current_judgement
 
 RATIO = """\
 The second score is {:.3f} times the first: {:.3f} by mAP, {:.3f} by energy (log ratio {:+.3f} = {:+.3f} {:+.3f})."""
@@ -43,7 +43,8 @@ def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
         *(Column(name, is_figure=True) for name in (*runs, "difference")),
     ]
     texts = [["" if one is None else _text(one) for one in row] for row in found]
-    about, notes = "The difference is the second less the first.", ["", *_notes(*both)]
+    about = "The difference is the second less the first."
+    notes = ["", *_notes(*both)]
     print_listing(
         form,
         [row._asdict() for row in found],

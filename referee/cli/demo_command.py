@@ -26,7 +26,9 @@ from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.presence import is_free
 
-CATEGORIES, SEED, SIZE = 8, 2018, (320, 240)
+CATEGORIES = 8
+SEED = 2018
+SIZE = (320, 240)
 WINDOW_S = 240
 ROUNDS = 3  # of a day, eight runs each: it begins again before it has grown large or used up the attempts
 RANGES = (150.0, 0.1)  # volts and amperes
@@ -85,7 +87,8 @@ def demo(folder: Path | None, port: int, speed: float, rounds: int) -> None:
 
 
 def _show(folder: Path, port: int, pace: Pace) -> None:
-    password, number = secrets.token_urlsafe(6), 1
+    password = secrets.token_urlsafe(6)
+    number = 1
     click.echo("Preparing the day; this takes some ten seconds.", err=True)
     day = _prepared(folder / "day-1", password)
     while True:

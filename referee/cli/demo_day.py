@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lpirc_power.meter import IntegratorState, Reading
 from lpirc_power.standing import Standing
-from lpirc_score.detections.rows import Refused
+from lpirc_score.detections.parsed_rows import Refused
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.auth.passwords import hash_password
 from referee.clock import Clock
@@ -74,7 +74,10 @@ ENTRIES = (
 )
 WAITING = ENTRIES[-2:]  # they have not run yet
 BLIND = "Nimbus"  # sends guesses and logs out at once
-VOIDED, AGAIN, IN_REVIEW, WITH_REFUSED_ROWS = "Cobalt", "Birchwood", "Heron", "Kestrel"
+VOIDED = "Cobalt"
+AGAIN = "Birchwood"
+IN_REVIEW = "Heron"
+WITH_REFUSED_ROWS = "Kestrel"
 NEXT = tuple(
     dict.fromkeys(entry.team for entry in (*WAITING, *ENTRIES) if entry.team != BLIND)
 )
@@ -86,7 +89,9 @@ REFUSED = Refused(
 
 def record_day(contest: Contest, password: str, clock: Clock) -> None:
     """Fill a new contest: teams and an operator with this password, judged runs, a queue, an announcement."""
-    store, hashed, now = contest.store, hash_password(password), clock.utc()
+    store = contest.store
+    hashed = hash_password(password)
+    now = clock.utc()
     store.operators.add("demo", hashed, now)
     for entry in ENTRIES:
         store.teams.add(entry.team, hashed, now, entry.affiliation)
@@ -97,7 +102,8 @@ def record_day(contest: Contest, password: str, clock: Clock) -> None:
         _record_run(contest, entry, truth, now - PAUSE * (len(attempts) - place), place)
     for run in store.runs.find(RunState.CLOSED):
         judge_with_interval(contest, run.id, clock)
-    voided, reason = store.runs.find(team=VOIDED)[0].id, "the mains failed in the hall"
+    voided = store.runs.find(team=VOIDED)[0].id
+    reason = "the mains failed in the hall"
     with store.log.act(
         now, voided, operator="demo", action="void", reason=reason
     ) as under_way:
@@ -120,10 +126,8 @@ def _guesses(
     """What a team's detector finds: rows (n, 7) in test-set numbers. Who finds nothing guesses blindly."""
     size = truth.boxes.max(axis=0)[2:]
     corner = rng.uniform(0, 0.6, (BLIND_ROWS, 2)) * size
-    image, category = (
-        rng.choice(truth.image_ids, BLIND_ROWS),
-        rng.choice(truth.category, BLIND_ROWS),
-    )
+    image = rng.choice(truth.image_ids, BLIND_ROWS)
+    category = rng.choice(truth.category, BLIND_ROWS)
     blind = np.column_stack(
         [image, category, rng.random(BLIND_ROWS), corner, corner + 0.3 * size]
     )
@@ -146,16 +150,12 @@ def _guesses(
 def _record_run(
     contest: Contest, entry: Entry, truth: GroundTruth, start: datetime, seed: int
 ) -> None:
-    store, config, station = (
-        contest.store,
-        contest.config,
-        contest.config.stations[seed % 2].name,
-    )
-    rng, images, ends_s = (
-        np.random.default_rng(seed),
-        len(truth.image_ids),
-        entry.lasts_s,
-    )
+    store = contest.store
+    config = contest.config
+    station = contest.config.stations[seed % 2].name
+    rng = np.random.default_rng(seed)
+    images = len(truth.image_ids)
+    ends_s = entry.lasts_s
     order = rng.permutation(truth.image_ids)
     setup = config.setup(station, config.window_s)
     new = Run(
@@ -176,7 +176,8 @@ def _record_run(
     rows = _guesses(entry, truth, rng)
     rows[:, 0] = np.argsort(order)[rows[:, 0].astype(int) - 1] + 1
     edges_s = np.linspace(entry.loads_s, ends_s - LOG_OUT_S, POSTS + 1).tolist()
-    fetched_s, posts_s = edges_s[:-1], edges_s[1:]
+    fetched_s = edges_s[:-1]
+    posts_s = edges_s[1:]
     batches = np.array_split(np.arange(1, images + 1), POSTS)
     for fetch_s, at_s, numbers in zip(fetched_s, posts_s, batches, strict=True):
         store.served.append(

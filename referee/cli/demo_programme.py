@@ -21,7 +21,7 @@ from referee.cli.demo_day import ENTRIES, NEXT, QUEUED
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.standings import figures_of
+from referee.judging.run_figures import figures_of
 from referee.served import is_served
 from referee.store.records import RunState
 
@@ -130,11 +130,9 @@ def announce_end(stage: Stage) -> None:
 def _next_teams(stage: Stage, count: int) -> list[str]:
     """Who runs next; the queue, which the visitor may have changed, is filled up by those with the fewest attempts."""
     store = stage.contest.store
-    queue, used, most = (
-        store.queue.teams(),
-        store.runs.attempts_used(),
-        stage.contest.config.attempts,
-    )
+    queue = store.queue.teams()
+    used = store.runs.attempts_used()
+    most = stage.contest.config.attempts
     waiting = [team for team in NEXT if team not in queue and used.get(team, 0) < most]
     waiting.sort(key=lambda team: used.get(team, 0))
     for team in waiting[: max(QUEUED - len(queue), 0)]:
@@ -259,7 +257,8 @@ def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
 
 def _clear(stage: Stage) -> None:
     """Leave the stations free: a visitor's open run goes on to its end, what no one has opened is void."""
-    store, window_s = stage.contest.store, stage.contest.config.window_s
+    store = stage.contest.store
+    window_s = stage.contest.config.window_s
     stage.until(lambda: not store.runs.find(RunState.OPEN), window_s + MORE_S)
     for run in store.runs.find(RunState.ARMED):
         stage.act(

@@ -217,7 +217,8 @@ def _require_port(port: int) -> None:
 
 
 def _look_at_clock(contest: Contest) -> Iterator[Finding]:
-    now, newest = Clock().utc(), contest.store.log.newest_after(0, 1)[1]
+    now = Clock().utc()
+    newest = contest.store.log.newest_after(0, 1)[1]
     last = datetime.fromisoformat(newest[0]["utc"]) if newest else now
     if now < last - SLACK:
         yield Finding(

@@ -24,7 +24,8 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
         images_of_a_run(contest)
     except RefereeError as error:
         yield Finding(error.code, error.sentence)
-    config, images = contest.config, len(contest.test_set.images)
+    config = contest.config
+    images = len(contest.test_set.images)
     for code, sentence in (*_missing(config, images), *_given_away(config, images)):
         yield Finding(code, sentence, is_advice=True)
 

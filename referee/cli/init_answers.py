@@ -15,10 +15,8 @@ LEAST_MAP = (
     0.01  # a third of the weakest champion's; a hundred blind rows reached 0.0002
 )
 BACKUP_FOLDER = "backups"  # in the contest folder
-SHOWN_PER_ATTEMPT, SHOWN_BACKUP = (
-    100,
-    "/media/stick",
-)  # in the lines of those that are not set
+SHOWN_PER_ATTEMPT = 100
+SHOWN_BACKUP = "/media/stick"  # in the lines of those that are not set
 COMMENT_COLUMN = 26
 
 

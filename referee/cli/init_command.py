@@ -200,7 +200,8 @@ def init(
 
 def place_of(testset: Path, folder: Path) -> str:
     """How contest.toml names a test set: relative if it lies in the contest folder or beside it."""
-    real, contest = Path(os.path.realpath(testset)), Path(os.path.realpath(folder))
+    real = Path(os.path.realpath(testset))
+    contest = Path(os.path.realpath(folder))
     is_near = contest in real.parents or real.parent == contest.parent
     return os.path.relpath(real, contest) if is_near else str(real)
 

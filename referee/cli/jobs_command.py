@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column, print_table
+from lpirc_score.cli.terminal_tables import Column, print_table
 from referee.cli.recorded_acts import act, user
 from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock
@@ -37,7 +37,8 @@ def jobs(folder: Path, cancel: str | None, *, ended_too: bool, as_json: bool) ->
     A failed job is tried again by the command that asked for it, such as `referee judge`.
     """
     with open_contest(folder) as contest:
-        store, now = contest.store, Clock().utc()
+        store = contest.store
+        now = Clock().utc()
         if cancel is not None:
             names = [one.name for one in _chosen(store, cancel)]
             with act(store, "cancel-jobs", jobs=len(names)) as under_way:

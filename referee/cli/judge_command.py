@@ -20,8 +20,8 @@ from referee.errors import RefereeError
 from referee.judging.judge import judge as judge_run
 from referee.judging.judge import judgeable
 from referee.judging.judge_many import judge_with_interval, score_runs
+from referee.judging.run_figures import figures_of, score_document
 from referee.judging.scoring_job import Scored
-from referee.judging.standings import figures_of, score_document
 from referee.store.records import Run, RunState
 from referee.workers import Workers
 
@@ -73,7 +73,8 @@ def judge(
                 reasons = _judge_by(contest, numbers, workers)
         judged = []
         for one in numbers:
-            run, score = contest.store.runs.get(one), contest.store.scores.latest(one)
+            run = contest.store.runs.get(one)
+            score = contest.store.scores.latest(one)
             if one not in reasons and score is not None:
                 judged.append((run, score, figures_of(contest, run, Clock().utc())))
     if as_json:
@@ -97,7 +98,8 @@ def _judge_by(
     contest: Contest, numbers: list[int], workers: Workers | None
 ) -> dict[int, str]:
     """Judge these runs, unless another does so meanwhile; returns the reasons of those that were not."""
-    clock, reasons = Clock(), dict[int, str]()
+    clock = Clock()
+    reasons = dict[int, str]()
     is_hidden = len(numbers) < 2 or not sys.stderr.isatty()
     progress = click.progressbar(
         length=len(numbers), label="Judged", file=sys.stderr, hidden=is_hidden

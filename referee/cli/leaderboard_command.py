@@ -7,9 +7,13 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column
+from lpirc_score.cli.terminal_tables import Column
+from lpirc_score.metrics.evaluation_result import (
+    DIGEST_LENGTH,
+    RULES_VERSION,
+    signature_parts,
+)
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.metrics.result import DIGEST_LENGTH, RULES_VERSION, signature_parts
 from referee.cli.listing import in_form, print_listing
 from referee.cli.report_command import warn_while_frozen
 from referee.cli.run_marks import RARE_MARKS, marks_caption
@@ -39,11 +43,9 @@ def leaderboard(folder: Path, form: str | None) -> None:
     Orders that are less than 95 % sure are named; intervals are for the mean score over test sets of this size.
     """
     with open_contest(folder, only_looks=True) as contest:
-        found, metric, name = (
-            standings(contest),
-            contest.config.metric,
-            contest.config.name,
-        )
+        found = standings(contest)
+        metric = contest.config.metric
+        name = contest.config.name
         if form == "html":
             warn_while_frozen(contest)
     for run in found.left_out:
@@ -82,7 +84,8 @@ def leaderboard(folder: Path, form: str | None) -> None:
 
 
 def _otherwise(judged_by: str, contest: Contest) -> str:
-    config, was = contest.config, signature_parts(judged_by)
+    config = contest.config
+    was = signature_parts(judged_by)
     now = {
         "metric": config.metric,
         "window": f"{config.window_s}s",
@@ -104,7 +107,8 @@ def _prizes(found: Standings, place: Place) -> list[str]:
 
 def note_on(place: Place) -> str:
     """What is to be said of a place, if anything."""
-    one, remarks = place.standing, ", ".join(_remarks(place))
+    one = place.standing
+    remarks = ", ".join(_remarks(place))
     if one.not_ranked is not None:
         return f"Run {one.run} of {one.team} is not ranked: {remarks}."
     return f"{one.team}: {remarks}." if remarks else ""
@@ -176,15 +180,15 @@ def cells_of(place: Place, metric: str) -> list[str]:
         f"{one.energy_wh:.4f}",
         str(one.run),
     ]
-    marks = (
-        "!" * one.needs_review
-        + "r" * (one.reviewed is not None)
-        + "u" * (not one.official)
-    )
-    marks += (
-        "d" * bool(place.differs)
-        + "x" * bool(one.extra_s)
-        + "i" * bool(one.images_seen)
-    )
-    marks += "b" * (one.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
-    return ["-" if place.rank is None else str(place.rank), one.team, *cells, marks]
+    applies = {
+        "!": one.needs_review,
+        "r": one.reviewed is not None,
+        "u": not one.official,
+        "d": place.differs,
+        "x": one.extra_s,
+        "i": one.images_seen,
+        "b": one.not_ranked_code is NotRanked.BELOW_LEAST_MAP,
+    }
+    marks = "".join(mark for mark, is_set in applies.items() if is_set)
+    rank = "-" if place.rank is None else str(place.rank)
+    return [rank, one.team, *cells, marks]

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from lpirc_score.cli.terminal import Column, print_table
-from lpirc_score.files.tables import harmless, table_bytes
+from lpirc_score.cli.terminal_tables import Column, print_table
+from lpirc_score.files.csv_tables import harmless, table_bytes
 from referee.clock import Clock
 from referee.pages import table_page
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from lpirc_score.cli.terminal import one_line
+from lpirc_score.cli.terminal_tables import one_line
 from referee.auth.operator_names import doer
 from referee.cli.shared_options import any_path, hexadecimal, run_number
 from referee.clock import Clock
@@ -22,7 +22,8 @@ from referee.store import DATABASE_NAME, LoggedEvent, Store
 from referee.store.chain import LOG_START
 
 LOOK_S = 1.0
-WHO, NOT_SHOWN = ("operator", "user", "address"), ("action", "values")
+WHO = ("operator", "user", "address")
+NOT_SHOWN = ("action", "values")
 
 
 @click.command()
@@ -53,7 +54,8 @@ def log(
     """
     if not is_there(folder / CONFIG_NAME):
         read_config(folder)  # which says what the folder is not
-    reading, shown = _Reading(hexadecimal("--head", head, 12)), 0
+    reading = _Reading(hexadecimal("--head", head, 12))
+    shown = 0
     with closing(Store.open(folder / DATABASE_NAME, only_looks=True)) as store:
         with suppress(KeyboardInterrupt):
             for event in reading.all_of(store, follow=follow):
@@ -72,13 +74,17 @@ class _Reading:
     """What was read of a log so far: how many events, the newest link, the first event that does not fit."""
 
     def __init__(self, wanted: str | None) -> None:
-        self._wanted, self._seen = wanted, ""
-        self._count, self._link = 0, LOG_START
-        self._utc, self._broken = "", ""
+        self._wanted = wanted
+        self._seen = ""
+        self._count = 0
+        self._link = LOG_START
+        self._utc = ""
+        self._broken = ""
 
     def all_of(self, store: Store, *, follow: bool) -> Iterator[LoggedEvent]:
         """Every event in order; with `follow` also those to come, until one does not fit."""
-        clock, never = Clock(), threading.Event()
+        clock = Clock()
+        never = threading.Event()
         while True:
             for event in store.log.after(self._count):
                 self._take(event)
@@ -92,7 +98,9 @@ class _Reading:
             event.id != self._count + 1 or event.link_after(self._link) != event.link
         ):
             self._broken = f"event {event.id} ({event.utc}, {event.kind})"
-        self._count, self._link, self._utc = event.id, event.link, event.utc
+        self._count = event.id
+        self._link = event.link
+        self._utc = event.utc
         if (
             self._wanted
             and not self._seen
@@ -131,14 +139,16 @@ def _is_by(name: str, detail: dict[str, Any]) -> bool:
 def _line(event: LoggedEvent) -> str:
     detail = dict(event.values)
     who, user, address = (detail.pop(key, None) for key in WHO)
-    by = f"  by {doer(who, user)}" + f" at {address}" * bool(address) if who else ""
+    by = ""
+    if who:
+        by = f"  by {doer(who, user)}"
+        if address:
+            by += f" at {address}"
     what = ", ".join(
         f"{key} {_text(one)}" for key, one in detail.items() if key not in NOT_SHOWN
     )
-    kind, run = (
-        detail.get("action", event.kind),
-        "" if event.run is None else f"  run {event.run}",
-    )
+    kind = detail.get("action", event.kind)
+    run = "" if event.run is None else f"  run {event.run}"
     return one_line(
         f"{event.utc[:19].replace('T', ' ')}  {kind}{run}{by}{f'  {what}' if what else ''}"
     )

@@ -30,7 +30,7 @@ from referee.config import CONFIG_NAME, read_config
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
-from referee.judging.standings import current_judgement
+from referee.judging.run_figures import current_judgement
 from referee.presence import is_there
 from referee.store.records import Run, RunState
 from referee.web.listener import Listen
@@ -80,7 +80,8 @@ def practice(
     again = f"{folder} --host {host} --port {port}"
     kept = f"{folder} is kept; go on with: referee practice {again}; a run that is open then has no energy"
     with interruption_reported(lambda: kept), ExitStack() as processes:
-        password, control = prepare(folder, testset, meter), ""
+        password = prepare(folder, testset, meter)
+        control = ""
         if kind == "sim":  # beside the server, which it outlives as a real one does
             simulate = (
                 "meter",
@@ -91,17 +92,17 @@ def practice(
                 "0",
             )
             simulated = processes.enter_context(own_child(folder, "meter", *simulate))
-            meter, control = (
-                simulated.first_line(),
-                simulated.first_line().removeprefix("control "),
-            )
+            meter = simulated.first_line()
+            control = simulated.first_line().removeprefix("control ")
         with sole_server(
             folder
         ):  # the one that serves it would change its meter at a restart
             set_meter(folder / CONFIG_NAME, meter)
         hall = Hall(processes, folder, Listen(host, port), faults, seed, control)
         login = quote(json.dumps({"team": TEAM, "password": password}))
-        elsewhere = "   for boards elsewhere: --host 0.0.0.0" * (host == "127.0.0.1")
+        elsewhere = ""
+        if host == "127.0.0.1":
+            elsewhere = "   for boards elsewhere: --host 0.0.0.0"
         click.echo(f"""\
 board     {"/  ".join(hall.pages)}/
 referee   {"  ".join(hall.urls)}{elsewhere}
@@ -163,7 +164,9 @@ def set_meter(config: Path, address: str) -> None:
 
 def _judge_runs(folder: Path, hall: Hall) -> None:
     """Judge each run that ends, again when its energy is read later, and print its result."""
-    clock, never, seen = Clock(), threading.Event(), set[tuple[int, float | None]]()
+    clock = Clock()
+    never = threading.Event()
+    seen = set[tuple[int, float | None]]()
     with open_contest(folder) as contest:
         while not clock.wait(never, clock.monotonic_s() + LOOK_S):
             hall.look(runs := contest.store.runs.find())

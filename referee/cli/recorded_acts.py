@@ -34,7 +34,8 @@ _reason = partial(
     callback=line_of_text,
     help="Why; kept in the contest's log.",
 )
-optional_reason, required_reason = _reason(), _reason(required=True)
+optional_reason = _reason()
+required_reason = _reason(required=True)
 
 
 def user() -> str:

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
-import shlex
-import shutil
 import sys
 import threading
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from lpirc_power.addresses import MeterAddress
 from lpirc_power.clocks import Clocks
@@ -35,73 +23,43 @@ from referee.cli.child_processes import (
     Child,
     interruption_reported,
     own_child,
-    program,
 )
 from referee.cli.init_command import config_text
+from referee.cli.rehearsal_plan import (
+    CATEGORIES,
+    CLIENT_LOAD,
+    DEFAULT_IMAGES,
+    PID,
+    SEED,
+    SIZE,
+    TEAM,
+    UPDATE_INTERVAL_S,
+    Plan,
+)
+from referee.cli.rehearsed_client import (
+    CLIENT_LOG,
+    RECEIPTS_NAME,
+    _client_arguments,
+    _client_words,
+    await_client,
+    closed_run,
+)
 from referee.cli.rehearsed_faults import Faults, Hall, faults_option, seed_option
 from referee.cli.score_text import print_score
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
-from referee.installed import client_version
 from referee.judging.judge_many import judge_with_interval
-from referee.judging.standings import score_document
+from referee.judging.run_figures import score_document
 from referee.presence import is_file, is_free
-from referee.store import Store
-from referee.store.records import Run, RunState, Score
+from referee.store.records import Run, Score
 from referee.web.listener import Listen
 
-TEAM = "rehearsal"
-DEFAULT_IMAGES = 200
-CATEGORIES = 10
-SEED = 2017
-SIZE = (640, 480)
-UPDATE_INTERVAL_S = 0.1
-CLOSE_TIMEOUT_S = 30.0
-CLIENT_END_S = 10.0  # after its window a client may go on for so long
-LOOK_S = 0.05
-MOST_SAID = (
-    1 << 20
-)  # characters at a look: some clients write faster than this shows them
-CLIENT_LOG = "client.log"
-PLACE = re.compile(r"\{(url|team|password_file|password)\}")
-# A fast client would end before the meter has measured anything.
-LEAST_RUN_S = 2.0
 PAGE_NAME = "report.html"
-RECEIPTS_NAME = "receipts.jsonl"
+
+
 BUNDLE_NAME = "bundle.zip"
-PID = "{pid}"  # in a load: the client's process id
-CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
-CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to rehearse, and the folder for it."""
-
-    folder: Path
-    images: int
-    window_s: int
-    load: str
-    meter: str | None
-    testset: Path | None
-    replay: Path | None
-    client: tuple[str, ...] = ()
-    faults: Faults = field(default_factory=dict)
-    seed: int = 1
-
-    @property
-    def testset_folder(self) -> Path:
-        """The test set of the rehearsal: the given one, or one synthesized in its folder."""
-        return Path(os.path.realpath(self.testset or self.folder / "testset"))
-
-    @property
-    def ranges(self) -> tuple[float, float] | None:
-        """Fixed ranges in volts and amperes where the load is known; otherwise the meter selects them."""
-        return (
-            CLIENT_RANGES if self.meter is None and self.load == CLIENT_LOAD else None
-        )
 
 
 @click.command()
@@ -206,39 +164,14 @@ def rehearse(
     sys.exit(1 if code else 0)
 
 
-def _client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
-    """The words of --client with its program's path; () for the sample client. Raises RefereeError, UsageError."""
-    if client is None:
-        client_version()
-        return ()
-    if replay is not None:
-        raise click.UsageError(
-            "--replay is for the sample client; leave it out with --client."
-        )
-    try:
-        words = shlex.split(client)
-    except ValueError as error:
-        raise click.UsageError(
-            f"--client {client!r} is not a command: {error}."
-        ) from error
-    if not words or "{url}" not in client:
-        raise click.UsageError(
-            f"--client {client!r} has no {{url}}: it must be given the referee's address."
-        )
-    if (path := shutil.which(words[0])) is None:
-        raise RefereeError(
-            "client-missing", f"There is no program {words[0]!r} that may be executed."
-        )
-    return (path, *words[1:])
-
-
 def try_meter(address: str, faults: Faults | None = None) -> None:
     """Raise MeterError, before anything is created, if no meter answers there or the load is invalid."""
     if "meter-gap" in (faults or {}):
         raise click.UsageError(
             "meter-gap is for the simulated meter; leave it out with --meter."
         )
-    clock, never = Clock(), threading.Event()
+    clock = Clock()
+    never = threading.Event()
     clocks = Clocks(
         clock.monotonic_s,
         clock.utc,
@@ -269,15 +202,14 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
         client = processes.enter_context(
             Child("client", held, plan.folder / CLIENT_LOG)
         )
-        address, control = plan.meter, ""
+        address = plan.meter
+        control = ""
         if address is None:
             load = plan.load.replace(PID, str(client.pid))
             simulate = ("meter", "simulate", "--load", load, "--control", "0")
             meter = processes.enter_context(own_child(plan.folder, "meter", *simulate))
-            address, control = (
-                meter.first_line(),
-                meter.first_line().removeprefix("control "),
-            )
+            address = meter.first_line()
+            control = meter.first_line().removeprefix("control ")
         stage(f"Meter at {address}" if plan.meter else f"Meter simulated at {address}")
         password = _make_contest(plan, address)
         hall = Hall(
@@ -334,124 +266,6 @@ def _make_contest(plan: Plan, meter: str) -> str:
     with open_contest(plan.folder) as contest:
         contest.store.teams.add(TEAM, hash_password(password), Clock().utc())
     return password
-
-
-def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
-    """The client's command line; the password is in a file of mode 0600, as for a contestant."""
-    password_file = plan.folder / "password"
-    password_file.touch(mode=0o600)
-    password_file.write_text(password + "\n")
-    known = {
-        "url": url,
-        "team": TEAM,
-        "password_file": str(password_file.resolve()),
-        "password": password,
-    }
-    if plan.client:
-        return [PLACE.sub(lambda place: known[place[1]], word) for word in plan.client]
-    what = ["run", url]
-    if plan.replay is not None:
-        what = ["replay", url, str(plan.replay), "--testset", str(plan.testset_folder)]
-    common = [
-        "--team",
-        TEAM,
-        "--password-file",
-        str(password_file),
-        "--parent",
-        str(os.getpid()),
-    ]
-    common += ["--wait", str(CLIENT_END_S)] * bool(
-        plan.faults
-    )  # the first request may be cut off
-    common += ["--receipts", str(plan.folder / RECEIPTS_NAME)]
-    return [
-        program("lpirc-client"),
-        *what,
-        *common,
-        "--least",
-        str(LEAST_RUN_S),
-        "--progress",
-        "json",
-    ]
-
-
-def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
-    """Wait until the client has ended, or end it when its time is over, and show what it says. Returns remarks on it.
-
-    Raises RefereeError `child-failed` of the sample client.
-    """
-    clock, never, rest, console = Clock(), threading.Event(), "", Console(stderr=True)
-    limit_s, kept = (
-        clock.monotonic_s() + plan.window_s + CLIENT_END_S,
-        plan.folder / CLIENT_LOG,
-    )
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    progress = Progress(
-        *columns, console=console, disable=bool(plan.client) or not console.is_terminal
-    )
-    task = progress.add_task("images", total=images)
-    with (
-        closing(Store.open(plan.folder / "contest.db")) as store,
-        kept.open(errors="replace") as log,
-        progress,
-    ):
-        is_running, said = True, ""
-        while is_running or said:
-            is_running = client.exit_code is None and not clock.wait(
-                never, clock.monotonic_s() + LOOK_S
-            )
-            said = log.read(MOST_SAID)
-            if plan.client:
-                click.echo(said, nl=False, err=True)
-            *lines, rest = ("" if plan.client else rest + said).split("\n")
-            for done in [json.loads(line) for line in lines if line.startswith("{")]:
-                named = f"{done['detections']} detections"
-                progress.update(task, completed=done["images"], description=named)
-            for run in store.runs.find()[:1]:
-                hall.look([run])
-                limit_s = (
-                    (run.start_s or clock.monotonic_s()) + plan.window_s + CLIENT_END_S
-                )
-            if is_running and clock.monotonic_s() > limit_s:
-                client.kill()
-                return [
-                    f"The client ran on {CLIENT_END_S:g} s after its {plan.window_s} s, and was killed."
-                ]
-    client.kill()  # what it has left in its session
-    if client.exit_code and not plan.client:
-        raise client.failure()
-    return (
-        [f"The client failed with exit code {client.exit_code}; see {kept}."]
-        if client.exit_code
-        else []
-    )
-
-
-def closed_run(plan: Plan, hall: Hall, remarks: list[str]) -> Run:
-    """The rehearsal's run, once it is closed: by the client's logout, or by the deadline. Raises RefereeError."""
-    clock, never = Clock(), threading.Event()
-    until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S
-    with closing(Store.open(plan.folder / "contest.db")) as store:
-        while (
-            run := next(iter(store.runs.find()), None)
-        ) and clock.monotonic_s() <= until_s:
-            hall.look([run])
-            if run.state is not RunState.OPEN:
-                return run
-            clock.wait(never, clock.monotonic_s() + LOOK_S)
-    if run is None:
-        why = " ".join(remarks) or f"See {plan.folder / CLIENT_LOG}."
-        raise RefereeError(
-            "no-log-in", f"The client never logged in, so there is no run. {why}"
-        )
-    raise RefereeError(
-        "run-state", f"The run did not close; see {plan.folder / 'server.log'}."
-    )
 
 
 def _paths(plan: Plan) -> dict[str, str]:

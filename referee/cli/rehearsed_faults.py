@@ -32,7 +32,8 @@ Faults = dict[str, float]
 def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Faults:
     found: Faults = {}
     for word in [] if text is None else text.split(","):
-        match, name = FORM.fullmatch(word.strip()), word.partition(":")[0].strip()
+        match = FORM.fullmatch(word.strip())
+        name = word.partition(":")[0].strip()
         value = (
             float(match[2]) * UNITS[match[3]] if match and name not in found else 0.0
         )
@@ -61,18 +62,15 @@ class Relay:
     def __init__(
         self, listen: Listen, target: tuple[str, int], faults: Faults, seed: int
     ) -> None:
-        self._target, self._share, self._slow_s = (
-            target,
-            faults.get("drop", 0.0),
-            faults.get("slow", 0.0),
-        )
-        self._random, self._lock = random.Random(seed), threading.Lock()  # noqa: S311 - nothing is secret
+        self._target = target
+        self._share = faults.get("drop", 0.0)
+        self._slow_s = faults.get("slow", 0.0)
+        self._random = random.Random(seed)  # noqa: S311 - nothing is secret
+        self._lock = threading.Lock()
         self._requests = self._cut = 0
         listen = with_free_port(listen)
-        self.port, is_any = (
-            listen.port,
-            listen.host == "::",
-        )  # of both kinds, as the server takes it
+        self.port = listen.port
+        is_any = listen.host == "::"  # of both kinds, as the server takes it
         family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
         listener = socket.create_server(
             (listen.host, self.port), family=family, dualstack_ipv6=is_any
@@ -86,12 +84,14 @@ class Relay:
             ).start()
 
     def _join(self, near: socket.socket) -> None:
-        is_answered, fate = True, ""
+        is_answered = True
+        fate = ""
         with near, suppress(OSError), socket.create_connection(self._target) as far:
             while source := select([near, far], [], [])[0][0]:
                 data = source.recv(65536)
                 if source is near and is_answered and data:
-                    is_answered, fate = False, self._fate()
+                    is_answered = False
+                    fate = self._fate()
                 elif (
                     source is far
                     and not is_answered
@@ -115,15 +115,18 @@ class Relay:
             return ("after", "before")[self._cut % 2] if is_cut else ""
 
     def account(self) -> str:
-        """What it did."""
-        sides = (
-            f"{(self._cut + 1) // 2} before and {self._cut // 2} after they took effect"
-        )
-        cut = (
-            f"{self._cut} of {self._requests} requests were cut off, {sides}. "
-            * bool(self._share)
-        )
-        return cut + f"Each answer was {self._slow_s:g} s late." * bool(self._slow_s)
+        """Return the sentences that say which faults it made."""
+        sentences = ""
+        if self._share:
+            before = (self._cut + 1) // 2
+            after = self._cut // 2
+            sides = f"{before} before and {after} after they took effect"
+            sentences += (
+                f"{self._cut} of {self._requests} requests were cut off, {sides}. "
+            )
+        if self._slow_s:
+            sentences += f"Each answer was {self._slow_s:g} s late."
+        return sentences
 
 
 class Hall:
@@ -141,18 +144,17 @@ class Hall:
         seed: int,
         control: str,
     ) -> None:
-        self._folder, self._host, self._faults, self._control = (
-            folder,
-            listen.host,
-            faults,
-            control,
-        )
+        self._folder = folder
+        self._host = listen.host
+        self._faults = faults
+        self._control = control
         is_relayed = bool(faults.keys() & {"drop", "slow"})
         self._server, self.serving = self._served(0 if is_relayed else listen.port)
         processes.callback(lambda: self._server.end())
         self.pages = self.urls = re.findall(r"https?://\S+", self.serving)
         where = urlsplit(self.pages[0])
-        self._port, self._relay = where.port or 0, None
+        self._port = where.port or 0
+        self._relay = None
         if is_relayed:
             self._relay = Relay(
                 listen, (where.hostname or "", self._port), faults, seed

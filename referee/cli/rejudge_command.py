@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from lpirc_score.cli.options import MetricName
-from lpirc_score.cli.terminal import Column, print_table
+from lpirc_score.cli.score_options import MetricName
+from lpirc_score.cli.terminal_tables import Column, print_table
 from referee.cli.recorded_acts import act, optional_reason, user
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
 from referee.cli.worker_options import require_judged, worker_options, workers_of

@@ -8,7 +8,8 @@ import click
 
 from referee.cli.shared_options import any_path, contest_folder, run_number
 from referee.contest import Contest, open_contest
-from referee.store.records import OVER, BoardState
+from referee.judging.freeze import Freeze
+from referee.store.records import OVER
 
 
 @click.command()
@@ -59,8 +60,7 @@ def report(
 
 def warn_while_frozen(contest: Contest) -> None:
     """Warn on stderr that what is written now shows more than the frozen board."""
-    board = contest.store.published.get()
-    if board is not None and board.state is not BoardState.LIVE:
+    if Freeze(contest.store.published.get()).is_on:
         click.echo(
             "The board is frozen, and this has the ranking as it is now: hand it out later.",
             err=True,

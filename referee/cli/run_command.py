@@ -22,7 +22,7 @@ from referee.judging.lost_energy_notices import lost_energy_of
 from referee.judging.meetings import meeting
 from referee.judging.run_checks import rows_refused
 from referee.judging.run_export import FORMATS, export_run
-from referee.judging.standings import (
+from referee.judging.run_figures import (
     current_judgement,
     figures_of,
     run_document,
@@ -93,9 +93,9 @@ def arm(
     armed = ask(folder, "/runs", body, more_s=takes_s)
     if armed["config_changed"]:
         click.echo(f"Warning: {armed['config_changed']}", err=True)
-    within = f" in heat {heat}" * bool(heat) + f" for {armed['window_s']:g} s" * bool(
-        extra_s
-    )
+    within = f" in heat {heat}" if heat else ""
+    if extra_s:
+        within += f" for {armed['window_s']:g} s"
     click.echo(
         f"Run {armed['id']} is armed for {team} at {armed['station']}{within}, meter {armed['meter_identity']}"
         + (
@@ -139,7 +139,8 @@ def start(heat: str, folder: Path, *, anyway: bool) -> None:
 def close(number: int, reason: str | None, folder: Path) -> None:
     """Close RUN now, before its deadline."""
     closed = ask(folder, f"/runs/{number}/close", {"reason": reason} if reason else {})
-    elapsed_s, energy_wh = closed["elapsed_s"], closed["energy_wh"]
+    elapsed_s = closed["elapsed_s"]
+    energy_wh = closed["energy_wh"]
     after = "" if elapsed_s is None else f" after {elapsed_s:.1f} s"
     energy = "no energy of record" if energy_wh is None else f"{energy_wh} Wh"
     click.echo(f"Run {number} is {closed['state']}{after}, {energy}.")
@@ -191,15 +192,11 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
     """Show one run with its score, checks and events."""
     with open_contest(folder, only_looks=True) as contest:
         one = contest.store.runs.get(number)
-        score, figures = (
-            current_judgement(contest, one),
-            figures_of(contest, one, Clock().utc()),
-        )
+        score = current_judgement(contest, one)
+        figures = figures_of(contest, one, Clock().utc())
         events = contest.store.log.of_run(number)
-        count, refused = (
-            contest.store.posts.count_refused(number),
-            contest.store.posts.refused_rows(number),
-        )
+        count = contest.store.posts.count_refused(number)
+        refused = contest.store.posts.refused_rows(number)
         lost = lost_energy_of(contest, number)
     live = (
         _live(folder, number) if one.state in (RunState.ARMED, RunState.OPEN) else None
@@ -245,7 +242,8 @@ def versus(first: int, second: int, folder: Path) -> None:
     with open_contest(folder, only_looks=True) as contest:
         met = meeting(contest, first, second)
     for side in met.sides:
-        run, figures = side.run, side.figures
+        run = side.run
+        figures = side.figures
         marks = (
             "  !" if figures.needs_review else "  reviewed" if figures.reviewed else ""
         )
@@ -295,7 +293,8 @@ def _live(folder: Path, number: int) -> dict[str, Any] | None:
 
 def _print_run(one: Run) -> None:
     values = asdict(one)
-    setup, changes = values.pop("setup"), values.pop("meter_changes")
+    setup = values.pop("setup")
+    changes = values.pop("meter_changes")
     del values["rules"]
     for name, value in values.items():
         if value is not None and name not in INTERNAL:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column
+from lpirc_score.cli.terminal_tables import Column
 from referee.cli.listing import in_form, print_listing
 from referee.cli.run_marks import RARE_MARKS, marks_caption
 from referee.cli.shared_options import contest_folder
@@ -16,7 +16,7 @@ from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.figure_state import FigureState
 from referee.judging.ranking import NotRanked
-from referee.judging.standings import Figures, figures_of, run_document
+from referee.judging.run_figures import Figures, figures_of, run_document
 from referee.store.records import Run, RunState
 
 NUMERIC = frozenset({"run", "time s", "Wh", "mAP", "score"})
@@ -124,12 +124,16 @@ def _marks(run: Run, figures: Figures) -> str:
     marks = _age(figures) + _unread(figures)
     # Before it is judged, too: its energy is lost.
     is_in_review = figures.figure_state is FigureState.IN_REVIEW
-    marks += (
-        "!" if is_in_review or figures.needs_review else "r" if figures.reviewed else ""
-    )
-    marks += "b" * (figures.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
-    marks += "x" * bool(run.extra_s) + "i" * bool(figures.images_seen)
-    marks += "u" if figures.energy_wh is not None and not run.official else ""
+    needs_review = is_in_review or figures.needs_review
+    applies = {
+        "!": needs_review,
+        "r": figures.reviewed and not needs_review,
+        "b": figures.not_ranked_code is NotRanked.BELOW_LEAST_MAP,
+        "x": run.extra_s,
+        "i": figures.images_seen,
+        "u": figures.energy_wh is not None and not run.official,
+    }
+    marks += "".join(mark for mark, is_set in applies.items() if is_set)
     return (
         f"{marks} {figures.refused} rows refused".strip() if figures.refused else marks
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from lpirc_score.cli.terminal import console
+from lpirc_score.cli.terminal_tables import console
+from lpirc_score.metrics.evaluation_result import format_score, signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.metrics.result import format_score, signature_parts
 from referee.judging.bound_rules import judged_otherwise
+from referee.judging.run_figures import Figures, energy_above_idle_wh
 from referee.judging.score_uncertainty import described
-from referee.judging.standings import Figures, energy_above_idle_wh
 from referee.store.records import Run, Score
 
 
@@ -83,7 +83,8 @@ def print_standing(figures: Figures) -> None:
 def _score_text(score: Score) -> str:
     if score.score is None:
         return "none"
-    words, interval = f"{format_score(score.score)} mAP/Wh", score.interval
+    words = f"{format_score(score.score)} mAP/Wh"
+    interval = score.interval
     if interval is None or interval.score_low is None or interval.score_high is None:
         return words
     return words + _between(interval.score_low, interval.score_high, interval.level, 4)

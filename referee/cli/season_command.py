@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from lpirc_score.cli.terminal import Column, one_line
+from lpirc_score.cli.terminal_tables import Column, one_line
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.evaluation_result import signature_parts
 from referee.cli.leaderboard_command import MARKS, cells_of, columns_of, note_on
 from referee.cli.listing import in_form, print_listing
 from referee.cli.run_marks import marks_caption
@@ -162,14 +162,13 @@ def _print(
 
 
 def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
-    one, history = (
-        cast(SeasonStanding, place.standing),
-        board.history[place.standing.team],
-    )
+    one = cast(SeasonStanding, place.standing)
+    history = board.history[place.standing.team]
     *cells, number, marks = cells_of(place, metric)
     newest = history[-1].standing
     latest = f"{newest.score:.4f}" if is_verified(newest) else f"{newest.score:.4f} ?"
-    marks = "=" * bool(place.level_with) + marks
+    if place.level_with:
+        marks = "=" + marks
     if not is_verified(one):
         marks += "?"
     if any(doubt.code is DoubtCode.NOT_BOUND for doubt in one.doubts):

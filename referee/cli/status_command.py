@@ -42,7 +42,8 @@ TO_SEE_TO: dict[str, Callable[[dict[str, Any]], bool]] = {
 @as_json
 def status(folder: Path, *, watch: bool, as_json: bool) -> None:
     """Show stations, queue, refusals and runs that need attention."""
-    clock, never = Clock(), threading.Event()
+    clock = Clock()
+    never = threading.Event()
     with suppress(KeyboardInterrupt):
         while True:
             text = _text(folder, as_json=as_json)

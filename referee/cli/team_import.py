@@ -134,7 +134,8 @@ def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
     )
     for line, row in rows if not problems else ():
         surplus = row.pop(SURPLUS, [])
-        team, affiliation = row["team"].strip(), row.get("affiliation", "").strip()
+        team = row["team"].strip()
+        affiliation = row.get("affiliation", "").strip()
         if not any(map(str.strip, [*row.values(), *surplus])):
             continue
         problem = (

@@ -16,7 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from lpirc_score.cli.terminal import Column, print_table
+from lpirc_score.cli.terminal_tables import Column, print_table
 from lpirc_testsets import (
     Problems,
     Reports,
@@ -49,7 +49,8 @@ seed_option = click.option(
 @contextmanager
 def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
     """Show on stderr how far a set is, and print the table of problems if it is refused."""
-    console, problems = Console(stderr=True), Problems(limit=show)
+    console = Console(stderr=True)
+    problems = Problems(limit=show)
     columns = (
         TextColumn("images"),
         BarColumn(),

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from lpirc_score.analysis.sample_size import difference_sd, gap_found, images_needed
-from lpirc_score.cli.terminal import Column, print_table
+from lpirc_score.cli.terminal_tables import Column, print_table
 from lpirc_score.detections.files import read_detections
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, read_ground_truth
@@ -63,7 +63,8 @@ def sheet_command(folder: Path, out: Path, images: int) -> None:
     """
     if out.suffix.lower() not in (".jpg", ".png"):
         raise click.UsageError(f"--out {str(out)!r} is not a .jpg or .png.")
-    test_set, picture = load_test_set(folder), io.BytesIO()
+    test_set = load_test_set(folder)
+    picture = io.BytesIO()
     numbers = [
         row + 1
         for row in subset(test_set, min(images, len(test_set.images)), (), (), seed=0)
@@ -116,7 +117,8 @@ def power_command(
         raise click.UsageError("--gap and --power are numbers.")
     truth = read_ground_truth(folder)
     read = [read_detections(file, truth) for file in detections]
-    sd, images = difference_sd(truth, read), len(truth.image_ids)
+    sd = difference_sd(truth, read)
+    images = len(truth.image_ids)
     facts = {
         "images": images,
         "sd_of_difference": sd,

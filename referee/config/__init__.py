@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from datetime import datetime
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,12 @@ from lpirc_power.standing import OFFICIAL_MAKERS
 from referee.config.journal_table import DEFAULT, Journal, journal_problems
 from referee.config.tracks import ModelTrack, track_problems
 from referee.errors import RefereeError
+from referee.networks import network
 from referee.presence import not_accessible
 
 CONFIG_NAME = "contest.toml"
 LONGEST_WINDOW_S = 24 * 3600
 LARGEST_INTEGER = 2**63
-MAPPED_BITS = 96  # the bits before the IPv4 address in ::ffff:192.168.1.20
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
 LONGEST_IDLE_S = 30.0  # arming takes that much longer, and by settle_s
 MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
@@ -208,7 +207,9 @@ class _Table:
 
     def line(self, key: str) -> list[str]:
         """The line of the key, or else of its table; none for one that is written inline."""
-        table, seen, at = "", Counter[str](), 0
+        table = ""
+        seen = Counter[str]()
+        at = 0
         for number, line in enumerate(self.text.split("\n"), start=1):
             if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
                 table = header[1]
@@ -217,7 +218,8 @@ class _Table:
                 continue
             if re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
                 return [f"line {number}"]
-            at = at or number * bool(header)
+            if header and not at:
+                at = number
         return [f"line {at}"] if at else []
 
 
@@ -473,23 +475,3 @@ def _require_range(value: object) -> None:
         else ()
     ):
         _require_range(one)
-
-
-def network(text: str) -> IPv4Network | IPv6Network:
-    """Read a network or a single address. Raises ValueError with the reason if the text is neither."""
-    try:
-        read = ip_network(text)
-    except ValueError as error:
-        try:
-            meant = ip_network(text, strict=False)
-        except ValueError:
-            raise error from None
-        raise ValueError(f"its network is {meant}") from None
-    if isinstance(read, IPv6Network) and read.prefixlen >= MAPPED_BITS:
-        within = read.network_address.ipv4_mapped
-        return (
-            read
-            if within is None
-            else IPv4Network((within, read.prefixlen - MAPPED_BITS))
-        )
-    return read

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from referee.errors import RefereeError
 
 FORMAT = 4
@@ -43,8 +43,11 @@ LARGEST_PART_BYTES = 2**30
 LARGEST_BYTES = 2**32 - 1
 
 _SAME = struct.Struct("<HHHHHIIIHH")
-_LOCAL, _ENTRY, _END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
-_VERSION, _DATE = 20, 33  # a zip without extensions, 1980-01-01
+_LOCAL = b"PK\x03\x04"
+_ENTRY = b"PK\x01\x02"
+_END = b"PK\x05\x06"
+_VERSION = 20
+_DATE = 33  # a zip without extensions, 1980-01-01
 _HEADER_BYTES = len(_LOCAL) + _SAME.size
 AGAIN = "perhaps another program packed it again: ask for the file as it was exported"
 BEGIN = _LOCAL + struct.pack("<HHHHH", _VERSION, 0, 0, 0, _DATE)
@@ -61,7 +64,9 @@ class BadBundle(RefereeError):
 
 def pack(parts: Mapping[str, bytes]) -> list[bytes]:
     """The container of these parts, in pieces. Raises RefereeError `bundle-too-large`."""
-    pieces, offsets, at = [], [], 0
+    pieces = []
+    offsets = []
+    at = 0
     for name, content in parts.items():
         offsets.append(at)
         pieces += [_local_header(name, content), content]
@@ -81,7 +86,8 @@ def unpack(data: bytes) -> dict[str, bytes]:
             "The file is not a bundle: it does not begin as a bundle's zip does.",
         )
     parts: dict[str, bytes] = {}
-    offsets, at = [], 0
+    offsets = []
+    at = 0
     while data[at : at + 4] == _LOCAL:
         name, content, end = _next(data, at)
         _require_place(name, parts)

@@ -12,7 +12,7 @@ from pathlib import Path
 from lpirc_power.addresses import limits_of
 from lpirc_power.meter import Identity
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
+from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from lpirc_testsets import TestSet
 from lpirc_testsets.file_bytes import file_bytes
 from referee.contest import Contest, require_same_images
@@ -29,7 +29,7 @@ from referee.evidence.bundle_container import (
 )
 from referee.evidence.signed_statement import manifest_of, sign
 from referee.judging.bound_rules import as_judged
-from referee.judging.standings import current_judgement
+from referee.judging.run_figures import current_judgement
 from referee.presence import is_there
 from referee.store.event_chain import LoggedEvent
 from referee.store.records import OVER, Run, Score
@@ -167,8 +167,10 @@ def _signed(
 
 
 def _run(contest: Contest, run: Run) -> dict[str, object]:
-    config, model = contest.config, Identity.parse(run.meter_identity or "").model
-    limits, until = limits_of(model), config.ground_truth_secret_until
+    config = contest.config
+    model = Identity.parse(run.meter_identity or "").model
+    limits = limits_of(model)
+    until = config.ground_truth_secret_until
     return {
         "contest": {
             "id": contest.store.identity.first_id(),
@@ -224,7 +226,8 @@ def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
     refused: dict[int, list[list[object]]] = {}
     for row in contest.store.posts.refused_rows(run.id):
         refused.setdefault(row["post"], []).append([row["line"], row["reason"]])
-    lines, bodies = [], []
+    lines = []
+    bodies = []
     for post, receipt in contest.store.posts.bodies(run.id):
         is_whole = post["body"] is not None
         content = post["body"] if is_whole else post["rows"]

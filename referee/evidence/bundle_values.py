@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lpirc_power.energy import Check
 from lpirc_power.meter import Drift, Limits, Reading, Setup
 from lpirc_power.standing import Standing
-from lpirc_score.metrics.result import score
+from lpirc_score.metrics.evaluation_result import score
 from lpirc_testsets import Category, Image, TestSet
 from referee.evidence.bundle_container import (
     GROUND_TRUTH,
@@ -146,7 +146,8 @@ def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bund
     }
     with _reading("run.json"):
         about = read_json("run.json", content["run.json"])
-        run, limits = _run(about["run"]), _limits(about["meter"]["limits"])
+        run = _run(about["run"])
+        limits = _limits(about["meter"]["limits"])
     with _reading("testset.json"):
         test_set = _test_set(read_json("testset.json", content["testset.json"]))
     with _reading("image_order.json"):
@@ -229,11 +230,9 @@ def _require_same_run(bundle: Bundle) -> None:
 
 
 def _run(row: Mapping[str, Any]) -> Run:
-    changes, standing, rules = (
-        row["meter_changes"],
-        row["meter_standing"],
-        row.get("rules"),
-    )
+    changes = row["meter_changes"]
+    standing = row["meter_standing"]
+    rules = row.get("rules")
     read = {
         "state": RunState(row["state"]),
         "setup": Setup(**row["setup"]),

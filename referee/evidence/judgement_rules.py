@@ -7,7 +7,7 @@ from typing import Any
 
 from lpirc_power.meter import Identity
 from lpirc_power.standing import Standing, excluded_by_identity
-from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
+from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from referee.evidence.bundle_container import JUDGEMENTS
 from referee.evidence.bundle_values import Bundle
 from referee.evidence.signed_statement import is_by
@@ -18,7 +18,8 @@ from referee.store.records import JUDGED, TRUTH_CORRECTED
 from referee.store.rules import Rules
 from referee.store.score_table import Judgement
 
-EVENTS, RUN = "events.jsonl.gz", "run.json"
+EVENTS = "events.jsonl.gz"
+RUN = "run.json"
 FIGURES = ("map", "energy_wh", "score", "signature")
 
 
@@ -33,7 +34,8 @@ def require_bound(bundle: Bundle) -> Rules:
 
 def check_judgements(bundle: Bundle) -> str:
     """Every judgement, in a sentence. Raises Failure unless each is on record as it is stated, NotChecked."""
-    bound, listed = require_bound(bundle), bundle.judgements
+    bound = require_bound(bundle)
+    listed = bundle.judgements
     if not listed:
         if bundle.result is not None or bundle.last_event(JUDGED):
             raise Failure(JUDGEMENTS, "The run was judged, but no judgement is listed.")
@@ -51,7 +53,8 @@ def check_judgements(bundle: Bundle) -> str:
 
 def check_rules(bundle: Bundle) -> str:
     """Which rules are bound. Raises Failure unless the run and its published judgement are by them, NotChecked."""
-    bound, run = require_bound(bundle), bundle.run
+    bound = require_bound(bundle)
+    run = bundle.run
     of_manifest = bundle.manifest["metric_version"]
     require_same(
         RUN,
@@ -71,7 +74,8 @@ def check_rules(bundle: Bundle) -> str:
     _require_standing(bundle, bound)
     others = _others(bundle, bound)
     for name in ("metric", "count_unserved"):
-        stated, found = getattr(bound, name), bundle.contest[name]
+        stated = getattr(bound, name)
+        found = bundle.contest[name]
         require_same(RUN, f"By the rules that are bound, {name}", stated, found)
     sentence = f"The rules {bound.sha256} are bound into the run's chain"
     if bundle.result is None:
@@ -128,11 +132,14 @@ def _sorted(values: Mapping[str, object]) -> dict[str, object]:
 
 def check_corrections(bundle: Bundle) -> str:
     """How the ground truth was corrected, in a sentence. Raises Failure unless signed events lead to today's."""
-    at, told = bundle.run.testset_digest, []
+    at = bundle.run.testset_digest
+    told = []
     for event in bundle.own_events():
         if event["kind"] != TRUTH_CORRECTED:
             continue
-        old, new, by = event["old"], event["new"], event["by"]
+        old = event["old"]
+        new = event["new"]
+        by = event["by"]
         require_same(EVENTS, f"The test set before its correction by {by}", old, at)
         text = correction_text(
             bundle.contest["id"],
@@ -172,7 +179,8 @@ def _require_on_record(place: int, one: Judgement, event: Mapping[str, Any]) -> 
 
 def _require_signature(place: int, one: Judgement) -> None:
     """Its signature says by what it was computed, in words of its own."""
-    judged, parts = one.rules, signature_parts(one.signature)
+    judged = one.rules
+    parts = signature_parts(one.signature)
     if judged is None:
         raise Failure(
             JUDGEMENTS, f"Judgement {place} does not say by which rules it is."

@@ -20,7 +20,9 @@ from referee.store.rules import rules_of
 MOST_SHOWN = 20
 RECEIPTS = "the receipts file"
 """The `part` of a failure in the receipts themselves."""
-POSTS, EVENTS, RUN = "posts.jsonl.gz", "events.jsonl.gz", "run.json"
+POSTS = "posts.jsonl.gz"
+EVENTS = "events.jsonl.gz"
+RUN = "run.json"
 FORMS = (1, 2)
 """Of the protocol, that this program knows: 2 binds the readings, and the rules."""
 _KINDS = {
@@ -91,11 +93,17 @@ def _form(receipt: Mapping[str, Any]) -> object:
 def _read(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Which kind of line it is, and what it holds. Raises ValueError, KeyError, TypeError, AttributeError."""
     if "closing" in value:
-        kind, one, kinds = "closings", value["closing"], _CLOSING
+        kind = "closings"
+        one = value["closing"]
+        kinds = _CLOSING
     elif "rules_sha256" in value and "number" not in value:
-        kind, one, kinds = "rules", value, _RULES
+        kind = "rules"
+        one = value
+        kinds = _RULES
     else:
-        kind, one, kinds = "posts", value, _KINDS
+        kind = "posts"
+        one = value
+        kinds = _KINDS
         if type(_form(one)) is not int:
             raise TypeError("form")
         if _form(one) == 2:

@@ -17,9 +17,9 @@ from lpirc_score import COCO
 from lpirc_score.analysis.halves import half_maps
 from lpirc_score.detections import parse_detections
 from lpirc_score.detections.form_body import take_form
-from lpirc_score.detections.rows import NONE_REFUSED, Refused
+from lpirc_score.detections.parsed_rows import NONE_REFUSED, Refused
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.offered import not_installed
-from lpirc_score.metrics.result import signature_parts
 from lpirc_testsets import TestSetError
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
@@ -124,10 +124,13 @@ class Recomputed:
     @cached_property
     def head(self) -> str:
         """The head of the run's chain. Raises Failure."""
-        run, posts, known = self.bundle.run, "posts.jsonl.gz", self.bundle.contest
+        run = self.bundle.run
+        posts = "posts.jsonl.gz"
+        known = self.bundle.contest
         rules_sha256 = None if run.rules is None else run.rules.sha256
         of_run = (run.id, run.nonce, run.team, run.testset_digest, rules_sha256)
-        link, is_begun = run_start(known["id"], *of_run), False
+        link = run_start(known["id"], *of_run)
+        is_begun = False
         for place, post in enumerate(self.bundle.posts, start=1):
             if (
                 post.number is None
@@ -284,7 +287,8 @@ class Recomputed:
 
     def interval(self) -> dict[str, object]:
         """The interval of the judgement, which takes seconds. Raises NotChecked, Failure."""
-        judged, metric = self.judged, self.bundle.contest["metric"]
+        judged = self.judged
+        metric = self.bundle.contest["metric"]
         stated = self.bundle.result["interval"] if self.bundle.result else None
         if stated is None:
             raise NotChecked("The result has no interval.")

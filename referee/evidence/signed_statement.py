@@ -7,7 +7,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-from lpirc_score.metrics.result import RULES_VERSION, VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION, VERSION
 from referee.auth.signing import ContestKey
 from referee.evidence.bundle_container import (
     ENVELOPE,

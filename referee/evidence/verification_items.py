@@ -41,5 +41,6 @@ def require_same(part: str, what: str, stated: object, found: object) -> None:
         for name, value in stated.items():  # only the first difference is reported
             require_same(part, f"{what}: {name}", value, found[name])
     if json.dumps(stated) != json.dumps(found):
-        stated, found = f"{json.dumps(stated):.200}", f"{json.dumps(found):.200}"
+        stated = f"{json.dumps(stated):.200}"
+        found = f"{json.dumps(found):.200}"
         raise Failure(part, f"{what} is stated as {stated}, but it is {found}.")

@@ -108,7 +108,8 @@ def _looked_through(
     posts: Iterable[Floats], counted: NDArray[np.bool_], limits: Floats
 ) -> tuple[Ints, Implausible]:
     """How many rows each image number has (N + 1,), and what is implausible in those that count."""
-    sizes, found = np.zeros(len(counted), np.int64), [Implausible()]
+    sizes = np.zeros(len(counted), np.int64)
+    found = [Implausible()]
     for rows in posts:
         images = rows[:, IMAGE].astype(np.int64)
         sizes += np.bincount(images, minlength=len(sizes))

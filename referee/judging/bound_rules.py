@@ -14,7 +14,8 @@ def as_judged(contest: Contest, run: Run, metric: str | None = None) -> Contest:
 
     An organizer may judge it by another `metric`; then its judgement is by other rules than were bound, and says so.
     """
-    bound, config = run.rules, contest.config
+    bound = run.rules
+    config = contest.config
     if bound is not None:
         config = replace(
             config,

@@ -15,26 +15,27 @@ from importlib.metadata import version
 from typing import Any
 
 from referee.contest import Contest
+from referee.judging.freeze import Freeze
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.run_checks import rows_refused
-from referee.judging.standings import (
-    KnownStandings,
+from referee.judging.run_figures import (
     current_judgement,
     figures_of,
     power_course,
     standing_review,
 )
+from referee.judging.standings import KnownStandings
 from referee.store import Store
 from referee.store.records import (
     ENERGY_MISSING,
-    BoardState,
     EnergyMissing,
     Review,
     Run,
     RunState,
 )
 
-MOST_REFUSALS, MOST_EVENTS = 50, 100
+MOST_REFUSALS = 50
+MOST_EVENTS = 100
 MOST_POINTS = 300  # of a power curve
 OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
 OF_RUN = (
@@ -70,7 +71,7 @@ Document = dict[str, Any]
 class Known:
     """What only the server knows: LIVE of open runs by number, (state, sentence) of meters by station, runs that wait.
 
-    The state of a meter is a `referee.runs.station_meters.MeterState`. The sentence says what is wrong, or is None.
+    The state of a meter is a `referee.runs.meter_state.MeterState`. The sentence says what is wrong, or is None.
     """
 
     live: Mapping[int, Document] = field(default_factory=dict)
@@ -90,7 +91,8 @@ def program_version() -> str:
 
 def team_documents(store: Store) -> dict[str, Document]:
     """The JSON document of each team, by name."""
-    used, affiliations = store.runs.attempts_used(), store.teams.affiliations()
+    used = store.runs.attempts_used()
+    affiliations = store.teams.affiliations()
     return {
         team: {
             "team": team,
@@ -106,23 +108,25 @@ class StatusReader:
     """Reads the status of a contest repeatedly."""
 
     def __init__(self, contest: Contest) -> None:
-        self._contest, self._store = contest, contest.store
+        self._contest = contest
+        self._store = contest.store
         self._runs: dict[int, tuple[object, Document]] = {}
-        self._last_event, self._events = 0, list[Document]()
+        self._last_event = 0
+        self._events = list[Document]()
         self._standings = KnownStandings(contest)
 
     def read(self, now: datetime, known: Known) -> Document:
         """The status at `now`, UTC, as docs/http.md describes it; runs, events and refusals newest first."""
-        config, store = self._contest.config, self._store
+        config = self._contest.config
+        store = self._store
         self._last_event, new = store.log.newest_after(self._last_event, MOST_EVENTS)
         self._events = [*new, *self._events][:MOST_EVENTS]
-        runs, teams = store.runs.find(), team_documents(store)
+        runs = store.runs.find()
+        teams = team_documents(store)
         lost = {one.run: one.sentence for one in lost_energies(self._contest)}
-        listed, published, found = (
-            self._listed(runs, known, now),
-            store.published.get(),
-            self._standings.now(),
-        )
+        listed = self._listed(runs, known, now)
+        published = store.published.get()
+        found = self._standings.now()
         at = {
             run.station: run
             for run in runs
@@ -180,7 +184,7 @@ class StatusReader:
                 for one in found.left_out
             ],
             "board": {
-                "state": published.state if published else BoardState.LIVE,
+                "state": Freeze(published).state,
                 "frozen_utc": published and published.frozen_utc,
                 "unveiled": published.unveiled if published else 0,
                 "places": len(found.places),
@@ -206,10 +210,8 @@ class StatusReader:
                 )
 
     def _listed(self, runs: list[Run], known: Known, now: datetime) -> list[Document]:
-        reviews, mark = (
-            self._store.reviews.latest(),
-            self._store.scores.judgement_mark(),
-        )
+        reviews = self._store.reviews.latest()
+        mark = self._store.scores.judgement_mark()
         for run in runs:
             made_of = (run, mark) if run.state in FINAL else None
             if made_of is None or self._runs.get(run.id, (None,))[0] != made_of:
@@ -221,13 +223,12 @@ class StatusReader:
 
     def _run(self, run: Run, review: Review | None, now: datetime) -> Document:
         """`needs_review` says that a check failed, `review` how an operator let that stand."""
-        figures, judged = (
-            figures_of(self._contest, run, now),
-            current_judgement(self._contest, run),
-        )
+        figures = figures_of(self._contest, run, now)
+        judged = current_judgement(self._contest, run)
         checks = rows_refused(figures.refused, self._store.posts.refused_rows(run.id))
         if judged is not None:
-            checks, review = judged.checks, standing_review(judged, review)
+            checks = judged.checks
+            review = standing_review(judged, review)
         failed = [
             {key: getattr(one, key) for key in ("code", "severity", "sentence")}
             for one in checks

@@ -51,10 +51,8 @@ def measured_state(store: Store, run: Run, now: datetime) -> FigureState | None:
 def _readings(store: Store, run: Run, now: datetime) -> Readings:
     if run.state is not RunState.OPEN:
         return Readings(0.0, 0.0, None)
-    newest, with_energy = (
-        store.readings.newest(run.id),
-        store.readings.newest(run.id, with_energy=True),
-    )
+    newest = store.readings.newest(run.id)
+    with_energy = store.readings.newest(run.id, with_energy=True)
     opened = now if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
     return Readings(
         _age_s(newest, opened, now),

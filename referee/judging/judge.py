@@ -79,7 +79,8 @@ def _events(
     contest: Contest, run: Run, judged: Score, again: Again | None, now: datetime
 ) -> list[Event]:
     """What goes on record with a judgement: before it the correction of the ground truth, if that is another one."""
-    digest, armed_with = contest.test_set.digest, run.testset_digest
+    digest = contest.test_set.digest
+    armed_with = run.testset_digest
     before = [
         event for event in contest.store.log.of_run(run.id) if event["kind"] == JUDGED
     ]
@@ -102,7 +103,8 @@ def _events(
 
 
 def _correction(contest: Contest, run: Run, old: str, again: Again, utc: str) -> Event:
-    first_id, new = contest.store.identity.first_id(), contest.test_set.digest
+    first_id = contest.store.identity.first_id()
+    new = contest.test_set.digest
     text = correction_text(first_id, run.id, utc, old, new, again.by, again.reason)
     detail = {
         "old": old,
@@ -128,7 +130,10 @@ def with_interval(
 def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
     """The run, if it can be judged now. Raises RefereeError as `judge` does."""
     run = contest.store.runs.get(number)
-    (require_same_images if corrected else require_same_test_set)(contest, run)
+    if corrected:
+        require_same_images(contest, run)
+    else:
+        require_same_test_set(contest, run)
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         sentence = f"Run {run.id} is {run.state}; only a closed run can be judged."
         raise RefereeError("run-state", sentence, run=run.id)
@@ -175,10 +180,8 @@ def ground_truth_of(folder: Path, digest: str) -> GroundTruth:
 
 def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:
     """Which images the run was served, by their numbers 1..N in the test set: shape (N + 1,)."""
-    order, served = (
-        contest.store.runs.image_order(run.id),
-        contest.store.served.images(run.id),
-    )
+    order = contest.store.runs.image_order(run.id)
+    served = contest.store.served.images(run.id)
     return were_served(order, served, len(contest.test_set.images))
 
 
@@ -186,7 +189,8 @@ def evaluate_rows(
     contest: Contest, ground_truth: GroundTruth, rows: NDArray[np.float64]
 ) -> Evaluation:
     """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers, by the contest's metric."""
-    metric, digest = contest.config.metric, contest.test_set.digest
+    metric = contest.config.metric
+    digest = contest.test_set.digest
     return evaluate(
         ground_truth,
         scored_detections(rows, metric),

@@ -74,7 +74,8 @@ def judge_with_interval(
         store_scoring(contest.store, job, found, clock)
     if found is not None:
         return judge(contest, number, clock, found=found, act=act)
-    given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
+    given = scoring_input(case_of(contest, run))
+    known = known_of(contest.store, job)
     found = scored(given, known)
     judged = judge(contest, number, clock, found=found, act=act)
     found = with_halves(given, found, known)
@@ -201,10 +202,13 @@ def _beside(work: Callable[[], Scored]) -> Future[Scored]:
 
 def job_of(contest: Contest, run: Run) -> ScoringJob:
     """The scoring of a run by the contest's metric and ground truth. Reads no rows. Raises TestSetError."""
-    store, config, test_set = contest.store, contest.config, contest.test_set
+    store = contest.store
+    config = contest.config
+    test_set = contest.test_set
     order = store.runs.image_order(run.id)
     served = were_served(order, store.served.images(run.id), len(test_set.images))
-    bodies, limits = store.posts.body_digests(run.id), limits_by_number(test_set)
+    bodies = store.posts.body_digests(run.id)
+    limits = limits_by_number(test_set)
     stem = stem_of(config.metric, config.count_unserved, bodies, order, served, limits)
     objects = _objects(test_set.folder, test_set.digest, np.sort(order).tobytes())
     return ScoringJob(name_of(stem, objects), stem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from referee.contest import Contest
-from referee.judging.standings import current_judgement, standing_review
+from referee.judging.run_figures import current_judgement, standing_review
 from referee.store.lost_energy import energy_lost
 from referee.store.records import ENERGY_LOST, ENERGY_MISSING, Run, RunState
 
@@ -26,7 +26,8 @@ def lost_energies(contest: Contest) -> list[LostEnergy]:
     for number, events in contest.store.log.of_kinds(
         (ENERGY_LOST, ENERGY_MISSING)
     ).items():
-        run, lost = contest.store.runs.get(number), energy_lost(events)
+        run = contest.store.runs.get(number)
+        lost = energy_lost(events)
         if lost is not None and not _is_settled(contest, run):
             sentence = lost.sentence(run.id, run.team)
             found.append(LostEnergy(run.id, run.team, run.station, sentence))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.ranking import NotRanked, head_to_head
-from referee.judging.standings import Figures, current_judgement, judged_figures
+from referee.judging.run_figures import Figures, current_judgement, judged_figures
 from referee.store.records import Run, RunState
 
 
@@ -34,7 +34,8 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
     Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, void, or in review), and
     `energy-missing` where the energy may still be read.
     """
-    one, other = contest.store.runs.get(first), contest.store.runs.get(second)
+    one = contest.store.runs.get(first)
+    other = contest.store.runs.get(second)
     if one.team == other.team:
         sentence = f"Runs {first} and {second} are both of {one.team}; name the run of another team."
         raise RefereeError("not-opponents", sentence)

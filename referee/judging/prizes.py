@@ -89,11 +89,14 @@ def is_sure(best: Halved, other: Halved, of: Quantity) -> bool:
 def _award(
     prize: Prize, able: Sequence[Standing], halved: Mapping[int, Halved | None]
 ) -> Award:
-    merit, condition, bar = MERITS[prize.rule], CONDITIONS.get(prize.rule), None
+    merit = MERITS[prize.rule]
+    condition = CONDITIONS.get(prize.rule)
+    bar = None
     if condition is not None and able:
         # Exactly, in fractions: of two teams the better one always lies one deviation from the mean.
         values = [Fraction(condition(one)) for one in able]
-        middle, variance = mean(values), pvariance(values)
+        middle = mean(values)
+        variance = pvariance(values)
         bar = float(middle) + math.sqrt(variance)
         bar = -bar if condition is MERITS["least-energy"] else bar
         beyond = [

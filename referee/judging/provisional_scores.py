@@ -89,7 +89,8 @@ class FollowedRuns:
             return
         for run in (*due, *past.values()):
             if run.id not in self._refused:
-                start_s, before_s = self._clock.monotonic_s(), self._clock.process_s()
+                start_s = self._clock.monotonic_s()
+                before_s = self._clock.process_s()
                 self._try_to_publish(run)
                 pause_s = self._pause_s[run.id] = (
                     self._clock.process_s() - before_s
@@ -132,13 +133,16 @@ class FollowedRuns:
         # The run was read before its posts: if it is closed, every post of it is there.
         if run.id not in self._runs:
             self._runs[run.id] = _FollowedRun(self._contest, self._ground_truth, run)
-        followed, now = self._runs[run.id], self._clock.utc()
+        followed = self._runs[run.id]
+        now = self._clock.utc()
         reached, detections = followed.evaluate()
-        energy_wh, utc = run.energy_wh, now
+        energy_wh = run.energy_wh
+        utc = now
         if run.state is RunState.OPEN:
             newest = self._store.readings.newest(run.id, with_energy=True)
             if newest is not None:
-                energy_wh, utc = newest.energy_wh, min(now, newest.utc)
+                energy_wh = newest.energy_wh
+                utc = min(now, newest.utc)
         is_fresh = measured_state(self._store, run, now) is FigureState.FRESH
         self._store.provisional.set(
             Provisional(
@@ -154,7 +158,8 @@ class FollowedRuns:
             )
         )
         if self._is_to_release(run, is_fresh=is_fresh, detections=detections, now=now):
-            half_map, utc_text = followed.evaluate_half(), utc.isoformat()
+            half_map = followed.evaluate_half()
+            utc_text = utc.isoformat()
             released = release_of(
                 run, half_map, energy_wh, detections, utc=utc_text, now=now
             )
@@ -183,7 +188,8 @@ class _FollowedRun:
         self._counts = np.full(
             len(contest.test_set.images) + 1, contest.config.count_unserved
         )
-        self._last_post, self._last_served = 0, 0
+        self._last_post = 0
+        self._last_served = 0
         self._map: float | None = None
 
     def evaluate(self) -> tuple[float, int]:

@@ -9,51 +9,31 @@ and the mAP of an open run are in them only where the contest says so (`public_s
 from __future__ import annotations
 
 import json
-import logging
-import threading
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, fields
-from datetime import UTC, datetime, timedelta
+from dataclasses import asdict
+from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from referee.clock import Clock
 from referee.contest import Contest
-from referee.errors import RefereeError
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
 from referee.judging.lost_energy_notices import lost_energies
-from referee.judging.ranking import FailedCheck, NotRanked, Place, Standing
+from referee.judging.ranking import Place
 from referee.judging.released_figures import released_of
-from referee.judging.standings import (
-    KnownStandings,
-    Standings,
-    place_document,
-    power_course,
-    standings,
-)
+from referee.judging.run_figures import power_course
+from referee.judging.standings import Standings, place_document, standings
 from referee.store import Store
 from referee.store.records import (
     TRUTH_CORRECTED,
-    BoardState,
-    Published,
     Run,
     RunState,
-    is_due,
 )
 
-logger = logging.getLogger(__name__)
-
-TICK_S = 1.0
-NOTE_NOT_PUBLIC = "an operator let it stand"
 MOST_POINTS = 120  # of a power curve, over the whole window
-NOT_KNOWN = dict.fromkeys(
-    ("power_w", "figure_state", "as_of_utc", "map", "energy_wh", "score")
-)
-"""The figures of an open run of which nothing is known now."""
 
 
 @cache
@@ -63,11 +43,6 @@ def champions() -> list[dict[str, float]]:
         files(__package__).joinpath("champions.json").read_text()
     )
     return read
-
-
-EMPTY_HALL: dict[str, list[Any]] = {"now": [], "next": [], "announcements": []}
-NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": []}}
-"""Of a run whose figures the public may not see, or that has none."""
 
 
 def empty_board(contest: Contest) -> str:
@@ -110,7 +85,8 @@ def public_board(
     """
     store = contest.store
     runs = {run.id: run for run in store.runs.find()}
-    found, affiliations = found or standings(contest), store.teams.affiliations()
+    found = found or standings(contest)
+    affiliations = store.teams.affiliations()
     used = Counter(run.team for run in runs.values() if run.state is not RunState.VOID)
 
     def public(one: Place) -> dict[str, Any]:
@@ -238,153 +214,3 @@ def _figures(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
         "energy_wh": released and released.energy_wh,
         "score": released and released.score,
     }
-
-
-def shown(row: Published) -> dict[str, Any]:
-    """What the public sees of the published row: results and hall in one document, with the state of the board.
-
-    Open runs have figures only while it is live: a course of power tells an energy. While the board is unveiled, the
-    last places of the final ranking stand as they are, and the other teams before them as they were at the freeze,
-    without a rank.
-    """
-    absent_in_an_earlier_form: dict[str, Any] = {
-        "energy_lost": [],
-        "corrections": [],
-        "rules": {},
-        "figures": {},
-    }
-    document: dict[str, Any] = absent_in_an_earlier_form | json.loads(row.document)
-    figures = document.pop("figures")
-    board: dict[str, Any] = {
-        "state": row.state,
-        "utc": row.hall_utc or row.utc,
-        "unveiled": row.unveiled,
-        "places": row.places,
-    }
-    board |= EMPTY_HALL if row.hall is None else json.loads(row.hall)
-    is_live = row.state is BoardState.LIVE
-    board["now"] = [
-        one | (_figures_at(one, figures) if is_live else NO_FIGURES)
-        for one in board["now"]
-    ]
-    if is_live:
-        return document | board
-    hidden: dict[str, Any] = {"energy_lost": [], "frozen_utc": row.frozen_utc}
-    if row.final is not None:
-        final = json.loads(row.final)["ranking"]
-        hidden |= {key: [] for key in ("prizes", "unranked", "left_out")}
-        hidden |= {"ranking": _unveiled(document["ranking"], final, row.unveiled)}
-    return document | board | hidden
-
-
-def shown_standings(row: Published) -> list[Standing]:
-    """The runs that the public sees of the published row, ranked ones first; a review is told without its note."""
-    board = shown(row)
-    return [_standing_of(place) for place in (*board["ranking"], *board["unranked"])]
-
-
-def _standing_of(place: dict[str, Any]) -> Standing:
-    """A place of the public document as a standing; what an earlier form lacks is as if it were not so."""
-    names = {one.name for one in fields(Standing)}
-    found = {name: value for name, value in place.items() if name in names}
-    code = found.get("not_ranked_code")
-    return Standing(
-        **found
-        | {
-            "failed_checks": tuple(
-                FailedCheck(**one) for one in place.get("failed_checks", ())
-            ),
-            "other_rules": tuple(place.get("other_rules", ())),
-            "not_ranked_code": None if code is None else NotRanked(code),
-            "reviewed": NOTE_NOT_PUBLIC if place["reviewed"] else None,
-        }
-    )
-
-
-def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a run of the hall; those of the station's run before it are not its own."""
-    found: dict[str, Any] = figures.get(running["station"], NO_FIGURES)
-    is_its_own = found.get("ends_utc") == running["ends_utc"]
-    return found if is_its_own else NO_FIGURES
-
-
-def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
-    """The unveiled places do not say how they compare with the hidden ones."""
-    seen = final[len(final) - count :]
-    teams = {place["team"] for place in seen}
-    unveiled = [
-        place
-        | {
-            "differs": [],
-            "level_with": [r for r in place["level_with"] if r["team"] in teams],
-        }
-        for place in seen
-    ]
-    rest = [
-        place | {"rank": None, "differs": [], "level_with": []}
-        for place in frozen
-        if place["team"] not in teams
-    ]
-    return rest + unveiled
-
-
-def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
-    """Publish the board each second when it has changed, until `stop` is set; what fails is logged and tried again."""
-    publisher = Publisher(contest, clock)
-    while not stop.is_set():
-        start_s = clock.monotonic_s()
-        try:
-            publisher.tick()
-        except RefereeError as error:
-            logger.warning("the board cannot be published now: %s", error.sentence)
-        except Exception:
-            logger.exception("the board cannot be published")
-        clock.wait(stop, start_s + TICK_S)
-
-
-class Publisher:
-    """Publishes results and hall."""
-
-    def __init__(self, contest: Contest, clock: Clock) -> None:
-        self._contest, self._store, self._clock = contest, contest.store, clock
-        self._standings = KnownStandings(contest)
-        self._log: dict[str, Any] = {}
-
-    def tick(self) -> None:
-        """Publish once, without the results if the board is frozen, or due to be: then freeze it first."""
-        row = self._store.published.get()
-        is_live = row is None or row.state is BoardState.LIVE
-        document = self._results(row) if is_live else None
-        hall = public_hall(self._contest)
-        has_changed = (
-            row is None or row.hall != hall or document not in (None, row.document)
-        )
-        # The clock of an open run counts from the time of publishing.
-        if has_changed or self._store.runs.find(RunState.OPEN):
-            self._store.published.publish(document, hall, self._clock.utc())
-
-    def _results(self, row: Published | None) -> str | None:
-        """The results to publish; None if they are frozen from now on.
-
-        The time is taken after everything was read: what is published was known before the freeze.
-        """
-        freeze_at, begun = self._contest.config.freeze_at, self._clock.utc()
-        # It stays for a minute: otherwise the document would change every second.
-        if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
-            self._log = log_head(self._contest, begun)
-        document = public_board(self._contest, begun, self._standings.now(), self._log)
-        now = self._clock.utc()
-        if freeze_at is not None and is_due(
-            None if row is None else row.unveiled_utc, now, freeze_at
-        ):
-            # Whoever sees a link of the log must find it after a power cut, too.
-            with self._store.durable() as store:
-                store.published.freeze(
-                    freeze_at.astimezone(UTC), empty_board(self._contest)
-                )
-                store.log.append(
-                    now, None, "board-freeze", freeze_at=freeze_at.isoformat()
-                )
-            logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
-            return None
-        return document

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 from lpirc_score.analysis.interval import Halved, chance_of_order
-from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.evaluation_result import signature_parts
 
 T = TypeVar("T")
 SURE = 0.95  # an order that is real with this chance or more needs no remark
@@ -112,7 +112,8 @@ def rank(
     ordered = best_of_each(best_first, team=lambda one: one.team)
     level: dict[str, list[Level]] = {one.team: [] for one in ordered}
     for better, other in combinations(ordered, 2):
-        one, two = halved.get(better.run), halved.get(other.run)
+        one = halved.get(better.run)
+        two = halved.get(other.run)
         if one and two and (chance := chance_of_order(one, two)) < SURE:
             covers = covered(better, other)
             level[better.team].append(Level(other.team, chance, covers))
@@ -144,7 +145,8 @@ def covered(one: Standing, other: Standing) -> str | None:
 
 def differences(signature: str, usual: str) -> tuple[str, ...]:
     """How a run was measured or scored otherwise than usual; nothing if its signature is of an earlier form."""
-    mine, others = signature_parts(signature), signature_parts(usual)
+    mine = signature_parts(signature)
+    others = signature_parts(usual)
     return tuple(
         f"{name} {mine.get(name, 'none')} instead of {others.get(name, 'none')}"
         for name in others | mine

@@ -130,11 +130,9 @@ def _rejudged(
     after = _ranks(changed, made) if again is None else _ranks(contest, {})
     changes = []
     for run in [one for one in runs if one.id in made]:
-        was, now, rank = (
-            former[run.id],
-            made[run.id],
-            (before.get(run.id), after.get(run.id)),
-        )
+        was = former[run.id]
+        now = made[run.id]
+        rank = (before.get(run.id), after.get(run.id))
         then = (None, None) if was is None else (was.map, was.score)
         changes.append(
             Change(run.id, run.team, (then[0], now.map), (then[1], now.score), rank)

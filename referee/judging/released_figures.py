@@ -19,7 +19,7 @@ from referee.contest import Contest
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
 from referee.judging.run_checks import is_scorable
-from referee.judging.standings import current_judgement
+from referee.judging.run_figures import current_judgement
 from referee.store.records import Released, Run, RunState
 
 EVERY_S = 30.0

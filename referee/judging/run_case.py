@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from lpirc_power.meter import Limits, Reading
 from lpirc_score import score, signature_of
 from lpirc_score.detections.plausibility import limits_by_number
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.metrics.result import RULES_VERSION
 from lpirc_testsets import GroundTruth, TestSet
 from referee.judging.run_checks import (
     MeasuredRun,
@@ -70,7 +70,8 @@ class Case:
 
 def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Score:
     """The judgement of a case, without an interval; where its scoring is `found` already, `rows` may be missing."""
-    run, found = case.run, found or scored(scoring_input(case))
+    run = case.run
+    found = found or scored(scoring_input(case))
     unserved = found.unserved_rows, found.unserved_images
     fetched = images_not_fetched(
         *unserved, found.map_of(WITH_UNSERVED), count=case.count_unserved
@@ -203,7 +204,8 @@ def _measured_by(run: Run) -> list[str]:
 
 def _images(case: Case) -> str:
     """The part of the signature for the images that the score is of: how many, which, and if all of them count."""
-    drawn, pool = np.sort(case.order), len(case.test_set.images)
+    drawn = np.sort(case.order)
+    pool = len(case.test_set.images)
     digest = hashlib.sha256(drawn.astype("<i8").tobytes()).hexdigest()
     images = "all" if len(drawn) == pool else f"{len(drawn)}-of-{pool}:{digest[:12]}"
     return (

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from referee.contest import Contest
 from referee.judging.run_course import course_of
+from referee.judging.run_figures import score_document
 from referee.judging.score_explanation import explain
-from referee.judging.standings import score_document
 from referee.store.records import Run, Score
 
 _JUDGED = (
@@ -44,12 +44,11 @@ class Row(NamedTuple):
 
 def compared(contest: Contest, run: Run, judged: Score) -> Compared:
     """What is compared of a judged run. Raises TestSetError."""
-    course, found = course_of(contest, run), explain(contest, run, judged)
-    document, regret, posts_s = (
-        score_document(run, judged),
-        found.regret,
-        course.posts_s.tolist(),
-    )
+    course = course_of(contest, run)
+    found = explain(contest, run, judged)
+    document = score_document(run, judged)
+    regret = found.regret
+    posts_s = course.posts_s.tolist()
     figures = (
         {
             "state": run.state.value,

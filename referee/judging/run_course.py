@@ -130,7 +130,8 @@ def phase_uses(
     """Each phase with its time and its energy. `phases` (k,) lie between `edges_s` (k + 1,)."""
     took_s = np.bincount(phases, np.diff(edges_s), len(PHASES)).tolist()
     unknown: list[float | None] = [None] * len(PHASES)
-    took_wh, shares = unknown, unknown
+    took_wh = unknown
+    shares = unknown
     if energies_wh is not None:
         took = np.bincount(phases, np.diff(energies_wh), len(PHASES))
         took_wh = [*took.tolist()]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lpirc_power.recording import header_line, row
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_testsets.boxes import coco_from_corners
+from lpirc_testsets.box_corners import coco_from_corners
 from referee.contest import Contest, require_same_images
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged
@@ -65,7 +65,8 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
     rows = undo_image_order(
         as_sent, contest.store.runs.image_order(run.id)
     )  # in their place
-    image, category = rows[:, IMAGE].astype(np.int64), rows[:, 1].astype(np.int64)
+    image = rows[:, IMAGE].astype(np.int64)
+    category = rows[:, 1].astype(np.int64)
     names = {one.id: one.name for one in contest.test_set.categories}
     count_unserved = as_judged(contest, run).config.count_unserved
     files = ["", *(one.file for one in contest.test_set.images)]
@@ -126,7 +127,8 @@ def _numbers(values: NDArray[Any]) -> list[str]:
     content = orjson.dumps(
         np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY
     )
-    texts, size = content[1:-1].decode().split(","), np.abs(values)
+    texts = content[1:-1].decode().split(",")
+    size = np.abs(values)
     if values.dtype == np.float64:
         for place in np.flatnonzero(
             (size != 0) & ((size < 1e-4) | (size >= 1e15))

@@ -20,8 +20,8 @@ from lpirc_score.analysis.error_types import (
     analyse_errors,
     worst_images,
 )
+from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from lpirc_score.metrics.offered import has_one_threshold, rule_shown
-from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -65,7 +65,8 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
     contest = as_judged(
         contest, run, None if judged.rules is None else judged.rules.metric
     )
-    metric, parts = contest.config.metric, signature_parts(judged.signature)
+    metric = contest.config.metric
+    parts = signature_parts(judged.signature)
     # The ground truth may have been corrected since the run was armed.
     was = parts["metric"], parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
     now = metric, contest.test_set.digest[:DIGEST_LENGTH]

@@ -64,7 +64,8 @@ def halved_of(
     run: Run, judged: Score, halves: Floats | None, which: object
 ) -> Halved | None:
     """As `halved`, with the mAPs (R,) of the judgement's halves; `which` says of what images, if known."""
-    energy_wh, interval = judged.energy_wh, judged.interval
+    energy_wh = judged.energy_wh
+    interval = judged.interval
     if interval is None or interval.method != HALF_SAMPLING or halves is None:
         return None
     limit = interval.energy_uncertainty

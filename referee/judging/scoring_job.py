@@ -20,15 +20,17 @@ from lpirc_score import Detections, evaluate, lists_ties_by_image
 from lpirc_score.analysis.halves import HALVES, SEED, half_averages
 from lpirc_score.detections.plausibility import Implausible, implausible
 from lpirc_score.metrics.average_precision import mean_known
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import engine_of
-from lpirc_score.metrics.result import RULES_VERSION
 from lpirc_testsets import GroundTruth
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-IMAGE, CATEGORY = 0, 1
-CONTEST, WITH_UNSERVED = "contest", "with-unserved"
+IMAGE = 0
+CATEGORY = 1
+CONTEST = "contest"
+WITH_UNSERVED = "with-unserved"
 """With PUBLISHED the names of what is evaluated: the rows that count, and with them those of images not served."""
 
 
@@ -143,7 +145,8 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
         evaluated[PUBLISHED] = (PUBLISHED, rows)
     if len(unserved) and not given.count_unserved:
         evaluated[WITH_UNSERVED] = (given.metric, np.concatenate([rows, unserved]))
-    maps, aps = {}, {}
+    maps = {}
+    aps = {}
     for what, (metric, its_rows) in evaluated.items():
         ground_truth, its_rows = of_categories(
             given.ground_truth, its_rows, changed(objects, known)

@@ -1,275 +1,41 @@
-"""What is published of runs: their figures, documents and standings.
-
-The command line, the pages, the exports and the bundles all show these values; none of them computes its own.
-"""
+"""The standings of a contest: its ranking, the runs without a rank, those left out, and the prizes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from typing import Any
 
-from lpirc_power.energy import above_idle_wh
 from lpirc_score.analysis.interval import Halved
-from lpirc_score.metrics.result import (
+from lpirc_score.metrics.evaluation_result import (
     DIGEST_LENGTH,
     RULES_VERSION,
-    score,
     signature_parts,
 )
 from referee.contest import Contest
-from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged, judged_otherwise, other_prizes
-from referee.judging.figure_freshness import state_of
-from referee.judging.figure_state import FigureState, judged_state
+from referee.judging.figure_state import judged_state
 from referee.judging.prizes import Award, awards
 from referee.judging.ranking import (
     RULES,
-    FailedCheck,
-    NotRanked,
     Place,
     Standing,
     rank,
 )
-from referee.judging.run_checks import is_scorable
+from referee.judging.run_figures import (
+    failed_checks,
+    images_seen,
+    standing_review,
+    why_not_ranked,
+)
 from referee.judging.score_uncertainty import energy_spread_of, halved
-from referee.store.acts import Act
 from referee.store.records import (
     HALF_SAMPLING,
-    IMAGES_SEEN,
     Review,
     Run,
     RunState,
     Score,
 )
-
-
-def current_judgement(contest: Contest, run: Run) -> Score | None:
-    """The run's judgement, or None before there is one for the energy of record: that may be read after judging."""
-    judged = contest.store.scores.latest(run.id)
-    return judged if judged is not None and judged.energy_wh == run.energy_wh else None
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What is known of a run: `energy_wh` of record unless it is open, the rest provisional unless it is `judged`.
-
-    `provisional_utc` is of when the figures of an open run are, `figure_state` what they are worth now. There is no
-    score unless they are fresh or of a judgement. `reviewed` is the note with which an operator let the run stand,
-    `not_ranked` says why a judged run has no rank, `not_ranked_code` the same for programs. `images_seen` of its images
-    were served to earlier runs of its team, as its judgement says.
-    """
-
-    energy_wh: float | None
-    map: float | None
-    score: float | None
-    needs_review: bool | None
-    judged: bool
-    figure_state: FigureState | None = None
-    refused: int = 0  # rows
-    provisional_utc: str | None = None
-    reviewed: str | None = None
-    not_ranked: str | None = None
-    not_ranked_code: NotRanked | None = None
-    images_seen: int = 0
-
-    @property
-    def remarks(self) -> dict[str, Any]:
-        """What the JSON document of a judged run says beside its judgement."""
-        names = ("reviewed", "not_ranked", "not_ranked_code", "images_seen")
-        return {name: getattr(self, name) for name in names}
-
-
-def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
-    """The figures of a run: as judged, else as far as they are known `now`, UTC.
-
-    Once a run is closed, its energy is that of record, not the one published while it was open.
-    """
-    judged = current_judgement(contest, run)
-    if judged is not None:
-        return judged_figures(contest, run, judged)
-    provisional = contest.store.provisional.of_run(run.id)
-    reached = None if provisional is None else provisional.map
-    energy_wh, utc = run.energy_wh, None
-    if run.state is RunState.OPEN and provisional is not None:
-        energy_wh, utc = provisional.energy_wh, provisional.utc
-    state, scored = state_of(contest.store, run, now), None
-    if state is FigureState.FRESH and reached is not None and is_scorable(energy_wh):
-        scored = score(reached, energy_wh)
-    return Figures(
-        energy_wh,
-        reached,
-        scored,
-        None,
-        judged=False,
-        figure_state=state,
-        refused=contest.store.posts.count_refused(run.id),
-        provisional_utc=utc,
-    )
-
-
-def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
-    """The figures of a run that is judged as it stands."""
-    review = standing_review(judged, contest.store.reviews.latest().get(run.id))
-    is_in_review = judged.needs_review and review is None
-    code, reason = why_not_ranked(
-        judged, review, as_judged(contest, run).config.least_map
-    )
-    if run.state is RunState.VOID:  # that is decided
-        code, reason = None, None
-    return Figures(
-        run.energy_wh,
-        judged.map,
-        judged.score,
-        is_in_review,
-        judged=True,
-        figure_state=judged_state(needs_review=is_in_review),
-        refused=contest.store.posts.count_refused(run.id),
-        reviewed=None if review is None else review.note,
-        not_ranked=reason,
-        not_ranked_code=code,
-        images_seen=images_seen(judged),
-    )
-
-
-def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]]:
-    """The course of a run's power as pages draw it: at most `most` means over its window, `elapsed_s` and `power_w`."""
-    elapsed_s, power_w = contest.store.readings.power_course(run.id, run.window_s, most)
-    return {
-        "elapsed_s": [round(one, 1) for one in elapsed_s],
-        "power_w": [round(one, 3) for one in power_w],
-    }
-
-
-def standing_review(judged: Score, review: Review | None) -> Review | None:
-    """The review, if it covers every check that this judgement failed: judged again, a run may need another one."""
-    failed = {one.code for one in failed_checks(judged)}
-    return (
-        review if review is not None and failed and failed <= {*review.codes} else None
-    )
-
-
-def let_stand(
-    contest: Contest,
-    number: int,
-    operator: str,
-    note: str,
-    now: datetime,
-    act: Act | None = None,
-) -> Review:
-    """Keep that a judged run stands although checks of it failed. Raises RefereeError `run-unknown`, `run-state`."""
-    run = contest.store.runs.get(number)
-    judged = current_judgement(contest, run) if run.state is RunState.JUDGED else None
-    if judged is None:
-        sentence = f"Run {number} is {run.state}, not judged as it stands; only a judged run can be reviewed."
-        raise RefereeError("run-state", sentence, run=number)
-    if not (codes := tuple(one.code for one in failed_checks(judged))):
-        raise RefereeError(
-            "run-state",
-            f"Run {number} needs no review: no check of it failed.",
-            run=number,
-        )
-    review = Review(operator, note, now.isoformat(), codes)
-    contest.store.reviews.add(number, review, act)
-    return review
-
-
-def why_not_ranked(
-    judged: Score, review: Review | None, least_map: float | None
-) -> tuple[NotRanked | None, str | None]:
-    """Why a judged run has no rank, as a code and a clause; None, None if it may have one.
-
-    `review` is the one that covers what failed. Below `least_map` a run stays unranked whatever a review says.
-    """
-    if least_map and judged.map < least_map:
-        return (
-            NotRanked.BELOW_LEAST_MAP,
-            f"its mAP {judged.map:.5f} is below least_map {least_map:g}",
-        )
-    if judged.score is None or review is not None or not judged.needs_review:
-        return None, None
-    failed = "; ".join(
-        f"{one.code} failed ({one.sentence.rstrip('.')})"
-        for one in failed_checks(judged)
-    )
-    return NotRanked.IN_REVIEW, f"it is in review until an operator decides: {failed}"
-
-
-def failed_checks(judged: Score) -> tuple[FailedCheck, ...]:
-    """The checks because of which a run needs review."""
-    failed = (
-        check for check in judged.checks if not check.ok and check.severity == "error"
-    )
-    return tuple(FailedCheck(check.code, check.sentence) for check in failed)
-
-
-def images_seen(judged: Score) -> int:
-    """How many of a run's images had been served to earlier runs of its team, void ones included."""
-    noted = (
-        check.figures["images"] for check in judged.checks if check.code == IMAGES_SEEN
-    )
-    return int(next(noted, 0) or 0)
-
-
-def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
-    """The energy that the run took beyond that of the idle board; None where it is not known."""
-    if judged.energy_wh is None or run.idle_power_w is None or run.elapsed_s is None:
-        return None
-    if judged.mean_power_w is None:  # the energy is not of the window alone
-        return None
-    return above_idle_wh(judged.energy_wh, run.idle_power_w, run.elapsed_s)
-
-
-def run_document(run: Run) -> dict[str, Any]:
-    """The JSON document of a run as it is stored."""
-    return asdict(run) | {"official": run.official}
-
-
-def score_document(run: Run, judged: Score) -> dict[str, Any]:
-    """The JSON document of a judged run; figures that do not exist are null."""
-    return {
-        "run": run.id,
-        "team": run.team,
-        "metric": signature_parts(judged.signature)["metric"],
-        "map": judged.map,
-        "map_ilsvrc_det": judged.map_ilsvrc_det,
-        "energy_wh": judged.energy_wh,
-        "score": judged.score,
-        "official": run.official,
-        "idle_power_w": run.idle_power_w,
-        "energy_above_idle_wh": energy_above_idle_wh(run, judged),
-        "images": judged.images,
-        "detections": judged.detections,
-        "elapsed_s": run.elapsed_s,
-        "mean_power_w": judged.mean_power_w,
-        "energy_limit": judged.energy_limit,
-        "energy_known_by": judged.energy_known_by,
-        "checks": [
-            asdict(check)
-            | {
-                "figures": {
-                    name: _finite(value) for name, value in check.figures.items()
-                }
-            }
-            for check in judged.checks
-        ],
-        "needs_review": judged.needs_review,
-        "interval": None if judged.interval is None else asdict(judged.interval),
-        "ap": {str(category): ap for category, ap in judged.ap.items()},
-        "window_s": run.window_s,
-        "closed_by": run.closed_by,
-        "meter": run.meter_identity,
-        "meter_setup": asdict(run.setup),
-        "signature": judged.signature,
-        "rules_sha256": None if run.rules is None else run.rules.sha256,
-        "other_rules": list(judged_otherwise(run, judged)),
-    }
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 @dataclass(frozen=True)
@@ -405,7 +171,8 @@ def standing_of(
     """
     if judged.score is None or judged.energy_wh is None:
         raise ValueError(f"run {run.id} has no score")
-    interval, parts = judged.interval, signature_parts(judged.signature)
+    interval = judged.interval
+    parts = signature_parts(judged.signature)
     needs_review = judged.needs_review and review is None
     code, reason = why_not_ranked(judged, review, least_map)
     return Standing(
@@ -436,7 +203,8 @@ def standing_of(
 
 def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
     """Whether a score was made by the contest's metric and today's scoring rules, on its test set."""
-    parts, config = signature_parts(judged.signature), contest.config
+    parts = signature_parts(judged.signature)
+    config = contest.config
     same_rules = parts["metric"] == config.metric and parts.get(RULES) in (
         None,
         str(RULES_VERSION),

@@ -78,11 +78,9 @@ def stop_regret(
     limit_wh = _limits_wh(course, elapsed_s, energy_wh, edges_s)
     maps = _maps(contest, run, posts, elapsed_s, ground_truth)
     is_above_0 = energy_wh > 0
-    elapsed_s, maps, energy_wh = (
-        elapsed_s[is_above_0],
-        maps[is_above_0],
-        energy_wh[is_above_0],
-    )
+    elapsed_s = elapsed_s[is_above_0]
+    maps = maps[is_above_0]
+    energy_wh = energy_wh[is_above_0]
     return _compared(
         elapsed_s,
         maps,
@@ -105,7 +103,8 @@ def _compared(
     may_stop = maps >= least_map
     may_stop[-1] = True
     best = int(np.argmax(np.where(may_stop, least, -1.0)))
-    ratio, least_ratio = 1.0, 1.0
+    ratio = 1.0
+    least_ratio = 1.0
     if scores[-1] > 0:
         ratio = float(scores[best] / scores[-1])
         least_ratio = float(least[best] / scores[-1])

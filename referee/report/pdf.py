@@ -43,11 +43,9 @@ def print_pdf(page: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix="referee-print-") as profile:
         made = Path(profile) / "page.pdf"
         # Chromium refuses its sandbox to root; the page has no script.
-        options = [
-            *OPTIONS,
-            f"--user-data-dir={profile}/profile",
-            *["--no-sandbox"] * (os.geteuid() == 0),
-        ]
+        options = [*OPTIONS, f"--user-data-dir={profile}/profile"]
+        if os.geteuid() == 0:
+            options.append("--no-sandbox")
         command = [browser, *options, f"--print-to-pdf={made}", page.resolve().as_uri()]
         try:
             done = subprocess.run(  # noqa: S603

@@ -15,7 +15,9 @@ Floats = NDArray[np.float64]
 MOST_READINGS = 2000
 MOST_SERVED = 1000
 MOST_POSTS = 400
-BLUE, BROWN, GREEN = "#0b5394", "#a04000", "#2e6b1e"
+BLUE = "#0b5394"
+BROWN = "#a04000"
+GREEN = "#2e6b1e"
 
 
 def time_chart(course: Course, regret: StopRegret | None) -> str:

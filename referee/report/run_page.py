@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from lpirc_score.analysis.error_types import ErrorType
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_score.files.curves import inline_curves
+from lpirc_score.files.curve_drawings import inline_curves
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import COCO, has_one_threshold
-from lpirc_score.metrics.result import signature_parts
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest
@@ -22,16 +22,16 @@ from referee.errors import RefereeError
 from referee.judging.bound_rules import judged_otherwise
 from referee.judging.ranking import SURE, Place, covered
 from referee.judging.run_course import DEFINITION, course_of
-from referee.judging.score_explanation import Explanation, explain
-from referee.judging.score_uncertainty import described
-from referee.judging.standings import (
+from referee.judging.run_figures import (
     Figures,
     current_judgement,
     energy_above_idle_wh,
     figures_of,
     score_document,
-    standings,
 )
+from referee.judging.score_explanation import Explanation, explain
+from referee.judging.score_uncertainty import described
+from referee.judging.standings import standings
 from referee.pages import STATIC, template_environment
 from referee.report.run_chart import time_chart
 from referee.report.worst_images import pictures
@@ -70,11 +70,9 @@ def report_page(contest: Contest, run: Run) -> str:
     if run.state not in OVER:
         sentence = f"Run {run.id} of {run.team} is {run.state}; there is a report once it is closed."
         raise RefereeError("run-state", sentence, run=run.id)
-    judged, figures, course = (
-        current_judgement(contest, run),
-        figures_of(contest, run, Clock().utc()),
-        course_of(contest, run),
-    )
+    judged = current_judgement(contest, run)
+    figures = figures_of(contest, run, Clock().utc())
+    course = course_of(contest, run)
     notices = [*_notices(run, figures)]
     shown: dict[str, Any] = {
         "style": Markup("\n".join(path.read_text() for path in STYLES)),  # noqa: S704 - our own files
@@ -136,7 +134,8 @@ def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
         (at for at, place in enumerate(places) if place.standing.run == run.id), None
     )
     if at is not None:
-        own, near = places[at], places[max(at - 1, 0) : at + 2]
+        own = places[at]
+        near = places[max(at - 1, 0) : at + 2]
         return {"place": own, "neighbours": [(one, _sure(own, one)) for one in near]}
     better = [place.standing.run for place in places if place.standing.team == run.team]
     why = "it has no score by the contest's present rules"

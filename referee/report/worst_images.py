@@ -46,11 +46,9 @@ def _boxes(
     found: Explanation, one: ImageErrors, names: Mapping[int, str]
 ) -> Iterator[dict[str, Any]]:
     """The objects of an image that were found, those that were not, and its false detections."""
-    truth, sent, unfound = (
-        found.ground_truth,
-        found.detections,
-        found.analysis.found.unfound[one.objects],
-    )
+    truth = found.ground_truth
+    sent = found.detections
+    unfound = found.analysis.found.unfound[one.objects]
     for kind, chosen in (
         ("found", one.objects[~unfound]),
         ("missed", one.objects[unfound]),

@@ -13,12 +13,12 @@ import numpy as np
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
-from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_testsets import TestSet
-from referee.auth.client_addresses import admits
+from referee.auth.client_addresses import admits, require_admitted
 from referee.clock import Clock
 from referee.config import LONGEST_WINDOW_S, ContestConfig, Station
-from referee.contest import Contest, require_place
+from referee.contest import Contest
 from referee.errors import AttemptsUsed, NotArmed, RefereeError, StationBusy
 from referee.runs.image_order import image_order, images_had
 from referee.runs.run_recorder import note_event
@@ -120,7 +120,7 @@ class Arming:
             station for station in stations if admits(station.clients, address)
         ]
         if not admitting:
-            require_place(stations[0], address)
+            require_admitted(stations[0], address)
         return self._armed_at_first(team, admitting)
 
     def _armed_at_first(self, team: str, stations: Sequence[Station]) -> Run:
@@ -166,10 +166,8 @@ class Arming:
 
     def _require_attempt(self, team: str, *, anyway: bool) -> int | None:
         """The number of an attempt beyond the contest's limit. Raises AttemptsUsed unless it is armed `anyway`."""
-        most, used = (
-            self._contest.config.attempts,
-            self._store.runs.attempts_used().get(team, 0),
-        )
+        most = self._contest.config.attempts
+        used = self._store.runs.attempts_used().get(team, 0)
         if not most or used < most:
             return None
         if not anyway:
@@ -196,7 +194,8 @@ class Arming:
         heat: str | None,
         extra_s: int | None,
     ) -> Run:
-        test_set, config = self._contest.test_set, self._contest.config
+        test_set = self._contest.test_set
+        config = self._contest.config
         idle_s = config.idle_baseline_s
         return Run(
             id=NOT_YET_STORED,
@@ -222,7 +221,8 @@ class Arming:
 
     def _stored(self, new: Run, act: Act | None) -> Run:
         """The run with its images; an event names the earlier runs in which the team has had some of them."""
-        pool, nonce = len(self._contest.test_set.images), str(new.nonce)
+        pool = len(self._contest.test_set.images)
+        nonce = str(new.nonce)
         had = images_had(self._store, new.team, new.images_digest)
         times_had = np.bincount(
             np.concatenate([*had.values(), [0]]).astype(int), minlength=pool + 1
@@ -265,7 +265,8 @@ def rules_now(
 
 def images_of_a_run(contest: Contest) -> int:
     """How many images a run gets. Raises RefereeError `bad-config` for more than there are."""
-    pool, images = len(contest.test_set.images), contest.config.images.per_attempt
+    pool = len(contest.test_set.images)
+    images = contest.config.images.per_attempt
     if images > pool:
         sentence = (
             f"per_attempt = {images}, but the test set has {pool} images; choose fewer."

@@ -5,20 +5,25 @@ from __future__ import annotations
 import hashlib
 import mmap
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.detections.rows import Taken
+from lpirc_score.detections.parsed_rows import Taken
 from referee.clock import Clock
-from referee.errors import RefereeError, WindowClosed
-from referee.runs.run_window import Phase, Window, elapsed_s, phase_at
+from referee.errors import RefereeError
+from referee.runs.run_window import (
+    Window,
+    elapsed_s,
+    elapsed_while_open_s,
+    window_closed,
+)
 from referee.runs.station_meters import RunMeter
-from referee.store import Combining, Job, NewPost, Store
+from referee.store import NewPost, Store
 from referee.store.records import Post, Run
 
 REQUESTS_AT_ONCE = 32
@@ -30,24 +35,10 @@ FORMS_AT_ONCE = 16
 MOST_ADDRESSES = 16
 """Of one run: whence its team has logged in."""
 
-SMALL_TOGETHER = 8
-"""At most so many small bodies of one run are parsed and stored together, by one thread; beside it one large body."""
-
 LARGE_BYTES = 2**14
 
 PAUSE = 5
 """While other runs are open, the next large body waits so many times as long as the one before it took."""
-
-
-class _Body(NamedTuple):
-    """A body that was admitted `at_s`."""
-
-    body: bytes
-    content_type: str | None
-    key: str | None
-    at_s: float
-    sha256: str
-    parse: Callable[[bytes], Taken]
 
 
 class OpenRun:
@@ -86,7 +77,8 @@ class OpenRun:
         self.form_slots = threading.BoundedSemaphore(FORMS_AT_ONCE)
         self.addresses: frozenset[str] = frozenset()
         self._is_alone = is_alone
-        self._small = Combining(self._take, SMALL_TOGETHER)
+        # One small and one large body of a run are parsed at a time.
+        self._small = threading.Lock()
         self._large = threading.Lock()
         self._paused_until_s = 0.0
         self.closing = threading.Lock()
@@ -132,7 +124,6 @@ class OpenRun:
     ) -> Post:
         """Admit a body that has just been read whole, parse it, commit it with its rows; the receipt means: on disk.
 
-        Another body's thread may call `parse`: it must know all it needs, not look at "the present request".
         With an idempotency key that was used before, the same body gets the first receipt again and counts once; with
         `key_is_of_body` the key alone says that it is the same.
         Raises RefereeError: `window-closed`, `key-reused`, `no-room`, `storage-failed`, or what `parse` raises.
@@ -143,12 +134,14 @@ class OpenRun:
             self._admitted += 1
         try:
             sha256 = hashlib.sha256(body).hexdigest()
-            admitted = _Body(body, content_type, key, at_s, sha256, parse)
-            receipt = (
-                self._take_large(admitted)
-                if len(body) > LARGE_BYTES
-                else self._small.do(admitted)
-            )
+            if len(body) > LARGE_BYTES:
+                with self._turn_of_large():
+                    taken = parse(body)
+                    receipt = self._stored(taken, sha256, key, at_s, content_type, body)
+            else:
+                with self._small:
+                    taken = parse(body)
+                receipt = self._stored(taken, sha256, key, at_s, content_type, body)
         except RefereeError:
             earlier = None if key is None else self._store.posts.find(self.run.id, key)
             if earlier is None:
@@ -157,44 +150,37 @@ class OpenRun:
         finally:
             with self._lock:
                 self._admitted -= 1
-                if not self._admitted:
+                if self.closed_by is not None and not self._admitted:
                     self._is_settled.notify_all()
         if receipt.sha256 != sha256 and not key_is_of_body:
             raise key_reused()
         return receipt
 
-    def _take(self, jobs: Sequence[Job[_Body]]) -> None:
-        """Parse and store bodies; the result of each job is its receipt."""
-        parsed: list[Job[_Body]] = []
-        posts: list[NewPost] = []
-        for job in jobs:
-            body, content_type, key, at_s, sha256, parse = job.task
-            try:
-                taken, now = parse(body), self._clock.utc()
-            except Exception as error:  # noqa: BLE001 - its own thread raises it
-                job.error = error
-            else:
-                parsed.append(job)
-                posts.append(NewPost(taken, sha256, key, at_s, now, content_type, body))
-        for job, stored in zip(
-            parsed, self._store.posts.append_all(self.run.id, posts), strict=True
-        ):
-            job.result, job.error = stored.result, stored.error
+    def _stored(
+        self,
+        taken: Taken,
+        sha256: str,
+        key: str | None,
+        at_s: float,
+        content_type: str | None,
+        body: bytes,
+    ) -> Post:
+        now = self._clock.utc()
+        post = NewPost(taken, sha256, key, at_s, now, content_type, body)
+        return self._store.posts.append_post(self.run.id, post)
 
-    def _take_large(self, body: _Body) -> Post:
-        """Take a large body when it is its turn. None pauses once the run is to end."""
-        job = Job(body)
+    @contextmanager
+    def _turn_of_large(self) -> Iterator[None]:
+        """Wait for the turn of a large body. None pauses once the run is to end."""
         with self._large:
             if not self._is_alone():
                 self._clock.wait(self.ending, self._paused_until_s)
             start_s = self._clock.monotonic_s()
             try:
-                self._take([job])
+                yield
             finally:
                 end_s = self._clock.monotonic_s()
                 self._paused_until_s = end_s + PAUSE * (end_s - start_s)
-        receipt: Post = job.outcome()
-        return receipt
 
     def end(self, closed_by: str) -> Window:
         """End the window now, or at its deadline if that has passed, and wait for what was admitted before.
@@ -242,10 +228,10 @@ class OpenRun:
             self._store.served.append(self.run.id, images, at_s)
 
     def _require_open(self) -> float:
-        now_s = self._clock.monotonic_s()
-        if phase_at(self.window, now_s) is not Phase.OPEN:
-            raise window_closed(self.run)
-        return elapsed_s(self.window, now_s)
+        at_s = elapsed_while_open_s(self.window, self._clock.monotonic_s())
+        if at_s is None:
+            raise window_closed(self.run.id)
+        return at_s
 
 
 def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
@@ -262,13 +248,6 @@ def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
             return mmap.mmap(file.fileno(), images)
     except (OSError, ValueError):
         return bytearray(images)
-
-
-def window_closed(run: Run) -> WindowClosed:
-    """What a team reads that comes too late."""
-    return WindowClosed(
-        f"Run {run.id} is closed; nothing more is served or counted.", run=run.id
-    )
 
 
 def key_reused() -> RefereeError:

@@ -9,9 +9,9 @@ from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
-from lpirc_power.meter import Reading
+from referee.auth.client_addresses import require_admitted
 from referee.clock import Clock
-from referee.contest import Contest, require_place, require_same_test_set
+from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, ShuttingDown, WindowClosed
 from referee.runs.arming import Arming
 from referee.runs.heats import (
@@ -21,21 +21,21 @@ from referee.runs.heats import (
     runs_to_start,
     start_meters,
 )
+from referee.runs.meter_state import MeterState, state_of
 from referee.runs.open_run import (
     REQUESTS_AT_ONCE,
     OpenRun,
     kept_marks,
     key_reused,
-    window_closed,
 )
+from referee.runs.run_ending import count_again, note_end, record_close
 from referee.runs.run_recorder import note_event
-from referee.runs.run_recovery import read_left_over, take_up_runs
-from referee.runs.run_window import Phase, Window, elapsed_s, phase_at
+from referee.runs.run_recovery import read_all_left_over, take_up_runs
+from referee.runs.run_window import Phase, Window, elapsed_s, phase_at, window_closed
 from referee.runs.start_checks import Found, StartChecks
-from referee.runs.station_meters import MeterState, RunMeter, StationMeters, state_of
-from referee.store import Event
+from referee.runs.station_meters import RunMeter, StationMeters
 from referee.store.acts import Act
-from referee.store.records import RUN_CLOSED, Post, Run, RunState
+from referee.store.records import Post, Run, RunState
 
 logger = logging.getLogger(__name__)
 CLOSING_TIMEOUT_S = 30.0  # how long a log-in waits until the team's last run is closed
@@ -116,9 +116,10 @@ class RunControl:
         waits for its heat's signal; MeterError when the meter does not start: then the window has not opened.
         """
         with self._lock_of(f"team {team}"):
-            live, now_s = self._live_of(team), self._clock.monotonic_s()
+            live = self._live_of(team)
+            now_s = self._clock.monotonic_s()
             if live is not None and phase_at(live.window, now_s) is Phase.OPEN:
-                require_place(self._contest.station(live.run.station), address)
+                require_admitted(self._contest.station(live.run.station), address)
                 return live
             if live is not None and not self._clock.wait(
                 live.done, now_s + CLOSING_TIMEOUT_S
@@ -129,7 +130,7 @@ class RunControl:
                 )
             self._checks.require_sound(self._clock)
             run = self._arming.armed_run(team, address)
-            require_place(self._contest.station(run.station), address)
+            require_admitted(self._contest.station(run.station), address)
             if run.heat is not None:
                 if self.board.ask(run.id, self._clock.monotonic_s()):
                     self._note(run.id, "waiting", heat=run.heat, address=address)
@@ -170,7 +171,8 @@ class RunControl:
     ) -> list[OpenRun]:
         """Open the armed runs of these meters, all or none, with one start."""
         start_s = self._clock.monotonic_s()
-        opened_utc, boot_id = self._clock.utc().isoformat(), self._clock.boot_id()
+        opened_utc = self._clock.utc().isoformat()
+        boot_id = self._clock.boot_id()
         common = {
             "state": RunState.OPEN.value,
             "opened_utc": opened_utc,
@@ -187,9 +189,11 @@ class RunControl:
         except BaseException:
             self._meters.put_back(started)
             raise
-        lives, failures = [], []
+        lives = []
+        failures = []
         for run in opened:
-            meter, window = started[run.id], Window(start_s, run.window_s)
+            meter = started[run.id]
+            window = Window(start_s, run.window_s)
             meter.log.begin(run.id, start_s)
             try:
                 lives.append(self._go_live(run, window, meter))
@@ -257,8 +261,12 @@ class RunControl:
         """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
         live = self._live.get(run)
         if live is None:
-            raise window_closed(self._store.runs.get(run))
+            raise window_closed(self._store.runs.get(run).id)
         return live
+
+    def find_live(self, run: int) -> OpenRun | None:
+        """The open run of that number; None when there is none."""
+        return self._live.get(run)
 
     def _live_of(self, team: str) -> OpenRun | None:
         with self._lock:
@@ -288,34 +296,21 @@ class RunControl:
         return found
 
     def _close(self, live: OpenRun, window: Window, act: Act | None) -> None:
-        self._note_end(live, window)
+        note_end(self._store, live, window)
         final = self._meters.reading_of_record(live.run, live.meter)
         live.meter.log.end()
         # Once the run is closed, its station is free: it may be armed only when its meter is retired, too.
         with self._lock_of(f"station {live.run.station}"):
             # An earlier attempt may have failed after this.
             if self._store.runs.get(live.run.id).state is RunState.OPEN:
-                self._record_close(live, elapsed_s(window, window.end_s), final, act)
+                ended_s = elapsed_s(window, window.end_s)
+                record_close(self._store, self._clock, live, ended_s, final, act)
             self._meters.retire(live.run, live.meter)
         with suppress(OSError):
             self._marks_path(live.run).unlink()
         with self._lock:
             self._live.pop(live.run.id, None)
         live.done.set()
-
-    def _note_end(self, live: OpenRun, window: Window) -> None:
-        """Store the end before the meter is asked, which may take long: a restart must not reopen the run."""
-        figures = {
-            "closed_by": live.closed_by,
-            "elapsed_s": elapsed_s(window, window.end_s),
-        }
-        try:
-            self._store.runs.change_all({live.run.id: figures}, (RunState.OPEN,))
-        except RefereeError as error:
-            # The integrator must be stopped all the same; the close that follows raises.
-            logger.warning(
-                "run %d: its end is not on record yet: %s", live.run.id, error.sentence
-            )
 
     def void(self, run: int, reason: str, act: Act | None = None) -> Run:
         """Take a run out of the contest, from any state; what is stored of it stays. The operator's act is its event.
@@ -352,20 +347,9 @@ class RunControl:
 
         Raises RefereeError `run-unknown`, `run-state` when it is not void, or was voided before it was closed.
         """
-        found = self._store.runs.get(run)
-        with self._lock_of(f"team {found.team}"):
-            found = self._store.runs.get(run)
-            if found.state is RunState.VOID and found.closed_utc is None:
-                sentence = f"Run {run} was voided before it was closed, so nothing can be judged; arm a new run."
-                raise RefereeError("run-state", sentence, run=run)
-            judged = self._store.scores.latest(run)
-            is_judged = judged is not None and judged.energy_wh == found.energy_wh
-            state = RunState.JUDGED if is_judged else RunState.CLOSED
-            back = self._store.runs.change(
-                run, (RunState.VOID,), act=act, state=state.value, void_reason=None
-            )
-        logger.info("run %d of %s counts again: it is %s", run, found.team, state)
-        return back
+        team = self._store.runs.get(run).team
+        with self._lock_of(f"team {team}"):
+            return count_again(self._store, run, act)
 
     def meter_state(self, station: str) -> tuple[MeterState, str | None]:
         """What is known of a station's meter, and the sentence of what is wrong with it; the meter is not asked."""
@@ -396,51 +380,6 @@ class RunControl:
                 logger.error(said, live.run.id, error, exc_info=is_unexpected)  # noqa: TRY400
                 self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
 
-    def _record_close(
-        self,
-        live: OpenRun,
-        ended_s: float,
-        final: Reading | None,
-        act: Act | None,
-    ) -> None:
-        """Store the end and its event, which binds what the run has, in one transaction."""
-        sampler, run, utc = (
-            live.meter.sampler,
-            live.run.id,
-            self._clock.utc().isoformat(),
-        )
-        energy_wh = None if final is None else final.energy_wh
-        changes = {
-            "state": RunState.CLOSED.value,
-            "closed_utc": utc,
-            "closed_by": live.closed_by,
-            "elapsed_s": ended_s,
-            "energy_wh": energy_wh,
-            "integrator_s": None if final is None else final.integrator_s,
-            "meter_changes": None if final is None else sampler.changes,
-        }
-        start_stop_s = (
-            None if final is None or sampler.ran_s is None else sampler.ran_s - ended_s
-        )
-        figures = {
-            "elapsed_s": ended_s,
-            "energy_wh": energy_wh,
-            "start_stop_s": start_stop_s,
-        }
-        figures["late_s"] = sampler.late_s
-        of_record = {name: changes[name] for name in ("integrator_s", "meter_changes")}
-        detail = {
-            "by": live.closed_by,
-            **figures,
-            **of_record,
-            **self._store.closings.evidence(run),
-        }
-        event = Event(utc, run, RUN_CLOSED, detail)
-        self._store.runs.change_all({run: changes}, (RunState.OPEN,), event, act)
-        energy = "no energy of record" if energy_wh is None else f"{energy_wh:.6g} Wh"
-        closed = (live.run.id, live.run.team, live.closed_by, ended_s, energy)
-        logger.info("run %d of %s was closed by %s after %.3f s: %s", *closed)
-
     # The server's start and end
 
     def recover(self) -> None:
@@ -449,18 +388,7 @@ class RunControl:
 
     def read_left_over(self) -> None:
         """Read the energies that closed runs left in their meters; one that does not answer takes seconds."""
-        for station in self._contest.config.stations:
-            try:
-                with self._lock_of(f"station {station.name}"):
-                    read_left_over(self._contest, self._clock, self._meters, station)
-            except (
-                RefereeError
-            ) as error:  # it is tried again before the station is armed
-                logger.error(  # noqa: TRY400
-                    "the energy left at %s is not read: %s",
-                    station.name,
-                    error.sentence,
-                )
+        read_all_left_over(self._contest, self._clock, self._meters, self._lock_of)
 
     def receipt(self, run: int, body: bytes, key: str | None) -> Post | None:
         """The receipt that this body got under this key, for a client that asks again after the run has closed.
@@ -476,7 +404,8 @@ class RunControl:
         """Close the meters' links; open runs stay open, their integrators running, for the next start."""
         with self._lock:
             self._is_down = True
-            lives, self._live = list(self._live.values()), {}
+            lives = list(self._live.values())
+            self._live = {}
         self.board.signal()
         for live in lives:
             with live.closing:  # a run that is being closed is closed first

@@ -66,7 +66,8 @@ class EvidenceLog:
 
         Which settings the meter lost with it is not stored; a run whose energy is lost needs no word of any.
         """
-        self._loss, self._before = loss, before
+        self._loss = loss
+        self._before = before
         self._was_lost_before = loss is not None
 
     def begin(self, run: int, start_s: float) -> None:
@@ -108,7 +109,8 @@ class EvidenceLog:
             if self._run is None:
                 return
             run, start_s = self._run
-            readings, noted = self._readings.copy(), self._noted.copy()
+            readings = self._readings.copy()
+            noted = self._noted.copy()
         if noted:
             self._store.log.append_all(run, [_event(start_s, one) for one in noted])
             with self._lock:
@@ -121,11 +123,9 @@ class EvidenceLog:
 
     def _note_loss(self, reading: Reading) -> None:
         """Note once that energy was lost, and again if what a power failure had left of it is lost, too."""
-        found, before, back = (
-            loss_between(self._before, reading),
-            self._before,
-            self._found_back,
-        )
+        found = loss_between(self._before, reading)
+        before = self._before
+        back = self._found_back
         self._found_back = frozenset()
         if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):
             self._before = reading
@@ -134,7 +134,8 @@ class EvidenceLog:
         )
         if found is None or is_known:
             return
-        self._loss, self._lost_with_it = found, back
+        self._loss = found
+        self._lost_with_it = back
         held = (
             {}
             if before is None
@@ -165,7 +166,8 @@ class EvidenceLog:
         """Warn, once each, of a changed setting, and of what else two readings in a row show and fails a check."""
         # The reading of record alone is taken after the stop, so two in a row are in the window.
         found = frozenset(_doubts(reading))
-        lasting, self._doubts = found & self._doubts, found
+        lasting = found & self._doubts
+        self._doubts = found
         # The sampler has asked twice, and does not ask again with every reading. What a meter lost with the energy, its
         # return has told.
         is_told = self._was_lost_before or self._lost_with_it.issuperset(

@@ -51,7 +51,9 @@ def take_up_runs(
     the operator to void.
     """
     # One moment for all: the windows of a heat stay equal after a reboot, too.
-    now_s, now_utc, boot_id = clock.monotonic_s(), clock.utc(), clock.boot_id()
+    now_s = clock.monotonic_s()
+    now_utc = clock.utc()
+    boot_id = clock.boot_id()
     for run in contest.store.runs.find(RunState.OPEN):
         reboot = reboot_of(
             run, now_s, now_utc, boot_id, contest.store.runs.last_record(run.opened_utc)
@@ -103,7 +105,8 @@ def _meter_of(run: Run, window: Window, meters: StationMeters) -> RunMeter:
 
 
 def _note_taken_up(contest: Contest, clock: Clock, live: OpenRun) -> None:
-    run, left_s = live.run, live.window.end_s - clock.monotonic_s()
+    run = live.run
+    left_s = live.window.end_s - clock.monotonic_s()
     if left_s > 0:
         note_event(contest.store, clock, run.id, "resumed", remaining_s=left_s)
         logger.info(
@@ -125,7 +128,8 @@ def _note_taken_up(contest: Contest, clock: Clock, live: OpenRun) -> None:
 
 def _resume_sampling(live: OpenRun, clock: Clock) -> None:
     """Return once the run's meter is sampled, its window over, or the run closed or left to the next process."""
-    window, warned = live.window, False
+    window = live.window
+    warned = False
     while phase_at(window, clock.monotonic_s()) is Phase.OPEN:
         with live.closing:
             if live.ending.is_set() or live.done.is_set():
@@ -145,6 +149,23 @@ def _resume_sampling(live: OpenRun, clock: Clock) -> None:
         clock.wait(
             live.ending, min(clock.monotonic_s() + RESUME_RETRY_S, window.deadline_s)
         )
+
+
+def read_all_left_over(
+    contest: Contest,
+    clock: Clock,
+    meters: StationMeters,
+    lock_of: Callable[[str], threading.Lock],
+) -> None:
+    """Read the energies left at every station, each under its lock; a failure is logged."""
+    for station in contest.config.stations:
+        try:
+            with lock_of(f"station {station.name}"):
+                read_left_over(contest, clock, meters, station)
+        except RefereeError as error:
+            # It is tried again before the station is armed.
+            message = "the energy left at %s is not read: %s"
+            logger.error(message, station.name, error.sentence)  # noqa: TRY400
 
 
 def read_left_over(

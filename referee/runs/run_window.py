@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from referee.store.records import Run
+from referee.errors import WindowClosed
+
+if TYPE_CHECKING:
+    from referee.store.records import Run
 
 
 class Phase(StrEnum):
@@ -41,6 +45,13 @@ class Window:
         )
 
 
+def window_closed(run: int) -> WindowClosed:
+    """The refusal that a team reads when its window is over."""
+    return WindowClosed(
+        f"Run {run} is closed; nothing more is served or counted.", run=run
+    )
+
+
 def phase_at(window: Window, now_s: float) -> Phase:
     """The phase at `now_s`; the start belongs to the window, the deadline does not."""
     if now_s < window.start_s:
@@ -61,6 +72,13 @@ def elapsed_s(window: Window, now_s: float) -> float:
         now_s = window.end_s
     passed_s = now_s - window.start_s
     return min(passed_s, window.length_s) if passed_s > 0 else 0.0
+
+
+def elapsed_while_open_s(window: Window, now_s: float) -> float | None:
+    """Seconds of the window that have passed at `now_s`; None before its start and from its end on."""
+    if window.start_s <= now_s < window.end_s:
+        return min(now_s - window.start_s, window.length_s)
+    return None
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ class StartChecks:
 
     def require_sound(self, clock: Clock) -> None:
         """Wait until everything was looked at. Raises RefereeError `not-ready` for a fault, or if it takes long."""
-        until_s, never = clock.monotonic_s() + LONGEST_WAIT_S, threading.Event()
+        until_s = clock.monotonic_s() + LONGEST_WAIT_S
+        never = threading.Event()
         while self._found.value == Found.NOT_YET:
             if clock.monotonic_s() >= until_s:
                 sentence = "The referee is still looking at its images and its database after its start; try again."

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 
 from lpirc_power.addresses import standing
@@ -21,6 +20,7 @@ from referee.config import Station
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.runs.run_recorder import EvidenceLog, note_event
+from referee.runs.zero_levels import ZeroLevels
 from referee.store.lost_energy import energy_lost
 from referee.store.records import (
     ENERGY_MISSING,
@@ -31,9 +31,14 @@ from referee.store.records import (
 )
 
 logger = logging.getLogger(__name__)
+
+
 Missing = tuple[EnergyMissing, str]
 
+
 MAY_RUN_ON = "Until it is reached it may integrate on, to the end of its timer; mend the link soon."
+
+
 READ_LATER = "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
 
 
@@ -55,7 +60,8 @@ class RunMeter:
     @property
     def standing(self) -> Standing | None:
         """Whether that meter counts in a contest; None before one has answered."""
-        identity, station = self.sampler.identity, self.station
+        identity = self.sampler.identity
+        station = self.station
         if identity is None:
             return None
         return standing(
@@ -64,51 +70,6 @@ class RunMeter:
             loopback_meter=station.loopback_meter,
             official_makers=self.official_makers,
         )
-
-
-class MeterState(StrEnum):
-    """What is known of a station's meter without asking it."""
-
-    IDLE = "idle"
-    READY = "ready"
-    INTEGRATING = "integrating"
-    NOT_INTEGRATING = "not integrating"
-    LOST = "lost"
-
-
-def state_of(meter: RunMeter) -> tuple[MeterState, str | None]:
-    """The state of the meter of an open run, and the failure of its link, if it has one."""
-    error, last = meter.sampler.link_error, meter.sampler.last
-    if error is not None:
-        return MeterState.LOST, error.sentence
-    runs = last is None or last.state is IntegratorState.START
-    return (MeterState.INTEGRATING if runs else MeterState.NOT_INTEGRATING), None
-
-
-class ZeroLevels:
-    """When the zero level of each station's meter was last compensated, as far as this process knows."""
-
-    def __init__(self) -> None:
-        self._tried_s: dict[str, float] = {}
-        self._done_s: dict[tuple[str, str], float] = {}
-
-    def tried(
-        self, station: Station, identity: str, now_s: float, *, done: bool
-    ) -> None:
-        """Note that it was compensated now; a meter that cannot is not asked again for as long."""
-        self._tried_s[station.name] = now_s
-        if done:
-            self._done_s[station.name, identity] = now_s
-
-    def age_s(self, station: Station, identity: str, now_s: float) -> float | None:
-        """How long ago it was compensated; None if that is not known, as of another meter."""
-        done_s = self._done_s.get((station.name, identity))
-        return None if done_s is None else now_s - done_s
-
-    def is_due(self, station: Station, now_s: float) -> bool:
-        """Whether arming compensates it anew."""
-        tried_s = self._tried_s.get(station.name, -math.inf)
-        return now_s - tried_s > 60.0 * station.zero_max_age_min > 0
 
 
 class StationMeters:
@@ -143,7 +104,8 @@ class StationMeters:
     def _new(
         self, station: Station, setup: Setup, official_makers: tuple[str, ...]
     ) -> RunMeter:
-        log, clock = EvidenceLog(self._store), self._clock
+        log = EvidenceLog(self._store)
+        clock = self._clock
         sampler = Sampler(
             station.meter,
             setup,

@@ -119,7 +119,8 @@ def changes(before: ByRun, after: ByRun) -> tuple[Change, ...]:
     """The runs that are scored by another ground truth now."""
     found = []
     for (contest, run), now in after.items():
-        was, one = before.get((contest, run), Place(None, now.standing)), now.standing
+        was = before.get((contest, run), Place(None, now.standing))
+        one = now.standing
         if was.standing.signature != one.signature:
             pairs = (
                 (was.standing.map, one.map),

@@ -10,7 +10,9 @@ from referee.store.chain import LOG_START
 from referee.store.event_chain import LoggedEvent
 from referee.store.records import ENERGY_READ, JUDGED, RUN_CLOSED
 
-OPERATOR, VOID, UNVOID = "operator", "void", "unvoid"
+OPERATOR = "operator"
+VOID = "void"
+UNVOID = "unvoid"
 READ = (JUDGED, RUN_CLOSED, ENERGY_READ, OPERATOR, VOID)
 
 
@@ -37,7 +39,9 @@ class Record:
 
 def read_record(events: Iterable[LoggedEvent], asked: int = 0) -> Record:
     """Read a log from its first event on; `asked` is the place of an event whose link is wanted, 1 for the first."""
-    found, link, unlinked = Record(), LOG_START, 0
+    found = Record()
+    link = LOG_START
+    unlinked = 0
     for place, event in enumerate(events, start=1):
         link = event.link_after(link)
         if not event.link:

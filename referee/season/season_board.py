@@ -20,8 +20,9 @@ from referee.judging.ranking import (
     differences,
     rank,
 )
+from referee.judging.run_figures import standing_review
 from referee.judging.score_uncertainty import energy_spread_of
-from referee.judging.standings import place_document, standing_of, standing_review
+from referee.judging.standings import place_document, standing_of
 from referee.season.season_doubts import Doubt, DoubtCode
 from referee.season.season_runs import SeasonRun
 from referee.store.records import RunState
@@ -199,7 +200,8 @@ def _standing(one: SeasonRun) -> SeasonStanding | str:
 
 
 def _judged_standing(one: SeasonRun) -> Standing | str:
-    run, judged = one.run, one.judged
+    run = one.run
+    judged = one.judged
     if judged is None or run.state is not RunState.JUDGED:
         return "it is not judged"
     if judged.score is None or judged.energy_wh is None:

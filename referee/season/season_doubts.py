@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from lpirc_score.metrics.result import score as score_of
+from lpirc_score.metrics.evaluation_result import score as score_of
 from referee.errors import RefereeError
 from referee.season.log_claims import Record
 from referee.store.records import Run, RunState
@@ -127,7 +127,8 @@ def doubts_of_run(
 
 
 def _of_score(figures: Figures) -> list[Doubt]:
-    stated, energy_wh = figures.score, figures.energy_wh
+    stated = figures.score
+    energy_wh = figures.energy_wh
     if stated is None or energy_wh is None:
         return []
     try:

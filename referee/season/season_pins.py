@@ -47,7 +47,8 @@ class Pins:
 
         A contest about which there is no doubt is noted as it is now.
         """
-        pin, found = self.known.get(contest), []
+        pin = self.known.get(contest)
+        found = []
         if pin is not None and pin.public_key not in (None, public_key):
             clause = f"its contest signs with the key {public_key}; {pin.public_key} was noted before"
             found.append(Doubt(DoubtCode.KEY, clause))

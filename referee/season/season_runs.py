@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from lpirc_score.analysis.interval import Halved
-from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_testsets.file_bytes import file_bytes
 from referee.auth.operator_names import doer
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
-from referee.judging.public_documents import shown_standings
+from referee.judging.freeze import Freeze
 from referee.judging.ranking import Standing
 from referee.judging.score_uncertainty import Floats, halved_of
 from referee.presence import is_file
@@ -25,13 +25,11 @@ from referee.season.season_pins import Pins
 from referee.store import DATABASE_NAME, Store
 from referee.store.records import (
     JUDGED,
-    BoardState,
     Published,
     Review,
     Run,
     RunState,
     Score,
-    is_due,
 )
 
 LARGEST_FILE_BYTES = 2**32
@@ -83,7 +81,8 @@ def read_season(
 
     Each contest is compared with its pin, and noted.
     """
-    found, problems = [], []
+    found = []
+    problems = []
     for path in paths:
         try:
             found.append(
@@ -145,11 +144,9 @@ def _folder(
         (None, None) if keys is None else (keys.least_map, keys.freeze_at)
     )
     with closing(Store.read_only(folder / DATABASE_NAME)) as store:
-        runs, judged, reviews = (
-            store.runs.find(),
-            store.scores.latest_by_run(),
-            store.reviews.latest(),
-        )
+        runs = store.runs.find()
+        judged = store.scores.latest_by_run()
+        reviews = store.reviews.latest()
         contest, events = store.identity.about()
         board = store.published.get()
         identity = contest or str(folder.resolve())
@@ -160,7 +157,7 @@ def _folder(
         }
         doubts = pins.doubts(identity, store.identity.public_key(), record)
         doubts += doubts_of_log(record, store.database.form, runs)
-    if frozen_utc := _frozen_utc(board, now, freeze_at):
+    if frozen_utc := Freeze(board, freeze_at).since_utc(now):
         as_shown = _as_shown(folder, runs, board, frozen_utc)
         return identity, events, _verified(as_shown, record, heads, doubts), frozen_utc
     over = [
@@ -203,24 +200,12 @@ def _least_map(run: Run, otherwise: float | None) -> float | None:
     return otherwise if run.rules is None else run.rules.least_map
 
 
-def _frozen_utc(
-    board: Published | None, now: datetime, freeze_at: datetime | None
-) -> str | None:
-    """Since when the public may see nothing newer; None if it may."""
-    if board is not None and board.state is not BoardState.LIVE:
-        return board.frozen_utc or board.utc
-    unveiled_utc = None if board is None else board.unveiled_utc
-    if freeze_at is None or not is_due(unveiled_utc, now, freeze_at):
-        return None
-    return freeze_at.astimezone(UTC).isoformat()
-
-
 def _as_shown(
     folder: Path, runs: Sequence[Run], board: Published | None, frozen_utc: str
 ) -> list[SeasonRun]:
     """The runs that a frozen board shows, each as it is there; none before anything was published."""
     known = {run.id: run for run in runs}
-    standings = [] if board is None else shown_standings(board)
+    standings = Freeze(board).public_standings()
     return [
         SeasonRun(
             folder, known[one.run], None, None, None, shown=one, frozen_utc=frozen_utc
@@ -231,14 +216,13 @@ def _as_shown(
 
 
 def _bundle(path: Path, pins: Pins) -> tuple[str, int, list[SeasonRun], str | None]:
-    from referee.evidence.bundle_verification import (
-        read_signed,  # most seasons have none
-    )
+    from referee.evidence.bundle_verification import read_signed
 
     bundle = read_signed(file_bytes(path, LARGEST_FILE_BYTES))
     acts = [one for one in bundle.own_events() if "note" in one and "codes" in one]
     reviews = [_review(one) for one in acts]
-    review, least = reviews[-1] if reviews else None, _least_map(bundle.run, None)
+    review = reviews[-1] if reviews else None
+    least = _least_map(bundle.run, None)
     found = SeasonRun(path, bundle.run, bundle.judged, None, review, least)
     contest = bundle.contest["id"]
     doubts = pins.doubts(contest, bundle.manifest["public_key"], None)

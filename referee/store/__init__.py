@@ -7,14 +7,11 @@ lock, since the web server answers from several threads. Start with `Store`: its
 from referee.store.contest_store import Store
 from referee.store.database import DATABASE_NAME
 from referee.store.event_chain import Event, LoggedEvent
-from referee.store.group_commit import Combining, Job
 from referee.store.post_table import NewPost
 
 __all__ = [
     "DATABASE_NAME",
-    "Combining",
     "Event",
-    "Job",
     "LoggedEvent",
     "NewPost",
     "Store",

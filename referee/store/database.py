@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import (
     ExitStack,
     closing,
@@ -14,18 +14,18 @@ from contextlib import (
 )
 from operator import attrgetter
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 from referee.errors import RefereeError, StorageFailed
+from referee.journal.records import Change
 from referee.presence import status
 from referee.served import is_served
-from referee.store.group_commit import GroupCommit, Job, Statement
+from referee.store.group_commit import GroupCommit
 from referee.store.journaling import Journaling, place_of
 from referee.store.replaying import BEHIND
 from referee.store.schema import COLUMNS, VERSION, create_tables
 from referee.store.waiting_rows import WaitingRows
 
-T = TypeVar("T")
 DATABASE_NAME = "contest.db"
 LARGEST_NUMBER = 2**63 - 1  # that SQLite takes
 _COLUMNS = (
@@ -61,7 +61,8 @@ class Database:
         self.path, self.folder = path, path.parent
         self.lock = threading.RLock()
         self._reading = threading.Lock()
-        self.group = GroupCommit(self.transaction, self._forget_changes)
+        self._changes: list[Change] = []
+        self.group = GroupCommit(self.transaction, self._changes)
         self._journaling: Journaling | None = None
         self._along = WaitingRows("none ()")
         with ExitStack() as opened:
@@ -115,7 +116,7 @@ class Database:
         place = place_of(self.folder)
         if place is None:
             return
-        self._journaling = Journaling(place, self.connection)
+        self._journaling = Journaling(place, self.connection, self._changes)
         if not place.is_shared:
             self.connection.execute(
                 "PRAGMA synchronous=NORMAL"
@@ -143,7 +144,10 @@ class Database:
 
     def require_in_place(self) -> None:
         """Raise StorageFailed unless the next start will open the files in use, and no copy was written over them."""
-        found = _files(self._names)
+        try:
+            found = list(map(os.stat, self._names))
+        except OSError:
+            found = []
         if list(map(_INODE, found)) != self._inodes:
             raise StorageFailed(
                 f"{self.path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was taken. "
@@ -187,9 +191,10 @@ class Database:
         try:
             with self.lock:
                 self.require_in_place()
-                self._make_journal_ready()
                 journaling = self._journaling
                 if journaling is not None:
+                    if not journaling.is_ready:
+                        self._bring_together(journaling)
                     journaling.watch()
                 self.connection.execute("BEGIN IMMEDIATE")
                 try:
@@ -207,7 +212,8 @@ class Database:
                 if journaling is not None:
                     journaling.committed()
                 self.require_in_place()  # before anyone is told that it is stored
-                self._along.forget(taken_along)
+                if taken_along:
+                    self._along.forget(taken_along)
         except sqlite3.Error as error:
             fail("written", error)
 
@@ -248,26 +254,9 @@ class Database:
         finally:
             self.connection.execute(f"PRAGMA synchronous={former}")
 
-    def _forget_changes(self, mark: int | None) -> int:
-        """How many rows the transaction has changed; with a `mark` only so many did: a statement failed."""
-        if self._journaling is None:
-            return 0
-        changes = self._journaling.changes
-        if mark is not None:
-            del changes[mark:]
-        return len(changes)
-
     def write_along(self, waiting: WaitingRows) -> None:
         """Write these rows with every commit from now on."""
         self._along = waiting
-
-    def write(self, statement: Callable[[sqlite3.Connection], T]) -> T:
-        """Commit what one statement writes, together with others that wait: see `GroupCommit.write`."""
-        return self.group.write(statement)
-
-    def write_all(self, statements: Sequence[Statement]) -> Sequence[Job[Statement]]:
-        """Commit statements together: see `GroupCommit.write_all`."""
-        return self.group.write_all(statements)
 
     def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
         """What the query finds of what is committed."""

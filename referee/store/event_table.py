@@ -76,7 +76,7 @@ class EventTable:
             for when, kind, detail in events:
                 append_event(connection, when.isoformat(), run, kind, detail)
 
-        self._database.write(append)
+        self._database.group.write(append)
 
     def since(self, run: int) -> tuple[int, bytes, list[LoggedEvent]]:
         """The log from a run's first event on: how many came before, the link before it, and the events."""

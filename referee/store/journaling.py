@@ -80,12 +80,15 @@ def place_of(folder: Path) -> Place | None:
 class Journaling:
     """The journal of an open database, by the connection that writes. One transaction at a time."""
 
-    def __init__(self, place: Place, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self, place: Place, connection: sqlite3.Connection, changes: list[Change]
+    ) -> None:
+        """`changes` is filled with each row that a transaction changes."""
         self._place, self._connection = place, connection
         self._room_bytes = (
             0 if place.is_shared else ROOM_BYTES
         )  # a mount would carry it twice
-        self._changes: list[Change] = []
+        self._changes = changes
         self._claim: Claim | None = None
         self._file: LogFile | None = None
         self._disk: JournalDisk | None = None
@@ -99,25 +102,17 @@ class Journaling:
                 place.journal, place.settings.deadline_s, lock=lock
             )
         self._is_watching = False
+        self.is_ready = False
+        """The journal is open, at the place of the database."""
 
     @property
     def is_required(self) -> bool:
         """Whether nothing is committed that is not in the journal."""
         return not self._place.is_shared or self._place.settings.required
 
-    @property
-    def changes(self) -> list[Change]:
-        """What the transaction has changed up to now."""
-        return self._changes
-
     def note(self, table: str, what: str, *values: Any) -> None:
         """Keep a changed row; the triggers call it."""
         self._changes.append((table, what, values))
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether the journal is open, at the place of the database."""
-        return self._file is not None
 
     def watch(self) -> None:
         """Have each changed row handed over from now on.
@@ -192,6 +187,7 @@ class Journaling:
                 self._cut(self._file)
             self._file.close()
         self._file = None
+        self.is_ready = False
 
     def _cut(self, file: LogFile) -> None:
         """Cut what stands behind what is committed."""
@@ -262,6 +258,7 @@ class Journaling:
             self._do(partial(opened.take_back, end))
         self.close()
         self._file = opened
+        self.is_ready = True
         self._changes.clear()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.detections.bodies import ROW_BYTES, is_packed, unpack
-from lpirc_score.detections.rows import NONE_REFUSED, Taken
+from lpirc_score.detections.parsed_rows import NONE_REFUSED, Taken
 from referee.errors import RefereeError, StorageFailed
 from referee.store.chain import LOG_START, run_start
 from referee.store.database import Database
-from referee.store.group_commit import Job, Statement
 from referee.store.meter_chain import MeterChains
 from referee.store.records import Post
 from referee.store.rules import read_rules
@@ -102,6 +101,7 @@ class PostTable:
         self._database = database
         self._meters = meters
         self._heads: dict[int, _Head] = {}
+        self._folder = str(database.folder)
 
     def append(
         self,
@@ -115,40 +115,31 @@ class PostTable:
         content_type: str | None = None,
         body: bytes | None = None,
     ) -> Post:
-        """Commit one accepted body and return its receipt once it is on disk. Raises what `append_all` does."""
+        """Commit one accepted body and return its receipt once it is on disk. Raises what `append_post` does."""
         post = NewPost(
             taken, sha256, idempotency_key, elapsed_s, now, content_type, body
         )
-        (stored,) = self.append_all(run, [post])
-        receipt: Post = stored.outcome()
-        return receipt
+        return self.append_post(run, post)
 
-    def append_all(
-        self, run: int, posts: Sequence[NewPost]
-    ) -> Sequence[Job[Statement]]:
-        """Commit accepted bodies together; the outcome of each is its receipt, once all are on disk.
+    def append_post(self, run: int, post: NewPost) -> Post:
+        """Commit an accepted body, together with others that wait, and return its receipt once it is on disk.
 
         A key that the run has used before changes nothing: the receipt is the first one, its `sha256` that of the
-        first body. Raises RefereeError `no-room` when the disk is nearly full; `storage-failed` is an outcome.
+        first body. Raises RefereeError `no-room` when the disk is nearly full, `storage-failed`.
         """
-        statements, size_bytes = [], 0
-        for post in posts:
-            of_post, statement = _insertion(self._heads, self._meters, run, post)
-            statements.append(statement)
-            size_bytes += of_post
+        size_bytes, insert = _insertion(self._heads, self._meters, run, post)
         self.require_room(size_bytes)
-        return self._database.write_all(statements)
+        return self._database.group.write(insert)
 
     def require_room(self, size_bytes: int) -> None:
         """Raise RefereeError `no-room` when the disk is nearly full, or would be with so much more.
 
         Also `storage-failed` where the folder is gone.
         """
-        folder = self._database.folder
         try:
-            disk = os.statvfs(folder)
+            disk = os.statvfs(self._folder)
         except OSError as error:
-            sentence = f"{folder} cannot be reached ({error.strerror}), so nothing was taken; tell the operator."
+            sentence = f"{self._folder} cannot be reached ({error.strerror}), so nothing was taken; tell the operator."
             raise StorageFailed(sentence) from error
         free_bytes = disk.f_bavail * disk.f_frsize
         if free_bytes < LEAST_FREE_BYTES + size_bytes:
@@ -231,7 +222,7 @@ class PostTable:
 
 def _insertion(
     heads: dict[int, _Head], meters: MeterChains, run: int, post: NewPost
-) -> tuple[int, Statement]:
+) -> tuple[int, Callable[[sqlite3.Connection], Post]]:
     """The bytes of a body with its rows, and what inserts it and returns its receipt.
 
     `heads` are remembered, since reading one means to hash and to walk through a body.

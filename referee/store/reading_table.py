@@ -40,7 +40,7 @@ class ReadingTable:
     def append(self, run: int, start_s: float, readings: Sequence[Reading]) -> None:
         """Store meter readings. SQLite keeps NaN as NULL: a NULL figure is one the meter had no data for."""
         rows = [_reading_row(run, start_s, reading) for reading in readings]
-        self._database.write(partial(_insert, rows))
+        self._database.group.write(partial(_insert, rows))
 
     def of_run(self, run: int, start_s: float) -> list[Reading]:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
@@ -80,7 +80,7 @@ class ReadingTable:
 
         A server that takes up a run asks once: that reads them all, and the receipts after it need not.
         """
-        return self._database.write(partial(self.chains.head, run=run))
+        return self._database.group.write(partial(self.chains.head, run=run))
 
 
 def _insert(rows: Sequence[dict[str, object]], connection: sqlite3.Connection) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 
@@ -287,19 +286,6 @@ class Published:
     def places(self) -> int:
         """How many places there are to unveil; 0 before the first unveiling."""
         return len(json.loads(self.final)["ranking"]) if self.final else 0
-
-    def is_closed(self, now: datetime, freeze_at: datetime | None) -> bool:
-        """Whether the public must see no newer results: frozen, or at `now` due to be and not unveiled since."""
-        return self.state is not BoardState.LIVE or is_due(
-            self.unveiled_utc, now, freeze_at
-        )
-
-
-def is_due(unveiled_utc: str | None, now: datetime, freeze_at: datetime | None) -> bool:
-    """Whether the time to freeze has come, and the board was not unveiled since."""
-    if freeze_at is None or now < freeze_at:
-        return False
-    return unveiled_utc is None or datetime.fromisoformat(unveiled_utc) < freeze_at
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ class ServedTable:
 
     def flush(self) -> None:
         """Commit the served images that wait. Raises RefereeError `storage-failed`, and then keeps them."""
-        if self._waiting:
-            self._database.write(lambda _: None)
+        if self._waiting.rows:
+            self._database.group.write(lambda _: None)
 
     def images(self, run: int) -> list[int]:
         """The different images of a run in the log, by the number the team knows them by."""
@@ -67,4 +67,4 @@ class ServedTable:
     @property
     def waiting(self) -> int:
         """How many served images wait for the next commit."""
-        return len(self._waiting)
+        return len(self._waiting.rows)

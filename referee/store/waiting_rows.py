@@ -18,18 +18,15 @@ class WaitingRows:
         columns = into.count(",") + 1
         self._begin = f"INSERT INTO {into} VALUES "  # noqa: S608 - names from code
         self._marks = f"({', '.join('?' * columns)})"
-        self._waiting: list[tuple[Any, ...]] = []
-
-    def __len__(self) -> int:
-        return len(self._waiting)
+        self.rows: list[tuple[Any, ...]] = []
 
     def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Let rows wait. It is atomic: several threads may do it at once."""
-        self._waiting.extend([*rows])
+        self.rows.extend([*rows])
 
     def write(self, connection: sqlite3.Connection) -> int:
         """Write what waits, within a transaction, and return how many rows that is."""
-        waiting = self._waiting[:]
+        waiting = self.rows[:]
         for at in range(0, len(waiting), _AT_ONCE):
             part = waiting[at : at + _AT_ONCE]
             sql = self._begin + ", ".join([self._marks] * len(part))
@@ -38,4 +35,4 @@ class WaitingRows:
 
     def forget(self, count: int) -> None:
         """Forget the rows that `write` wrote: they are on disk."""
-        del self._waiting[:count]
+        del self.rows[:count]

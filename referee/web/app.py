@@ -10,10 +10,13 @@ from flask import Flask, Response, request
 from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
+from referee.runs.camera_screens import Screens
 from referee.runs.run_control import RunControl
 from referee.web import html_pages, problem_documents
+from referee.web.app_parts import keep_parts, part
 from referee.web.arriving_bodies import ArrivingBodies
-from referee.web.callers import REMAINING, remaining_ms
+from referee.web.callers import REMAINING, Callers, remaining_ms
+from referee.web.concurrency_limits import limits_of
 from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import session_routes as contest_routes
 from referee.web.gateway import Gateway, answer_to_silence
@@ -25,11 +28,16 @@ from referee.web.legacy import old_routes as legacy_routes
 from referee.web.live_status import LiveStatus
 from referee.web.operator import board_routes, console, day_routes, operator_access
 from referee.web.operator import run_routes as operator_routes
+from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
 from referee.web.public import station_display as display_routes
+from referee.web.published_board import PublishedBoard
 from referee.web.refused_requests import Refusals
-from referee.web.state import EXTENSION, WebState, web_state
+from referee.web.run_service import RunService
+from referee.web.server_watches import ServerWatches
+from referee.web.team_login import TeamLogIns
+from referee.web.web_request import present_request
 
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
@@ -37,24 +45,22 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app = Flask("referee", static_folder=None)
     app.url_map.merge_slashes = False  # else it redirects to where the header Host says
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    config_watch = ConfigWatch(contest.folder, contest.config)
+    callers = Callers(contest, control, clock)
+    config = contest.config
+    limits = limits_of(one.name for one in config.stations if one.clients)
+    images = ImageFiles(contest.test_set)
+    service = RunService(callers, limits, contest.test_set, images, Screens(clock))
+    board = PublishedBoard(contest, clock)
+    refusals = Refusals(contest.store, clock)
+    bodies = ArrivingBodies(clock, answer_to_silence)
+    config_watch = ConfigWatch(contest.folder, config)
     journal_watch = JournalWatch(contest, clock)
     judging = Judging(contest.folder, contest.store, clock)
-    state = app.extensions[EXTENSION] = WebState(
-        contest=contest,
-        control=control,
-        clock=clock,
-        images=ImageFiles(contest.test_set),
-        config_watch=config_watch,
-        journal_watch=journal_watch,
-        refusals=Refusals(contest.store, clock),
-        judging=judging,
-        status=LiveStatus(
-            contest, control, clock, judging, config_watch, journal_watch
-        ),
-        plugged=plug_pages(app, contest, clock),
-        arriving=ArrivingBodies(clock, answer_to_silence),
-    )
+    status = LiveStatus(contest, control, clock, judging, config_watch, journal_watch)
+    desk = OperatorsDesk(callers, config_watch, judging, status)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch)
+    keep_parts(app, callers, limits, service, board, refusals, desk, watches)
+    keep_parts(app, TeamLogIns(), plug_pages(app, contest, clock))
     app.register_blueprint(contest_routes.blueprint)
     for operators in (
         operator_access,
@@ -70,7 +76,9 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(public_board.blueprint)
     problem_documents.register(app)
     app.after_request(_finish)
-    app.wsgi_app = Gateway(app.wsgi_app, state)  # type: ignore[method-assign]  # Flask's own way
+    app.wsgi_app = Gateway(  # type: ignore[method-assign]  # Flask's own way
+        app.wsgi_app, service, board, refusals, bodies, config.trusted_proxy
+    )
     # Made now: the first guess must not take twice as long. Beside: no open run waits for it.
     threading.Thread(target=decoy_hash, name="decoy", daemon=True).start()
     return app
@@ -79,11 +87,10 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
 def _finish(response: Response) -> Response:
     """Say in every answer within a run what is left of the window; let no cache keep it, unless it says so."""
     if request.method == "OPTIONS" and response.status_code == HTTPStatus.OK:
-        response.status_code = (
-            HTTPStatus.NO_CONTENT
-        )  # Flask sends an empty page of HTML
+        # Flask sends an empty page of HTML.
+        response.status_code = HTTPStatus.NO_CONTENT
         del response.headers["Content-Type"], response.headers["Content-Length"]
-    left_ms = remaining_ms(web_state(), request.environ)
+    left_ms = remaining_ms(part(Callers), present_request())
     if left_ms is not None:
         response.headers[REMAINING] = left_ms
     response.headers.setdefault(*NOT_TO_BE_KEPT)

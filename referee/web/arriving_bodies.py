@@ -12,9 +12,9 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import granian.server.mp
 
@@ -27,22 +27,27 @@ SILENCE_S = 10.0
 """A body's next part, or its rest, has so long to arrive."""
 LOOK_S = 0.5
 NEVER_S = inf
-HANDED_OVER_S = (
-    0.4  # so soon the answer is in the kernel's hands; on a busy machine later
-)
+HANDED_OVER_S = 0.4
+"""So soon the answer is in the kernel's hands; on a busy machine later."""
 KERNEL_TICK_S = 0.02
 SLOW_S = 2 * SILENCE_S
 """Nobody's request takes so long to come with less than `PART_BYTES`: its head and its body have `SILENCE_S` each."""
 LONGEST_WORK_S = 150.0
 """Every request is answered by then: a proxy gives up earlier."""
 PART_BYTES = 2**14  # each has `SILENCE_S` to arrive: less than a modem's 14 kbit/s
-_PROTOCOL = "referee.protocol"
-_ARRIVING = "referee.arriving"
-_PEER = "referee.peer"
-
+PROTOCOL = "referee.protocol"
+"""Where Granian's worker hands over what answers a request; the gateway takes it from there."""
 
 Address = tuple[Any, ...]
 """Of a connection's other end, as `getpeername` says it."""
+
+
+class Arrival(NamedTuple):
+    """How a request arrives: what answers it, the address of the other end, and the port of ours."""
+
+    protocol: Any
+    peer: str
+    port: str
 
 
 @dataclass
@@ -74,32 +79,28 @@ class Suspect:
         )
 
 
+@dataclass(slots=True, eq=False)
 class ArrivingBody:
     """The body of a request: a thread waits for it no longer than `SILENCE_S` at a time, once it is watched.
 
-    `answered_s`: when its client was told that it took too long. `is_given_up` is known at its `end`.
+    `answered_s`: when its client was told that it took too long. `is_given_up` is known once `ArrivingBodies.end` was
+    called. Without an `arrival` no one can be answered, so no one watches.
     """
 
-    def __init__(self, environ: Environ, bodies: ArrivingBodies) -> None:
-        self.environ = environ
-        self._bodies = bodies
-        self._now_s = bodies.clock.monotonic_s
-        self.due_s = NEVER_S
-        self.answered_s = NEVER_S
-        self.is_given_up = False
-        self.suspects: dict[Address, Suspect] = {}
-        self._read: Callable[[int], bytes] = environ["wsgi.input"].read
+    environ: Environ
+    arrival: Arrival | None
+    now_s: Callable[[], float]
+    due_s: float = NEVER_S
+    answered_s: float = NEVER_S
+    is_given_up: bool = False
+    suspects: dict[Address, Suspect] = field(default_factory=dict)
 
     def read(self, size: int) -> bytes:
-        """Its next `size` bytes; fewer at its end only, or once it is given up."""
-        self.due_s = self._now_s() + SILENCE_S
-        part = self._read(size)
+        """Read its next `size` bytes; fewer at its end only, or once it is given up."""
+        self.due_s = self.now_s() + SILENCE_S
+        part: bytes = self.environ["wsgi.input"].read(size)
         self.due_s = NEVER_S  # storing what has come may take long
         return part
-
-    def end(self) -> None:
-        """It is whole, or no one waits for it any more: call it once."""
-        self.is_given_up = not self._bodies.end(self)
 
 
 class ArrivingBodies:
@@ -112,27 +113,25 @@ class ArrivingBodies:
         self._awaited: dict[int, ArrivingBody] = {}
         self._answered: dict[int, ArrivingBody] = {}
 
-    def begin(self, environ: Environ) -> ArrivingBody:
+    def begin(self, environ: Environ, arrival: Arrival | None) -> ArrivingBody:
         """Watch the body of a request."""
-        body = ArrivingBody(environ, self)
+        body = ArrivingBody(environ, arrival, self.clock.monotonic_s)
         self._awaited[id(body)] = body
         return body
 
-    def end(self, body: ArrivingBody) -> bool:
-        """Watch it no longer; False for one that has been given up."""
-        if self._awaited.pop(id(body), None) is not None:
-            return True
-        self._answered.pop(id(body), None)
-        return False
+    def end(self, body: ArrivingBody) -> None:
+        """Watch it no longer: it is whole, or no one waits for it any more. Call it once."""
+        if self._awaited.pop(id(body), None) is None:
+            self._answered.pop(id(body), None)
+            body.is_given_up = True
 
     def watch(self, ended: threading.Event) -> None:
         """End the silent ones until `ended` is set."""
         while not self.clock.wait(ended, self.clock.monotonic_s() + LOOK_S):
             try:
                 self.look()
-            except (
-                OSError
-            ) as error:  # without descriptors there is no look; the next one is soon
+            except OSError as error:
+                # Without descriptors there is no look; the next one is soon.
                 logger.warning("silent bodies cannot be ended: %s", error)
 
     def look(self) -> None:
@@ -141,31 +140,20 @@ class ArrivingBodies:
         if self._answered:
             _end_connections([*self._answered.values()], self.clock)
         for one in [*self._awaited.values()]:
-            if one.due_s < now_s and _PROTOCOL in one.environ:
-                self._give_up(one)
+            if one.due_s < now_s and one.arrival is not None:
+                self._give_up(one, one.arrival)
 
-    def _give_up(self, body: ArrivingBody) -> None:
-        self._answered[id(body)] = (
-            body  # first: its end, which may come now, looks there last
-        )
+    def _give_up(self, body: ArrivingBody, arrival: Arrival) -> None:
+        # First: its end, which may come now, looks there last.
+        self._answered[id(body)] = body
         if self._awaited.pop(id(body), None) is None:
             self._answered.pop(id(body), None)
             return  # it has just come
-        protocol, answer = body.environ[_PROTOCOL], self._answer(body.environ)
+        answer = self._answer(body.environ)
         body.answered_s = self.clock.monotonic_s()
-        protocol.response_bytes(answer.status, _closing(answer.headers), answer.body)
-
-
-def awaited_body(environ: Environ) -> ArrivingBody:
-    """The body of a request, watched until its `end`."""
-    bodies: ArrivingBodies = environ.get(_ARRIVING) or _UNWATCHED
-    return bodies.begin(environ)
-
-
-def watch_arrival(environ: Environ, bodies: ArrivingBodies) -> None:
-    """Let the body of this request be watched; call it before REMOTE_ADDR becomes that of a proxy's client."""
-    environ[_ARRIVING] = bodies
-    environ[_PEER] = environ.get("REMOTE_ADDR", "")
+        arrival.protocol.response_bytes(
+            answer.status, _closing(answer.headers), answer.body
+        )
 
 
 def hand_over_protocol() -> None:
@@ -179,7 +167,7 @@ def hand_over_protocol() -> None:
         run = wrapped(app, scope, access_log)
 
         def runner(protocol: Any, request: dict[str, Any]) -> Any:
-            request[_PROTOCOL] = protocol
+            request[PROTOCOL] = protocol
             return run(protocol, request)
 
         return runner
@@ -194,13 +182,15 @@ def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
     """
     by_ends: dict[tuple[str, str], list[ArrivingBody]] = {}
     for one in answered:
-        ends = one.environ[_PEER], str(one.environ["SERVER_PORT"])
-        by_ends.setdefault(ends, []).append(one)
+        if one.arrival is not None:
+            ends = one.arrival.peer, one.arrival.port
+            by_ends.setdefault(ends, []).append(one)
     for connection in own_sockets():
         if connection.family not in (socket.AF_INET, socket.AF_INET6):
             continue
         with suppress(OSError):  # it has ended, or is not connected
-            peer, own = connection.getpeername(), connection.getsockname()
+            peer = connection.getpeername()
+            own = connection.getsockname()
             bodies = by_ends.get((str(peer[0]), str(own[1])), [])
             found = traffic(connection) if bodies else None
             if found is None:
@@ -230,9 +220,8 @@ def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     ]
 
 
-_UNWATCHED = ArrivingBodies(
-    Clock(), lambda _: Answer(408)
-)  # of requests that came through no gateway
+UNWATCHED = ArrivingBodies(Clock(), lambda _: Answer(408))
+"""The bodies of requests that came through no gateway."""
 
 
 def _is_between(sent_s: float, answered_s: float, now_s: float) -> bool:

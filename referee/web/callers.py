@@ -4,161 +4,175 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from werkzeug.http import parse_cookie
 
 from referee.auth import tokens
-from referee.auth.operator_names import KEY, doer
+from referee.auth.client_addresses import require_admitted
+from referee.auth.operator_names import KEY
 from referee.auth.tokens import OperatorSession, Session
-from referee.contest import require_place
+from referee.clock import Clock
 from referee.errors import SessionRefused, Superseded, WindowClosed
-from referee.runs.open_run import OpenRun
-from referee.runs.run_window import remaining_s
+from referee.runs.run_window import remaining_s, window_closed
 from referee.served import USER
-from referee.store.records import Run
 from referee.web.http_answers import Environ
-from referee.web.state import WebState
+from referee.web.web_request import Operator, WebRequest
+
+if TYPE_CHECKING:
+    from referee.contest import Contest
+    from referee.runs.open_run import OpenRun
+    from referee.runs.run_control import RunControl
+    from referee.store.records import Run
 
 REMAINING = "X-Window-Remaining-Ms"
-OPEN_RUN = "referee.open-run"
-"""Where the environ of a request keeps its open run."""
-SESSION = "referee.session"
-"""Where it keeps the session of its token."""
-TEAM = "referee.team"
-"""Where it keeps the name of who tries to log in."""
-OPERATOR, OPERATOR_COOKIE = "referee.operator", "referee-operator"
+OPERATOR_COOKIE = "referee-operator"
 LONGEST_USER = 200
 _USER = f"HTTP_{USER.upper().replace('-', '_')}"
 NO_MORE = "The token is of a run that is no more; log in again."
 
 
 @dataclass(frozen=True)
-class Operator:
-    """Who operates. `name` is what was proved: a registered name by its password, or KEY for the operator key.
+class Callers:
+    """The part of the app against which a caller is resolved: the contest's secrets, its runs, and the time."""
 
-    `user` is who the holder of the key said to be, which proves nothing. As text: `key as` that name.
-    """
-
-    name: str
-    user: str | None = None
-
-    def __str__(self) -> str:
-        return doer(self.name, self.user)
+    contest: Contest
+    control: RunControl
+    clock: Clock
 
 
-def session_of(state: WebState, environ: Environ, token: str | None = None) -> Session:
-    """The session whose token the request bears, in its header `Authorization` or as `token`.
+def session_of(
+    callers: Callers, asked: WebRequest, token: str | None = None
+) -> Session:
+    """Return the session whose token the request bears, in its header `Authorization` or as `token`.
 
     Raises RefereeError `token-missing`, `bad-token`, `token-expired`; Superseded for a token of a later epoch.
     """
     if token is None:
-        scheme, _, token = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+        header = asked.environ.get("HTTP_AUTHORIZATION", "")
+        scheme, _, token = header.partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
             sentence = "The request bears no token; send Authorization: Bearer <token>."
             raise SessionRefused("token-missing", sentence)
-    session = environ[SESSION] = tokens.read(state.contest.secret, token)
-    if session.epoch > state.contest.epoch:
+    if asked.session is not None and asked.good_token == token:
+        return asked.session
+
+    session = tokens.read(callers.contest.secret, token)
+    asked.session = session
+    if session.epoch > callers.contest.epoch:
         raise Superseded(
             "The token is of a host that has taken over this contest; nothing is taken here: ask that host.",
-            epoch=state.contest.epoch,
+            epoch=callers.contest.epoch,
             newest_epoch=session.epoch,
         )
-    if state.clock.utc().timestamp() >= session.expires_s and not _is_of_open_run(
-        state, session
-    ):
+    is_over = callers.clock.utc().timestamp() >= session.expires_s
+    if is_over and not _is_of_open_run(callers, session):
         raise SessionRefused("token-expired", "The token has expired; log in again.")
+    asked.good_token = token
     return session
 
 
-def _is_of_open_run(state: WebState, session: Session) -> bool:
-    """Whether the session's run is open: that ends by the monotonic clock, whatever becomes of the wall clock."""
-    live = state.control.live_runs().get(session.run)
+def _is_of_open_run(callers: Callers, session: Session) -> bool:
+    """Tell whether the session's run is open: that ends by the monotonic clock, whatever the wall clock says."""
+    live = callers.control.find_live(session.run)
     return live is not None and live.run.nonce == session.nonce
 
 
-def operator_of(state: WebState, environ: Environ) -> Operator | None:
-    """Who operates: the bearer of the operator's key, or who has a console's session; None for others."""
-    if OPERATOR not in environ:
-        environ[OPERATOR] = _operator(state, environ)
-    operator: Operator | None = environ[OPERATOR]
-    return operator
+def operator_of(callers: Callers, asked: WebRequest) -> Operator | None:
+    """Return the bearer of the operator's key, or who has a console's session; None for others."""
+    if not asked.is_operator_known:
+        asked.operator = _operator(callers, asked.environ)
+        asked.is_operator_known = True
+    return asked.operator
 
 
 def operator_named(session: OperatorSession) -> Operator:
-    """Who has this session."""
-    return (
-        Operator(KEY, session.name or None)
-        if session.by_key
-        else Operator(session.name)
-    )
+    """Return who has this session."""
+    if session.by_key:
+        return Operator(KEY, session.name or None)
+    return Operator(session.name)
 
 
-def _operator(state: WebState, environ: Environ) -> Operator | None:
+def _operator(callers: Callers, environ: Environ) -> Operator | None:
+    contest = callers.contest
     scheme, _, key = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
     if scheme.lower() == "bearer":
-        is_right = hmac.compare_digest(
-            key.strip().encode(), state.contest.operator_key.encode()
-        )
+        given = key.strip().encode()
+        right = contest.operator_key.encode()
+        is_right = hmac.compare_digest(given, right)
         return Operator(KEY, _stated_user(environ)) if is_right else None
+
     cookie = operator_cookie(environ)
-    session = cookie and tokens.read_operator(state.contest.secret, cookie)
-    if not session or state.clock.utc().timestamp() >= session.expires_s:
+    session = cookie and tokens.read_operator(contest.secret, cookie)
+    if not session or callers.clock.utc().timestamp() >= session.expires_s:
         return None
-    operator, store = operator_named(session), state.contest.store
-    if session.generation != store.operators.session_generation(str(operator)):
+    operator = operator_named(session)
+    if session.generation != contest.store.operators.session_generation(str(operator)):
         return None
-    by = (
-        state.contest.operator_key
-        if session.by_key
-        else store.operators.password_hashes().get(session.name)
-    )
-    stamp = by and tokens.stamp(state.contest.secret, by)
+    proof: str | None = contest.operator_key
+    if not session.by_key:
+        proof = contest.store.operators.password_hashes().get(session.name)
+    stamp = proof and tokens.stamp(contest.secret, proof)
     return operator if stamp and hmac.compare_digest(stamp, session.stamp) else None
 
 
 def _stated_user(environ: Environ) -> str | None:
-    """Who uses the operator key, by a command's own word."""
+    """Return who uses the operator key, by a command's own word."""
     user = unquote(environ.get(_USER, ""))[:LONGEST_USER]
     return user if user.isprintable() and user else None
 
 
 def operator_cookie(environ: Environ) -> str:
-    """The cookie of a console's session; blank without one."""
+    """Return the cookie of a console's session; blank without one."""
     return parse_cookie(environ.get("HTTP_COOKIE", "")).get(OPERATOR_COOKIE, "")
 
 
 def open_run_of(
-    state: WebState, environ: Environ, session: Session | None = None
+    callers: Callers, asked: WebRequest, session: Session | None = None
 ) -> OpenRun:
-    """The open run of the request's session, resolved once; the answer will say how much of its window is left.
+    """Return the open run of the request's session; the answer will say how much of its window is left.
 
-    Raises what `session_of` raises unless `session` is given; RefereeError `window-closed`; what `require_own` raises.
+    Raises what `session_of` raises unless `session` is given; WindowClosed; what `require_own` raises.
     """
-    known: OpenRun | None = environ.get(OPEN_RUN)
-    if known is not None:
-        return known
-    session = session or session_of(state, environ)
-    try:
-        live = state.control.live(session.run)
-    except SessionRefused:
-        stored_run_of(state, session)  # or `bad-token`
-        raise
-    require_own(state, environ, session, live.run)
-    environ[OPEN_RUN] = live
+    if asked.live is not None:
+        return asked.live
+    session = session or session_of(callers, asked)
+    live = callers.control.find_live(session.run)
+    if live is None:
+        raise window_closed(stored_run_of(callers, asked, session).id)
+    require_own(callers, asked, session, live.run)
+    asked.live = live
     return live
 
 
-def stored_run_of(state: WebState, session: Session) -> Run:
-    """The run of a session, as stored. Raises RefereeError `bad-token` where a restore took it back."""
-    try:
-        return state.contest.store.runs.get(session.run)
-    except SessionRefused as error:
-        raise SessionRefused("bad-token", NO_MORE) from error
+def stored_run_of(callers: Callers, asked: WebRequest, session: Session) -> Run:
+    """Return the run of a session, as stored. Raises RefereeError `bad-token` where a restore took it back."""
+    if asked.stored is None or asked.stored.id != session.run:
+        try:
+            asked.stored = callers.contest.store.runs.get(session.run)
+        except SessionRefused as error:
+            raise SessionRefused("bad-token", NO_MORE) from error
+    return asked.stored
 
 
-def require_own(state: WebState, environ: Environ, session: Session, run: Run) -> None:
+def own_run_of(callers: Callers, asked: WebRequest) -> Run:
+    """Return the run of the request's session, open or not, if its own team asks.
+
+    Raises what `session_of`, `stored_run_of` and `require_own` raise.
+    """
+    session = session_of(callers, asked)
+    if asked.live is not None:
+        return asked.live.run
+    run = stored_run_of(callers, asked, session)
+    require_own(callers, asked, session, run)
+    return run
+
+
+def require_own(
+    callers: Callers, asked: WebRequest, session: Session, run: Run
+) -> None:
     """Raise RefereeError unless the session and the client address are those of the run.
 
     `bad-token` is one of a run that a restore took back, whose number this run has; `not-your-run`, `wrong-address`.
@@ -171,21 +185,21 @@ def require_own(state: WebState, environ: Environ, session: Session, run: Run) -
             f"Run {run.id} is not {session.team}'s; log in again.",
             run=run.id,
         )
-    for station in state.contest.config.stations:
+    for station in callers.contest.config.stations:
         if station.clients and station.name == run.station:
-            require_place(station, environ.get("REMOTE_ADDR"))
+            require_admitted(station, asked.environ.get("REMOTE_ADDR"))
 
 
-def remaining_ms(state: WebState, environ: Environ) -> str | None:
-    """What the answer says in X-Window-Remaining-Ms: a whole number, or None for a request outside any run."""
-    live: OpenRun | None = environ.get(OPEN_RUN)
+def remaining_ms(callers: Callers, asked: WebRequest) -> str | None:
+    """Return what the answer says in X-Window-Remaining-Ms, a whole number; None for a request outside any run."""
+    live = asked.live
     if live is None:
-        if "HTTP_AUTHORIZATION" not in environ:
+        if "HTTP_AUTHORIZATION" not in asked.environ:
             return None
         try:
-            live = open_run_of(state, environ)
+            live = open_run_of(callers, asked)
         except WindowClosed:
             return "0"
         except Exception:  # noqa: BLE001 - the answer itself is made already, and says what is wrong
             return None
-    return str(int(remaining_s(live.window, state.clock.monotonic_s()) * 1000))
+    return str(int(remaining_s(live.window, callers.clock.monotonic_s()) * 1000))

@@ -28,7 +28,8 @@ class ConfigWatch:
     """
 
     def __init__(self, folder: Path, in_use: ContestConfig) -> None:
-        self._folder, self._in_use = folder, in_use
+        self._folder = folder
+        self._in_use = in_use
         self._stamp: tuple[int, ...] = ()
         self.changed: str | None = None
 
@@ -40,7 +41,9 @@ class ConfigWatch:
         except OSError:
             stamp = (0,)
         if stamp != self._stamp:
-            before, self.changed, self._stamp = self.changed, self._compare(), stamp
+            before = self.changed
+            self.changed = self._compare()
+            self._stamp = stamp
             if self.changed is not None and self.changed != before:
                 logger.warning("%s", self.changed)
         return self.changed
@@ -64,7 +67,8 @@ class ConfigWatch:
 
 def differences(old: ContestConfig, new: ContestConfig) -> list[str]:
     """The keys whose values differ, each as `key: old -> new`; tables of a list are named by their `name`."""
-    was, now = dict(_flat(asdict(old))), dict(_flat(asdict(new)))
+    was = dict(_flat(asdict(old)))
+    now = dict(_flat(asdict(new)))
     return [
         f"{key}: {_shown(was.get(key))} -> {_shown(now.get(key))}"
         for key in was | now

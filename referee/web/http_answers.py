@@ -37,7 +37,8 @@ class Stream:
 
     def close(self) -> None:
         """Let go of what the sending held; WSGI calls this at its end."""
-        end, self._end = self._end, None
+        end = self._end
+        self._end = None
         if end is not None:
             end()
 

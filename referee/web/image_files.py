@@ -49,7 +49,8 @@ class ImageFiles:
     """
 
     def __init__(self, test_set: TestSet, memory_bytes: int | None = None) -> None:
-        count, folder = len(test_set.images) + 1, test_set.folder / IMAGES
+        count = len(test_set.images) + 1
+        folder = test_set.folder / IMAGES
         self._test_set = test_set
         self._free_bytes = memory_for_images() if memory_bytes is None else memory_bytes
         self._paths = ["", *(f"{folder}/{image.file}" for image in test_set.images)]

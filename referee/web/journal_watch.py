@@ -151,7 +151,8 @@ def require_not_superseded(folder: Path) -> None:
 
     Where the journal's disk does not answer nothing is known, and nothing raised.
     """
-    config, claim = read_config(folder), own_claim(folder)
+    config = read_config(folder)
+    claim = own_claim(folder)
     if is_shared(config) and claim is not None:
         journal = journal_folder(folder, config)
         disk = JournalDisk(journal, config.journal.deadline_s)

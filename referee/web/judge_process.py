@@ -36,7 +36,9 @@ class Judging:
     """`runs` are those that are being judged, or wait for it."""
 
     def __init__(self, folder: Path, store: Store, clock: Clock) -> None:
-        self._folder, self._store, self._clock = folder, store, clock
+        self._folder = folder
+        self._store = store
+        self._clock = clock
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self.runs: frozenset[int] = frozenset()

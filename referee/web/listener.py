@@ -20,7 +20,9 @@ from referee.operating_system import (
 )
 
 # A board that loses its power in mid-body says nothing: the kernel probes such a silence and ends the connection.
-SILENCE_S, PROBE_S, PROBES = 15, 5, 3
+SILENCE_S = 15
+PROBE_S = 5
+PROBES = 3
 UNREAD_S = 30  # an answer of which nothing is taken for so long is given up
 MOST_CONNECTIONS = 16_384
 LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound

@@ -20,14 +20,17 @@ from referee.backup.contest_copy import back_up
 from referee.clock import Clock
 from referee.contest import Contest, contest_id, open_contest
 from referee.errors import RefereeError
+from referee.judging.board_publisher import publish
 from referee.judging.provisional_scores import follow
-from referee.judging.public_documents import publish
 from referee.presence import entries
 from referee.web.server_log import LINE, BackgroundHandler
 from referee.web.sole_server import LOOK_S, STOP_TIMEOUT_S, end_with
 
 NICENESS = 5  # the server comes first where both want the processor
-COPIES, LOOK_COPIES_S = 12, 60.0  # of [backup] so many stay; whether one is due
+COPIES = 12
+"""So many of [backup] stay."""
+LOOK_COPIES_S = 60.0
+"""So often it is looked whether a backup is due."""
 REPLACE_S = 5.0  # after it has ended: it may do so again and again
 
 logger = logging.getLogger(__name__)
@@ -88,13 +91,15 @@ def _keep(folder: Path, stop: threading.Event) -> None:
 
 def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
     """Copy database and contest.toml once the newest copy is old enough; log once why that fails."""
-    backup, due_s, reported = contest.config.backup, clock.monotonic_s(), ""
-    folder, name = (
-        contest.folder / backup.folder,
-        f"backup-{contest_id(contest.folder)}",
-    )
+    backup = contest.config.backup
+    due_s = clock.monotonic_s()
+    reported = ""
+    folder = contest.folder / backup.folder
+    name = f"backup-{contest_id(contest.folder)}"
     while backup.folder and not clock.wait(stop, due_s):
-        due_s, now, problem = clock.monotonic_s() + LOOK_COPIES_S, clock.utc(), ""
+        due_s = clock.monotonic_s() + LOOK_COPIES_S
+        now = clock.utc()
+        problem = ""
         file = folder / f"{name}-{now:%Y%m%d-%H%M%S}.zip"
         try:
             listed = entries(folder)
@@ -117,7 +122,8 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
                 file.name, ""
             )
         if problem != reported:
-            reported, sentence = problem, problem or "Scheduled backups are made again."
+            reported = problem
+            sentence = problem or "Scheduled backups are made again."
             logger.warning("%s", sentence)
             with suppress(RefereeError), contest.store.durable() as store:
                 store.log.append(now, None, "backup", sentence=sentence)
@@ -134,7 +140,8 @@ def main(words: Sequence[str] | None = None) -> None:
     logging.basicConfig(
         level=logging.WARNING, format=LINE, handlers=[BackgroundHandler()]
     )
-    clock, stop = Clock(), threading.Event()
+    clock = Clock()
+    stop = threading.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, setting(stop))
     end_with(arguments.parent)

@@ -13,10 +13,10 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import StorageFailed
 from referee.judging.contest_status import Document, Known, StatusReader
+from referee.runs.meter_state import state_of
 from referee.runs.open_run import OpenRun
 from referee.runs.run_control import RunControl
 from referee.runs.run_window import elapsed_s, remaining_s
-from referee.runs.station_meters import state_of
 from referee.store.records import RunState
 from referee.web.config_watch import ConfigWatch
 from referee.web.journal_watch import JournalWatch
@@ -44,8 +44,12 @@ class LiveStatus:
         config: ConfigWatch,
         journal: JournalWatch,
     ) -> None:
-        self._contest, self._control, self._clock = contest, control, clock
-        self._judging, self._config, self._journal = judging, config, journal
+        self._contest = contest
+        self._control = control
+        self._clock = clock
+        self._judging = judging
+        self._config = config
+        self._journal = journal
         self._reader = StatusReader(contest)
         self._lock = threading.Lock()
         self._look: tuple[float, Look] | None = None
@@ -69,7 +73,8 @@ class LiveStatus:
         return Look(orjson.dumps(status), hashlib.sha256(timeless).hexdigest()[:32])
 
     def _known(self, now_s: float) -> Known:
-        control, stations = self._control, self._contest.config.stations
+        control = self._control
+        stations = self._contest.config.stations
         waiting = [
             run
             for run in self._contest.store.runs.find(RunState.ARMED)
@@ -98,7 +103,8 @@ class LiveStatus:
 
 
 def _live(live: OpenRun, now_s: float) -> Document:
-    reading, window = live.meter.sampler.last, live.window
+    reading = live.meter.sampler.last
+    window = live.window
     figures = (None, None) if reading is None else (reading.power_w, reading.energy_wh)
     power_w, energy_wh = (
         None if one is None or not math.isfinite(one) else one for one in figures

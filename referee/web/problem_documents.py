@@ -14,9 +14,10 @@ from werkzeug.exceptions import HTTPException
 from lpirc_power.errors import MeterError
 from lpirc_testsets import TestSetError
 from referee.errors import NotStarted, RefereeError, ShuttingDown, StorageFailed
-from referee.web.callers import OPEN_RUN, OPERATOR, SESSION, TEAM
-from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, Environ, through_flask
-from referee.web.state import WebState, web_state
+from referee.web.app_parts import part
+from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, through_flask
+from referee.web.refused_requests import Refusals
+from referee.web.web_request import WebRequest, present_request
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ OPERATORS = frozenset(
         "testset-unfit",
     }
 )
-"""What only the operator can set right."""
+"""Codes of faults that only the operator can set right."""
 RETRY_AFTER_S = 5
 CODE_OF_STATUS = {
     404: "not-found",
@@ -99,7 +100,7 @@ def problem(
 
 
 def answer_to(error: Exception) -> Answer:
-    """What the client reads of a failure; an unexpected one is logged."""
+    """Return what the client reads of a failure; an unexpected one is logged."""
     if isinstance(error, RefereeError):
         return _referee_error(error)
     if isinstance(error, MeterError):
@@ -111,35 +112,39 @@ def answer_to(error: Exception) -> Answer:
 
 
 def note_refusal(
-    state: WebState, environ: Environ, error: BaseException, status: int
+    refusals: Refusals, asked: WebRequest, error: BaseException, status: int
 ) -> None:
     """Count a refused request, unless it is an operator's, of a team that waits for its heat, or for a wrong path."""
-    if isinstance(error, NotStarted | HTTPException) or environ.get(OPERATOR):
+    if isinstance(error, NotStarted | HTTPException) or asked.operator is not None:
         return
-    live, session = environ.get(OPEN_RUN), environ.get(SESSION)
-    team, run = (
-        (environ.get(TEAM), None) if session is None else (session.team, session.run)
-    )
-    if live is not None:
-        team, run = live.run.team, live.run.id
-    code, sentence = CODE_OF_STATUS.get(status, "bad-request"), str(error).strip()
+    team: str | None = asked.log_in
+    run: int | None = None
+    if asked.live is not None:
+        team = asked.live.run.team
+        run = asked.live.run.id
+    elif asked.session is not None:
+        team = asked.session.team
+        run = asked.session.run
+
+    code = CODE_OF_STATUS.get(status, "bad-request")
+    sentence = str(error).strip()
     if isinstance(error, RefereeError | MeterError):
-        code, sentence = error.code, error.sentence
+        code = error.code
+        sentence = error.sentence
     elif status == 500:
         sentence = SENTENCE_OF_STATUS[500]
-    state.refusals.note(
-        status, code, sentence, team, run, environ.get("REMOTE_ADDR", "")
-    )
+    address = asked.environ.get("REMOTE_ADDR", "")
+    refusals.note(status, code, sentence, team, run, address)
 
 
 def meter_problem(error: MeterError, outcome: str) -> Answer:
-    """Says that a meter does not answer, and what therefore has not happened."""
+    """Say that a meter does not answer, and what therefore has not happened."""
     sentence = f"The meter is not ready, so {outcome}: {error.sentence}"
     return problem(503, error.code, sentence, {"retry_after_s": RETRY_AFTER_S})
 
 
 def facts_of(error: RefereeError) -> dict[str, object]:
-    """Its facts; with `retry_after_s`, the header `Retry-After`, where a client should just try again."""
+    """Return its facts; with `retry_after_s`, the header `Retry-After`, where a client should just try again."""
     retry = (
         {"retry_after_s": RETRY_AFTER_S}
         if isinstance(error, StorageFailed | ShuttingDown)
@@ -154,15 +159,16 @@ def register(app: Flask) -> None:
 
 
 def _through_flask(error: Exception) -> Response:
+    asked = present_request()
     if isinstance(error, TestSetError) or getattr(error, "code", "") in OPERATORS:
         logger.error("%s: %s", request.path, error)
-        if not request.environ.get(OPERATOR):  # the sentence may name files
+        if asked.operator is None:  # the sentence may name files
             error = RefereeError(
                 "not-ready",
                 "The organiser must set this right; the log of the referee says what.",
             )
     answer = answer_to(error)
-    note_refusal(web_state(), request.environ, error, answer.status)
+    note_refusal(part(Refusals), asked, error, answer.status)
     return through_flask(answer)
 
 

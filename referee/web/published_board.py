@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from referee.clock import Clock
 from referee.contest import Contest
+from referee.judging.freeze import Freeze
 from referee.judging.public_documents import empty_board
 from referee.store.records import BoardState, Published
 
@@ -11,20 +12,22 @@ LOOK_S = 0.5
 
 
 class PublishedBoard:
-    """What the public sees, at most LOOK_S old."""
+    """The published row, at most LOOK_S old."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
-        self._contest, self._clock = contest, clock
+        self.contest = contest
+        self.clock = clock
         self._row: Published | None = None
         self._looked_s = 0.0
 
     def row(self) -> Published:
-        """The published row; before anything is published, an empty board. Raises StorageFailed."""
-        row, now_s = self._row, self._clock.monotonic_s()
+        """Return the published row; before anything is published, an empty board. Raises StorageFailed."""
+        row = self._row
+        now_s = self.clock.monotonic_s()
         if row is None or now_s - self._looked_s >= LOOK_S:
             self._looked_s = now_s  # first: others need not look as well
-            nothing = Published("", empty_board(self._contest), BoardState.LIVE, 0)
-            row = self._row = self._contest.store.published.get() or nothing
+            nothing = Published("", empty_board(self.contest), BoardState.LIVE, 0)
+            row = self._row = self.contest.store.published.get() or nothing
         return row
 
     def forget(self) -> None:
@@ -32,5 +35,6 @@ class PublishedBoard:
         self._row = None
 
     def is_frozen(self) -> bool:
-        """Whether no one may learn anything newer than the board, not even a team its own provisional score."""
-        return self.row().is_closed(self._clock.utc(), self._contest.config.freeze_at)
+        """Return True while no one may learn anything newer than the board, not even a team its own score."""
+        freeze = Freeze(self.row(), self.contest.config.freeze_at)
+        return freeze.hides_news(self.clock.utc())

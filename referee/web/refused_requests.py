@@ -11,13 +11,13 @@ from referee.store import Store
 from referee.store.records import Refusal
 
 ALIKE_S = 60.0  # those that are alike count as one for so long
-MOST_ALIKE, MOST_OF_ADDRESS = (
-    500,
-    25,
-)  # kinds within a minute; what is more counts without its team and run
+# Kinds within a minute; what is more counts without its team and run.
+MOST_ALIKE = 500
+MOST_OF_ADDRESS = 25
 OTHERS = "other addresses"
 MOST_LINES = 20  # that one look writes into the log
-LONGEST_NAME, LONGEST_SENTENCE = 100, 400
+LONGEST_NAME = 100
+LONGEST_SENTENCE = 400
 
 logger = logging.getLogger(__name__)
 Key = tuple[str, str | None, int | None, str]
@@ -50,7 +50,8 @@ class Refusals:
         address: str,
     ) -> None:
         """Count a refused request."""
-        now_s, utc = self.clock.monotonic_s(), self.clock.utc().isoformat()
+        now_s = self.clock.monotonic_s()
+        utc = self.clock.utc().isoformat()
         key: Key = (code, team and _stored(team, LONGEST_NAME), run, address)
         with self._lock:
             if (
@@ -96,7 +97,8 @@ class Refusals:
                 ]
             )
             for one, row, state in zip(changed, rows, states, strict=True):
-                one.row, one.stored = row, state.count
+                one.row = row
+                one.stored = state.count
         over_s = self.clock.monotonic_s() - ALIKE_S
         with self._lock:
             for key, one in list(self._found.items()):

@@ -48,10 +48,8 @@ class BackgroundHandler(logging.Handler):
             self._lines.put_nowait(line)
 
     def _repeats(self, record: logging.LogRecord) -> bool:
-        now_s, text = (
-            record.created,
-            f"{record.msg} {record.args} {record.exc_info and record.exc_info[1]!r}",
-        )
+        now_s = record.created
+        text = f"{record.msg} {record.args} {record.exc_info and record.exc_info[1]!r}"
         recent = {
             key: when_s
             for key, when_s in self._written_s.items()

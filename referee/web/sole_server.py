@@ -48,7 +48,8 @@ def exists(process: int) -> bool:
 
 
 def _watch(parent: int, target: int) -> None:
-    clock, never = Clock(), threading.Event()
+    clock = Clock()
+    never = threading.Event()
     # A parent that was killed may stay as a zombie; its children get another parent at once.
     while os.getppid() == parent if target == os.getpid() else exists(parent):
         clock.wait(never, clock.monotonic_s() + LOOK_S)
@@ -101,7 +102,8 @@ def sole_server(folder: Path) -> Iterator[ContestLock]:
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    clock, never = Clock(), threading.Event()
+    clock = Clock()
+    never = threading.Event()
     start_s = clock.monotonic_s()
     while True:
         try:

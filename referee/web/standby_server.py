@@ -25,11 +25,13 @@ from referee.journal.place import is_shared, journal_folder
 from referee.judging.contest_status import program_version
 from referee.runs.start_checks import StartChecks
 from referee.store.following import Follower
+from referee.web.announcing import health_status
 from referee.web.gateway import App
 from referee.web.http_answers import STATUS_LINES, Answer, Environ, StartResponse
 from referee.web.listener import Listen
 from referee.web.problem_documents import problem
-from referee.web.server import health_status, load_app, run_server
+from referee.web.server import run_server
+from referee.web.server_worker import load_app
 from referee.web.start_look import LookedAt, StartLook, looked_at, start_look
 
 logger = logging.getLogger(__name__)
@@ -176,7 +178,8 @@ def _load(
 
 
 def _announce(listen: Listen, says: Callable[[], None]) -> None:
-    clock, never = Clock(), threading.Event()
+    clock = Clock()
+    never = threading.Event()
     while health_status(listen) is None:
         clock.wait(never, clock.monotonic_s() + 0.02)
     says()
@@ -186,7 +189,8 @@ def _follow(
     folder: Path, journal: Path, watch: Watch, door: Door, serve: Callable[[], App]
 ) -> None:
     """Follow the journal until the first host is dead, take over, and serve. What fails is tried again."""
-    clock, never = Clock(), threading.Event()
+    clock = Clock()
+    never = threading.Event()
     while True:
         try:
             if not has_epoch(journal, folder):  # else only serving failed
@@ -212,7 +216,8 @@ def _until_dead(
     folder: Path, journal: Path, watch: Watch, follower: Follower, clock: Clock
 ) -> None:
     """Return once it is this host's turn."""
-    never, first = threading.Event(), None
+    never = threading.Event()
+    first = None
     while watch.first is not None:
         follower.read_on()
         epoch = newest_epoch(journal)

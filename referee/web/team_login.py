@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from flask import request
-
 from referee.auth import tokens
-from referee.auth.client_addresses import admits
+from referee.auth.client_addresses import admits, require_admitted
+from referee.auth.guessing import PasswordChecks
 from referee.auth.tokens import Session
-from referee.contest import require_place
 from referee.store.records import Run
-from referee.web.callers import TEAM
-from referee.web.state import WebState, web_state
+from referee.web.app_parts import part
+from referee.web.callers import Callers
+from referee.web.web_request import present_request
+
+
+@dataclass(frozen=True)
+class TeamLogIns:
+    """The part of the app that counts guesses of teams' passwords."""
+
+    passwords: PasswordChecks = field(default_factory=PasswordChecks)
 
 
 def require_password(team: str, password: str) -> None:
@@ -20,30 +27,27 @@ def require_password(team: str, password: str) -> None:
 
     Also what `PasswordChecks.require` raises when there are too many guesses.
     """
-    state, address = web_state(), request.remote_addr or ""
-    request.environ[TEAM] = team
-    stations = state.contest.config.stations
-    if not any(
-        admits(one.clients, address) for one in stations
-    ):  # it must not keep those waiting that may log in
-        require_place(stations[0], address)
-    stored, now_s = (
-        state.contest.store.teams.password_hash(team),
-        state.clock.monotonic_s(),
-    )
-    state.passwords.require(address, team, stored, password, now_s)
+    callers = part(Callers)
+    asked = present_request()
+    address = asked.environ.get("REMOTE_ADDR", "")
+    asked.log_in = team
+    stations = callers.contest.config.stations
+    if not any(admits(one.clients, address) for one in stations):
+        # It must not keep those waiting that may log in.
+        require_admitted(stations[0], address)
+    stored = callers.contest.store.teams.password_hash(team)
+    now_s = callers.clock.monotonic_s()
+    part(TeamLogIns).passwords.require(address, team, stored, password, now_s)
 
 
-def issue_token(state: WebState, run: Run) -> str:
-    """A token for the session of an open run; the same for as long as the run is open."""
+def issue_token(callers: Callers, run: Run) -> str:
+    """Return a token for the session of an open run; the same for as long as the run is open."""
+    contest = callers.contest
     opened = datetime.fromisoformat(run.opened_utc or run.armed_utc)
-    expires_s, now_s = (
-        opened.timestamp() + tokens.LIFETIME_S,
-        state.clock.utc().timestamp(),
-    )
-    if (
-        now_s >= expires_s
-    ):  # the wall clock was set forward: the run, on the monotonic clock, goes on
+    expires_s = opened.timestamp() + tokens.LIFETIME_S
+    now_s = callers.clock.utc().timestamp()
+    if now_s >= expires_s:
+        # The wall clock was set forward: the run, on the monotonic clock, goes on.
         expires_s = now_s + tokens.LIFETIME_S
-    session = Session(run.id, run.team, expires_s, run.nonce, state.contest.epoch)
-    return tokens.issue(state.contest.secret, session, state.contest.id)
+    session = Session(run.id, run.team, expires_s, run.nonce, contest.epoch)
+    return tokens.issue(contest.secret, session, contest.id)

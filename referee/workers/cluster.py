@@ -23,7 +23,7 @@ import numpy as np
 from distributed.client import Client, ClosedClientError
 from distributed.scheduler import KilledWorker
 
-from lpirc_score.metrics.result import RULES_VERSION, VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION, VERSION
 from referee.workers import NoWorkers, P, T, WorkerLost
 from referee.workers.cluster_client import LOCAL, WAIT_S, connected
 from referee.workers.worker_processes import NICENESS
@@ -70,7 +70,9 @@ class ClusterWorkers:
         self, address: str, most: int | None, say: Callable[[str], None]
     ) -> None:
         """Connect to the scheduler and wait for a worker. Raises NoWorkers."""
-        self._address, self._most, self._say = address, most or sys.maxsize, say
+        self._address = address
+        self._most = most or sys.maxsize
+        self._say = say
         self._niceness = NICENESS if address == LOCAL else 0
         self._threads: dict[str, int] = {}  # of the workers that get work, by address
         self._limits: dict[
@@ -84,7 +86,8 @@ class ClusterWorkers:
         self._empty_looks = 0
         self._is_direct = True  # blobs reach workers from here
         self._is_silent = False  # the scheduler
-        self._closing, self._aside = threading.Event(), ThreadPoolExecutor()
+        self._closing = threading.Event()
+        self._aside = ThreadPoolExecutor()
         self._client: Client = connected(address, most, versions)
         self._client.subscribe_topic(OUT_OF_MEMORY, self._note_memory)
         with suppress(TimeoutError):
@@ -120,11 +123,9 @@ class ClusterWorkers:
         self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> Future[T]:
         """See `Workers`. Raises NoWorkers when the scheduler is gone, or all its workers are."""
-        future, packed, at = (
-            Future[T](),
-            pickle.dumps(partial(work, *args, **kwargs), 5),
-            set(self._threads),
-        )
+        future = Future[T]()
+        packed = pickle.dumps(partial(work, *args, **kwargs), 5)
+        at = set(self._threads)
         to = self._least_busy() if self._is_direct else None
         try:
             sent = packed if to is None else self._sent(packed, to)

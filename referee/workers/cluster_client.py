@@ -12,7 +12,7 @@ import distributed
 from distributed.client import Client
 from distributed.comm import connect, get_address_host_port
 
-from lpirc_score.metrics.result import VERSION
+from lpirc_score.metrics.evaluation_result import VERSION
 from referee.workers import NoWorkers
 
 LOCAL = "local"

@@ -98,12 +98,10 @@ class _Dispatch:
         clock: Clock,
         kind: JobKind,
     ) -> None:
-        self._store, self._tasks, self._workers, self._clock = (
-            store,
-            tasks,
-            workers,
-            clock,
-        )
+        self._store = store
+        self._tasks = tasks
+        self._workers = workers
+        self._clock = clock
         self._kind = kind
         self._me = f"{socket.gethostname()} {os.getpid()}"
         self._waiting = deque(tasks)
@@ -153,7 +151,8 @@ class _Dispatch:
 
     def _of_another(self, name: str) -> None:
         """A job that another referee leases waits here, too: its lease may run out."""
-        job, task = self._store.jobs.get(name), self._tasks[name]
+        job = self._store.jobs.get(name)
+        task = self._tasks[name]
         if job.state is JobState.DONE:
             task.found()
         elif job.state in (JobState.FAILED, JobState.CANCELLED):

@@ -12,14 +12,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lpirc_score.analysis.curves import (
+    from lpirc_score.analysis.precision_recall import (
         CocoCurve,
         Curve,
         coco_curves,
         precision_recall_curves,
     )
-    from lpirc_score.metrics.columns import Detections
+    from lpirc_score.metrics.detection_columns import Detections
     from lpirc_score.metrics.evaluation import evaluate
+    from lpirc_score.metrics.evaluation_result import (
+        Counts,
+        Evaluation,
+        format_score,
+        score,
+    )
     from lpirc_score.metrics.metric_kinds import STRICT, Tolerance
     from lpirc_score.metrics.offered import (
         COCO,
@@ -29,7 +35,6 @@ if TYPE_CHECKING:
         signature_of,
         tolerance_of,
     )
-    from lpirc_score.metrics.result import Counts, Evaluation, format_score, score
 
 __all__ = [
     "COCO",
@@ -53,13 +58,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "analysis.curves": (
+    "analysis.precision_recall": (
         "CocoCurve",
         "Curve",
         "coco_curves",
         "precision_recall_curves",
     ),
-    "metrics.columns": ("Detections",),
+    "metrics.detection_columns": ("Detections",),
     "metrics.evaluation": ("evaluate",),
     "metrics.metric_kinds": (
         "STRICT",
@@ -73,7 +78,7 @@ _MODULES = {
         "signature_of",
         "tolerance_of",
     ),
-    "metrics.result": (
+    "metrics.evaluation_result": (
         "Counts",
         "Evaluation",
         "format_score",

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpirc_testsets.boxes import coco_from_corners, corners_from_coco, outside
+from lpirc_testsets.box_corners import coco_from_corners, corners_from_coco, outside
 
 whole = st.integers(-(10**6), 10**6).map(float)
 fraction = st.floats(-1e6, 1e6, allow_nan=False)

@@ -61,7 +61,7 @@ def test_the_same_bytes_under_two_numbers_are_found(test_set: TestSet) -> None:
         lambda m: m["images"][2].update(sha256=m["images"][3]["sha256"]),
     )
     assert any(
-        "000004.jpg: the same image as 000003.jpg" in problem
+        "000004.jpg: it is the same image as 000003.jpg" in problem
         for problem in check(test_set.folder)
     )
 

@@ -134,7 +134,7 @@ def test_a_subset_by_list_and_by_categories(whole: TestSet, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--images", 61), "60 images fit, 61 are wanted"),
+        (("--images", 61), "61 images are wanted, 60 can be chosen"),
         (("--categories", "unicorn"), "it has no category 'unicorn'"),
         (("--list", "LIST"), "it has no image 'nowhere.jpg'"),
     ],
@@ -269,5 +269,5 @@ def test_nothing_is_written_into_the_set_itself(test_set: TestSet) -> None:
         test_set.folder / "images" / "small",
     )
     assert isinstance(result.exception, TestSetError)
-    assert "it would lie in the test set" in result.exception.sentence
+    assert "this folder would lie in the test set" in result.exception.sentence
     assert check(test_set.folder) == ()

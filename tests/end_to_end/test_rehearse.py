@@ -197,7 +197,7 @@ def test_any_program_is_the_contestant_and_one_that_hangs_is_ended_and_judged(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("referee.cli.rehearse_command.CLIENT_END_S", 3.0)
+    monkeypatch.setattr("referee.cli.rehearsed_client.CLIENT_END_S", 3.0)
     (tmp_path / "hanging.py").write_text(HANGING)
     folder = tmp_path / "rehearsal"
     words = [

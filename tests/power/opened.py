@@ -7,7 +7,7 @@ from typing import Any
 from lpirc_power.clocks import Clocks
 from lpirc_power.visa_address import identity
 from lpirc_power.wt300.driver import Wt300
-from lpirc_power.wt300.settings import FormerSettings
+from lpirc_power.wt300.former_settings import FormerSettings
 
 
 def wt300(

@@ -49,7 +49,9 @@ def simulated(
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_module_is_imported(system: str, tmp_path: Path) -> None:
-    assert "lpirc_power.simulator.process" in imported(system, tmp_path, "lpirc_power")
+    assert "lpirc_power.simulator.simulator_process" in imported(
+        system, tmp_path, "lpirc_power"
+    )
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

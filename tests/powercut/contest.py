@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
-from lpirc_score.detections.rows import Refused
+from lpirc_score.detections.parsed_rows import Refused
 from referee.config import CONFIG_NAME
 from referee.store import DATABASE_NAME, Event, NewPost, Store
 from referee.store.model_records import ModelMeasurement, Submission
@@ -222,7 +222,7 @@ class _Day:
         several: list[tuple[int, str | None]],
         refused: Refused | None = None,
     ) -> None:
-        """Bodies that are stored together, with receipts for all."""
+        """Bodies that are stored one after the other; together: see `at_once`."""
         sent = [
             rows(count, seed=self.minute + i) for i, (count, _) in enumerate(several)
         ]
@@ -230,8 +230,8 @@ class _Day:
             new_post(one, key, self.now(), refused)
             for one, (_, key) in zip(sent, several, strict=True)
         ]
-        for job, one in zip(self.store.posts.append_all(run, new), new, strict=True):
-            self.told(_answer(run, one, job.outcome()))
+        for one in new:
+            self.told(_answer(run, one, self.store.posts.append_post(run, one)))
 
     def read(self, run: int, count: int) -> None:
         made = [reading(60.0 * self.minute + i) for i in range(count)]
@@ -338,8 +338,8 @@ class _Day:
 
     def _one_of_many(self, run: int, number: int) -> str:
         one = new_post(rows(2 + number, seed=1000 + number), f"thread-{number}", START)
-        (job,) = self.store.posts.append_all(run, [one])
-        return _answer(run, one, job.outcome())
+        receipt = self.store.posts.append_post(run, one)
+        return _answer(run, one, receipt)
 
     def publish(self, run: int) -> None:
         """By another connection, which does not wait for the disk; nobody is told anything."""

@@ -112,18 +112,18 @@ class RecordingVfs(apsw.VFS):
         self.forgets = forgets
         super().__init__("recording", "")
 
-    def xOpen(
+    def xOpen(  # noqa: N802
         self,
         name: Any,
         flags: list[int],
-    ) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
+    ) -> apsw.VFSFile:
         return RecordedFile(self, name, flags)
 
-    def xDelete(
+    def xDelete(  # noqa: N802
         self,
         name: str,
         sync_folder: bool,
-    ) -> None:  # noqa: N802
+    ) -> None:
         super().xDelete(name, sync_folder)
         self.journal.gone(name)
         if sync_folder:
@@ -150,15 +150,15 @@ class RecordedFile(apsw.VFSFile):
         self.syncs_folder = bool(flags[0] & logs and flags[0] & apsw.SQLITE_OPEN_CREATE)
         self.forgets = vfs.forgets is not None and self.path.endswith(vfs.forgets)
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+    def xWrite(self, data: bytes, offset: int) -> None:
         super().xWrite(data, offset)
         self.journal.wrote(self.path, offset, bytes(data))
 
-    def xTruncate(self, size: int) -> None:  # noqa: N802
+    def xTruncate(self, size: int) -> None:
         super().xTruncate(size)
         self.journal.cut(self.path, size)
 
-    def xSync(self, flags: int) -> None:  # noqa: N802
+    def xSync(self, flags: int) -> None:
         super().xSync(flags)
         if not self.forgets:
             self.journal.synced(self.path)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -21,9 +21,11 @@ from lpirc_testsets.synthetic import synthesize
 from referee.clock import Clock
 from referee.config import CONFIG_NAME
 from referee.contest import Contest, create_contest, open_contest
-from referee.judging.public_documents import Publisher, empty_board, public_hall
-from referee.store import DATABASE_NAME, Event, Job, NewPost, Store
+from referee.judging.board_publisher import Publisher
+from referee.judging.public_documents import empty_board, public_hall
+from referee.store import DATABASE_NAME, Event, NewPost, Store
 from referee.store.integrity import _COUNT  # a mutant is of the inside
+from referee.store.records import Post
 from referee.web.live_process import make_copies
 from tests.powercut import recording
 from tests.powercut.contest import CONFIG, Recording, record_contest
@@ -193,21 +195,20 @@ def closes_in_two(*given: Any, **named: Any) -> Store:
 def two_transactions(*given: Any, **named: Any) -> Store:
     """Open a store in which the rows of a large body follow in a transaction of their own."""
     store = Store.open(*given, **named)
-    append_all = store.posts.append_all
+    append_post = store.posts.append_post
 
-    def append_first(run: int, posts: Sequence[NewPost]) -> Sequence[Job[Any]]:
-        if not isinstance(posts[0].taken, np.ndarray) or len(posts[0].taken) < 1000:
-            return append_all(run, posts)
-        first = posts[0]._replace(taken=posts[0].taken[:1000])
-        stored = append_all(run, [first])
+    def append_first(run: int, post: NewPost) -> Post:
+        if not isinstance(post.taken, np.ndarray) or len(post.taken) < 1000:
+            return append_post(run, post)
+        stored = append_post(run, post._replace(taken=post.taken[:1000]))
         with store.database.transaction() as connection:
             connection.execute(
                 "UPDATE posts SET rows = ? WHERE id = (SELECT max(id) FROM posts)",
-                (posts[0].taken.tobytes(),),
+                (post.taken.tobytes(),),
             )
         return stored
 
-    store.posts.append_all = append_first  # type: ignore[method-assign]
+    store.posts.append_post = append_first  # type: ignore[method-assign]
     return store
 
 

@@ -19,7 +19,7 @@ from lpirc_score.files import atomic_write
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, verify
 from lpirc_testsets.synthetic import synthesize
-from lpirc_tracks.submissions.submitting import keep_model
+from lpirc_tracks.submissions.kept_models import keep_model
 from referee.backup import contest_copy
 from referee.backup.contest_copy import back_up, restore
 from referee.contest import create_contest, open_contest
@@ -255,6 +255,7 @@ OTHERS = {
         "datasets/lpirc_testsets/writing.py",
     ),
     *("referee/cli/demo_command.py", "referee/cli/rehearse_command.py"),
+    "referee/cli/rehearsed_client.py",
     "tracks/lpirc_tracks/submissions/claims.py",  # in a folder that is deleted after the claim
     "tracks/lpirc_tracks/submissions/columns.py",  # what is read again where it is not whole
     *(

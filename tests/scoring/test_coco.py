@@ -13,7 +13,7 @@ from lpirc_score.metrics import groups as groups_module
 from lpirc_score.metrics import matching as matching_module
 from lpirc_score.metrics.coco_reference import evaluate_with_pycocotools
 from lpirc_testsets import GroundTruth
-from lpirc_testsets.boxes import coco_from_corners, corners_from_coco
+from lpirc_testsets.box_corners import coco_from_corners, corners_from_coco
 from referee.errors import RefereeError
 
 EXACT = 1e-12

@@ -20,7 +20,7 @@ from lpirc_score.analysis.error_types import (
     worst_images,
 )
 from lpirc_testsets import GroundTruth
-from lpirc_testsets.boxes import corners_from_coco
+from lpirc_testsets.box_corners import corners_from_coco
 from referee.errors import RefereeError
 from tests.scoring import oracle
 from tests.scoring.mending import mended

@@ -10,7 +10,7 @@ from lpirc_score import METRICS, Counts, Detections, evaluate
 from lpirc_score.metrics import groups as groups_module
 from lpirc_score.metrics import matching as matching_module
 from lpirc_score.metrics import ordering as ordering_module
-from lpirc_score.metrics.result import RULES_VERSION, VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION, VERSION
 from referee.errors import RefereeError
 from tests.scoring import oracle
 

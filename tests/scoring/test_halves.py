@@ -19,7 +19,7 @@ from lpirc_score.analysis.halves import (
     halves_of,
     mean_of_categories,
 )
-from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets import GroundTruth
 from tests.scoring import oracle
 

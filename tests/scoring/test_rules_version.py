@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lpirc_score import METRICS, Detections, evaluate
-from lpirc_score.metrics.result import RULES_VERSION, signature_parts
+from lpirc_score.metrics.evaluation_result import RULES_VERSION, signature_parts
 from lpirc_testsets import GroundTruth
 from tests.scoring import oracle
 

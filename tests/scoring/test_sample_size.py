@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lpirc_score import evaluate
 from lpirc_score.analysis.sample_size import difference_sd, gap_found, images_needed
-from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets import GroundTruth, synthesize
 from referee.cli.testset_command import testset as command
 from referee.errors import RefereeError

@@ -15,8 +15,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from lpirc_score import score
 from lpirc_testsets import read_ground_truth
 from referee.contest import Contest, open_contest
+from referee.judging.freeze import public_view
 from referee.judging.judge import evaluate_rows
-from referee.judging.public_documents import public_board, shown
+from referee.judging.public_documents import public_board
 from referee.judging.run_case import restricted_to
 from referee.judging.standings import standings
 from referee.store.records import BoardState, RunState
@@ -273,7 +274,7 @@ def _board(contest: Contest) -> Iterator[str]:
     if row is None:
         yield "nothing is published"
         return
-    told = shown(row)
+    told = public_view(row)
     expected = json.loads(
         public_board(contest, datetime.fromisoformat(row.utc), standings(contest))
     )

@@ -28,13 +28,14 @@ from referee.cli.init_command import config_text
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
+from referee.judging.board_publisher import publish
 from referee.judging.judge import judge
 from referee.judging.provisional_scores import follow
-from referee.judging.public_documents import publish
 from referee.runs.run_control import RunControl
-from referee.web import server as web_server
+from referee.web import server_watches
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.run_service import RunService
 from tests.simulation.machines import Box, Host, installed
 from tests.simulation.model import Model
 from tests.simulation.scheduler import Died, Process, Scheduler, SimThread, simulated
@@ -62,13 +63,12 @@ def prepared() -> Path:
         else None
     )
     folder = Path(tempfile.mkdtemp(prefix="simulated-", dir=folder))
-    # At the end also of a pool's process.
     Finalize(
         None,
         shutil.rmtree,
         (folder, True),
         exitpriority=0,
-    )
+    )  # at the end also of a pool's process
     synthesize(
         folder / "set",
         images=8,
@@ -87,12 +87,16 @@ def prepared() -> Path:
     )
     text += f'\n[[stations]]\nname = "{second[0]}"\nmeter = "{second[1]}"\nupdate_interval_s = 5\n'
     fixed = Random(1)  # noqa: S311 - to be repeated
-    # Image orders follow from them.
-    with patch("secrets.token_hex", lambda count: fixed.randbytes(count).hex()):
+    with patch(
+        "secrets.token_hex",
+        lambda count: fixed.randbytes(count).hex(),
+    ):  # image orders follow from them
         create_contest(folder / "contest", text)
     hashed = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
-    # Known from now on, so no thread checks it.
-    assert passwords.matches(hashed, PASSWORD)
+    assert passwords.matches(
+        hashed,
+        PASSWORD,
+    )  # known from now on, so no thread checks it
     passwords.decoy_hash()  # made once for each process, at random
     with open_contest(folder / "contest") as contest:
         for team in TEAMS:
@@ -226,18 +230,14 @@ class Hall:
                 control = RunControl(contest, clock)
                 control.recover()
                 app = create_app(contest, control, clock)
-                state = state_of(app)
                 ended = threading.Event()
                 # Made now, under no real lock.
-                _ = (
-                    state.board,
-                    state.screens,
-                    state.category_ids,
-                )
+                _ = part_of(app, RunService).category_ids
+                watches = part_of(app, server_watches.ServerWatches)
                 watcher = SimThread(
-                    web_server._watch_files,  # noqa: SLF001 - the server's own thread
+                    server_watches.watch_files,
                     "watch-files",
-                    (state, ended),
+                    (watches, contest.store, clock, ended),
                 )
                 watcher.start()
         except RefereeError as error:
@@ -454,9 +454,9 @@ def hall(random: Random) -> Iterator[Hall]:
 def _seldom() -> Iterator[None]:
     """What looks each second looks less often: a day is mostly that."""
     with (
-        patch("referee.judging.public_documents.TICK_S", EVERY_S),
+        patch("referee.judging.board_publisher.TICK_S", EVERY_S),
         patch("referee.judging.provisional_scores.TICK_S", EVERY_S),
-        patch.object(web_server, "WATCH_S", EVERY_S),
+        patch.object(server_watches, "WATCH_S", EVERY_S),
         patch("lpirc_power.sampling.polling.LONGEST_POLL_S", 1.0),
     ):
         yield

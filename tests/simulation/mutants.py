@@ -20,7 +20,7 @@ from referee.runs.run_control import RunControl
 from referee.runs.run_window import Window, elapsed_s
 from referee.runs.station_meters import StationMeters
 from referee.store import NewPost, event_chain, post_table
-from referee.store.group_commit import GroupCommit, Job
+from referee.store.group_commit import GroupCommit, Write
 from referee.store.post_table import PostTable
 from referee.store.records import Post, Run, RunState
 from referee.store.run_table import RunTable
@@ -60,67 +60,47 @@ def the_key_is_ignored() -> AbstractContextManager[object]:
     return patch.object(OpenRun, "accept", accept)
 
 
-def _unstored(
-    store: PostTable,
-    run: int,
-    new: Sequence[NewPost],
-) -> list[Job[Any]]:
-    """Receipts as they would be if these posts were stored."""
-    jobs = []
-    total = store.count_detections(run)
-    for post in new:
-        rows = post.taken[0] if isinstance(post.taken, tuple) else post.taken
-        total += len(rows)
-        job: Job[Any] = Job(None)
-        job.result = Post(len(rows), post.sha256, total)
-        jobs.append(job)
-    return jobs
+def _unstored(store: PostTable, run: int, new: NewPost) -> Post:
+    """The receipt as it would be if this post were stored."""
+    rows = new.taken[0] if isinstance(new.taken, tuple) else new.taken
+    total = store.count_detections(run) + len(rows)
+    return Post(len(rows), new.sha256, total)
 
 
 def a_receipt_before_the_commit() -> AbstractContextManager[object]:
-    plain = PostTable.append_all
+    plain = PostTable.append_post
 
-    def append_posts(
-        self: PostTable,
-        run: int,
-        new: Sequence[NewPost],
-    ) -> Sequence[Job[Any]]:
-        jobs = _unstored(self, run, new)
+    def append_post(self: PostTable, run: int, new: NewPost) -> Post:
+        receipt = _unstored(self, run, new)
 
         def later() -> None:
             threading.Event().wait(0.5)
             plain(self, run, new)
 
         threading.Thread(target=later, daemon=True).start()
-        return jobs
+        return receipt
 
-    return patch.object(PostTable, "append_all", append_posts)
+    return patch.object(PostTable, "append_post", append_post)
 
 
 def a_failed_commit_is_acknowledged() -> AbstractContextManager[object]:
-    plain = PostTable.append_all
+    plain = PostTable.append_post
 
-    def append_posts(
-        self: PostTable,
-        run: int,
-        new: Sequence[NewPost],
-    ) -> Sequence[Job[Any]]:
-        jobs = plain(self, run, new)
-        told = _unstored(self, run, new)
-        return [
-            one if isinstance(job.error, StorageFailed) else job
-            for job, one in zip(jobs, told, strict=True)
-        ]
+    def append_post(self: PostTable, run: int, new: NewPost) -> Post:
+        try:
+            return plain(self, run, new)
+        except StorageFailed:
+            return _unstored(self, run, new)
 
-    return patch.object(PostTable, "append_all", append_posts)
+    return patch.object(PostTable, "append_post", append_post)
 
 
 def a_commit_of_several_loses_one() -> AbstractContextManager[object]:
     plain = GroupCommit._commit  # noqa: SLF001 - a mutant is of the inside
 
-    def commit(self: GroupCommit, jobs: Sequence[Job[Any]]) -> None:
-        plain(self, jobs)
-        if len(jobs) > 1:
+    def commit(self: GroupCommit, group: Sequence[Write]) -> None:
+        plain(self, group)
+        if len(group) > 1:
             with self._transaction() as connection:
                 connection.execute(
                     "DELETE FROM posts WHERE id = (SELECT max(id) FROM posts)"
@@ -145,11 +125,7 @@ def the_energy_of_the_previous_run() -> AbstractContextManager[object]:
     plain = StationMeters.final_reading
     last = {}
 
-    def final_reading(
-        self: StationMeters,
-        run: Run,
-        *more: Any,
-    ) -> Any:
+    def final_reading(self: StationMeters, run: Run, *more: Any) -> Any:
         reading = plain(self, run, *more)
         return last.pop(run.station, None) or last.setdefault(run.station, reading)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_client.harness.settings import PRESETS
+from lpirc_client.harness.model_settings import PRESETS
 from lpirc_tracks import TRACKS, track_named, track_names
 from lpirc_tracks.rules.aiotbench import COOLDOWN_S
 from referee.errors import RefereeError

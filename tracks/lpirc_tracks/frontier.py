@@ -14,7 +14,9 @@ import numpy as np
 from referee.errors import RefereeError
 
 BASES = {"e": math.e, "2": 2.0, "10": 10.0}
-LOW_FACTOR, HIGH_FACTOR = 0.8, 1.2  # of a target: the valid latencies lie between
+LOW_FACTOR = 0.8
+HIGH_FACTOR = 1.2
+"""Of a target: the valid latencies lie between."""
 _FEW = 4  # with fewer points, two constants leave hardly a residual
 
 
@@ -113,7 +115,9 @@ def _warnings(
     frontier: Frontier, latencies_ms: Sequence[float], target_ms: float | None
 ) -> tuple[str, ...]:
     found = []
-    count, low, high = len(latencies_ms), min(latencies_ms), max(latencies_ms)
+    count = len(latencies_ms)
+    low = min(latencies_ms)
+    high = max(latencies_ms)
     if count < _FEW:
         found.append(
             f"{count} points are few for two constants: their residuals mean little."

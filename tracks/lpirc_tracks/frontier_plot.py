@@ -184,5 +184,6 @@ def _offsets(width_pt: float, height_pt: float) -> Iterator[tuple[float, float]]
     right, up = _APART_PT
     for row in range(_ROWS):
         away = up + row * (height_pt + _BETWEEN_ROWS_PT)
-        above, below = away, -away - height_pt
+        above = away
+        below = -away - height_pt
         yield from product((right, -right - width_pt), (above, below))

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from referee.errors import ModelFault
 
-LEAST, MOST = (
-    1e-9,
-    1e12,
-)  # of a time or an energy: beyond these, a quotient may overflow
+LEAST = 1e-9
+MOST = 1e12
+"""Of a time or an energy: beyond these, a quotient may overflow."""
 
 
 @dataclass(frozen=True)

@@ -154,10 +154,8 @@ class Track(ABC):
 
         The images after the budget count as wrong, but which ones they are cannot be known afterwards.
         """
-        budget_s, longest_s = (
-            self.budget_s(result.images),
-            (result.longest_ms or 0.0) / 1000,
-        )
+        budget_s = self.budget_s(result.images)
+        longest_s = (result.longest_ms or 0.0) / 1000
         if budget_s is None or result.total_s <= (budget_s + longest_s) * (
             1 + _ROUNDING
         ):

@@ -1,4 +1,6 @@
-"""Checks that both ends keep to docs/http.md: `checks` asks a referee, `rules` judges a client behind `proxy`.
+"""Checks that both ends keep to docs/http.md.
 
-It is for those who write an end of their own. Start with `command`.
+`referee_checks` asks a referee, `client_rules` judges a client behind `proxy`.
+
+It is for those who write an end of their own. Start with `conformance_command`.
 """

@@ -18,7 +18,7 @@ from socketserver import ThreadingTCPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from lpirc_client.conformance.rules import LOGOUT, Exchange
+from lpirc_client.conformance.client_rules import LOGOUT, Exchange
 from lpirc_client.operating_system import FREES_PORTS_LATE
 from lpirc_client.rows import PACKED_TYPE
 

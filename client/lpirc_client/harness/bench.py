@@ -12,9 +12,9 @@ from lpirc_client.harness import device, latency, validator
 from lpirc_client.harness.confinement import confinement_with
 from lpirc_client.harness.images import ImageFile, digest
 from lpirc_client.harness.model import ModelFile, Signature, Tensor
+from lpirc_client.harness.model_process import ModelProcess
+from lpirc_client.harness.model_settings import Settings
 from lpirc_client.harness.passes import Passes
-from lpirc_client.harness.process import ModelProcess
-from lpirc_client.harness.settings import Settings
 
 RESULT_VERSION = 1
 LEAST_IMAGES = 2

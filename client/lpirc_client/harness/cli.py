@@ -26,10 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"lpirc-harness: it needs Python 3.11 or later; this is {sys.version.split()[0]}"
         )
         return FAILED
-    from lpirc_client.harness import commands
+    from lpirc_client.harness import harness_commands
 
     try:
-        commands.execute(build_parser().parse_args(arguments))
+        harness_commands.execute(build_parser().parse_args(arguments))
     except OSError as error:  # stdout is full, or its reader gone
         terminal.say(
             f"lpirc-harness: {error.filename or 'system'}: {error.strerror or error}"
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    from lpirc_client.harness.options import add_parsers
+    from lpirc_client.harness.harness_options import add_parsers
 
     about = "Checks and times a model of a model track on this device."
     parser = argparse.ArgumentParser(

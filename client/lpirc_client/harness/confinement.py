@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lpirc_client.harness.settings import (
+from lpirc_client.harness.model_settings import (
     CPU_PROVIDER,
     DEFAULT_DELEGATE,
     NO_DELEGATE,

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from lpirc_client.harness import latency
 from lpirc_client.harness.images import ImageFile, content
 from lpirc_client.harness.model import Signature
+from lpirc_client.harness.model_process import ModelProcess
+from lpirc_client.harness.model_settings import Settings
 from lpirc_client.harness.outputs import (
     Answers,
     Predictions,
@@ -22,8 +24,6 @@ from lpirc_client.harness.outputs import (
     nonsense,
 )
 from lpirc_client.harness.preprocessing import decode, model_input
-from lpirc_client.harness.process import ModelProcess
-from lpirc_client.harness.settings import Settings
 
 SLICE_S = 1.0
 """A batch ends after the inference that reaches this; then progress is reported and the timeout starts again."""

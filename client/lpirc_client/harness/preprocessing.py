@@ -21,7 +21,7 @@ from PIL import Image, UnidentifiedImageError
 
 from lpirc_client.harness.images import ImageFile, bad_image
 from lpirc_client.harness.model import Tensor
-from lpirc_client.harness.settings import Settings
+from lpirc_client.harness.model_settings import Settings
 
 Pixels = NDArray[np.uint8]
 """An RGB image (H, W, 3)."""

@@ -11,7 +11,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType, load_delegat
 
 from lpirc_client.harness.inference import LoadedModel, View
 from lpirc_client.harness.model import Signature, Tensor
-from lpirc_client.harness.settings import DEFAULT_DELEGATE, NO_DELEGATE, XNNPACK
+from lpirc_client.harness.model_settings import DEFAULT_DELEGATE, NO_DELEGATE, XNNPACK
 
 
 class RuntimeModel(LoadedModel):

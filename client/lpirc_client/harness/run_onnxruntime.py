@@ -11,7 +11,7 @@ import onnxruntime
 
 from lpirc_client.harness.inference import LoadedModel, View
 from lpirc_client.harness.model import Signature, Tensor
-from lpirc_client.harness.settings import (
+from lpirc_client.harness.model_settings import (
     CPU_PROVIDER,
     DEFAULT_DELEGATE,
     NO_DELEGATE,

@@ -19,9 +19,9 @@ from lpirc_client.harness.model import (
     Tensor,
     signature_from,
 )
+from lpirc_client.harness.model_process import START_S, ModelProcess
+from lpirc_client.harness.model_settings import Settings
 from lpirc_client.harness.outputs import CLASSES, DETECTIONS, Answers, check_counts
-from lpirc_client.harness.process import START_S, ModelProcess
-from lpirc_client.harness.settings import Settings
 
 LARGEST_SIDE = 1000
 OUTPUTS = {

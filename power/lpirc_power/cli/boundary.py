@@ -76,7 +76,8 @@ class _Printed(logging.Handler):
 @contextlib.contextmanager
 def warnings_printed() -> Iterator[None]:
     """Print warnings of a lost link or of settings not restored on stderr, one line each."""
-    log, handler = logging.getLogger("lpirc_power"), _Printed(logging.WARNING)
+    log = logging.getLogger("lpirc_power")
+    handler = _Printed(logging.WARNING)
     log.addHandler(handler)
     try:
         yield

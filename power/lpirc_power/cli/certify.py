@@ -68,7 +68,8 @@ def certify(
     require_folder(out)
     out.touch()  # what cannot be written must show now, not when all is done
     out.unlink()
-    tried, skipped = Certification(address, setup), []
+    tried = Certification(address, setup)
+    skipped = []
 
     def asked(part: str, question: str) -> bool:
         if not yes and not _skips(question):

@@ -29,9 +29,9 @@ from lpirc_power.meter import (
     require_no_energy,
 )
 from lpirc_power.recording import header_line, row
-from lpirc_power.report.readings import figure, identity_facts
+from lpirc_power.report.reading_facts import figure, identity_facts
 from lpirc_power.sampling.polling import RETRY_S
-from lpirc_power.visa.errors import host_of
+from lpirc_power.visa.link_failures import host_of
 
 LOAD_TOLERANCE: Final = 0.05
 """Of the known load: enough to find a wrong element, a wrong wire or a ratio, not to judge the accuracy."""
@@ -168,7 +168,8 @@ class Certification:
             with self.transcript.step(name, *map(_words, given)):
                 return getattr(meter, name)(*given)
 
-        element, interval_s = self.setup.element, self.setup.update_interval_s
+        element = self.setup.element
+        interval_s = self.setup.update_interval_s
         updates = Updates(lambda: called("read_update"), course.wait, interval_s)
         call("look", element)
         before = call("status")

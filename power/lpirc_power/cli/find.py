@@ -14,7 +14,7 @@ from lpirc_power.driver_registry import problems
 from lpirc_power.errors import NamedMeterError
 
 if TYPE_CHECKING:
-    from lpirc_power.finding import Found, Search
+    from lpirc_power.meter_search import Found, Search
 
 
 class NothingFound(NamedMeterError):
@@ -33,7 +33,7 @@ def find(as_json: bool) -> None:
     not searched. Drivers of other distributions list their own meters.
     """
     # VISA takes a fifth of a second to import.
-    from lpirc_power.finding import search
+    from lpirc_power.meter_search import search
 
     for problem in problems():
         to_stderr(f"meter: {problem}")

@@ -94,7 +94,8 @@ class Logbook:
 
 def _add(file: io.FileIO, line: str) -> None:
     """Write a line, or nothing at all: a process that is killed, and a disk that gets full, leave complete lines."""
-    size, rest = os.fstat(file.fileno()).st_size, f"{line}\n".encode()
+    size = os.fstat(file.fileno()).st_size
+    rest = f"{line}\n".encode()
     try:
         while rest:
             rest = rest[file.write(rest) :]

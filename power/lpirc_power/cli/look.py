@@ -12,7 +12,7 @@ from lpirc_power.addresses import open_meter, standing
 from lpirc_power.cli.options import address_argument, element_option, json_option
 from lpirc_power.clocks import Clocks, real_clocks
 from lpirc_power.meter import Meter, Reading
-from lpirc_power.report.probe import Probe, probe_facts, probe_lines
+from lpirc_power.report.probe_report import Probe, probe_facts, probe_lines
 
 LONGEST_WAIT_S: Final = 3.0
 POLL_S: Final = 0.05

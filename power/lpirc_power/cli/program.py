@@ -1,4 +1,4 @@
-"""How long to measure: for a time, while a program runs, or until Ctrl-C."""
+"""The length of a measurement: for a time, while a program runs, or until Ctrl-C."""
 
 from __future__ import annotations
 

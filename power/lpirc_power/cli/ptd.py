@@ -17,7 +17,7 @@ from lpirc_power.clocks import real_clocks
 from lpirc_power.endings import setting
 from lpirc_power.errors import MeterError
 from lpirc_power.operating_system import FREES_PORTS_LATE, LONGEST_WAIT_S
-from lpirc_power.ptd import Daemon
+from lpirc_power.ptd_protocol import Daemon
 
 
 @click.command(short_help="Serve a meter to MLPerf's power harness.")

@@ -30,8 +30,8 @@ from lpirc_power.meter import (
     Setup,
     require_no_energy,
 )
-from lpirc_power.report.ranges import Ranged, ranged_facts, ranged_lines
-from lpirc_power.sampling.connection import MeterSession
+from lpirc_power.report.ranging_report import Ranged, ranged_facts, ranged_lines
+from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.polling import updates
 from lpirc_power.wt300.range_fit import Drawn, drawn
 
@@ -102,7 +102,8 @@ def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
         try:
             require_no_energy(session.untouched())
             session.configure(setup)
-            identity, choices = session.meter().identity, session.meter().choices()
+            identity = session.meter().identity
+            choices = session.meter().choices()
             if not choices.voltage_ranges_v or not choices.current_ranges_a:
                 raise MeterRangeError(
                     f"The meter {identity} has no ranges to choose from."
@@ -153,7 +154,8 @@ def _taken(
             lost = True
             return None
 
-    readings, peaks = [], []
+    readings = []
+    peaks = []
     for reading in updates(
         lambda: asked(lambda meter: meter.read_update()),
         setup.update_interval_s,

@@ -19,7 +19,7 @@ from lpirc_power.cli.options import (
 from lpirc_power.cli.program import Course
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError
-from lpirc_power.report.recorded import recorded_facts, recorded_lines
+from lpirc_power.report.recording_report import recorded_facts, recorded_lines
 from lpirc_power.sampling.polling import settling_at_least_s
 
 WORTH_SAYING_S = 3.0

@@ -14,13 +14,13 @@ from lpirc_power.clocks import real_clocks
 from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Identity, Reading, Setup
-from lpirc_power.report.recorded import Recorded
+from lpirc_power.report.recording_report import Recorded
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be recorded, and how."""
+    """An order to record: the meter, the setup and the file."""
 
     address: str
     setup: Setup
@@ -62,7 +62,8 @@ class _Run:
     def recorded(self) -> Recorded:
         """Record from arming to the restored meter."""
         try:
-            identity, idle = self._armed(), None
+            identity = self._armed()
+            idle = None
             if self._order.idle_s is not None:
                 idle = self._sampler.measure_idle(
                     self._order.idle_s, self._course.require_going_on
@@ -72,11 +73,9 @@ class _Run:
                 measured = self._measured(identity)
         finally:
             self._sampler.close()
-        readings, path, rows = (
-            tuple(self._logbook.readings),
-            str(self._logbook.path),
-            self._logbook.written,
-        )
+        readings = tuple(self._logbook.readings)
+        path = str(self._logbook.path)
+        rows = self._logbook.written
         return Recorded(
             identity, measured, readings, idle, tuple(self._events), path, rows
         )
@@ -103,7 +102,8 @@ class _Run:
         if self._setup.integrator_timer_s:
             # Its timer ends the integral, however late this program notices.
             end_s = min(end_s, start_s + self._setup.integrator_timer_s)
-        elapsed_s, ran_s = end_s - start_s, self._sampler.ran_s
+        elapsed_s = end_s - start_s
+        ran_s = self._sampler.ran_s
         self._logbook.take(final)
         counts = standing(identity, self._order.address)
         return Measurement(

@@ -9,9 +9,9 @@ import click
 
 from lpirc_power.meter import SIMULATED
 from lpirc_power.simulator.instrument import command_lines
-from lpirc_power.simulator.models import MODELS
-from lpirc_power.simulator.process import Plan, serve
-from lpirc_power.simulator.state import DEFAULT_DIALECT, DIALECTS, WITHOUT
+from lpirc_power.simulator.instrument_state import DEFAULT_DIALECT, DIALECTS, WITHOUT
+from lpirc_power.simulator.simulated_models import MODELS
+from lpirc_power.simulator.simulator_process import Plan, serve
 
 NAMES = [model.name for model in MODELS]
 

@@ -1,4 +1,4 @@
-"""What goes over a link, word by word: every message with its raw answer, and which call of the driver it is for."""
+"""A transcript of a link: every message with its raw answer, and the call of the driver that it is for."""
 
 from __future__ import annotations
 
@@ -40,10 +40,8 @@ class Transcript(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take what was sent or heard."""
-        now_s, said = (
-            real_clocks().monotonic(),
-            cast("tuple[str | bytes]", record.args)[0],
-        )
+        now_s = real_clocks().monotonic()
+        said = cast("tuple[str | bytes]", record.args)[0]
         if isinstance(said, str):
             self.exchanges.append(
                 {"sent": said, "answer": None, "sent_s": now_s, "took_ms": 0.0}
@@ -62,7 +60,8 @@ class Transcript(logging.Handler):
     @contextlib.contextmanager
     def step(self, *words: str) -> Iterator[None]:
         """Note a step of the conversation, and what is said in it; what it raises goes on."""
-        first, failure = len(self.exchanges), ""
+        first = len(self.exchanges)
+        failure = ""
         try:
             yield
         except MeterError as error:

@@ -25,7 +25,8 @@ def unlock(address: str, as_json: bool) -> None:
     """
     with open_meter(address, real_clocks()) as meter:
         has_lock = meter.unlock_panel()
-        state, identity = meter.state(), meter.identity
+        state = meter.state()
+        identity = meter.identity
     if not has_lock:
         raise MeterRefused(
             f"The meter {identity} knows no command that locks its keys, so none frees them."

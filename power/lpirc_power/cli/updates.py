@@ -47,7 +47,8 @@ class Updates:
 
         None after two intervals without one that shows.
         """
-        before_s, found_s = None, None
+        before_s = None
+        found_s = None
         for _ in range(2 * POLLS):
             reading, is_new = self.read()
             if is_new and before_s is not None:
@@ -78,7 +79,8 @@ def start_part(readings: Sequence[Reading], interval_s: float) -> float | None:
     ]
     if not counted:
         return None
-    first, last = counted[0], counted[-1]
+    first = counted[0]
+    last = counted[-1]
     powers_w = [one.power_w for one in counted]
     if min(powers_w) < (1 - STEADY) * max(powers_w) or min(powers_w) <= 0:
         return None

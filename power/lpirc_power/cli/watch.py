@@ -16,8 +16,8 @@ from lpirc_power.cli.options import address_argument, element_option
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterChanged, MeterError
 from lpirc_power.meter import Reading
-from lpirc_power.report.readings import reading_facts, reading_line
-from lpirc_power.sampling.connection import MeterSession
+from lpirc_power.report.reading_facts import reading_facts, reading_line
+from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.polling import updates
 
 RETRY_S: Final = 0.5
@@ -58,7 +58,8 @@ def _readings(session: MeterSession, element: str) -> Iterator[Reading]:
             meter.look(element)
             if lost:
                 to_stderr(f"meter: The meter {meter.identity} is back.")
-            known, lost = True, False
+            known = True
+            lost = False
             interval_s = meter.status().update_interval_s
             yield from updates(meter.read_update, interval_s, time.sleep, flagged=False)
         except MeterError as error:

@@ -3,10 +3,10 @@
 Start with `checks`.
 """
 
-from lpirc_power.energy.checks import energy_checks
 from lpirc_power.energy.integral import above_idle_wh, mean_power_w, trapezoid_wh
+from lpirc_power.energy.measured_energy import Energy, energy_of
 from lpirc_power.energy.measurement import Check, Measurement
-from lpirc_power.energy.result import Energy, energy_of
+from lpirc_power.energy.measurement_checks import energy_checks
 
 __all__ = [
     "Check",

@@ -1,12 +1,12 @@
-"""Whether a meter knows an energy well enough: compares and words what `lpirc_power.energy.result` found. Pure."""
+"""The checks of an energy's accuracy, from the limits that `lpirc_power.energy.measured_energy` has found. Pure."""
 
 from __future__ import annotations
 
 import math
 from typing import Final
 
+from lpirc_power.energy.measured_energy import Energy
 from lpirc_power.energy.measurement import Check, Measurement, Severity, check
-from lpirc_power.energy.result import Energy
 from lpirc_power.energy.unseen import LATE_S
 
 LARGEST_UNCERTAINTY: Final = 0.01

@@ -1,4 +1,4 @@
-"""Whether the integrator's energy belongs to a recording, and what a lost link has cost, from the readings. Pure."""
+"""The continuity of the integrator's energy over a recording, lost links included. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNTED_PAUSE_S: Final = 1.0
 
 
 class EnergyLoss(StrEnum):
-    """How a meter that integrates has lost energy: all before it, or by CUT_SHORT all after it."""
+    """The ways in which a meter that integrates loses energy: all before it, or by CUT_SHORT all after it."""
 
     RESET = "meter-reset"
     BEGAN_AGAIN = "began-again"
@@ -29,7 +29,7 @@ class EnergyLoss(StrEnum):
 
     @property
     def words(self) -> str:
-        """What has become of the energy, as the end of a sentence that begins with it."""
+        """Return what has become of the energy, as the end of a sentence that begins with it."""
         if self is EnergyLoss.RESET:
             return "is lost: the meter's integrator was reset, or the meter was switched off"
         if self is EnergyLoss.BEGAN_AGAIN:
@@ -84,7 +84,7 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
 
 
 def restarted(before: Reading, after: Reading) -> bool:
-    """Whether the integrator was reset between two readings."""
+    """Return whether the integrator was reset between two readings."""
     # A negative power lowers the energy, noise around 0 W lowers it a little. A reset begins at 0.
     drawing = not (before.power_w < 0 or after.power_w < 0)
     halved = drawing and after.energy_wh < before.energy_wh / 2.0

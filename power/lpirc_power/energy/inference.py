@@ -65,7 +65,8 @@ def inference_energy(
     loop_wh = trapezoid_wh(at_s, power_w, start_s, end_s)
     if not loop_wh > 0:
         raise _unmeasured(f"the meter read {loop_wh:g} Wh")
-    inference_wh, loop_s = loop_wh / inferences, end_s - start_s
+    inference_wh = loop_wh / inferences
+    loop_s = end_s - start_s
     above_wh = (
         None if idle_w is None else above_idle_wh(loop_wh, idle_w, loop_s) / inferences
     )

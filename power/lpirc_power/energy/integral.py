@@ -56,13 +56,15 @@ def trapezoid_wh(
     times = np.asarray(monotonic_s, dtype=np.float64)
     powers = np.asarray(power_w, dtype=np.float64)
     finite = np.isfinite(powers) & np.isfinite(times)
-    times, powers = times[finite], powers[finite]
+    times = times[finite]
+    powers = powers[finite]
     if times.size == 0:
         return math.nan
     if end_s <= start_s:
         return 0.0
     order = np.argsort(times, kind="stable")
-    times, powers = times[order], powers[order]
+    times = times[order]
+    powers = powers[order]
     inside = times[(times > start_s) & (times < end_s)]
     grid = np.concatenate(([start_s], inside, [end_s]))
     return float(np.trapezoid(np.interp(grid, times, powers), grid)) / 3600.0
@@ -75,11 +77,13 @@ def integrator_trapezoid(
 
     In gaps that the integrator went through, the readings' integral is that of the power by which WH rose.
     """
-    integrator_wh, filled = measured.integrator_wh, _filled(inside, measured)
+    integrator_wh = measured.integrator_wh
+    filled = _filled(inside, measured)
     readings, inside = (
         [*those, *itertools.chain.from_iterable(filled)] for those in (readings, inside)
     )
-    times, powers_w = [r.monotonic_s for r in readings], [r.power_w for r in readings]
+    times = [r.monotonic_s for r in readings]
+    powers_w = [r.power_w for r in readings]
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
     tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured, 1 + len(filled))
     difference_wh = integrator_wh - sum_wh
@@ -153,7 +157,7 @@ def _tolerance_wh(
     measured: Measurement,
     parts: int,
 ) -> float:
-    """How far the two may be apart: their accuracy, the edges of each part, start and stop, unseen updates."""
+    """Return how far the two may be apart: their accuracy, the edges of each part, start and stop, unseen updates."""
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
     finite_w = [
@@ -178,7 +182,7 @@ def _tolerance_wh(
 def _unseen_wh(
     inside: Sequence[Reading], spread_w: float, measured: Measurement
 ) -> float:
-    """How much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
+    """Return how much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
 
     In a long pause the power may have been anything that was read in the run, and so at the edges of the window; in a
     shorter one it was between those of the readings at its ends, of which the later stands for an update of its own.
@@ -190,7 +194,8 @@ def _unseen_wh(
     ends = [(measured.start_s, math.nan), *seen, (measured.end_s, math.nan)]
     unseen_j = 0.0
     for (earlier_s, before_w), (later_s, after_w) in pairwise(ends):
-        pause_s, between_w = later_s - earlier_s, abs(after_w - before_w)
+        pause_s = later_s - earlier_s
+        between_w = abs(after_w - before_w)
         if pause_s > LONG_UPDATES * interval_s:
             unseen_j += pause_s * spread_w
         elif pause_s > UNSEEN_UPDATES * interval_s:
@@ -201,18 +206,15 @@ def _unseen_wh(
 
 
 def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
-    """The largest power near either end of the window; of all readings if none was taken there."""
+    """Return the largest power near either end of the window; of all readings if none was taken there."""
     near_s = START_STOP_S + EDGE_UPDATES * measured.setup.update_interval_s
     finite = [reading for reading in readings if math.isfinite(reading.power_w)]
-    near = [
-        reading
-        for reading in finite
-        if min(
-            abs(reading.monotonic_s - edge_s)
-            for edge_s in (measured.start_s, measured.end_s)
-        )
-        <= near_s
-    ]
+    near: list[Reading] = []
+    for reading in finite:
+        from_start_s = abs(reading.monotonic_s - measured.start_s)
+        from_end_s = abs(reading.monotonic_s - measured.end_s)
+        if min(from_start_s, from_end_s) <= near_s:
+            near.append(reading)
     return max(abs(reading.power_w) for reading in near or finite)
 
 

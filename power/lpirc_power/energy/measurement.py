@@ -24,7 +24,7 @@ START_STOP_S: Final = 1.0
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: whether it held, how bad it is if not, and the figures it rests on."""
+    """A comparison: its outcome, its severity, and the figures it rests on."""
 
     code: str
     ok: bool
@@ -35,7 +35,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a run's energy rests on, beside its readings.
+    """The measurement that a run's energy rests on, beside its readings.
 
     `integrator_wh` and `integrator_s` are the meter's final values; `start_s` and `end_s` are the window on the clock
     of the readings' `monotonic_s`; `model` is the meter's ("WT310E"), `limits` what is known of its accuracy,
@@ -61,12 +61,12 @@ class Measurement:
 
     @property
     def elapsed_s(self) -> float:
-        """How long the window lasted."""
+        """Return how long the window lasted."""
         return self.end_s - self.start_s
 
     @property
     def start_stop_at_most_s(self) -> float:
-        """How much longer than the window the integrator may have run at most."""
+        """Return how much longer than the window the integrator may have run at most."""
         return START_STOP_S if self.start_stop_s is None else self.start_stop_s
 
     def inside(self, readings: Sequence[Reading]) -> list[Reading]:
@@ -77,7 +77,7 @@ class Measurement:
 
     @property
     def exact(self) -> bool:
-        """Whether TIME is known better than in whole seconds: the timer has ended it, or a meter at home reports it."""
+        """Return whether TIME is known better than in whole seconds: by the timer's end, or from a meter at home."""
         return (
             not self.integrator_s.is_integer()
             or 0 < self.integrator_s == self.setup.integrator_timer_s
@@ -85,7 +85,7 @@ class Measurement:
 
     @property
     def energy_s(self) -> float:
-        """How long the energy was counted: TIME, or the window if it agrees with TIME, which is in whole seconds."""
+        """Return the time of the energy: TIME, or the window if it agrees with TIME, which is in whole seconds."""
         near = abs(self.integrator_s - self.elapsed_s) < TIME_RESOLUTION_S
         return self.elapsed_s if near and not self.exact else self.integrator_s
 
@@ -118,8 +118,8 @@ def check(
     code: str, ok: bool, severity: Severity, sentence: str, **figures: float | None
 ) -> Check:
     """Return a check with its figures as JSON can hold them: None for NaN and infinity."""
-    held = {
-        name: one if one is not None and math.isfinite(one) else None
-        for name, one in figures.items()
-    }
+    held: dict[str, float | int | None] = {}
+    for name, one in figures.items():
+        is_known = one is not None and math.isfinite(one)
+        held[name] = one if is_known else None
     return Check(code, ok, severity, sentence, held)

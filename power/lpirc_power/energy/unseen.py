@@ -1,4 +1,4 @@
-"""How much of an energy no reading has seen, and how far it may be off there. Pure.
+"""The part of an energy that no reading has seen, and its largest error. Pure.
 
 A meter latches that its integrator stopped, or that a signal was over range, but not that a range was changed and put
 back, and each change costs the update that it falls into. So what happened in a gap stays unknown, and in an update
@@ -37,14 +37,14 @@ class Stretch:
     blind: int
 
     def off_wh(self, least_w: float, most_w: float) -> float:
-        """How far `grown_wh` may be from the truth, if the power was between `least_w` and `most_w`."""
+        """Return how far `grown_wh` may be from the truth, if the power was between `least_w` and `most_w`."""
         lost_wh = most_w * self.unseen_s / 3600.0 - self.grown_wh
         return max(lost_wh, self.grown_wh - least_w * self.unseen_s / 3600.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """What no reading of a window has seen, in order, and the least and the largest power that were read in it."""
+    """The stretches of a window that no reading has seen, and the least and the largest power that were read in it."""
 
     stretches: tuple[Stretch, ...] = ()
     least_w: float = math.nan
@@ -52,17 +52,17 @@ class Unseen:
 
     @property
     def lasted_s(self) -> float:
-        """How long it lasted."""
+        """Return how long it lasted."""
         return math.fsum(one.unseen_s for one in self.stretches)
 
     @property
     def blind(self) -> int:
-        """How many updates carried no data."""
+        """Return how many updates carried no data."""
         return sum(one.blind for one in self.stretches)
 
     @property
     def off_wh(self) -> float:
-        """How far the energy may be off by it, if the power lay between those that were read."""
+        """Return how far the energy may be off by it, if the power lay between those that were read."""
         return math.fsum(
             one.off_wh(self.least_w, self.most_w) for one in self.stretches
         )

@@ -33,7 +33,7 @@ _CHIP: Final = re.compile(r"ina\d+\w*", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Channel:
-    """One rail: the names of the chip and of its folder, the label; its files, and W per unit of the power file."""
+    """A rail: the names of the chip and of its folder, the label; its files, and W per unit of the power file."""
 
     chip: str
     place: str
@@ -47,7 +47,7 @@ class Channel:
         return f"{self.chip}/{self.label}"
 
     def answers_to(self, word: str) -> bool:
-        """Whether it is meant by `CHIP`, `CHIP/LABEL` or `LABEL`; a chip also goes by its folder (hwmon3, 1-0040)."""
+        """Return whether `CHIP`, `CHIP/LABEL` or `LABEL` means it; a chip also goes by its folder (hwmon3, 1-0040)."""
         chip, _, label = word.casefold().partition("/")
         chips = (self.chip.casefold(), self.place.casefold())
         if label:
@@ -67,7 +67,7 @@ _REMEDY: Final = "`sudo chmod a+r` on it allows that."
 
 
 class Hwmon:
-    """One channel, or the sum of several. Its energy is the sum of trapezoids from look to look."""
+    """A channel, or the sum of several. Its energy is the sum of trapezoids from look to look."""
 
     def __init__(self, choice: str, root: Path) -> None:
         """Find the channels that `choice` names: none means the rail that feeds the others; `+` joins several.
@@ -95,9 +95,11 @@ class Hwmon:
             before_s, before_w = self._last
             self._energy_wh += (power_w + before_w) / 2 * (now_s - before_s) / 3600
         self._last = (now_s, power_w)
-        voltage_v, current_a = math.nan, math.nan
+        voltage_v = math.nan
+        current_a = math.nan
         if len(self._channels) == 1:
-            (voltage_v,), (current_a,) = voltages_v, currents_a
+            (voltage_v,) = voltages_v
+            (current_a,) = currents_a
         apparent_va = abs(voltage_v * current_a)
         return Sample(
             energy_wh=self._energy_wh,
@@ -125,7 +127,8 @@ def _in_hwmon(folder: Path) -> Iterator[Channel]:
     if not _CHIP.fullmatch(name):
         return
     for number in CHANNELS:
-        voltage, current = folder / f"in{number}_input", folder / f"curr{number}_input"
+        voltage = folder / f"in{number}_input"
+        current = folder / f"curr{number}_input"
         power = folder / f"power{number}_input"
         label = _optional(folder / f"in{number}_label", str(number))
         enabled = _optional(folder / f"in{number}_enable", "1") != "0"
@@ -144,10 +147,8 @@ def _in_iio(folder: Path) -> Iterator[Channel]:
         power = folder / f"in_power{number}_input"
         label = _optional(folder / f"rail_name_{number}", str(number))
         if sysfs.exists(power) and label != UNUSED:
-            voltage, current = (
-                folder / f"in_voltage{number}_input",
-                folder / f"in_current{number}_input",
-            )
+            voltage = folder / f"in_voltage{number}_input"
+            current = folder / f"in_current{number}_input"
             yield Channel(
                 "ina3221", folder.parent.name, label, voltage, current, power, 1e-3
             )
@@ -165,14 +166,10 @@ def _chosen(choice: str, found: list[Channel], root: Path) -> list[Channel]:
         )
     if not choice:
         return [_one(found, found, "hwmon:")]
-    chosen = [
-        _one(
-            [channel for channel in found if channel.answers_to(word)],
-            found,
-            f"hwmon:{word}",
-        )
-        for word in choice.split("+")
-    ]
+    chosen: list[Channel] = []
+    for word in choice.split("+"):
+        named = [channel for channel in found if channel.answers_to(word)]
+        chosen.append(_one(named, found, f"hwmon:{word}"))
     if len(set(chosen)) < len(chosen):
         raise MeterAddressError(f"hwmon:{choice} would count one channel twice.")
     return chosen
@@ -193,9 +190,10 @@ def _one(candidates: list[Channel], found: list[Channel], said: str) -> Channel:
 def _names(chosen: list[Channel], found: list[Channel]) -> list[str]:
     """Return names that are good for an address; the folder's name where two chips have the same one."""
     all_names = [str(channel) for channel in found]
-    return [
-        f"{channel.place}/{channel.label}"
-        if all_names.count(str(channel)) > 1
-        else str(channel)
-        for channel in chosen
-    ]
+    names: list[str] = []
+    for channel in chosen:
+        name = str(channel)
+        if all_names.count(name) > 1:
+            name = f"{channel.place}/{channel.label}"
+        names.append(name)
+    return names

@@ -32,7 +32,7 @@ NO_SETTING: Final = "none"
 
 @dataclass(frozen=True)
 class Sample:
-    """What a sensor shows at one moment; NaN where it does not know.
+    """The values that a sensor shows at one moment; NaN where it does not know.
 
     `energy_wh` and `running_s` count on from look to look; only their differences mean something.
     """
@@ -152,7 +152,8 @@ class HomeMeter:
     def require_possible(self, setup: Setup) -> None:
         """Check element, update interval and timer. MeterError `meter-range` for others than there are."""
         self.attach(setup.element)
-        interval_s, timer_s = setup.update_interval_s, setup.integrator_timer_s
+        interval_s = setup.update_interval_s
+        timer_s = setup.integrator_timer_s
         if not (
             SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S
             and 0 <= timer_s <= LONGEST_TIMER_S
@@ -171,7 +172,8 @@ class HomeMeter:
             )
         self._update_interval_s = setup.update_interval_s
         self._integrator.reset(setup.integrator_timer_s)
-        self._reading, self._due_s = None, -math.inf
+        self._reading = None
+        self._due_s = -math.inf
 
     def start(self) -> None:
         """Start the integrator; the first update comes an interval later."""

@@ -45,7 +45,7 @@ def text(path: Path, remedy: str) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is such a file; MeterError `meter-lost` if it may not even be looked for."""
+    """Return whether there is such a file; MeterError `meter-lost` if it may not even be looked for."""
     try:
         return is_there(path)
     except OSError as error:

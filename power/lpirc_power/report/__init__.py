@@ -1,4 +1,4 @@
-"""What the commands print about meters and recordings: facts for machines, lines for people.
+"""Reports on meters and recordings that the commands print: facts for machines, lines for people.
 
 Prints nothing itself and reads no meter. Start with `readings`.
 """

@@ -14,22 +14,19 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import (
     MeterBusy,
     MeterError,
-    MeterRefused,
-    MeterTimeout,
     PassingMeterError,
 )
 from lpirc_power.meter import (
     Identity,
-    IntegratorState,
     Meter,
     Reading,
     Setup,
-    Unconfirmed,
     require_no_energy,
 )
-from lpirc_power.sampling.connection import MeterSession
+from lpirc_power.sampling.armed_meter import require_setup, zero_failure
+from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.polling import RETRY_S, Idle, baseline, idle_readings, settle
-from lpirc_power.sampling.thread import LinkEvent, Sampling, late_sentence
+from lpirc_power.sampling.sampling_thread import LinkEvent, Sampling, late_sentence
 
 __all__ = ["Idle", "LinkEvent", "Sampler"]
 
@@ -139,7 +136,7 @@ class Sampler:
                 require_no_energy(meter)
             self._session.configure(self._setup, take_over=take_over)
             if zero:
-                self._compensate_zero(meter)
+                self.zero_error = zero_failure(meter)
             self._make_ready(meter)
             return meter.identity
 
@@ -160,13 +157,13 @@ class Sampler:
             self._require_idle()
             try:
                 meter = self._session.meter()
-                self._require_setup(meter)
+                require_setup(meter, self._setup)
                 found = baseline(
                     idle_readings(
                         meter, duration_s, self._setup.update_interval_s, pause
                     )
                 )
-                self._require_setup(meter)
+                require_setup(meter, self._setup)
             except MeterError as error:
                 self._drop_if_passing(error)
                 raise
@@ -264,7 +261,7 @@ class Sampler:
     def _start_integrator(self) -> None:
         try:
             meter = self._session.meter()
-            self._require_setup(meter)
+            require_setup(meter, self._setup)
             self._start(meter)
         except MeterError as error:
             self._drop_if_passing(error)
@@ -276,15 +273,6 @@ class Sampler:
             self._session.configure(self._setup)
             self._make_ready(meter)
             self._start(meter)
-
-    def _compensate_zero(self, meter: Meter) -> None:
-        """A meter that cannot is used as it is: its drift since an earlier time is then unknown."""
-        self.zero_error = None
-        try:
-            meter.zero()
-        except (MeterRefused, MeterTimeout) as error:
-            self.zero_error = error
-            _log.warning("%s", error.sentence)
 
     def _make_ready(self, meter: Meter) -> None:
         try:
@@ -306,30 +294,12 @@ class Sampler:
         self._require_open()
 
     def _start(self, meter: Meter) -> None:
-        self._started, self._begun_s = True, self._clocks.monotonic()
+        self._begun_s = self._clocks.monotonic()
+        self._started = True
         meter.start()
         if self._setup.integrator_timer_s:
             start_s = self._clocks.monotonic() - self._begun_s
             self._longest_s = start_s + self._setup.integrator_timer_s
-
-    def _require_setup(self, meter: Meter) -> None:
-        """The settings may have been changed at the panel since the meter was armed, or START pressed."""
-        state = meter.state()
-        if state is not IntegratorState.RESET:
-            raise MeterBusy(
-                f"The meter {meter.identity} was armed, but its integrator is in state {state.value}: another program "
-                "or a person has used it. Arm it again."
-            )
-        changes = [
-            one
-            for one in meter.changes(self._setup)
-            if not isinstance(one, Unconfirmed)
-        ]
-        if changes:
-            raise MeterError(
-                "meter-setup-changed",
-                f"The meter {meter.identity} is not set up as it was armed: {'; '.join(changes)}. Arm it again.",
-            )
 
     def _begin(self, *, is_watched: bool = True) -> None:
         if self._sampling is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lpirc_power.simulator.command import (
+from lpirc_power.simulator.command_table import (
     Command,
     Data,
     action,
@@ -16,7 +16,7 @@ from lpirc_power.simulator.command import (
     switch,
     word,
 )
-from lpirc_power.simulator.state import LAST_FILTER, LOCKS, MeterState
+from lpirc_power.simulator.instrument_state import LAST_FILTER, LOCKS, MeterState
 from lpirc_power.simulator.syntax import (
     Pattern,
     RefusedError,
@@ -183,11 +183,9 @@ COMMUNICATION: Final = (
 def _put_timer(meter: MeterState, _suffix: int | None, data: Data) -> None:
     if len(data) != 3:
         raise RefusedError(109 if len(data) < 3 else 108)
-    hours, minutes, seconds = (
-        integer(data[0], 0, 10000),
-        integer(data[1], 0, 59),
-        integer(data[2], 0, 59),
-    )
+    hours = integer(data[0], 0, 10000)
+    minutes = integer(data[1], 0, 59)
+    seconds = integer(data[2], 0, 59)
     timer_s = hours * 3600 + minutes * 60 + seconds
     if timer_s > LONGEST_TIMER_S:
         raise RefusedError(222)

@@ -62,7 +62,8 @@ def _set(name: str, parse: Callable[[str], object]) -> Control:
 
 def _lasting(name: str) -> Control:
     def run(server: Vxi11Server, text: str) -> None:
-        seconds, instrument = _seconds(text), server.instrument
+        seconds = _seconds(text)
+        instrument = server.instrument
         with instrument.changed:
             instrument.measuring.catch_up(exact=True)
             setattr(instrument.faults, name, instrument.faults.until(seconds))
@@ -130,7 +131,9 @@ def _state(server: Vxi11Server, _text: str) -> str:
     with meter.changed:
         measuring = meter.measuring
         measuring.catch_up(exact=True)
-        sums, ranges, settings = measuring.integrator, measuring.ranges, meter.settings
+        sums = measuring.integrator
+        ranges = measuring.ranges
+        settings = meter.settings
         total = measuring.figures(
             meter.model.elements[0] if len(meter.model.elements) == 1 else None
         )

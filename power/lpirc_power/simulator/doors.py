@@ -31,7 +31,8 @@ class Door:
         self._resting = threading.Event()
         self._connections: set[socket.socket] = set()
         self._listener: socket.socket | None = None
-        self.host, self.port = host, port
+        self.host = host
+        self.port = port
         with contextlib.ExitStack() as kept:
             if KEEPS_PORTS:
                 # Bound but never listening: while the door is shut the port refuses connections and stays reserved.
@@ -63,7 +64,8 @@ class Door:
     def shut(self) -> None:
         """Cut every connection and refuse new ones."""
         with self._guard:
-            listener, self._listener = self._listener, None
+            listener = self._listener
+            self._listener = None
             connections = list(self._connections)
         if listener is not None:
             # accept() in another thread is not woken by close() alone

@@ -56,7 +56,8 @@ class Faults:
                 )
         if self.wrong_answer is not None:
             with self._changed:
-                answer, self.wrong_answer = self.wrong_answer or "", None
+                answer = self.wrong_answer or ""
+                self.wrong_answer = None
         return answer
 
     def close(self) -> None:
@@ -68,19 +69,16 @@ class Faults:
     def active(self) -> dict[str, object]:
         """Return the faults at work now, by the words that set them, with the seconds they still last."""
         now_s = self._clock()
-        lasting = (
-            self.no_data_until_s,
-            self.over_range_until_s,
-            self.clip_until_s,
-            self._hung_until_s,
-        )
-        left_s = (
-            round(until_s - now_s, 3) if until_s > now_s else None
-            for until_s in lasting
-        )
-        found: dict[str, object] = dict(
-            zip(("nan", "over-range", "clip", "hang"), left_s, strict=True)
-        )
+        lasting = {
+            "nan": self.no_data_until_s,
+            "over-range": self.over_range_until_s,
+            "clip": self.clip_until_s,
+            "hang": self._hung_until_s,
+        }
+        found: dict[str, object] = {}
+        for word, until_s in lasting.items():
+            if until_s > now_s:
+                found[word] = round(until_s - now_s, 3)
         found |= {"slow": self.slow_s * 1000 or None, "wrong": self.wrong_answer}
         found["busy-after-start"] = self.busy_after_start_s or None
         return {word: value for word, value in found.items() if value is not None}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from lpirc_power.simulator.command import (
+from lpirc_power.simulator.command_table import (
     Command,
     Data,
     flag,
@@ -18,11 +18,15 @@ from lpirc_power.simulator.command import (
     switch,
     word,
 )
+from lpirc_power.simulator.instrument_state import MeterState
 from lpirc_power.simulator.measuring import AUTO_RATE_S
 from lpirc_power.simulator.numeric import MATHS, items_command
-from lpirc_power.simulator.ranges import CREST_FACTORS, Axis
-from lpirc_power.simulator.state import MeterState
-from lpirc_power.simulator.status import current_peak, over_range, voltage_peak
+from lpirc_power.simulator.simulated_ranges import CREST_FACTORS, Axis
+from lpirc_power.simulator.status_registers import (
+    current_peak,
+    over_range,
+    voltage_peak,
+)
 from lpirc_power.simulator.syntax import Pattern, RefusedError, integer, number, plain
 
 WIRINGS: Final = ("P1W2", "P1W3", "P3W3", "P3W4", "V3A3")
@@ -47,7 +51,8 @@ def _range_commands(
         place.auto = False
 
     def choose(meter: MeterState, _suffix: int | None, data: Data) -> None:
-        place, listed = axis(meter), axis(meter).listed()
+        place = axis(meter)
+        listed = axis(meter).listed()
         every = only(data[:1]).upper() == "ALL"
         place.usable = (
             range(len(listed))
@@ -56,7 +61,8 @@ def _range_commands(
         )
 
     def chosen(meter: MeterState, _suffix: int | None, _data: Data) -> str:
-        usable, listed = axis(meter).usable, axis(meter).listed()
+        usable = axis(meter).usable
+        listed = axis(meter).listed()
         return (
             "ALL"
             if len(usable) == len(listed)

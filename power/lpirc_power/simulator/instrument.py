@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lpirc_power.simulator.command import Command, Data
-from lpirc_power.simulator.command import query as asking
+from lpirc_power.simulator.command_table import Command, Data
+from lpirc_power.simulator.command_table import query as asking
 from lpirc_power.simulator.common_commands import (
     COMMON,
     COMMUNICATION,
@@ -18,8 +18,8 @@ from lpirc_power.simulator.common_commands import (
     SYSTEM,
 )
 from lpirc_power.simulator.input_commands import INPUT
+from lpirc_power.simulator.instrument_state import LAST_FILTER, LAST_ITEM, MeterState
 from lpirc_power.simulator.numeric import NUMERIC
-from lpirc_power.simulator.state import LAST_FILTER, LAST_ITEM, MeterState
 from lpirc_power.simulator.syntax import RefusedError, parse_unit, units
 
 GROUPS: Final = {
@@ -52,7 +52,7 @@ _GROUPS: Final = tuple(
 
 @dataclass(frozen=True)
 class Step:
-    """One unit of a message, looked up; `refusal` is the error it ends the message with instead."""
+    """A unit of a message, looked up; `refusal` is the error it ends the message with instead."""
 
     command: Command | None = None
     query: bool = False
@@ -75,12 +75,12 @@ class PanelLockedError(Exception):
 
 
 def only_asks(message: str) -> bool:
-    """Whether a message changes nothing, as whoever only looks at the panel."""
+    """Return whether a message changes nothing, as whoever only looks at the panel."""
     return all(step.query for step in steps(message))
 
 
 def may_wait(message: str) -> bool:
-    """Whether a message waits for an event."""
+    """Return whether a message waits for an event."""
     return any(
         step.command is not None and step.command.waits for step in steps(message)
     )
@@ -107,19 +107,20 @@ def _command(header: str, query: bool) -> tuple[Command, int | None]:
         if matched and (command.query if query else command.write) is not None:
             found = [int(group) for group in matched.groups() if group is not None]
             return command, found[0] if found else None
-    listed = [
-        command
-        for groups, command in _GROUPS
-        if any(group.fullmatch(header) for group in groups)
-    ]
+    listed = [command for groups, command in _GROUPS if _matches_one(groups, header)]
     if not query or not listed:
         raise RefusedError(113)
     return asking(header, lambda meter: _all_of(meter, listed), ""), None
 
 
+def _matches_one(groups: Sequence[re.Pattern[str]], header: str) -> bool:
+    return any(group.fullmatch(header) for group in groups)
+
+
 def _all_of(meter: MeterState, listed: list[Command]) -> str:
     """Return the answers of all settings of a group, whose header is named where it changes."""
-    found, group = [], ""
+    found = []
+    group = ""
     fewer = {
         LAST_ITEM: meter.settings.item_count,
         LAST_FILTER: meter.status.filter_count,
@@ -132,8 +133,10 @@ def _all_of(meter: MeterState, listed: list[Command]) -> str:
             said = command.said(
                 meter, suffix, command.query(meter, suffix, ()) if command.query else ""
             )
-            former, (group, _, rest) = group, said.rpartition(":")
-            found.append(rest if group == former else said)
+            header_group, _, rest = said.rpartition(":")
+            is_same_group = header_group == group
+            found.append(rest if is_same_group else said)
+            group = header_group
     return ";".join(found)
 
 

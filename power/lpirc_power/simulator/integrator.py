@@ -23,7 +23,7 @@ class Integrator:
 
     @property
     def running(self) -> bool:
-        """Whether it integrates."""
+        """Return whether it integrates."""
         return self.state == "STARt"
 
     def start(self) -> None:

@@ -26,7 +26,7 @@ NOT_HELD: Final = 12
 
 
 class Link:
-    """One client's mailbox. Each link has its own answers, so two clients never read each other's."""
+    """The mailbox of a client. Each link has its own answers, so two clients never read each other's."""
 
     def __init__(self, number: int, desk: Desk) -> None:
         self.number = number
@@ -48,7 +48,8 @@ class Link:
         self._incoming += data
         *complete, rest = self._incoming.split(b"\n")
         if end:
-            complete, rest = [*complete, rest], b""
+            complete = [*complete, rest]
+            rest = b""
         self._incoming = rest
         for message in complete:
             if message.strip():
@@ -75,21 +76,23 @@ class Link:
             chunk = self._answer[:size]
             reason = 0
             if terminator is not None and (at := chunk.find(bytes([terminator]))) >= 0:
-                chunk, reason = chunk[: at + 1], TERMINATOR
+                chunk = chunk[: at + 1]
+                reason = TERMINATOR
             self._answer = self._answer[len(chunk) :]
             if len(chunk) == size:
                 reason |= REQUEST_COUNT
             return 0, reason | (0 if self._answer else END), chunk
 
     def waiting(self) -> bool:
-        """Whether an answer waits to be read."""
+        """Return whether an answer waits to be read."""
         with self._changed:
             return bool(self._answer)
 
     def take_unread(self, generation: int) -> tuple[bool, bool]:
         """Drop an unread answer; return whether there was one, and whether the message is still wanted."""
         with self._changed:
-            dropped, self._answer = bool(self._answer), b""
+            dropped = bool(self._answer)
+            self._answer = b""
             return dropped, generation == self._cleared
 
     def answer(self, data: bytes | None, generation: int) -> None:
@@ -173,7 +176,8 @@ class Desk:
         dropped, wanted = link.take_unread(generation)
         if dropped:
             self.instrument.query_error(410)
-        answer, said = self.instrument.execute(message) if wanted else None, None
+        answer = self.instrument.execute(message) if wanted else None
+        said = None
         if answer is not None:
             said = (
                 self.instrument.faults.spoil(answer).encode("latin-1", "replace")

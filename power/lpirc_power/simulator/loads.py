@@ -1,4 +1,4 @@
-"""What the simulated meter measures: loads that answer with their mean over any stretch of time.
+"""Loads of the simulated meter: each answers with its mean over any stretch of time.
 
 Means, not momentary values: then the integral is right however rarely anyone looks.
 """
@@ -28,7 +28,7 @@ SHORTEST_S: Final = 0.05
 
 @dataclass(frozen=True)
 class Wave:
-    """How the power is drawn: mains voltage, power factor, and the current's crest factor (peak / rms)."""
+    """The wave of a load: mains voltage, power factor, and the current's crest factor (peak / rms)."""
 
     voltage_v: float = 120.0
     power_factor: float = 1.0
@@ -97,7 +97,8 @@ class Replay:
 
     def mean(self, start_s: float, end_s: float) -> Electrical:
         """Return the means of voltage, current and power."""
-        before, after = self._integral(start_s), self._integral(end_s)
+        before = self._integral(start_s)
+        after = self._integral(end_s)
         volts, amperes, watts = (
             (b - a) / (end_s - start_s) for a, b in zip(before, after, strict=True)
         )
@@ -107,7 +108,9 @@ class Replay:
         rounds, rest_s = divmod(t_s, self._edges_s[-1])
         index = min(bisect_right(self._edges_s, rest_s) - 1, len(self._rows) - 1)
         dt = rest_s - self._edges_s[index]
-        whole, row, done = self._sums[-1], self._rows[index], self._sums[index]
+        whole = self._sums[-1]
+        row = self._rows[index]
+        done = self._sums[index]
         return (
             rounds * whole[0] + done[0] + row[0] * dt,
             rounds * whole[1] + done[1] + row[1] * dt,
@@ -182,7 +185,8 @@ def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
 
 def _steps(rest: str) -> Load:
     words, wave, _ = _wave(rest)
-    edges_s, rows = [0.0], []
+    edges_s = [0.0]
+    rows = []
     for word in words:
         watts, at, until = word.partition("@")
         if not at:
@@ -236,7 +240,8 @@ def _recording(path: Path) -> Load:
 def _readings(readings: Sequence[Reading]) -> Load:
     # Each reading is the mean since the one before it; in place of one without data the next one holds longer. What was
     # read once the integrator had ended is not part of the recorded run.
-    edges_s, rows = [readings[0].monotonic_s], []
+    edges_s = [readings[0].monotonic_s]
+    rows = []
     integrated = [
         place
         for place, reading in enumerate(readings)
@@ -312,5 +317,6 @@ class CpuPower:
         cpu_s = operating_system.cpu_time_s(self._pid)
         usage = min(max((cpu_s - self._cpu_s) / wall_s, 0.0), 1.0)
         self._power_w = self._idle_w + usage * (self._busy_w - self._idle_w)
-        self._looked_s, self._cpu_s = now_s, cpu_s
+        self._looked_s = now_s
+        self._cpu_s = cpu_s
         return self._power_w

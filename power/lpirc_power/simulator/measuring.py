@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lpirc_power.simulator.faults import Faults
+from lpirc_power.simulator.figures import IDLE, NO_DATA, Figures, largest, summed
 from lpirc_power.simulator.integrator import Integrator
 from lpirc_power.simulator.loads import Electrical, Load
-from lpirc_power.simulator.models import Model
-from lpirc_power.simulator.ranges import Ranges
-from lpirc_power.simulator.status import (
+from lpirc_power.simulator.simulated_models import Model
+from lpirc_power.simulator.simulated_ranges import Ranges
+from lpirc_power.simulator.status_registers import (
     INTEGRATING,
     SUM_OVERFLOW,
     TIMER,
@@ -30,74 +31,6 @@ from lpirc_power.simulator.status import (
     over_range,
     voltage_peak,
 )
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Measured and integrated figures; NaN is no data, infinity over range.
-
-    With more than one of `elements`, voltage and current are means and all else is a sum.
-    """
-
-    voltage_v: float
-    current_a: float
-    power_w: float
-    voltage_peak_v: float
-    current_peak_a: float
-    plus_wh: float = 0.0
-    minus_wh: float = 0.0
-    charge_ah: float = 0.0
-    elapsed_s: float = 0.0
-    elements: int = 1
-
-    @property
-    def apparent_va(self) -> float:
-        """U times I of every element."""
-        if math.isinf(self.voltage_v) or math.isinf(self.current_a):
-            return math.inf
-        return self.voltage_v * self.current_a * self.elements
-
-    @property
-    def power_factor(self) -> float:
-        """P over S. Without apparent power the meter shows "Error", which goes over the wire as INF."""
-        apparent_va = self.apparent_va
-        if math.isnan(apparent_va):
-            return math.nan
-        if math.isinf(apparent_va) or apparent_va == 0 or math.isinf(self.power_w):
-            return math.inf
-        return self.power_w / apparent_va
-
-
-NO_DATA: Final = Figures(math.nan, math.nan, math.nan, math.nan, math.nan)
-IDLE: Final = Figures(0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-def summed(share: Figures, elements: int) -> Figures:
-    """Return the sum of equal shares.
-
-    Peaks of a sum are not defined. The real apparent power of a three-wire system has a further factor, which
-    is left out here.
-    """
-    return replace(
-        share,
-        elements=elements,
-        power_w=share.power_w * elements,
-        voltage_peak_v=math.nan,
-        current_peak_a=math.nan,
-        plus_wh=share.plus_wh * elements,
-        minus_wh=share.minus_wh * elements,
-        charge_ah=share.charge_ah * elements,
-    )
-
-
-def largest(one: Figures, other: Figures) -> Figures:
-    """Return the larger of what is measured, each figure for itself."""
-    names = ("voltage_v", "current_a", "power_w", "voltage_peak_v", "current_peak_a")
-    # The second comes out of max() only if it is larger: NaN never is.
-    return replace(
-        one, **{name: max(getattr(one, name), getattr(other, name)) for name in names}
-    )
-
 
 AUTO_RATE_S: Final = 0.1
 """The update interval of rate AUTO. The real one follows the signal's period; at mains it is short (inferred)."""
@@ -109,7 +42,7 @@ CLIPPED_SHARE: Final = 0.5
 
 @dataclass
 class _Update:
-    """What has been gathered since the last update."""
+    """Sums and peaks since the last update."""
 
     start_s: float
     voltage_vs: float = 0.0
@@ -122,6 +55,13 @@ class _Update:
     peak_a: float = 0.0
     voltage_clipped: bool = False
     current_clipped: bool = False
+
+
+def _shown(value: float, *, over: bool, blank: bool) -> float:
+    """Return a mean as it is shown: infinity over range, 0 where the signal is too small."""
+    if over:
+        return math.inf
+    return 0.0 if blank else value
 
 
 class Measuring:
@@ -137,7 +77,10 @@ class Measuring:
         *,
         free_running: bool = False,
     ) -> None:
-        """With `free_running` no command touches the updates, and everything shown is as of the last one."""
+        """Begin at the clock's present time.
+
+        With `free_running` no command touches the updates, and everything shown is as of the last one.
+        """
         self._model = model
         self._free_running = free_running
         self._load = load
@@ -178,13 +121,15 @@ class Measuring:
     def set_rate(self, rate_s: float, auto: bool = False) -> None:
         """Change the update interval; the present update starts again."""
         self.catch_up(exact=True)
-        self.rate_s, self.auto_rate = rate_s, auto
+        self.rate_s = rate_s
+        self.auto_rate = auto
         self._update = _Update(self._now_s)
 
     def set_load(self, load: Load) -> None:
         """Connect another load, whose time begins now."""
         self.catch_up(exact=True)
-        self._load, self._load_zero_s = load, self._now_s
+        self._load = load
+        self._load_zero_s = self._now_s
 
     def set_wiring(self, wiring: str) -> None:
         """Say which elements take part in the sum, and so share the load."""
@@ -233,7 +178,8 @@ class Measuring:
         self._settled = False
         self._held = None
         self.maximum = False
-        self.integrator.timer_s, self.integrator.continuous = 0, False
+        self.integrator.timer_s = 0
+        self.integrator.continuous = False
         self.set_wiring(self._model.default_wiring)
         self.set_rate(0.25)
 
@@ -309,22 +255,16 @@ class Measuring:
         # A peak above crest factor x range is cut off; how much power that costs depends on the wave. Here
         # voltage or current shrink in proportion, and as on the real meter only the condition register shows it.
         update = self._update
-        peak_v, peak_a = (
-            abs(share.voltage_v) * math.sqrt(2.0),
-            abs(share.current_a) * share.crest,
-        )
-        limit_v, limit_a = (
-            self.ranges.voltage.peak_limit(),
-            self.ranges.current.peak_limit(),
-        )
+        peak_v = abs(share.voltage_v) * math.sqrt(2.0)
+        peak_a = abs(share.current_a) * share.crest
+        limit_v = self.ranges.voltage.peak_limit()
+        limit_a = self.ranges.current.peak_limit()
         part_v = min(limit_v / peak_v, 1.0) if peak_v else 1.0
         part_a = min(limit_a / peak_a, 1.0) if peak_a else 1.0
         if self._zero_s + self._now_s <= self._faults.clip_until_s:
             part_a *= CLIPPED_SHARE
-        update.peak_v, update.peak_a = (
-            max(update.peak_v, peak_v),
-            max(update.peak_a, peak_a),
-        )
+        update.peak_v = max(update.peak_v, peak_v)
+        update.peak_a = max(update.peak_a, peak_a)
         update.voltage_clipped |= part_v < 1.0
         update.current_clipped |= part_a < 1.0
         if part_v == part_a == 1.0:
@@ -346,39 +286,33 @@ class Measuring:
             self._update = _Update(self._now_s)
 
     def _publish(self) -> None:
-        update, length_s = self._update, self._now_s - self._update.start_s
-        volts, amperes = update.voltage_vs / length_s, update.current_as / length_s
+        update = self._update
+        length_s = self._now_s - self._update.start_s
+        volts = update.voltage_vs / length_s
+        amperes = update.current_as / length_s
         true_amperes = update.true_current_as / length_s
         lost = self._switching
         self._switching = self._follow(volts, true_amperes)
-        voltage, current = self.ranges.voltage, self.ranges.current
+        voltage = self.ranges.voltage
+        current = self.ranges.current
         moment_s = self._zero_s + self._now_s
         forced_over = moment_s <= self._faults.over_range_until_s
         over = voltage.is_over(volts) or current.is_over(true_amperes) or forced_over
-        blank_v, blank_a = voltage.is_too_small(volts), current.is_too_small(amperes)
+        blank_v = voltage.is_too_small(volts)
+        blank_a = current.is_too_small(amperes)
+        over_a = current.is_over(true_amperes) or forced_over
+        is_blank = blank_v or blank_a
         share = Figures(
-            math.inf if voltage.is_over(volts) else 0.0 if blank_v else volts,
-            math.inf
-            if current.is_over(true_amperes) or forced_over
-            else 0.0
-            if blank_a
-            else amperes,
-            math.inf
-            if over
-            else 0.0
-            if blank_v or blank_a
-            else update.power_ws / length_s,
+            _shown(volts, over=voltage.is_over(volts), blank=blank_v),
+            _shown(amperes, over=over_a, blank=blank_a),
+            _shown(update.power_ws / length_s, over=over, blank=is_blank),
             min(update.peak_v, voltage.peak_limit()),
             min(update.peak_a, current.peak_limit()),
         )
-        no_data = lost or moment_s <= self._faults.no_data_until_s
-        share = (
-            NO_DATA
-            if no_data
-            else largest(share, self._share)
-            if self.maximum
-            else share
-        )
+        if lost or moment_s <= self._faults.no_data_until_s:
+            share = NO_DATA
+        elif self.maximum:
+            share = largest(share, self._share)
         self._share = self._with_sums(share)
         self._figures.clear()
         self._protect(current.is_over(true_amperes), length_s)
@@ -389,10 +323,12 @@ class Measuring:
 
     def _follow(self, volts: float, amperes: float) -> bool:
         # Changing a range costs the next reading. After power-on and *RST the ranges settle unseen.
-        peak_v, peak_a = self._update.peak_v, self._update.peak_a
+        peak_v = self._update.peak_v
+        peak_a = self._update.peak_a
         switched_v = self.ranges.voltage.follow(volts, peak_v)
         switched_a = self.ranges.current.follow(amperes, peak_a)
-        settled, self._settled = self._settled, True
+        settled = self._settled
+        self._settled = True
         return settled and (switched_v or switched_a)
 
     def _protect(self, overloaded: bool, seconds: float) -> None:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from lpirc_power.simulator.command import (
+from lpirc_power.simulator.command_table import (
     Command,
     Data,
     only,
@@ -15,8 +15,14 @@ from lpirc_power.simulator.command import (
     setting,
     switch,
 )
-from lpirc_power.simulator.measuring import Figures
-from lpirc_power.simulator.state import LAST_ITEM, PRESETS, SIGMA, Item, MeterState
+from lpirc_power.simulator.figures import Figures
+from lpirc_power.simulator.instrument_state import (
+    LAST_ITEM,
+    PRESETS,
+    SIGMA,
+    Item,
+    MeterState,
+)
 from lpirc_power.simulator.syntax import (
     Pattern,
     RefusedError,
@@ -44,7 +50,8 @@ def _angle(now: Figures) -> float:
 
 
 def _reactive(now: Figures) -> float:
-    apparent_va, factor = now.apparent_va, now.power_factor
+    apparent_va = now.apparent_va
+    factor = now.power_factor
     if not math.isfinite(apparent_va) or apparent_va == 0:
         return apparent_va
     return apparent_va * math.sqrt(max(1.0 - factor * factor, 0.0))
@@ -162,7 +169,8 @@ def _asked(meter: MeterState, data: Data) -> list[Item]:
 
 
 def _values(meter: MeterState, _suffix: int | None, data: Data) -> str:
-    settings, items = meter.settings, _asked(meter, data)
+    settings = meter.settings
+    items = _asked(meter, data)
     numbers = [_value(meter, item) for item in items]
     if settings.words.get("format") == "FLOat":
         block = b"".join(map(_single, numbers))
@@ -185,14 +193,21 @@ def _value(meter: MeterState, item: Item) -> float:
     return meter.measuring.ranges.current.value() if function == "IRANge" else math.nan
 
 
+def _displayed(meter: MeterState, place: int) -> float:
+    """Return the value at a place of the display; NaN for one that is not computed with."""
+    function, element = meter.settings.display[place]
+    worth = _VALUES.get(function)
+    if worth is None:
+        return math.nan
+    return worth(meter.measuring.figures(element))
+
+
 def _math(meter: MeterState) -> float:
-    name, figures = meter.settings.words.get("math", MATHS[:4]), meter.measuring.figures
+    name = meter.settings.words.get("math", MATHS[:4])
+    figures = meter.measuring.figures
     element = int(name[-1]) if name[-1].isdecimal() else meter.model.elements[0]
-    shown = (meter.settings.display[place] for place in (1, 2))
-    a, b = (
-        _VALUES[item[0]](figures(item[1])) if item[0] in _VALUES else math.nan
-        for item in shown
-    )
+    a = _displayed(meter, 1)
+    b = _displayed(meter, 2)
     try:
         return _MATH[name.rstrip("123")](figures(element), a, b)
     except ZeroDivisionError:
@@ -214,7 +229,8 @@ def _clear(meter: MeterState, _suffix: int | None, data: Data) -> None:
 
 
 def _delete(meter: MeterState, _suffix: int | None, data: Data) -> None:
-    gone, items = _span(data), meter.settings.items
+    gone = _span(data)
+    items = meter.settings.items
     kept = [
         items.get(index, _NO_ITEM)
         for index in range(1, LAST_ITEM + 1)

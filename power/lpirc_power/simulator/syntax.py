@@ -33,7 +33,7 @@ TEXTS: Final[dict[int, str]] = {
 
 
 class RefusedError(Exception):
-    """What the instrument refuses: `code` goes to its error queue, and the rest of the message is dropped."""
+    """A refusal of the instrument: `code` goes to its error queue, and the rest of the message is dropped."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"{code} {TEXTS[code]}")
@@ -181,7 +181,7 @@ _HEADER: Final = re.compile(r"\*[A-Z]+|:?[A-Z][A-Z0-9]*(:[A-Z][A-Z0-9]*)*")
 
 @dataclass(frozen=True)
 class Unit:
-    """One program message unit: header in capitals with a leading colon or star, query or not, data."""
+    """A program message unit: header in capitals with a leading colon or star, query or not, data."""
 
     header: str
     query: bool
@@ -223,15 +223,12 @@ class Pattern:
         """Return what matches a capital header in short and long forms; a group holds the number of `<n>`."""
         if self.text.startswith("*"):
             return re.compile(re.escape(self.text))
-        return re.compile("".join(_node(*node) for node in self._nodes()))
+        return _pattern_of(self._nodes())
 
     def groups(self) -> list[re.Pattern[str]]:
         """Return what matches the groups that it belongs to: its first nodes."""
         nodes = self._nodes()
-        return [
-            re.compile("".join(_node(*node) for node in nodes[:count]))
-            for count in range(1, len(nodes))
-        ]
+        return [_pattern_of(nodes[:count]) for count in range(1, len(nodes))]
 
     def spelled(self, verbose: bool, suffix: int | None, brief: bool = False) -> str:
         """Return the header of an answer, every node named but, if it is to be brief, optional ones within."""
@@ -248,8 +245,12 @@ class Pattern:
         ]
 
 
+def _pattern_of(nodes: Sequence[tuple[str, bool, bool]]) -> re.Pattern[str]:
+    return re.compile("".join(_node(*node) for node in nodes))
+
+
 def _node(name: str, numbered: bool, optional: bool) -> str:
-    words = f":(?:{name.upper()}|{short_form(name)})" + (
-        r"(\d{1,9})" if numbered else ""
-    )
+    words = f":(?:{name.upper()}|{short_form(name)})"
+    if numbered:
+        words += r"(\d{1,9})"
     return f"(?:{words})?" if optional else words

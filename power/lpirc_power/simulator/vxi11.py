@@ -38,7 +38,7 @@ MAX_RECEIVE: Final = 8192
 
 
 class CoreChannel:
-    """One connection to the core channel; owns the links made through it."""
+    """A connection to the core channel; owns the links made through it."""
 
     def __init__(self, server: Vxi11Server) -> None:
         self._server = server
@@ -68,7 +68,8 @@ class CoreChannel:
 
     def _create_link(self, reader: Reader) -> bytes:
         reader.sint()
-        wants_lock, lock_timeout_ms = reader.uint(), reader.uint()
+        wants_lock = reader.uint()
+        lock_timeout_ms = reader.uint()
         reader.opaque()
         link = self._server.create_link()
         if link is None:
@@ -120,7 +121,9 @@ class CoreChannel:
         return uint(self._generic(reader)[1])
 
     def _lock(self, reader: Reader) -> bytes:
-        number, flags, lock_timeout_ms = reader.sint(), reader.sint(), reader.uint()
+        number = reader.sint()
+        flags = reader.sint()
+        lock_timeout_ms = reader.uint()
         if self._server.find(number) is None:
             return uint(INVALID_LINK)
         wait_s = _seconds(lock_timeout_ms) if flags & WAIT_FOR_LOCK else 0.0

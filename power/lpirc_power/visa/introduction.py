@@ -1,4 +1,4 @@
-"""Who answers at a link: `*IDN?`, asked until its answer is one, since an instrument may hold older answers.
+"""The introduction of an instrument: `*IDN?`, asked until its answer is one, since it may hold older answers.
 
 Nothing here clears the status of the meter: a run beside this link counts its updates and its errors there.
 """
@@ -17,7 +17,7 @@ _NO_NAMES: Final = re.compile(r"[\s:+-]|\d|NAN\b|INF\b|.*;", re.IGNORECASE)
 
 
 class Asked(Protocol):
-    """What is asked: a `lpirc_power.visa.link.Link`."""
+    """A link that can be asked: a `lpirc_power.visa.link.Link`."""
 
     address: str
 
@@ -60,7 +60,7 @@ def _named(link: Asked, keeps_answers: bool) -> tuple[str, int]:
 
 
 def is_introduction(answer: str) -> bool:
-    """Whether an answer can be one to `*IDN?`: maker, model, serial number, firmware."""
+    """Return whether an answer can be one to `*IDN?`: maker, model, serial number, firmware."""
     return len(answer.split(",")) in _PARTS and _NO_NAMES.match(answer) is None
 
 

@@ -43,7 +43,7 @@ class EndingSocket(socket.socket):
 
 
 class _Ending:
-    """What makes a client of pyvisa-py connect by an EndingSocket."""
+    """A mixin that makes a client of pyvisa-py connect by an EndingSocket."""
 
     sock: Any
 

@@ -25,8 +25,7 @@ from pyvisa.resources import MessageBasedResource, SerialInstrument
 
 from lpirc_power.errors import MeterError, MeterLost, MeterTimeout
 from lpirc_power.resources import PURE_PYTHON, SIMULATED
-from lpirc_power.visa import errors as link_failures
-from lpirc_power.visa import usb
+from lpirc_power.visa import link_failures, usb
 
 with warnings.catch_warnings():
     # pyusb packs structures without naming their layout (pyusb issue 535), deprecated since Python 3.14 (CPython
@@ -277,9 +276,11 @@ def _behind(error: BaseException) -> Iterator[BaseException]:
 
 
 def _unopened(address: str, error: Exception) -> MeterError:
-    code, text = None, str(error) or type(error).__name__
+    code = None
+    text = str(error) or type(error).__name__
     if isinstance(error, pyvisa.VisaIOError):
-        code, text = error.error_code, error.description
+        code = error.error_code
+        text = error.description
     # pyvisa-py calls a network resource "not found" also if its host is silent.
     silent = code == StatusCode.error_resource_not_found and link_failures.host_of(
         address

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lpirc_power.errors import MeterAddressError
-from lpirc_power.visa import errors as link_failures
+from lpirc_power.visa import link_failures
 
 YOKOGAWA: Final = 0x0B21
 CLEAR_TIMEOUT_MS: Final = 1000
@@ -112,13 +112,13 @@ def clear(interface: Any) -> bool:
 
 
 def is_refused_abort(errors: Iterable[BaseException]) -> bool:
-    """Whether these errors, the last one first, are a timeout whose abort the device has refused (a stall)."""
+    """Return whether these errors, the last one first, are a timeout whose abort the device has refused (a stall)."""
     numbers = [getattr(one, "errno", None) for one in errors]
     return numbers[:1] == [errno.EPIPE] and errno.ETIMEDOUT in numbers
 
 
 def is_in_use(errors: Iterable[BaseException]) -> bool:
-    """Whether a device could not be opened because another program has it."""
+    """Return whether a device could not be opened because another program has it."""
     return any(
         getattr(one, "errno", None) == errno.EBUSY
         or f"[Errno {errno.EBUSY}]" in str(one)
@@ -127,7 +127,8 @@ def is_in_use(errors: Iterable[BaseException]) -> bool:
 
 
 def _cleared(interface: Any) -> bool:
-    device, index = interface.usb_dev, interface.usb_intf.index
+    device = interface.usb_dev
+    index = interface.usb_intf.index
     (status,) = device.ctrl_transfer(
         _REQUEST, _INITIATE_CLEAR, 0, index, 1, timeout=CLEAR_TIMEOUT_MS
     )

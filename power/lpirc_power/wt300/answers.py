@@ -84,10 +84,12 @@ class Flags:
         firsts = [
             _FIRST_FLAG + _FLAGS_AN_ELEMENT * (int(element) - 1) for element in elements
         ]
-        over, voltage, current = (
-            sum(1 << first + place for first in firsts) for place in range(3)
-        )
-        return cls(over | (_SUM_OVER if len(elements) > 1 else 0), voltage, current)
+        over = sum(1 << first for first in firsts)
+        voltage = sum(1 << first + 1 for first in firsts)
+        current = sum(1 << first + 2 for first in firsts)
+        if len(elements) > 1:
+            over |= _SUM_OVER
+        return cls(over, voltage, current)
 
 
 def data(answer: str) -> str:
@@ -134,17 +136,19 @@ def register(text: str) -> int:
 
 
 def same(answer: str, expected: str) -> bool:
-    """Whether an answer says what was set: as numbers, as on or off, or as words, long or short.
+    """Return whether an answer says what was set: as numbers, as on or off, or as words, long or short.
 
     An element that is left out is the first, and functions of the whole meter have none.
     """
-    found, wanted = _fields(answer), _fields(expected)
+    found = _fields(answer)
+    wanted = _fields(expected)
     return len(found) == len(wanted) and all(map(_equal, found, wanted))
 
 
 def understood(answer: str, expected: str) -> bool:
-    """Whether an answer, if not `same`, says something else: False for text that has no meaning as a value."""
-    found, wanted = _fields(answer), _fields(expected)
+    """Return whether an answer, if not `same`, says something else: False for text that has no meaning as a value."""
+    found = _fields(answer)
+    wanted = _fields(expected)
     if expected.upper() in ("ON", "OFF"):
         return found in (["0"], ["1"])
     if all(_number(field) is not None for field in wanted):
@@ -184,7 +188,8 @@ def _equal(found: str, wanted: str) -> bool:
         len(short) in SHORT and short.isalpha() and long.startswith(short)
     ):
         return True
-    one, other = _number(found), _number(wanted)
+    one = _number(found)
+    other = _number(wanted)
     return (
         one is not None and other is not None and math.isclose(one, other, rel_tol=1e-6)
     )
@@ -216,7 +221,7 @@ def explained(error: str) -> str:
 
 
 def is_error(error: str) -> bool:
-    """Whether an answer of :STATus:ERRor? is an error: its code is not 0, which some write +0 or 000."""
+    """Return whether an answer of :STATus:ERRor? is an error: its code is not 0, which some write +0 or 000."""
     return _NO_ERROR.fullmatch(data(error).partition(",")[0].strip()) is None
 
 

@@ -11,7 +11,8 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAnswerError, MeterRefused, MeterTimeout
 from lpirc_power.meter import VisaLink
 from lpirc_power.wt300 import answers
-from lpirc_power.wt300.settings import OPTIONAL, Setting
+from lpirc_power.wt300.controls import Setting
+from lpirc_power.wt300.settings import OPTIONAL
 
 SLOWER: Final = 2.0
 """How many times as long as usual an answer may take before the next message, which would discard it."""
@@ -61,7 +62,7 @@ class Dialogue:
         return found
 
     def knows(self, header: str) -> bool:
-        """Whether the meter has a setting that not every meter may have, and says ON or OFF for it."""
+        """Return whether the meter has a setting that not every meter may have, and says ON or OFF for it."""
         if header in OPTIONAL and header not in self._known:
             self._known[header] = self._says_on_or_off(header)
         return self._known.get(header, True)

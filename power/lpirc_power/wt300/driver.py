@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import (
     MeterAnswerError,
-    MeterBusy,
     MeterError,
     MeterRefused,
-    MeterTimeout,
 )
 from lpirc_power.meter import (
     Choices,
@@ -32,37 +29,37 @@ from lpirc_power.meter import (
     require_no_energy,
 )  # fmt: skip
 from lpirc_power.wt300 import answers, guard
-from lpirc_power.wt300 import settings as present
+from lpirc_power.wt300.controls import Setting, plain
 from lpirc_power.wt300.dialogue import Dialogue
+from lpirc_power.wt300.former_settings import FormerSettings
+from lpirc_power.wt300.integration import POLL_S, Integration
 from lpirc_power.wt300.models import Model, measured_elements, model_named
-from lpirc_power.wt300.sample import EVENTS, PLAIN, SampleForm, reading
+from lpirc_power.wt300.sample import (
+    EVENTS,
+    PLAIN,
+    SampleForm,
+    largest_peaks,
+    reading,
+)
 from lpirc_power.wt300.settings import (
     FORMAT,
+    HOLDS,
+    TALKING,
     TELLING,
-    FormerSettings,
-    Setting,
+    crest_factor,
+    interval_s,
     measuring,
     measuring_headers,
-    plain,
+    status,
 )
+from lpirc_power.wt300.settings_watch import Watch, difference, differences
+from lpirc_power.wt300.zero_level import compensate_zero
 
 _log: Final = logging.getLogger(__name__)
 
-CONFIRM_S: Final = 3.0
-"""How long the integrator may take to say that it started or stopped, if it answers."""
-SILENCE_S: Final = 12.0
-"""How long it may answer nothing then: the sum of the next."""
-CONFIRM_TIMEOUTS_MS: Final = (100, 300, 900, 2700, 8100)
-"""A lost question is asked again soon where a link can give up an answer: until then the meter integrates unseen."""
-DEAF_AFTER_START_S: Final = 0.25
-"""Real meters lose a question in the 0.2 s after a start, and on USB an answer that never comes may cost the link."""
-STATE: Final = ":INTEGRATE:STATE?"
-POLL_S: Final = 0.02
 SETTLING_UPDATES: Final = 2.0
 SETTLING_S: Final = 0.5
 """How long a stopped meter may take for one more update."""
-ZERO_TIMEOUT_MS: Final = 60_000
-"""The manuals name no time for the compensation of the zero level; it takes seconds."""
 
 
 class Wt300:
@@ -84,6 +81,7 @@ class Wt300:
             raise MeterError("meter-wrong-model", f"A {identity.model} is not a WT300.")
         self._link = link
         self._dialogue = Dialogue(link, clocks)
+        self._integration = Integration(link, self._dialogue, clocks)
         self._clocks = clocks
         self._identity = identity
         self._model: Model = model
@@ -97,11 +95,11 @@ class Wt300:
         self._found_format: Setting | None = None
         self._has_peak_items = False
         self._update_interval_s = self._model.rates_s[0]
-        self._watch: present.Watch | None = None
+        self._watch: Watch | None = None
 
     @property
     def identity(self) -> Identity:
-        """Who answered when the link was opened."""
+        """The meter that answered when the link was opened."""
         return self._identity
 
     def attach(self, element: str = "1") -> None:
@@ -110,7 +108,7 @@ class Wt300:
         `element` is one of the meter's, or "sum" for all; MeterError `meter-range` if it has no such element.
         """
         self._choose(SampleForm.of_run(element))
-        self._change(present.TALKING)
+        self._change(TALKING)
         try:
             self._change((*TELLING, *self._form.settings))
         except MeterRefused as error:
@@ -125,9 +123,7 @@ class Wt300:
         with contextlib.suppress(
             MeterAnswerError
         ):  # what it cannot say in `attach`, `configure` sets
-            self._update_interval_s = present.interval_s(
-                self._dialogue.ask, self._model
-            )
+            self._update_interval_s = interval_s(self._dialogue.ask, self._model)
         self._element = element
 
     def look(self, element: str = "1") -> None:
@@ -140,7 +136,7 @@ class Wt300:
         self._choose(SampleForm.of_onlooker(element))
         found = self._dialogue.ask(FORMAT.query)
         if not FORMAT.holds(found):
-            self._require_not_integrating()
+            self._integration.require_ended(self._identity)
             self._found_format = plain(FORMAT.header, found)
             self._dialogue.apply(FORMAT)
         self._dialogue.apply_all(
@@ -160,7 +156,7 @@ class Wt300:
         `meter-refused` if it does not take a setting.
         """
         self.require_possible(setup)  # before anything is done
-        self._require_not_integrating()
+        self._integration.require_ended(self._identity)
         self._former.is_due = True
         if self._element != setup.element:
             self.attach(setup.element)
@@ -174,10 +170,10 @@ class Wt300:
         self._former.undone.clear()
         self._link.write("*CLS")
         # First: most settings are refused until the integrator is reset.
-        self._reset_integrator()
+        self._integration.reset()
         self._dialogue.apply_all(settings)
         self._update_interval_s = setup.update_interval_s
-        self._watch = present.Watch(settings, setup.update_interval_s)
+        self._watch = Watch(settings, setup.update_interval_s)
         errors = self._dialogue.errors()
         if errors:
             raise MeterRefused(f"The meter reports {'; '.join(errors)}.")
@@ -189,21 +185,15 @@ class Wt300:
         """
         self._dialogue.query(EVENTS)  # so no event of before is one of the run
         self._former.events = 0
-        self._link.write(":INTEGRATE:START")
-        self._clocks.pause(DEAF_AFTER_START_S)
-        self._confirm(lambda state: state is IntegratorState.START, ":INTEGRATE:START")
+        self._integration.start()
 
     def stop(self) -> None:
         """Stop the integrator; nothing happens if it has stopped already, by its timer or otherwise."""
-        if self.state() is IntegratorState.START:
-            self._link.write(":INTEGRATE:STOP")
-            self._confirm(
-                lambda state: state is not IntegratorState.START, ":INTEGRATE:STOP"
-            )
+        self._integration.stop()
 
     def state(self) -> IntegratorState:
         """Return the integrator's state now."""
-        return IntegratorState.parse(self._dialogue.ask(STATE))
+        return self._integration.state()
 
     def read(self) -> Reading:
         """Take one sample, new or not."""
@@ -225,7 +215,7 @@ class Wt300:
         First it undoes what would spoil the sample, and `changes` reports that: another element's values, which another
         client may have chosen, and what holds the values that it shows. None of it changes the energy itself.
         """
-        holds = (one for one in present.HOLDS if self._dialogue.knows(one.header))
+        holds = (one for one in HOLDS if self._dialogue.knows(one.header))
         wanted = [*holds, *TELLING, *self._form.settings]
         # The last question clears older events.
         *found, _ = self._dialogue.ask_all(
@@ -235,14 +225,14 @@ class Wt300:
             one for one in zip(wanted, found, strict=True) if not one[0].holds(one[1])
         ]
         if spoilt:
-            self._former.undone += [present.difference(*one) for one in spoilt]
+            self._former.undone += [difference(*one) for one in spoilt]
             self._dialogue.apply_all([setting for setting, _ in spoilt])
             self._dialogue.query(EVENTS)
         return self._settled()
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
-        return present.status(
+        return status(
             self._dialogue.ask, self._model, self.state, self._dialogue.errors
         )
 
@@ -252,12 +242,10 @@ class Wt300:
         From then on updates are watched for changes of `setup`, as after `configure`.
         """
         settings = self._settings(setup)
-        self._watch = self._watch or present.Watch(settings, setup.update_interval_s)
-        form = (
-            self._form
-            if self._element == setup.element
-            else SampleForm.of_run(setup.element)
-        )
+        self._watch = self._watch or Watch(settings, setup.update_interval_s)
+        form = self._form
+        if self._element != setup.element:
+            form = SampleForm.of_run(setup.element)
         wanted = (
             *settings,
             *self._former.locks,
@@ -266,22 +254,14 @@ class Wt300:
             *form.settings,
         )
         found = self._dialogue.ask_all([setting.query for setting in wanted])
-        pairs = zip(wanted, found, strict=True)
-        return (
-            *self._former.undone,
-            *(
-                present.difference(setting, answer)
-                for setting, answer in pairs
-                if not setting.holds(answer)
-            ),
-        )
+        return (*self._former.undone, *differences(wanted, found))
 
     def choices(self) -> Choices:
         """Return what the meter can be set to at its present crest factor."""
-        crest_factor = present.crest_factor(self._dialogue.ask)
+        factor = crest_factor(self._dialogue.ask)
         return Choices(
-            voltage_ranges_v=self._model.voltage_ranges_v(crest_factor),
-            current_ranges_a=self._model.current_ranges_a(crest_factor),
+            voltage_ranges_v=self._model.voltage_ranges_v(factor),
+            current_ranges_a=self._model.current_ranges_a(factor),
             update_intervals_s=self._model.rates_s,
             elements=self._model.measurable,
         )
@@ -295,17 +275,8 @@ class Wt300:
             self._change(self._form.peak_settings(self._measured))
             self._has_peak_items = True
         question = self._form.peak_question(self._measured)
-        found = [
-            answers.value(part)
-            for part in answers.parts(self._dialogue.query(question))
-        ]
-        if len(found) != 4 * len(self._measured):
-            raise answers.strange(str(found), f"{4 * len(self._measured)} peaks")
-        # For each element: voltage up and down, current up and down.
-        return Peaks(
-            voltage_v=answers.largest(found[0::4] + found[1::4]),
-            current_a=answers.largest(found[2::4] + found[3::4]),
-        )
+        answer = self._dialogue.query(question)
+        return largest_peaks(answer, len(self._measured))
 
     def zero(self) -> None:
         """Compensate the zero level of all ranges, which may take long.
@@ -313,16 +284,9 @@ class Wt300:
         Raises MeterError `meter-busy` while the meter integrates or holds an energy that is not reset yet, which is
         when it refuses; `meter-refused` if it says that the compensation failed.
         """
-        self._require_not_integrating()
+        self._integration.require_ended(self._identity)
         require_no_energy(self)  # only then it compensates
-        answer = self._link.query("*CAL?", timeout_ms=ZERO_TIMEOUT_MS).strip()
-        if answer != "0":
-            errors = self._dialogue.errors()
-            why = f" ({'; '.join(errors)})" if errors else ""
-            raise MeterRefused(
-                f"The meter {self._identity.serial} could not compensate its zero level, it answers {answer}{why}; "
-                "let it warm up for half an hour and try again, and have it serviced if that does not help."
-            )
+        compensate_zero(self._link, self._dialogue, self._identity)
 
     def lock_panel(self) -> None:
         """Lock the keys of the panel, and watch that they stay locked; a meter that cannot is used as it is."""
@@ -346,18 +310,19 @@ class Wt300:
         """
         if not self._former.is_due:
             return
-        self._require_not_integrating()
+        self._integration.require_ended(self._identity)
         self._element = None
         self._link.write(":COMMUNICATE:HEADER OFF;:COMMUNICATE:VERBOSE ON")
         self._link.write("*CLS")
-        self._reset_integrator()
+        self._integration.reset()
         former = self._former.settings(measuring_headers(self._model))
         self._dialogue.apply_all(former, "Not all former settings are restored. ")
         self._former.forget()
 
     def close(self) -> None:
         """Close the link, after restoring the form of values that `look` found."""
-        found, self._found_format = self._found_format, None
+        found = self._found_format
+        self._found_format = None
         if found is not None:
             with contextlib.suppress(MeterError):
                 self._link.write(found.command)
@@ -378,7 +343,9 @@ class Wt300:
             self._model, form.element, self._identity.model
         )
         self._flags = answers.Flags.of(self._measured)
-        self._form, self._element, self._has_peak_items = form, None, False
+        self._form = form
+        self._element = None
+        self._has_peak_items = False
 
     def _settings(self, setup: Setup) -> list[Setting]:
         return [
@@ -399,49 +366,11 @@ class Wt300:
                 return sample
             self._clocks.pause(min(interval_s / 10, 2 * POLL_S))
 
-    def _require_not_integrating(self) -> None:
-        if self.state() is IntegratorState.START:
-            raise MeterBusy(
-                f"The meter {self._identity.model} {self._identity.serial} is integrating; press STOP and RESET on its "
-                "panel (`meter unlock` frees locked keys), or end the program that uses it."
-            )
-
-    def _reset_integrator(self) -> None:
-        if self.state() is IntegratorState.RESET:
-            return  # some meters queue error 845 for a second reset
-        self._link.write(":INTEGRATE:RESET")
-        state = self.state()
-        if state is not IntegratorState.RESET:
-            raise self._dialogue.refused(":INTEGRATE:RESET", state.value)
-
     def _change(self, settings: Sequence[Setting]) -> None:
         self._former.keep(
             (setting.header for setting in settings), self._dialogue.ask_all
         )
         self._dialogue.apply_all(settings)
-
-    def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:
-        asked_s = self._clocks.monotonic()
-        answer = ""
-        timeouts_ms = itertools.chain(
-            CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1])
-        )
-        for timeout_ms in timeouts_ms:
-            try:
-                state = IntegratorState.parse(
-                    answers.data(self._dialogue.query_early(STATE, timeout_ms))
-                )
-                if wanted(state):
-                    return
-                answer = state.value
-            except (MeterTimeout, MeterAnswerError):
-                pass  # it may be deaf for longer than is known, or answer nonsense
-            if self._clocks.monotonic() - asked_s >= (
-                CONFIRM_S if answer else SILENCE_S
-            ):
-                break
-            self._clocks.pause(POLL_S)
-        raise self._dialogue.refused(command, answer or "nothing")
 
 
 class Wt300Family:
@@ -454,7 +383,7 @@ class Wt300Family:
 
     @staticmethod
     def matches(identity: Identity) -> bool:
-        """Whether the model is of the family."""
+        """Return whether the model is of the family."""
         return model_named(identity.model) is not None
 
     @staticmethod

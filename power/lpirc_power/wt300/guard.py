@@ -1,4 +1,4 @@
-"""What guards an integration in a meter of the WT300 family: events that it latches, and the lock of its keys.
+"""The guard of an integration in a meter of the WT300 family: events that it latches, and the lock of its keys.
 
 A meter that cannot is used as it is, and the log says what is not guarded.
 """
@@ -12,8 +12,9 @@ from typing import Final
 from lpirc_power.errors import MeterRefused, MeterTimeout
 from lpirc_power.meter import Identity
 from lpirc_power.wt300.answers import Flags
+from lpirc_power.wt300.controls import Setting, Switch
 from lpirc_power.wt300.dialogue import Dialogue
-from lpirc_power.wt300.settings import PANEL_LOCKS, Setting, latches, plain
+from lpirc_power.wt300.settings import PANEL_LOCKS, latches
 
 _log: Final = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ def lock_panel(dialogue: Dialogue, identity: Identity) -> tuple[Setting, ...]:
     """Lock the keys of the panel; return the settings that keep them locked."""
     wanted: tuple[Setting, ...] = ()
     try:
-        wanted = tuple(plain(header, "ON") for header in _panel_lock(dialogue))
+        wanted = tuple(one.to(on=True) for one in _panel_lock(dialogue))
         dialogue.apply_all(wanted)
         why = "" if wanted else "It knows no command for it."
     except (MeterRefused, MeterTimeout) as error:
@@ -53,10 +54,13 @@ def lock_panel(dialogue: Dialogue, identity: Identity) -> tuple[Setting, ...]:
 
 def unlock_panel(dialogue: Dialogue) -> bool:
     """Unlock the keys of the panel; False if the meter knows no lock, `meter-refused` if they stay locked."""
-    freed = [plain(header, "OFF") for header in reversed(_panel_lock(dialogue))]
+    freed = [one.to(on=False) for one in reversed(_panel_lock(dialogue))]
     dialogue.apply_all(freed)
     return bool(freed)
 
 
-def _panel_lock(dialogue: Dialogue) -> tuple[str, ...]:
-    return next((lock for lock in PANEL_LOCKS if dialogue.knows(lock[-1])), ())
+def _panel_lock(dialogue: Dialogue) -> tuple[Switch, ...]:
+    for lock in PANEL_LOCKS:
+        if dialogue.knows(lock[-1].header):
+            return lock
+    return ()

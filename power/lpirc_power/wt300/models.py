@@ -55,7 +55,7 @@ HIGH_DRIFT_A_PER_C: Final = 1e-3
 
 @dataclass(frozen=True)
 class Model:
-    """What a model can be set to: ranges at crest factor 3, update intervals, and its input elements.
+    """A model of the family: ranges at crest factor 3, update intervals, and input elements.
 
     Voltage and current range are common to all elements of a meter: the family has no range by element.
     """
@@ -77,7 +77,7 @@ class Model:
 
     @property
     def limits(self) -> Limits:
-        """What bounds the error of an active power, at AC of 45 to 66 Hz and at DC."""
+        """The limits of error of an active power, at AC of 45 to 66 Hz and at DC."""
         smallest_w = VOLTAGES_V[0] * self.currents_a[0]
         return replace(
             self.accuracy, smallest_range_w=smallest_w, elements=len(self.elements)
@@ -85,7 +85,7 @@ class Model:
 
     @property
     def measurable(self) -> tuple[str, ...]:
-        """What `Setup.element` may name: each element, and the sum where there is more than one."""
+        """The values of `Setup.element`: each element, and the sum where there is more than one."""
         return (
             self.elements if len(self.elements) == 1 else (*self.elements, ALL_ELEMENTS)
         )

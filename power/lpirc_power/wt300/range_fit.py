@@ -19,7 +19,7 @@ HEADROOM: Final = 1.2
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a load drew: the largest rms values and peaks without sign, and means; NaN where nothing was measured.
+    """The draw of a load: the largest rms values and peaks without sign, and means; NaN where nothing was measured.
 
     `flagged` readings were over range or clipped: what the load drew then is not known.
     """
@@ -60,7 +60,7 @@ def drawn(readings: Sequence[Reading], peaks: Sequence[Peaks]) -> Drawn:
 
 
 def flagged(reading: Reading) -> bool:
-    """Whether a reading was over range or clipped."""
+    """Return whether a reading was over range or clipped."""
     return reading.over_range or reading.voltage_peak_over or reading.current_peak_over
 
 

@@ -1,4 +1,4 @@
-"""How a sample is asked of a meter of the WT300 family, and how its answer reads (IM WT310-17EN, numeric data)."""
+"""A sample of a meter of the WT300 family: its question, and its answer read (IM WT310-17EN, numeric data)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import Final
 
 from lpirc_power.errors import MeterAnswerError
-from lpirc_power.meter import IntegratorState, Reading
+from lpirc_power.meter import IntegratorState, Peaks, Reading
 from lpirc_power.wt300 import answers
 from lpirc_power.wt300.answers import Flags
-from lpirc_power.wt300.settings import Setting, item, sample_items, sample_number
+from lpirc_power.wt300.controls import Setting
+from lpirc_power.wt300.settings import item, sample_items, sample_number
 
 RANGES: Final = ("URANGE", "IRANGE")
 """Items that a meter may refuse: then only the settings that are asked for in turn tell of its ranges."""
@@ -36,7 +37,7 @@ Stamp = Callable[[Sequence[float], int, int, IntegratorState], Reading]
 
 @dataclass(frozen=True)
 class SampleForm:
-    """Where in a meter the items of a sample are, and the question that asks for them.
+    """The places of a sample's items in a meter, and the question that asks for them.
 
     The items belong to the meter, not to a link: a run has the first ones, and learns of updates by the extended event
     register, which reading clears. An onlooker has items of its own and leaves that register alone.
@@ -180,4 +181,16 @@ def reading(
         voltage_range_v=voltage_range_v,
         current_range_a=current_range_a,
         stopped=bool(latched & answers.INTEGRATING),
+    )
+
+
+def largest_peaks(answer: str, elements: int) -> Peaks:
+    """Return the largest peaks of either sign in an answer to a form's `peak_question`."""
+    found = [answers.value(part) for part in answers.parts(answer)]
+    if len(found) != len(PEAKS) * elements:
+        raise answers.strange(str(found), f"{len(PEAKS) * elements} peaks")
+    # For each element: voltage up and down, current up and down.
+    return Peaks(
+        voltage_v=answers.largest(found[0::4] + found[1::4]),
+        current_a=answers.largest(found[2::4] + found[3::4]),
     )

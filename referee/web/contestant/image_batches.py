@@ -4,53 +4,55 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from referee.errors import RefereeError, WindowClosed
-from referee.runs.open_run import OpenRun
 from referee.web.callers import open_run_of
+from referee.web.concurrency_limits import too_many_requests
 from referee.web.contestant.single_image import LONGEST_NUMBER
 from referee.web.contestant.stored_zip import LARGEST_ARCHIVE_BYTES, Entry, StoredZip
-from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, Environ, Stream
-from referee.web.request_slots import too_many_requests
-from referee.web.state import WebState
+from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, Stream
+from referee.web.run_service import RunService
+from referee.web.web_request import WebRequest
+
+if TYPE_CHECKING:
+    from referee.runs.open_run import OpenRun
 
 logger = logging.getLogger(__name__)
 
 LARGEST_BATCH = 1000
 USUAL_BATCH = 100
-CHUNK_BYTES = (
-    2**17
-)  # of a batch: a chunk takes a wake-up of the server's thread, and memory while it is sent
+CHUNK_BYTES = 2**17
+"""Of a batch: a chunk takes a wake-up of the server's thread, and memory while it is sent."""
 PARAMETERS = 8  # a query has two
 
 
-def batch(state: WebState, environ: Environ) -> Answer:
+def batch(service: RunService, asked: WebRequest) -> Answer:
     """GET or HEAD of /v1/images?first=&count=: images as one zip; a count that reaches beyond the last is cut."""
-    live = open_run_of(state, environ)
-    first, count = wanted(environ.get("QUERY_STRING", ""))
+    live = open_run_of(service.callers, asked)
+    first, count = wanted(asked.environ.get("QUERY_STRING", ""))
     live.testset_number(first)
-    return batch_of(
-        state, environ, live, range(first, min(first + count, live.run.images + 1))
-    )
+    end = min(first + count, live.run.images + 1)
+    return batch_of(service, asked, live, range(first, end))
 
 
 def batch_of(
-    state: WebState, environ: Environ, live: OpenRun, numbers: range
+    service: RunService, asked: WebRequest, live: OpenRun, numbers: range
 ) -> Answer:
-    """The images that the team of an open run knows by `numbers`, as a stored zip with entries <n>.jpg.
+    """Return the images that the team of an open run knows by `numbers`, as a stored zip with entries <n>.jpg.
 
     HEAD tells nothing of them. It holds one of the run's slots until it is sent. Raises RefereeError `image-unknown`,
     `window-closed`, `testset-changed`, `too-many-requests`; `bad-request` for more bytes than an old zip takes.
     """
     live.require_open()
     headers = [("Content-Type", "application/zip"), NOT_TO_BE_KEPT]
-    if environ["REQUEST_METHOD"] == "HEAD":
+    if asked.environ["REQUEST_METHOD"] == "HEAD":
         return Answer(200, headers)
     if not live.slots.acquire(blocking=False):
         raise too_many_requests()
     try:
-        archive = _archive(state, live, numbers)
+        archive = _archive(service, live, numbers)
     except BaseException:
         live.slots.release()
         raise
@@ -60,13 +62,13 @@ def batch_of(
     )
 
 
-def _archive(state: WebState, live: OpenRun, numbers: range) -> StoredZip:
+def _archive(service: RunService, live: OpenRun, numbers: range) -> StoredZip:
     originals = live.order[numbers.start - 1 : numbers.stop - 1].tolist()
-    facts = state.images.facts
+    facts = service.images.facts
     entries = [
         Entry(f"{n}.jpg", facts(o), o) for n, o in zip(numbers, originals, strict=True)
     ]
-    archive = StoredZip(entries, state.images.read)
+    archive = StoredZip(entries, service.images.read)
     if archive.size > LARGEST_ARCHIVE_BYTES:
         raise RefereeError(
             "bad-request",
@@ -91,7 +93,7 @@ def _chunks(live: OpenRun, numbers: range, archive: StoredZip) -> Iterator[bytes
 
 
 def wanted(query: str) -> tuple[int, int]:
-    """(first, count) of a batch. Raises RefereeError `bad-request`."""
+    """Return (first, count) of a batch. Raises RefereeError `bad-request`."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=PARAMETERS)
     except ValueError as error:

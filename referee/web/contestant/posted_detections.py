@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lpirc_score.detections import BodyReader
 from referee.auth.tokens import Session
 from referee.errors import RefereeError, WindowClosed
-from referee.store.records import Post
-from referee.web.callers import open_run_of, require_own, session_of
-from referee.web.http_answers import Answer, Environ, document
+from referee.web.callers import open_run_of, require_own, session_of, stored_run_of
+from referee.web.concurrency_limits import too_many_requests
+from referee.web.http_answers import Answer, document
 from referee.web.request_bodies import LARGEST_BODY_BYTES, read_body
-from referee.web.request_slots import other_slots, too_many_requests
-from referee.web.state import WebState
+from referee.web.run_service import RunService
+from referee.web.web_request import WebRequest
+
+if TYPE_CHECKING:
+    from referee.store.records import Post
 
 DETECTIONS_PATH = "/v1/detections"
 LONGEST_KEY = 200
@@ -20,13 +22,14 @@ LONGEST_CODING = 40  # that is shown
 USUAL_TYPE = "application/json"
 
 
-def post(state: WebState, environ: Environ) -> Answer:
+def post(service: RunService, asked: WebRequest) -> Answer:
     """POST of /v1/detections: take one body. Nothing of it is read for a request without a good token.
 
     Raises RefereeError: what `open_run_of`, `read_body`, `parse_detections` and `OpenRun.accept` raise;
     `too-many-requests`, `bad-request` for a bad Idempotency-Key, `unsupported-media-type` for a compressed body.
     """
-    session = session_of(state, environ)
+    environ = asked.environ
+    session = session_of(service.callers, asked)
     key: str | None = environ.get("HTTP_IDEMPOTENCY_KEY")
     # The server in front of us passes on an empty text for a header that is not ASCII.
     if key is not None and not 1 <= len(key) <= LONGEST_KEY:
@@ -40,33 +43,34 @@ def post(state: WebState, environ: Environ) -> Answer:
             "unsupported-media-type",
             f"A body of Content-Encoding {coding[:LONGEST_CODING]!r} is not understood; send it uncompressed.",
         )
+
     content_type = environ.get("CONTENT_TYPE") or USUAL_TYPE
     body: bytes | None = None
     warnings: list[str] = []
     try:
-        live = open_run_of(state, environ, session)
+        live = open_run_of(service.callers, asked, session)
         if not live.slots.acquire(blocking=False):
             raise too_many_requests()
         try:
-            read = BodyReader(
-                content_type,
-                live.run.images,
-                state.category_ids,
-                state.limits_for(live),
-            )
-            body = read_body(
-                environ, LARGEST_BODY_BYTES
-            )  # from here on to `accept` no time is lost
+            read = service.reader(live, content_type)
+            # From here on to `accept` no time is lost.
+            body = read_body(asked, LARGEST_BODY_BYTES)
             receipt = live.accept(body, key, read, content_type)
             warnings = read.found.sentences
             live.warnings = warnings or live.warnings
         finally:
             live.slots.release()
     except WindowClosed:
-        earlier = None if key is None else _repeated(state, environ, session, key, body)
+        earlier = None
+        if key is not None:
+            earlier = _repeated(service, asked, session, key, body)
         if earlier is None:
             raise
         receipt = earlier
+    return _accepted(receipt, warnings)
+
+
+def _accepted(receipt: Post, warnings: list[str]) -> Answer:
     content: dict[str, Any] = {
         "accepted": receipt.row_count,
         "received_total": receipt.received_total,
@@ -85,20 +89,28 @@ def post(state: WebState, environ: Environ) -> Answer:
                 "readings": receipt.readings,
                 "meter": receipt.meter.hex(),
             }
-    return document(202, content | ({"warnings": warnings} if warnings else {}))
+    if warnings:
+        content["warnings"] = warnings
+    return document(202, content)
 
 
 def _repeated(
-    state: WebState, environ: Environ, session: Session, key: str, body: bytes | None
+    service: RunService,
+    asked: WebRequest,
+    session: Session,
+    key: str,
+    body: bytes | None,
 ) -> Post | None:
-    """The receipt that this body got while its run was open: too late for a new one, not for the same answer."""
-    require_own(state, environ, session, state.contest.store.runs.get(session.run))
+    """Return the receipt that this body got while its run was open: too late for a new one, not for the same answer."""
+    run = stored_run_of(service.callers, asked, session)
+    require_own(service.callers, asked, session, run)
     if body is None:
-        slots = other_slots(state, environ)
-        if not slots.acquire(blocking=False):
+        slots = service.limits.unauthenticated
+        address = asked.environ.get("REMOTE_ADDR", "")
+        if not slots.acquire(address):
             raise too_many_requests()
         try:
-            body = read_body(environ, LARGEST_BODY_BYTES)
+            body = read_body(asked, LARGEST_BODY_BYTES)
         finally:
-            slots.release()
-    return state.control.receipt(session.run, body, key)
+            slots.release(address)
+    return service.callers.control.receipt(session.run, body, key)

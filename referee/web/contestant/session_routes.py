@@ -10,28 +10,24 @@ from importlib.resources import files
 
 from flask import Blueprint, Response, jsonify, request
 
-from referee.auth.tokens import Session
 from referee.errors import RefereeError, WindowClosed
 from referee.judging.contest_status import program_version
 from referee.judging.released_figures import released_of
-from referee.judging.standings import figures_of
+from referee.judging.run_figures import figures_of
 from referee.runs.open_run import OpenRun
 from referee.runs.run_window import Phase, phase_at, remaining_s
 from referee.store.chain import closing_text
 from referee.store.records import Run, RunState
-from referee.web.callers import (
-    OPEN_RUN,
-    open_run_of,
-    require_own,
-    session_of,
-    stored_run_of,
-)
+from referee.web.app_parts import part
+from referee.web.callers import Callers, open_run_of, own_run_of
 from referee.web.contestant import image_batches, posted_detections, single_image
 from referee.web.http_answers import through_flask
+from referee.web.published_board import PublishedBoard
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import prefer_slot
-from referee.web.state import web_state
+from referee.web.run_service import RunService
 from referee.web.team_login import issue_token, require_password
+from referee.web.web_request import present_request
 
 logger = logging.getLogger(__name__)
 CLOSING = "closing"
@@ -41,11 +37,9 @@ blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 @blueprint.get("/health")
 def health() -> Response:
     """Whether the referee answers, and what contest this is; no login."""
-    contest = web_state().contest
-    config, images = (
-        contest.config,
-        contest.config.images.per_attempt or len(contest.test_set.images),
-    )
+    contest = part(Callers).contest
+    config = contest.config
+    images = config.images.per_attempt or len(contest.test_set.images)
     about = {
         "contest": config.name,
         "version": program_version(),
@@ -59,17 +53,18 @@ def log_in() -> tuple[Response, int]:
     """Open the team's run, or give back the session of the open one."""
     team, password = read_texts("team", "password")
     require_password(team, password)
-    state = web_state()
-    prefer_slot(request.environ, state.control.slots_of(team))
-    live = state.control.login(team, request.remote_addr)
+    callers = part(Callers)
+    asked = present_request()
+    prefer_slot(asked, callers.control.slots_of(team))
+    live = callers.control.login(team, request.remote_addr)
     live.know_address(request.remote_addr or "")
-    request.environ[OPEN_RUN] = live
+    asked.live = live
     return jsonify(
-        token=issue_token(state, live.run),
+        token=issue_token(callers, live.run),
         run=live.run.id,
         images=live.run.images,
         window_s=live.run.window_s,
-        remaining_s=remaining_s(live.window, state.clock.monotonic_s()),
+        remaining_s=remaining_s(live.window, callers.clock.monotonic_s()),
         categories=_categories(),
         **_rules(live.run),
     ), 201
@@ -83,19 +78,19 @@ def _rules(run: Run) -> dict[str, object]:
 
 
 def _categories() -> list[dict[str, object]]:
-    return [asdict(one) for one in web_state().contest.test_set.categories]
+    return [asdict(one) for one in part(Callers).contest.test_set.categories]
 
 
 @blueprint.get("/session")
 def show_session() -> Response:
     """Where the run stands."""
-    session, state = _own_session(), web_state()
+    callers = part(Callers)
+    asked = present_request()
     try:
-        live = state.control.live(session.run)
+        live = open_run_of(callers, asked)
     except WindowClosed:
-        return jsonify(_closed_session(session.run))
-    request.environ[OPEN_RUN] = live
-    now_s = state.clock.monotonic_s()
+        return jsonify(_closed_session(own_run_of(callers, asked)))
+    now_s = callers.clock.monotonic_s()
     standing = {
         "run": live.run.id,
         "phase": _phase_of(live, now_s),
@@ -103,7 +98,7 @@ def show_session() -> Response:
         "images_served": live.served_images,
         "detections_accepted": live.received_total,
     }
-    return jsonify(standing | _rules(live.run) | _provisional(live.run.id))
+    return jsonify(standing | _rules(live.run) | _provisional(live.run))
 
 
 def _phase_of(live: OpenRun, now_s: float) -> str:
@@ -112,37 +107,33 @@ def _phase_of(live: OpenRun, now_s: float) -> str:
     return CLOSING if phase is Phase.CLOSED else phase
 
 
-def _closed_session(number: int) -> dict[str, object]:
-    state = web_state()
-    store = state.contest.store
-    run = store.runs.get(number)
+def _closed_session(run: Run) -> dict[str, object]:
+    store = part(Callers).contest.store
     phase: str = run.state
-    if run.state is RunState.JUDGED and state.board.is_frozen():
+    if run.state is RunState.JUDGED and part(PublishedBoard).is_frozen():
         phase = RunState.CLOSED
-    elif (
-        run.state is RunState.OPEN
-    ):  # no server has taken it up: it has no closing receipt
-        phase = CLOSING
+    elif run.state is RunState.OPEN:
+        phase = CLOSING  # no server has taken it up: it has no closing receipt
     return {
         "run": run.id,
         "phase": phase,
         "remaining_s": 0.0,
         "images_served": len(store.served.images(run.id)),
         "detections_accepted": store.posts.count_detections(run.id),
-    } | (_rules(run) | _closing(run.id) | _provisional(run.id))
+    } | (_rules(run) | _closing(run.id) | _provisional(run))
 
 
-def _provisional(number: int) -> dict[str, object]:
-    contest, now = web_state().contest, web_state().clock.utc()
+def _provisional(found: Run) -> dict[str, object]:
+    callers = part(Callers)
+    contest = callers.contest
+    now = callers.clock.utc()
     if not contest.config.teams_see_score:
         return {}
-    if web_state().board.is_frozen():
+    if part(PublishedBoard).is_frozen():
         return {"provisional": None}
-    run = contest.store.runs.get(number)
-    released, state = (
-        released_of(contest, run, now),
-        figures_of(contest, run, now).figure_state,
-    )
+    run = contest.store.runs.get(found.id)
+    released = released_of(contest, run, now)
+    state = figures_of(contest, run, now).figure_state
     if released is None:
         return {"provisional": None}
     age = now - datetime.fromisoformat(released.utc)
@@ -155,14 +146,15 @@ def _provisional(number: int) -> dict[str, object]:
 @blueprint.delete("/session")
 def log_out() -> Response:
     """Close the run and stop its meter; a second time changes nothing."""
-    session = _own_session()
-    run = web_state().control.close(session.run, "logout")
+    callers = part(Callers)
+    own = own_run_of(callers, present_request())
+    run = callers.control.close(own.id, "logout")
     return jsonify(
         run=run.id,
         phase=RunState.VOID if run.state is RunState.VOID else RunState.CLOSED,
         elapsed_s=run.elapsed_s,
         energy_wh=run.energy_wh,
-        detections_accepted=web_state().contest.store.posts.count_detections(run.id),
+        detections_accepted=callers.contest.store.posts.count_detections(run.id),
         **_closing(run.id),
     )
 
@@ -172,7 +164,7 @@ def _closing(run: int) -> dict[str, object]:
 
     A log-out does not fail for a key that cannot be read.
     """
-    contest = web_state().contest
+    contest = part(Callers).contest
     closing = contest.store.closings.of_run(run)
     if closing is None:
         return {}
@@ -192,22 +184,22 @@ def _closing(run: int) -> dict[str, object]:
 def image(number: str) -> Response:
     """One JPEG, while the window is open; the gateway in front of Flask calls the same function."""
     del number  # it is read from the path
-    return through_flask(single_image.image(web_state(), request.environ))
+    return through_flask(single_image.image(part(RunService), present_request()))
 
 
 @blueprint.get("/images")
 def batch() -> Response:
     """Several images as one zip, in the same way."""
-    return through_flask(image_batches.batch(web_state(), request.environ))
+    return through_flask(image_batches.batch(part(RunService), present_request()))
 
 
 @blueprint.put("/display/<number>")
 def show_image(number: str) -> Response:
     """Show an image on the screen of the run's station (camera track); answered once the screen shows it."""
-    state = web_state()
-    live = open_run_of(state, request.environ)
+    service = part(RunService)
+    live = open_run_of(service.callers, present_request())
     image_number = single_image.image_number(number, live)
-    single_image.show(state, live, image_number)
+    single_image.show(service, live, image_number)
     return jsonify(run=live.run.id, image=image_number)
 
 
@@ -225,12 +217,4 @@ def _openapi_document() -> bytes:
 @blueprint.post("/detections")
 def post_detections() -> Response:
     """Rows of detections; the answer means that they are on disk. The gateway calls the same function."""
-    return through_flask(posted_detections.post(web_state(), request.environ))
-
-
-def _own_session() -> Session:
-    """The request's session, if it is the run's team that asks, from an address its station accepts."""
-    state = web_state()
-    session = session_of(state, request.environ)
-    require_own(state, request.environ, session, stored_run_of(state, session))
-    return session
+    return through_flask(posted_detections.post(part(RunService), present_request()))

@@ -2,53 +2,59 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from referee.errors import RefereeError
 from referee.runs.camera_screens import Picture
-from referee.runs.open_run import OpenRun
 from referee.web.callers import open_run_of
 from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, Environ
-from referee.web.state import WebState
+from referee.web.run_service import RunService
+from referee.web.web_request import WebRequest
+
+if TYPE_CHECKING:
+    from referee.runs.open_run import OpenRun
 
 IMAGES_PATH = "/v1/images"
 LONGEST_NUMBER = 12  # digits; no test set is larger
 
 
-def image(state: WebState, environ: Environ) -> Answer:
+def image(service: RunService, asked: WebRequest) -> Answer:
     """GET or HEAD of /v1/images/<n>: one JPEG, while the window is open."""
-    live = open_run_of(state, environ)
-    return image_of(state, environ, live, image_number(_last_part(environ), live))
+    live = open_run_of(service.callers, asked)
+    number = image_number(_last_part(asked.environ), live)
+    return image_of(service, asked, live, number)
 
 
-def image_of(state: WebState, environ: Environ, live: OpenRun, number: int) -> Answer:
-    """The JPEG that the team of an open run knows by `number`; for HEAD nothing of it, not even its length.
+def image_of(
+    service: RunService, asked: WebRequest, live: OpenRun, number: int
+) -> Answer:
+    """Return the JPEG that the team of an open run knows by `number`; for HEAD nothing of it, not even its length.
 
     Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`.
     """
-    original, headers = (
-        live.testset_number(number),
-        [("Content-Type", "image/jpeg"), NOT_TO_BE_KEPT],
-    )
-    if environ["REQUEST_METHOD"] == "HEAD":
+    original = live.testset_number(number)
+    headers = [("Content-Type", "image/jpeg"), NOT_TO_BE_KEPT]
+    if asked.environ["REQUEST_METHOD"] == "HEAD":
         live.require_open()
         return Answer(200, headers)
-    jpeg = state.images.read(original)
+    jpeg = service.images.read(original)
     live.serve([(number, len(jpeg))])
     return Answer(200, [*headers, ("Content-Length", str(len(jpeg)))], jpeg)
 
 
-def show(state: WebState, live: OpenRun, number: int) -> None:
+def show(service: RunService, live: OpenRun, number: int) -> None:
     """Have the screen of the run's station show an image; it counts as served once the screen shows it.
 
     Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`, `display-failed`.
     """
-    jpeg = state.images.read(live.testset_number(number))
+    jpeg = service.images.read(live.testset_number(number))
     live.require_open()
-    state.screens.show(live.run.station, Picture(live.run.id, number))
+    service.screens.show(live.run.station, Picture(live.run.id, number))
     live.serve([(number, len(jpeg))])
 
 
 def image_number(text: str, live: OpenRun) -> int:
-    """The number that the text is. Raises RefereeError `image-unknown` for a text that is not one."""
+    """Return the number that the text is. Raises RefereeError `image-unknown` for a text that is not one."""
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
         shown = text if len(text) <= LONGEST_NUMBER else text[:LONGEST_NUMBER] + "..."
         raise RefereeError(

@@ -14,9 +14,14 @@ from referee.web.image_files import ImageFacts
 
 LARGEST_ARCHIVE_BYTES = 2**31  # what the oldest readers can take, and no zip64
 
-_VERSION, _NO_FLAGS, _STORED = 10, 0, 0
-_TIME, _DATE = 0, (1 << 5) | 1  # midnight of 1 January 1980, the first day there is
-_MADE_ON_UNIX, _MODE = 3 << 8, 0o100644 << 16
+_VERSION = 10
+_NO_FLAGS = 0
+_STORED = 0
+# Midnight of 1 January 1980, the first day there is.
+_TIME = 0
+_DATE = (1 << 5) | 1
+_MADE_ON_UNIX = 3 << 8
+_MODE = 0o100644 << 16
 _LOCAL = struct.pack("<4sHHHHH", b"PK\3\4", _VERSION, _NO_FLAGS, _STORED, _TIME, _DATE)
 _CENTRAL = struct.pack(
     "<4sHHHHHH",
@@ -51,7 +56,8 @@ class StoredZip:
         self._entries = entries
         self._read = read
         self._headers: list[bytes] = []
-        central, offset = [], 0
+        central = []
+        offset = 0
         for name, (size, crc32), _ in entries:
             facts = _facts.pack(crc32, size, size)
             ending = name.encode("ascii")
@@ -87,5 +93,7 @@ class StoredZip:
             size += len(header) + len(content)
             if size >= least_bytes:
                 yield b"".join(parts), ended
-                parts, ended, size = [], [], 0
+                parts = []
+                ended = []
+                size = 0
         yield b"".join((*parts, self._directory)), ended

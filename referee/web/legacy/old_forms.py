@@ -13,11 +13,12 @@ from werkzeug.formparser import MultiPartParser
 from referee.errors import RefereeError
 from referee.web.http_answers import Answer, through_flask
 from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
+from referee.web.web_request import present_request
 
-MOST_FIELDS = (
-    10_000  # of a multipart form: about 1,400 rows, a third of a second of a processor
-)
-FEW_FIELDS = 100  # of a multipart form that is not authenticated
+MOST_FIELDS = 10_000
+"""Of a multipart form: about 1,400 rows, a third of a second of a processor."""
+FEW_FIELDS = 100
+"""Of a multipart form that is not authenticated."""
 TOKEN_PART = re.compile(
     rb'; *name="?token"?(?:\r?\n[^\r\n]{1,200}){0,4}\r?\n\r?\n([^\r\n]*)\r?\n'
 )
@@ -95,7 +96,7 @@ def _as_it_is_or_escaped(character: int) -> bytes:
 
 def read_form() -> Form:
     """The request's form; empty when there is no body, as with a plain GET. Raises what read_body and form_of raise."""
-    body = read_body(request.environ, LARGEST_DOCUMENT_BYTES) if has_body() else b""
+    body = read_body(present_request(), LARGEST_DOCUMENT_BYTES) if has_body() else b""
     return form_of(body, multipart_boundary(), FEW_FIELDS)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lpirc_power.errors import MeterError
 from lpirc_score.detections.form_body import take_form
-from lpirc_score.detections.rows import NONE_REFUSED, Refused, Taken
+from lpirc_score.detections.parsed_rows import NONE_REFUSED, Refused, Taken
 from referee.auth.tokens import Session
 from referee.errors import (
     DisplayFailed,
@@ -33,7 +33,8 @@ from referee.errors import (
 )
 from referee.runs.open_run import OpenRun
 from referee.store.records import Run, RunState
-from referee.web.callers import open_run_of, require_own, session_of
+from referee.web.app_parts import part
+from referee.web.callers import Callers, open_run_of, require_own, session_of
 from referee.web.contestant import image_batches, single_image
 from referee.web.http_answers import through_flask
 from referee.web.legacy.old_forms import (
@@ -62,17 +63,20 @@ from referee.web.legacy.old_forms import (
 )
 from referee.web.legacy.plain_refusals import plain_refusal
 from referee.web.problem_documents import note_refusal
+from referee.web.refused_requests import Refusals
 from referee.web.request_bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.request_slots import move_slot, prefer_slot
-from referee.web.state import web_state
+from referee.web.run_service import RunService
 from referee.web.team_login import issue_token, require_password
+from referee.web.web_request import present_request
 
 START_TIMEOUT_S = 600.0  # how long a log-in waits for the start signal of its heat
 ZIPPED = 100
 BOTH = ["GET", "POST"]
 WITH_EFFECT = frozenset({"legacy.log_in", "legacy.log_out"})
 
-URLENCODED = "application/x-www-form-urlencoded"  # its media type is not asked for: some clients send none
+URLENCODED = "application/x-www-form-urlencoded"
+"""The media type is not asked for: some clients send none."""
 blueprint = Blueprint("legacy", __name__)
 
 
@@ -89,7 +93,7 @@ def failed(error: RefereeError) -> Response:
 
 
 def _logged(answer: Response, reason: BaseException) -> Response:
-    note_refusal(web_state(), request.environ, reason, answer.status_code)
+    note_refusal(part(Refusals), present_request(), reason, answer.status_code)
     return answer
 
 
@@ -115,12 +119,14 @@ def show_help() -> Response:
 def log_in() -> Response:
     """Open the team's run, or give back the session of the open one: the raw token."""
     form = read_form()
-    team, password = form.field("username"), form.field("password")
+    team = form.field("username")
+    password = form.field("password")
     if team is None or password is None:
         raise Refusal(401, MISSING_LOGIN)
     try:
         require_password(team, password)
-        prefer_slot(request.environ, web_state().control.slots_of(team))
+        slots = part(Callers).control.slots_of(team)
+        prefer_slot(present_request(), slots)
         try:
             run = _opened(team).run
         except NotArmed as error:
@@ -130,12 +136,12 @@ def log_in() -> Response:
     except (MeterError, RefereeError) as error:
         # The one answer of those years that means: not now, the referee's side is not ready.
         raise Refusal(500, NO_METER) from error
-    return text(issue_token(web_state(), run))
+    return text(issue_token(part(Callers), run))
 
 
 def _last_run(team: str, not_armed: NotArmed) -> Run:
     """The team's last run, which is over: its token opens nothing, but was given again to whoever logged in again."""
-    for run in reversed(web_state().contest.store.runs.find(team=team)):
+    for run in reversed(part(Callers).contest.store.runs.find(team=team)):
         if run.state in (RunState.CLOSED, RunState.JUDGED):
             return run
     raise not_armed
@@ -146,8 +152,10 @@ def _opened(team: str) -> OpenRun:
 
     Of several log-ins of a team only the newest waits: the clients of the others have given up.
     """
-    control, clock = web_state().control, web_state().clock
-    deadline_s, ticket = clock.monotonic_s() + START_TIMEOUT_S, None
+    control = part(Callers).control
+    clock = part(Callers).clock
+    deadline_s = clock.monotonic_s() + START_TIMEOUT_S
+    ticket = None
     while True:
         signals = control.board.signals
         try:
@@ -189,7 +197,9 @@ def image() -> Response:
     live = _admitted(form)
     number = _index(form, live)
     with _no_image():
-        answer = single_image.image_of(web_state(), request.environ, live, number)
+        answer = single_image.image_of(
+            part(RunService), present_request(), live, number
+        )
     return attachment(answer, f"{number}.jpg")
 
 
@@ -203,7 +213,9 @@ def zipped_images() -> Response:
         raise Refusal(406, OUT_OF_RANGE)
     numbers = range(first, min(first + ZIPPED, live.run.images + 1))
     with _no_image():
-        answer = image_batches.batch_of(web_state(), request.environ, live, numbers)
+        answer = image_batches.batch_of(
+            part(RunService), present_request(), live, numbers
+        )
     return attachment(answer, f"{first}.zip")
 
 
@@ -215,7 +227,7 @@ def show_image() -> Response:
     number = _index(form, live)
     try:
         with _no_image():
-            single_image.show(web_state(), live, number)
+            single_image.show(part(RunService), live, number)
     except DisplayFailed as error:
         raise Refusal(500, NO_DISPLAY) from error
     return text(DISPLAYED)
@@ -225,23 +237,21 @@ def show_image() -> Response:
 def result() -> Response:
     """Rows of detections as parallel lists; the answer means that they are on disk. The same body counts once."""
     body, session = _read_results()
-    state, boundary = web_state(), multipart_boundary()
+    boundary = multipart_boundary()
     same = body.replace(b"--" + boundary, b"--")  # curl draws another one each time
     key = f"result {hashlib.sha256(same).hexdigest()}"
     content_type = (boundary and request.content_type) or URLENCODED
     try:
         live = _live_run(session)
-        read = _FormReader(boundary, live.run.images, state.category_ids)
+        read = _FormReader(boundary, live.run.images, part(RunService).category_ids)
         try:
             live.accept(body, key, read, content_type, key_is_of_body=True)
         finally:
             for line, reason, _ in read.refused.first[:1]:
                 sentence = f"{read.refused.total} rows refused, line {line}: {reason}"
+                reason_told = RefereeError("rows-refused", sentence)
                 note_refusal(
-                    state,
-                    request.environ,
-                    RefereeError("rows-refused", sentence),
-                    HTTPStatus.OK,
+                    part(Refusals), present_request(), reason_told, HTTPStatus.OK
                 )
     except WindowClosed:
         # Too late for a new body, but not to say again that this one was in time.
@@ -259,14 +269,14 @@ def _read_results() -> tuple[bytes, Session]:
         return b"", _session(None)
 
     def authenticate(first: bytes) -> None:
-        token = token_of(
-            first if multipart_boundary() else first.rpartition(b"&")[0]
-        )  # the last field may be cut
+        if not multipart_boundary():
+            first = first.rpartition(b"&")[0]  # the last field may be cut
+        token = token_of(first)
         if token is not None:
             with suppress(WindowClosed):  # the same body may have been stored before
                 _live_run(_session(token))
 
-    body = read_body(request.environ, LARGEST_BODY_BYTES, authenticate)
+    body = read_body(present_request(), LARGEST_BODY_BYTES, authenticate)
     return body, _session(token_of(body))
 
 
@@ -288,10 +298,11 @@ class _FormReader:
 @blueprint.route("/logout", methods=BOTH)
 def log_out() -> Response:
     """Close the run and stop its meter; a second time changes nothing."""
+    callers = part(Callers)
     session = _session(read_form().field("token"))
-    run = web_state().contest.store.runs.get(session.run)
-    require_own(web_state(), request.environ, session, run)
-    web_state().control.close(run.id, "logout")
+    run = callers.contest.store.runs.get(session.run)
+    require_own(callers, present_request(), session, run)
+    callers.control.close(run.id, "logout")
     return text(LOGGED_OUT)
 
 
@@ -305,13 +316,15 @@ def _refuse_head(setup: BlueprintSetupState) -> None:
 
 def _session(token: str | None) -> Session:
     # A hand-written client may end its body by a line's end, which the original's reading of a token skipped.
-    return session_of(web_state(), request.environ, (token or "").removesuffix("\r\n"))
+    given = (token or "").removesuffix("\r\n")
+    return session_of(part(Callers), present_request(), given)
 
 
 def _live_run(session: Session) -> OpenRun:
-    live = open_run_of(web_state(), request.environ, session)
+    asked = present_request()
+    live = open_run_of(part(Callers), asked, session)
     live.know_address(request.remote_addr or "")
-    move_slot(request.environ, live.slots)
+    move_slot(asked, live.slots)
     return live
 
 
@@ -325,11 +338,10 @@ def _index(form: Form, live: OpenRun) -> int:
     name = form.field("image_name") or ""
     if not (name.isascii() and name.isdigit()):
         raise Refusal(406, INVALID_INDEX)
+    if len(name.lstrip("0")) > single_image.LONGEST_NUMBER:
+        raise Refusal(406, OUT_OF_RANGE)
     number = int(name[-single_image.LONGEST_NUMBER :])
-    if (
-        len(name.lstrip("0")) > single_image.LONGEST_NUMBER
-        or not 1 <= number <= live.run.images
-    ):
+    if not 1 <= number <= live.run.images:
         raise Refusal(406, OUT_OF_RANGE)
     return number
 
@@ -343,7 +355,8 @@ def _no_image() -> Iterator[None]:
 
 
 def _was_stored(session: Session, key: str) -> bool:
-    store = web_state().contest.store
+    callers = part(Callers)
+    store = callers.contest.store
     run = store.runs.get(session.run)
-    require_own(web_state(), request.environ, session, run)
+    require_own(callers, present_request(), session, run)
     return store.posts.find(run.id, key) is not None

@@ -20,7 +20,8 @@ def plain_refusal(path: str, error: RefereeError) -> Answer:
         STATUS_OF_CODE.get(error.code, 500),
         f"{error.sentence}\n",
     )
-    body, facts = text.encode(), facts_of(error)
+    body = text.encode()
+    facts = facts_of(error)
     headers = [
         ("Content-Type", "text/plain; charset=utf-8"),
         ("Content-Length", str(len(body))),

@@ -5,15 +5,17 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
+from referee.judging.freeze import Freeze
 from referee.judging.public_documents import empty_board, log_head, public_board
-from referee.store.records import BoardState
+from referee.web.app_parts import part
 from referee.web.operator.operator_access import require_operator
 from referee.web.operator.run_routes import act
+from referee.web.published_board import PublishedBoard
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
-from referee.web.state import WebState, web_state
 
-ALL, MANY = "all", 10**6
+ALL = "all"
+MANY = 10**6
 
 blueprint = Blueprint("operator_board", __name__, url_prefix=OPERATOR_PATH + "/board")
 blueprint.before_request(require_operator)
@@ -22,14 +24,15 @@ blueprint.before_request(require_operator)
 @blueprint.post("/freeze")
 def freeze() -> Response:
     """Freeze the board, on disk before it is answered; a frozen one stays as it is."""
-    state = web_state()
-    found = state.contest.store.published.get()
-    if found is None or found.state is BoardState.LIVE:
+    board = part(PublishedBoard)
+    contest = board.contest
+    found = contest.store.published.get()
+    if not Freeze(found).is_on:
         with act("board-freeze") as under_way:
-            state.contest.store.published.freeze(
-                state.clock.utc(), empty_board(state.contest), under_way
+            contest.store.published.freeze(
+                board.clock.utc(), empty_board(contest), under_way
             )
-    return _changed(state)
+    return _changed(board)
 
 
 @blueprint.post("/unveil")
@@ -44,30 +47,30 @@ def unveil() -> Response:
         raise RefereeError(
             "bad-json", f'"places" is {wanted!r}; it must be "1" or "{ALL}".'
         )
-    state = web_state()
-    found = state.contest.store.published.get()
-    if found is None or found.state is BoardState.LIVE:
+    board = part(PublishedBoard)
+    contest = board.contest
+    now = board.clock.utc()
+    found = contest.store.published.get()
+    if found is None or not Freeze(found).is_on:
         raise RefereeError(
             "board-state",
             "The board is live, there is nothing to unveil; freeze it first.",
         )
-    now, contest = state.clock.utc(), state.contest
     final = found.final or public_board(contest, now, log=log_head(contest, now))
     places = 1 if wanted == "1" else MANY
     with act("board-unveil", places=wanted) as under_way:
-        if str(found.unveiled) != (
-            seen or str(found.unveiled)
-        ) or not state.contest.store.published.unveil(
+        is_as_seen = not seen or seen == str(found.unveiled)
+        if not is_as_seen or not contest.store.published.unveil(
             now, final, found.unveiled, places, under_way
         ):
             sentence = "Another operator has just unveiled; look at the board, then go on from there."
             raise RefereeError("board-state", sentence)
-    return _changed(state)
+    return _changed(board)
 
 
-def _changed(state: WebState) -> Response:
-    state.board.forget()
-    row = state.board.row()
+def _changed(board: PublishedBoard) -> Response:
+    board.forget()
+    row = board.row()
     return jsonify(
         state=row.state,
         frozen_utc=row.frozen_utc,

@@ -15,12 +15,14 @@ from markupsafe import Markup
 
 from referee.errors import RefereeError
 from referee.store.records import OVER
-from referee.web.callers import operator_of
+from referee.web.app_parts import part
+from referee.web.callers import Callers, operator_of
 from referee.web.html_pages import html, page, rendered
 from referee.web.judge_process import run_command
 from referee.web.operator.operator_access import csrf_token, require_operator
+from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.request_slots import OPERATOR_PATH
-from referee.web.state import web_state
+from referee.web.web_request import present_request
 
 LOGIN = "console.login"
 LISTS = ("queue", "runs", "teams", "announcements", "refusals", "events", "left_out")
@@ -45,7 +47,7 @@ def lead_to_log_in() -> Any:
     if request.endpoint == LOGIN:
         return None
     is_page = request.method == "GET" and not request.path.endswith("/live")
-    if is_page and operator_of(web_state(), request.environ) is None:
+    if is_page and operator_of(part(Callers), present_request()) is None:
         return redirect(
             f"{OPERATOR_PATH}/login?next={request.path}", HTTPStatus.SEE_OTHER
         )
@@ -55,11 +57,10 @@ def lead_to_log_in() -> Any:
 @blueprint.get("/")
 def console() -> Response:
     """The whole screen."""
-    state = web_state()
-    operator = operator_of(state, request.environ)
+    operator = operator_of(part(Callers), present_request())
     return page(
         "operator/console.html",
-        **_shown(state.status.look().body),
+        **_shown(part(OperatorsDesk).status.look().body),
         operator=operator,
         csrf=csrf_token(),
     )
@@ -68,7 +69,7 @@ def console() -> Response:
 @blueprint.get("/live")
 def live() -> Response:
     """What changes of it: the same for all who look, and rendered once for them."""
-    return html(_fragment(web_state().status.look().body))
+    return html(_fragment(part(OperatorsDesk).status.look().body))
 
 
 @blueprint.get("/login")
@@ -76,17 +77,15 @@ def login() -> Response:
     """The log-in."""
     code = request.args.get("refused")
     sentence = code and REFUSED.get(code, "The name or the password is wrong.")
-    contest, back = (
-        web_state().contest.config.name,
-        request.args.get("next", f"{OPERATOR_PATH}/"),
-    )
+    contest = part(Callers).contest.config.name
+    back = request.args.get("next", f"{OPERATOR_PATH}/")
     return page("operator/login.html", contest=contest, sentence=sentence, next=back)
 
 
 @blueprint.get("/runs/<int:number>/report")
 def report(number: int) -> Response:
     """The report of a run that is over, written now."""
-    run = web_state().contest.store.runs.get(number)
+    run = part(Callers).contest.store.runs.get(number)
     if run.state not in OVER:
         sentence = f"Run {number} is {run.state}; there is a report once it is closed."
         raise RefereeError("run-state", sentence, run=number)
@@ -100,7 +99,7 @@ def report(number: int) -> Response:
 def reports() -> Response:
     """Write the reports of all runs that are over into the contest folder."""
     numbers = [
-        run.id for run in web_state().contest.store.runs.find() if run.state in OVER
+        run.id for run in part(Callers).contest.store.runs.find() if run.state in OVER
     ]
     paths = _reports(numbers) if numbers else []
     where = f"; they are in {paths[0].parent}" if paths else ""
@@ -116,7 +115,7 @@ def _reports(numbers: list[int]) -> list[Path]:
         )
     try:
         done, said = run_command(
-            "report", *map(str, numbers), "--contest", str(web_state().contest.folder)
+            "report", *map(str, numbers), "--contest", str(part(Callers).contest.folder)
         )
     finally:
         _report_lock.release()

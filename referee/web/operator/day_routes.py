@@ -8,11 +8,12 @@ from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
 from referee.store.records import RunState
+from referee.web.app_parts import part
+from referee.web.callers import Callers
 from referee.web.operator.operator_access import acting, require_operator
 from referee.web.operator.run_routes import act
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
-from referee.web.state import web_state
 
 LONGEST_ANNOUNCEMENT = 500
 
@@ -23,17 +24,15 @@ blueprint.before_request(require_operator)
 @blueprint.post("/queue/draw")
 def draw() -> Response:
     """Draw by lot the order of all teams that may run again and have no run now; it replaces the queue."""
-    contest = web_state().contest
+    contest = part(Callers).contest
     busy = {
         run.team
         for run in contest.store.runs.find()
         if run.state in (RunState.ARMED, RunState.OPEN)
     }
-    used, limit, teams = (
-        contest.store.runs.attempts_used(),
-        contest.config.attempts,
-        contest.store.teams.all(),
-    )
+    used = contest.store.runs.attempts_used()
+    limit = contest.config.attempts
+    teams = contest.store.teams.all()
     drawn = [
         team
         for team, off in teams.items()
@@ -49,7 +48,7 @@ def change(action: str) -> Response:
     """Add a team at the end of the queue; move one that is absent there; take one out."""
     (team,) = read_texts("team")
     if action == "add":
-        web_state().contest.store.teams.require(team)
+        part(Callers).contest.store.teams.require(team)
 
     def changed(queue: list[str]) -> list[str]:
         if action == "add" and team in queue:
@@ -63,7 +62,9 @@ def change(action: str) -> Response:
         return others if action == "remove" else [*others, team]
 
     with act(f"queue-{action}", team=team) as under_way:
-        return jsonify(queue=web_state().contest.store.queue.change(changed, under_way))
+        return jsonify(
+            queue=part(Callers).contest.store.queue.change(changed, under_way)
+        )
 
 
 @blueprint.post("/announcements")
@@ -76,19 +77,18 @@ def announce() -> tuple[Response, int]:
             "bad-request",
             f"An announcement has at most {LONGEST_ANNOUNCEMENT} printable characters, not {len(text)}.",
         )
-    state = web_state()
+    store = part(Callers).contest.store
+    now = part(Callers).clock.utc()
     with act("announce", text=text) as under_way:
-        number = state.contest.store.announcements.add(
-            str(acting()), text, state.clock.utc(), under_way
-        )
+        number = store.announcements.add(str(acting()), text, now, under_way)
     return jsonify(id=number, text=text), 201
 
 
 @blueprint.post("/announcements/<int:number>/withdraw")
 def withdraw(number: int) -> Response:
     """Withdraw an announcement."""
+    store = part(Callers).contest.store
+    now = part(Callers).clock.utc()
     with act("withdraw", announcement=number) as under_way:
-        web_state().contest.store.announcements.withdraw(
-            number, web_state().clock.utc(), under_way
-        )
+        store.announcements.withdraw(number, now, under_way)
     return jsonify(id=number)

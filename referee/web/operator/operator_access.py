@@ -14,33 +14,34 @@ from referee.auth import tokens
 from referee.auth.operator_names import is_reserved
 from referee.auth.tokens import OperatorSession
 from referee.errors import RefereeError, SessionRefused
+from referee.web.app_parts import part
 from referee.web.callers import (
     OPERATOR_COOKIE,
-    TEAM,
-    Operator,
+    Callers,
     operator_cookie,
     operator_named,
     operator_of,
 )
+from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.problem_documents import answer_to, note_refusal
+from referee.web.refused_requests import Refusals
 from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.request_slots import OPERATOR_PATH
-from referee.web.state import web_state
+from referee.web.web_request import Operator, present_request
 
 LIFETIME_S = 12 * 3600
 LONGEST_NAME = 60
 GENERATION_BYTES = 16
 SAFE = ("GET", "HEAD", "OPTIONS")
-OWN_PAGE = re.compile(
-    r"/(operator|display)/[^\x00-\x1f]*"
-)  # a browser would read "/\t/host" as another host
+# A browser would read "/\t/host" as another host.
+OWN_PAGE = re.compile(r"/(operator|display)/[^\x00-\x1f]*")
 
 blueprint = Blueprint("operator-access", __name__, url_prefix=OPERATOR_PATH)
 
 
 def acting() -> Operator:
-    """The operator of the present request. Raises SessionRefused `bad-token`."""
-    operator = operator_of(web_state(), request.environ)
+    """Return the operator of the present request. Raises SessionRefused `bad-token`."""
+    operator = operator_of(part(Callers), present_request())
     if operator is None:
         raise SessionRefused(
             "bad-token",
@@ -50,7 +51,7 @@ def acting() -> Operator:
 
 
 def who() -> dict[str, object]:
-    """For the record: the operator of the present request, and the client address.
+    """Return for the record the operator of the present request, and the client address.
 
     Raises SessionRefused `bad-token`.
     """
@@ -70,13 +71,11 @@ def _record(operator: Operator) -> dict[str, object]:
 def require_operator() -> None:
     """Let only operators in; a console's request that changes something must bear its CSRF token."""
     acting()
-    if request.method in SAFE or request.headers.get(
-        "Authorization", ""
-    ).lower().startswith("bearer "):
+    authorization = request.headers.get("Authorization", "").lower()
+    if request.method in SAFE or authorization.startswith("bearer "):
         return  # no page can make a browser send a bearer
-    if not hmac.compare_digest(
-        request.headers.get("X-CSRF-Token", "").encode(), csrf_token().encode()
-    ):
+    given = request.headers.get("X-CSRF-Token", "")
+    if not hmac.compare_digest(given.encode(), csrf_token().encode()):
         raise SessionRefused(
             "bad-token",
             "The header X-CSRF-Token is not that of this session; load the page again.",
@@ -84,10 +83,9 @@ def require_operator() -> None:
 
 
 def csrf_token() -> str:
-    """What the pages of the present session send as X-CSRF-Token."""
-    return tokens.csrf_token(
-        web_state().contest.secret, operator_cookie(request.environ)
-    )
+    """Return the X-CSRF-Token of the present session, which its pages send."""
+    secret = part(Callers).contest.secret
+    return tokens.csrf_token(secret, operator_cookie(request.environ))
 
 
 @blueprint.post("/login")
@@ -96,8 +94,10 @@ def log_in() -> Response:
 
     The browser is sent to the page `next` or the console, or back to the log-in with `refused=<code>`.
     """
-    state = web_state()
-    body = read_body(request.environ, LARGEST_DOCUMENT_BYTES).decode("utf-8", "replace")
+    callers = part(Callers)
+    asked = present_request()
+    contest = callers.contest
+    body = read_body(asked, LARGEST_DOCUMENT_BYTES).decode("utf-8", "replace")
     fields = parse_qs(body, keep_blank_values=True, separator="&")
     name, password, wanted = (
         fields.get(key, [""])[0] for key in ("name", "password", "next")
@@ -107,21 +107,22 @@ def log_in() -> Response:
     try:
         proved = _proved(name.strip(), password)
     except RefereeError as error:
-        note_refusal(state, request.environ, error, answer_to(error).status)
+        note_refusal(part(Refusals), asked, error, answer_to(error).status)
         back = urlencode({"refused": error.code, "next": wanted})
         return _redirect(f"{OPERATOR_PATH}/login?{back}")
     operator = operator_named(proved)
-    with state.contest.store.log.act(
-        state.clock.utc(), None, **_record(operator), action="log-in"
+    now = callers.clock.utc()
+    with contest.store.log.act(
+        now, None, **_record(operator), action="log-in"
     ) as under_way:
         drawn = secrets.token_hex(GENERATION_BYTES)
-        generation = state.contest.store.operators.begin_session(
+        generation = contest.store.operators.begin_session(
             str(operator), drawn, under_way
         )
     session = replace(proved, generation=generation)
     response = _redirect(wanted)
     is_secure = request.is_secure or request.headers.get("X-Forwarded-Proto") == "https"
-    cookie = tokens.issue_operator(state.contest.secret, session)
+    cookie = tokens.issue_operator(contest.secret, session)
     response.set_cookie(
         OPERATOR_COOKIE,
         cookie,
@@ -137,29 +138,30 @@ def log_in() -> Response:
 def log_out() -> Response:
     """End all sessions of this operator, on disk before it is answered: no copy of a cookie outlives it."""
     require_operator()
-    state = web_state()
-    with state.contest.store.log.act(
-        state.clock.utc(), None, **who(), action="log-out"
-    ) as under_way:
-        state.contest.store.operators.end_sessions(str(acting()), under_way)
+    store = part(Callers).contest.store
+    now = part(Callers).clock.utc()
+    with store.log.act(now, None, **who(), action="log-out") as under_way:
+        store.operators.end_sessions(str(acting()), under_way)
     response = _redirect(f"{OPERATOR_PATH}/login")
     response.delete_cookie(OPERATOR_COOKIE, httponly=True, samesite="Strict")
     return response
 
 
 def _proved(name: str, password: str) -> OperatorSession:
-    """What the session will say, but for its generation.
+    """Return what the session will say, but for its generation.
 
     Raises RefereeError `bad-request`, and what `PasswordChecks.require` raises.
     """
-    state = web_state()
+    contest = part(Callers).contest
+    clock = part(Callers).clock
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise RefereeError(
             "bad-request", f"A name has at most {LONGEST_NAME} printable characters."
         )
-    request.environ[TEAM] = f"operator {name}".strip()
-    secret, expires_s = state.contest.secret, state.clock.utc().timestamp() + LIFETIME_S
-    key = state.contest.operator_key
+    present_request().log_in = f"operator {name}".strip()
+    secret = contest.secret
+    expires_s = clock.utc().timestamp() + LIFETIME_S
+    key = contest.operator_key
     if hmac.compare_digest(password.strip().encode(), key.encode()):
         return OperatorSession(
             name, tokens.stamp(secret, key), "", expires_s, by_key=True
@@ -167,12 +169,12 @@ def _proved(name: str, password: str) -> OperatorSession:
     stored = (
         None
         if is_reserved(name)
-        else state.contest.store.operators.password_hashes().get(name)
+        else contest.store.operators.password_hashes().get(name)
     )
-    now_s = state.clock.monotonic_s()
-    state.operator_passwords.require(
-        request.remote_addr or "", name, stored, password, now_s
-    )
+    address = request.remote_addr or ""
+    now_s = clock.monotonic_s()
+    passwords = part(OperatorsDesk).passwords
+    passwords.require(address, name, stored, password, now_s)
     return OperatorSession(name, tokens.stamp(secret, str(stored)), "", expires_s)
 
 

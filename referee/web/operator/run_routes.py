@@ -12,15 +12,17 @@ from flask import Blueprint, Response, jsonify, request
 from lpirc_power.errors import MeterError
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.standings import let_stand, run_document
+from referee.judging.run_figures import let_stand, run_document
 from referee.store.acts import Act
 from referee.store.records import RunState
+from referee.web.app_parts import part
+from referee.web.callers import Callers
 from referee.web.http_answers import through_flask
 from referee.web.operator.operator_access import acting, require_operator, who
+from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.problem_documents import meter_problem
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
-from referee.web.state import web_state
 
 NOT_GIVEN = ""  # a text that is given is not blank
 
@@ -31,19 +33,21 @@ blueprint.before_request(require_operator)
 @contextmanager
 def act(action: str, run: int | None = None, **detail: object) -> Iterator[Act]:
     """Begin an act of this operator; the store keeps what it does and its record, or neither: see `EventTable.act`."""
-    state, named = web_state(), who() | {"action": action}
+    desk = part(OperatorsDesk)
+    named = who() | {"action": action}
+    store = desk.callers.contest.store
+    now = desk.callers.clock.utc()
     try:
-        now = state.clock.utc()
-        with state.contest.store.log.act(now, run, **named, **detail) as under_way:
+        with store.log.act(now, run, **named, **detail) as under_way:
             yield under_way
     finally:
-        state.status.renew()
+        desk.status.renew()
 
 
 @blueprint.get("/status")
 def status() -> Response:
     """Everything an operator sees, at most a second old; 304 where only the time has changed."""
-    look = web_state().status.look()
+    look = part(OperatorsDesk).status.look()
     response = Response(look.body, content_type="application/json")
     response.set_etag(look.etag)
     response.headers["Cache-Control"] = "no-cache"
@@ -56,19 +60,18 @@ def arm() -> tuple[Response, int]:
 
     `extra_s` lengthens its window by whole seconds; `beyond_attempts` = "yes": also for a team that has used its own.
     """
-    state = web_state()
-    given = dict.fromkeys(
-        ("station", "heat", "extra_s", "beyond_attempts", "reason"), NOT_GIVEN
-    )
+    desk = part(OperatorsDesk)
+    names = ("station", "heat", "extra_s", "beyond_attempts", "reason")
+    given = dict.fromkeys(names, NOT_GIVEN)
     team, station, heat, extra, beyond, reason = read_texts("team", **given)
     extra_s = int(extra[:9]) if extra.isascii() and extra.isdigit() else -1
     more: dict[str, Any] = {"beyond_attempts": beyond or None, "reason": reason or None}
     more["extra_s"] = extra_s if extra else None
     try:
         with act("arm", team=team, **more) as under_way:
-            run = state.control.arm(
+            run = desk.callers.control.arm(
                 team,
-                station or _only_station(state.contest),
+                station or _only_station(desk.callers.contest),
                 heat or None,
                 extra_s=extra_s if extra else None,
                 beyond_attempts=beyond == "yes",
@@ -76,7 +79,7 @@ def arm() -> tuple[Response, int]:
             )
     except MeterError as error:
         return through_flask(meter_problem(error, "nothing is armed")), 503
-    return jsonify(asdict(run) | {"config_changed": state.config_watch.look()}), 201
+    return jsonify(asdict(run) | {"config_changed": desk.config_watch.look()}), 201
 
 
 @blueprint.post("/heats/start")
@@ -84,7 +87,7 @@ def start() -> Response:
     """Give the start signal of a heat: its runs open together. `absent` = "start": also without a team that waits."""
     heat, absent = read_texts("heat", absent="refuse")
     with act("start", heat=heat, absent=absent) as under_way:
-        opened = web_state().control.start(
+        opened = part(Callers).control.start(
             heat, absent_too=absent == "start", act=under_way
         )
     return jsonify([asdict(run) for run in opened])
@@ -93,7 +96,7 @@ def start() -> Response:
 @blueprint.post("/runs/<int:number>/close")
 def close(number: int) -> Response:
     """Close an open run now."""
-    run = web_state().contest.store.runs.get(number)
+    run = part(Callers).contest.store.runs.get(number)
     if run.state is RunState.ARMED:
         raise RefereeError(
             "run-state",
@@ -101,7 +104,7 @@ def close(number: int) -> Response:
             run=number,
         )
     with act("close", number, reason=_reason()) as under_way:
-        closed = web_state().control.close(number, "operator", under_way)
+        closed = part(Callers).control.close(number, "operator", under_way)
     return jsonify(asdict(closed))
 
 
@@ -110,16 +113,16 @@ def void(number: int) -> Response:
     """Take a run out of the contest, with the reason."""
     (reason,) = read_texts("reason")
     with act("void", number, reason=reason) as under_way:
-        voided = web_state().control.void(number, reason, under_way)
+        voided = part(Callers).control.void(number, reason, under_way)
     return jsonify(asdict(voided))
 
 
 @blueprint.post("/runs/<int:number>/unvoid")
 def unvoid(number: int) -> Response:
     """Take a void run back into the contest."""
-    was_void = web_state().contest.store.runs.get(number).void_reason
+    was_void = part(Callers).contest.store.runs.get(number).void_reason
     with act("unvoid", number, was_void=was_void, reason=_reason()) as under_way:
-        back = web_state().control.unvoid(number, under_way)
+        back = part(Callers).control.unvoid(number, under_way)
     return jsonify(run_document(back))
 
 
@@ -127,18 +130,18 @@ def unvoid(number: int) -> Response:
 def review(number: int) -> Response:
     """Let a run in review stand, with a note."""
     (note,) = read_texts("note")
-    state = web_state()
+    contest = part(Callers).contest
+    now = part(Callers).clock.utc()
     with act("review", number, note=note) as under_way:
-        now = state.clock.utc()
-        kept = let_stand(state.contest, number, str(acting()), note, now, under_way)
-    judged = state.contest.store.scores.latest(number)
+        kept = let_stand(contest, number, str(acting()), note, now, under_way)
+    judged = contest.store.scores.latest(number)
     return jsonify(asdict(kept) | {"run": number, "score": judged and judged.score})
 
 
 @blueprint.post("/runs/<int:number>/judge")
 def judge(number: int) -> Response:
     """Judge a closed run, or judge it again, in a process of its own; the status says when it is done."""
-    run = web_state().contest.store.runs.get(number)
+    run = part(Callers).contest.store.runs.get(number)
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         raise RefereeError(
             "run-state",
@@ -152,24 +155,27 @@ def judge(number: int) -> Response:
 def judge_all() -> Response:
     """Judge every run that is closed and not judged yet."""
     return _judge(
-        [run.id for run in web_state().contest.store.runs.find(RunState.CLOSED)]
+        [run.id for run in part(Callers).contest.store.runs.find(RunState.CLOSED)]
     )
 
 
 def _judge(numbers: list[int]) -> Response:
-    state = web_state()
+    desk = part(OperatorsDesk)
+    store = desk.callers.contest.store
+    now = desk.callers.clock.utc()
     for number in numbers:
-        state.contest.store.log.append(
-            state.clock.utc(), number, "operator", **who(), action="judge"
-        )
-    state.judging.ask(numbers)
-    state.status.renew()
+        store.log.append(now, number, "operator", **who(), action="judge")
+    desk.judging.ask(numbers)
+    desk.status.renew()
     return jsonify(judging=numbers)
 
 
 def _reason() -> str | None:
-    """Why, where there is a body that says so."""
-    return (read_texts(reason=NOT_GIVEN)[0] or None) if request.content_length else None
+    """Return why, where there is a body that says so."""
+    if not request.content_length:
+        return None
+    (reason,) = read_texts(reason=NOT_GIVEN)
+    return reason or None
 
 
 def _only_station(contest: Contest) -> str:

@@ -10,18 +10,22 @@ from typing import Any
 from flask import Blueprint, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from referee.judging.public_documents import NOT_KNOWN, shown
+from referee.judging.freeze import NOT_KNOWN, public_view
 from referee.store.records import Published
+from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
-from referee.web.http_answers import Answer, Environ, through_flask
+from referee.web.http_answers import Answer, through_flask
+from referee.web.plugged_pages import PluggedPages
 from referee.web.public.kept_answers import Kept, answer_of, keep
-from referee.web.state import WebState, web_state
+from referee.web.published_board import PublishedBoard
+from referee.web.web_request import WebRequest, present_request
 
 BAR_WIDTH = 200  # of the picture of an interval, in its own units
 OLD_S = 10.0
 """While a run is open the board is published each second: older figures are those of a process that has ended."""
 
-JSON_PATH, LIVE_PATH = "/board.json", "/board/live"
+JSON_PATH = "/board.json"
+LIVE_PATH = "/board/live"
 
 blueprint = Blueprint("board", __name__)
 
@@ -31,59 +35,59 @@ def front() -> AnyResponse:
     """The board for a browser; `?view=projector` fills a screen. Clients of 2015 to 2019 are sent to the help."""
     if request.method == "POST" or "text/html" not in request.headers.get("Accept", ""):
         return redirect("/help")
-    state = web_state()
-    row = state.board.row()
-    live = _live_part(row, is_old=_is_old(state, row))
-    hall = (
-        {"view": "projector", "theme": "dark"}
-        if request.args.get("view") == "projector"
-        else {"view": ""}
-    )
-    config = state.contest.config
+    board = part(PublishedBoard)
+    row = board.row()
+    live = _live_part(row, is_old=_is_old(board, row))
+    hall = {"view": ""}
+    if request.args.get("view") == "projector":
+        hall = {"view": "projector", "theme": "dark"}
+    config = board.contest.config
     return page(
         "public/board.html",
         200,
         live=live,
         contest=config.name,
-        links=state.plugged.links,
+        links=part(PluggedPages).links,
         **hall,
     )
 
 
-def live_part(state: WebState, environ: Environ) -> Answer:
+def live_part(board: PublishedBoard, asked: WebRequest) -> Answer:
     """GET or HEAD of /board/live: the part of the page that changes."""
-    row = state.board.row()
-    return answer_of(_kept_live_part(row, is_old=_is_old(state, row)), environ)
+    row = board.row()
+    kept = _kept_live_part(row, is_old=_is_old(board, row))
+    return answer_of(kept, asked.environ)
 
 
-def as_json(state: WebState, environ: Environ) -> Answer:
+def as_json(board: PublishedBoard, asked: WebRequest) -> Answer:
     """GET or HEAD of /board.json: the document with the state of the board."""
-    row = state.board.row()
-    return answer_of(_kept_json(row, is_old=_is_old(state, row)), environ)
+    row = board.row()
+    kept = _kept_json(row, is_old=_is_old(board, row))
+    return answer_of(kept, asked.environ)
 
 
 @blueprint.get(LIVE_PATH)
 def live_part_route() -> Response:
     """As `live_part`."""
-    return through_flask(live_part(web_state(), request.environ))
+    return through_flask(live_part(part(PublishedBoard), present_request()))
 
 
 @blueprint.get(JSON_PATH)
 def as_json_route() -> Response:
     """As `as_json`."""
-    return through_flask(as_json(web_state(), request.environ))
+    return through_flask(as_json(part(PublishedBoard), present_request()))
 
 
-def _is_old(state: WebState, row: Published) -> bool:
-    """Whether the figures of open runs on the published row are no longer those of now."""
+def _is_old(board: PublishedBoard, row: Published) -> bool:
+    """Tell whether the figures of open runs on the published row are no longer those of now."""
     if not row.utc:
         return False
-    age = state.clock.utc() - datetime.fromisoformat(row.utc)
+    age = board.clock.utc() - datetime.fromisoformat(row.utc)
     return age.total_seconds() > OLD_S
 
 
 def _board(row: Published, *, is_old: bool) -> dict[str, Any]:
-    board = shown(row)
+    board = public_view(row)
     if is_old:
         board["now"] = [run | NOT_KNOWN for run in board["now"]]
     return board
@@ -104,29 +108,24 @@ def _kept_live_part(row: Published, *, is_old: bool) -> Kept:
 def _live_part(row: Published, *, is_old: bool) -> str:
     board = _board(row, is_old=is_old)
     for run in board["now"]:
-        ends = (
-            None if run["ends_utc"] is None else datetime.fromisoformat(run["ends_utc"])
-        )
-        left_s = (
-            None
-            if ends is None
-            else (ends - datetime.fromisoformat(board["utc"])).total_seconds()
-        )
-        run["remaining_s"] = None if left_s is None else max(0.0, left_s)
-    most = (
-        max(
-            (place["score_high"] or place["score"] for place in board["ranking"]),
-            default=1.0,
-        )
-        or 1.0
-    )
+        run["remaining_s"] = _remaining_s(run, board["utc"])
+    highest = (place["score_high"] or place["score"] for place in board["ranking"])
+    most = max(highest, default=0.0) or 1.0
     for place in board["ranking"]:
         place["bar"] = _bar(place, most)
     return rendered("public/board_live.html", board=board)
 
 
+def _remaining_s(run: dict[str, Any], utc: str) -> float | None:
+    """Return how much of a run's window was left at `utc`; None before it has opened."""
+    if run["ends_utc"] is None:
+        return None
+    left = datetime.fromisoformat(run["ends_utc"]) - datetime.fromisoformat(utc)
+    return max(0.0, left.total_seconds())
+
+
 def _bar(place: dict[str, Any], most: float) -> tuple[float, ...] | None:
-    """Where low, score and high lie on the bar."""
+    """Return where low, score and high lie on the bar."""
     if place["score_low"] is None:
         return None
     figures = (place["score_low"], place["score"], place["score_high"])

@@ -12,12 +12,14 @@ from flask import Blueprint, Response, jsonify, redirect, request
 from referee.errors import RefereeError
 from referee.runs.camera_screens import Picture
 from referee.runs.open_run import OpenRun
-from referee.web.callers import operator_of
+from referee.web.app_parts import part
+from referee.web.callers import Callers, operator_of
 from referee.web.contestant import single_image
 from referee.web.html_pages import page
 from referee.web.operator.operator_access import acting
 from referee.web.request_slots import OPERATOR_PATH
-from referee.web.state import web_state
+from referee.web.run_service import RunService
+from referee.web.web_request import present_request
 
 blueprint = Blueprint("display", __name__, url_prefix="/display")
 
@@ -32,10 +34,10 @@ def require_operator() -> None:
 @blueprint.get("/<station>")
 def screen(station: str) -> Response:
     """The page, for full screen."""
-    state = web_state()
-    if operator_of(state, request.environ) is None:
+    callers = part(Callers)
+    if operator_of(callers, present_request()) is None:
         return redirect(f"{OPERATOR_PATH}/login?next={quote(request.path)}", 303)  # type: ignore[return-value]
-    return page("display.html", station=state.contest.station(station).name)
+    return page("display.html", station=callers.contest.station(station).name)
 
 
 @blueprint.get("/<station>/next")
@@ -44,11 +46,10 @@ def following(station: str) -> Response:
 
     Waits up to a second for a change.
     """
-    state = web_state()
-    state.contest.station(station)
+    part(Callers).contest.station(station)
     run, image = (request.args.get(name, type=int) for name in Picture._fields)
     shown = None if run is None or image is None else Picture(run, image)
-    wanted = state.screens.next(
+    wanted = part(RunService).screens.next(
         station, shown, lambda number: _is_open(number, station)
     )
     return jsonify({} if wanted is None else wanted._asdict())
@@ -57,16 +58,14 @@ def following(station: str) -> Response:
 @blueprint.get("/<station>/runs/<int:run>/images/<number>")
 def image(station: str, run: int, number: str) -> Response:
     """The JPEG that the station's open run knows by that number; this alone does not count as served."""
-    state = web_state()
     live = _open_run(run, station)
-    jpeg = state.images.read(
-        live.testset_number(single_image.image_number(number, live))
-    )
+    original = live.testset_number(single_image.image_number(number, live))
+    jpeg = part(RunService).images.read(original)
     return Response(jpeg, content_type="image/jpeg")
 
 
 def _open_run(run: int, station: str) -> OpenRun:
-    live = web_state().control.live(run)
+    live = part(Callers).control.live(run)
     live.require_open()
     if live.run.station != station:
         raise RefereeError(

@@ -22,7 +22,7 @@ from lpirc_score.analysis.halves import (
     ranked_images,
 )
 from lpirc_score.metrics.coco import CocoCategory, ranked_coco
-from lpirc_score.metrics.columns import Detections, refuse_not_finite
+from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
 from lpirc_score.metrics.offered import COCO, rule_named
 from lpirc_score.metrics.ordering import descending
 from lpirc_testsets.ground_truth import GroundTruth

@@ -25,7 +25,7 @@ from lpirc_score.metrics.average_precision import (
     mean_known,
     true_ranks,
 )
-from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.groups import Ids
 from lpirc_score.metrics.offered import COCO, rule_shown
 from lpirc_score.metrics.ordering import ascending_codes

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lpirc_score.metrics.coco import CocoCategory, ranked_coco
 from lpirc_score.metrics.coco_ranking import IOUS, RECALLS, SPACING
-from lpirc_score.metrics.columns import Detections, refuse_not_finite
+from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
 from lpirc_score.metrics.groups import group_objects
 from lpirc_score.metrics.metric_kinds import Blacklist, OwnMetric, Rule
 from lpirc_score.metrics.offered import COCO, metric_named

@@ -18,7 +18,7 @@ import numpy as np
 
 from lpirc_score.analysis.halves import half_maps
 from lpirc_score.errors import CodedError
-from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.ground_truth import GroundTruth
 
 SURE = 0.95

@@ -23,17 +23,17 @@ from lpirc_score import (
     tolerance_of,
 )
 from lpirc_score import score as contest_score
-from lpirc_score.cli.options import MetricName, any_path, as_json
 from lpirc_score.cli.score_comparison import (
     Order,
     Result,
     find_orders,
     print_comparison,
 )
-from lpirc_score.cli.terminal import console, figures_table
+from lpirc_score.cli.score_options import MetricName, any_path, as_json
+from lpirc_score.cli.terminal_tables import console, figures_table
 from lpirc_score.detections.files import Submission, read_blacklist, read_submission
 from lpirc_score.errors import CodedError
-from lpirc_score.files.curves import (
+from lpirc_score.files.curve_drawings import (
     Curves,
     check_curve_path,
     write_curves,
@@ -44,7 +44,7 @@ from lpirc_score.metrics.offered import has_one_threshold
 from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.file_bytes import require_regular
 from lpirc_testsets.folder import sha256_of
-from lpirc_testsets.reading import declares_ids
+from lpirc_testsets.ground_truth_reader import declares_ids
 from lpirc_testsets.voc_reader import voc_files
 
 ENGINES = ("own", "pycocotools")
@@ -259,7 +259,7 @@ def _check_options(
         for metric in others:
             if metric != COCO:
                 raise click.UsageError(
-                    f"The metric {metric} has no single IoU threshold, so no curves; leave --curves out."
+                    f"The metric {metric} has no single IoU threshold, so it has no curves; leave --curves out."
                 )
 
 

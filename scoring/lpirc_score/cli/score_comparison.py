@@ -10,7 +10,7 @@ from pathlib import Path
 from lpirc_score import Detections, Evaluation, format_score
 from lpirc_score.analysis.halves import half_maps
 from lpirc_score.analysis.interval import Halved, chance_of_order
-from lpirc_score.cli.terminal import console, figures_table
+from lpirc_score.cli.terminal_tables import console, figures_table
 from lpirc_testsets import GroundTruth
 
 

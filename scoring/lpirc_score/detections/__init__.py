@@ -6,16 +6,16 @@ name each problem. Knows nothing of HTTP or SQL.
 """
 
 from lpirc_score.detections.bodies import BodyReader, parse_detections, parse_packed
-from lpirc_score.detections.checking import check_rows, is_known
 from lpirc_score.detections.form_body import parse_form
 from lpirc_score.detections.json_body import parse_json
-from lpirc_score.detections.rows import (
+from lpirc_score.detections.parsed_rows import (
     MAX_PROBLEMS,
     ProblemList,
     Rows,
     inverted_box,
     plain,
 )
+from lpirc_score.detections.row_checks import check_rows, is_known
 from lpirc_score.detections.text_body import parse_text
 from lpirc_testsets.values import shown
 

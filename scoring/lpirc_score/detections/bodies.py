@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.detections.checking import bad_rows, check_rows
 from lpirc_score.detections.form_body import parse_form
 from lpirc_score.detections.json_body import parse_json
+from lpirc_score.detections.parsed_rows import ProblemList, Rows, plain
 from lpirc_score.detections.plausibility import PLAUSIBLE, Implausible, implausible
-from lpirc_score.detections.rows import ProblemList, Rows, plain
+from lpirc_score.detections.row_checks import bad_rows, check_rows
 from lpirc_score.detections.text_body import parse_text
 from lpirc_score.errors import CodedError
 

@@ -13,9 +13,9 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.detections.checking import good_rows
 from lpirc_score.detections.numbers import NUMBER_CHARACTERS, flat_array
-from lpirc_score.detections.rows import NONE_REFUSED, ProblemList, Refused, Rows
+from lpirc_score.detections.parsed_rows import NONE_REFUSED, ProblemList, Refused, Rows
+from lpirc_score.detections.row_checks import good_rows
 from lpirc_score.errors import LengthMismatch
 from lpirc_testsets.values import text_number
 

@@ -6,7 +6,7 @@ import json
 
 from lpirc_score.detections.json_elements import elements, is_array
 from lpirc_score.detections.numbers import NUMBER_CHARACTERS, flat_array
-from lpirc_score.detections.rows import Rows, read_each, refuse
+from lpirc_score.detections.parsed_rows import Rows, read_each, refuse
 from lpirc_testsets.values import shown
 
 _BLANK = b" \t\r\n"

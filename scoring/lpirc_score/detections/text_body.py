@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.detections.numbers import NUMBER_CHARACTERS, PIECE_BYTES, flat_array
-from lpirc_score.detections.rows import Rows, read_each
+from lpirc_score.detections.parsed_rows import Rows, read_each
 from lpirc_testsets.values import text_number
 
 _PLAIN = NUMBER_CHARACTERS + b", \t\n"

@@ -122,4 +122,8 @@ def note_in_middle(
 
 def printable(text: str) -> str:
     """The text with blanks for control characters, which XML cannot contain."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    letters = list(text)
+    for place, letter in enumerate(letters):
+        if not letter.isprintable():
+            letters[place] = " "
+    return "".join(letters)

@@ -28,13 +28,13 @@ from lpirc_score.metrics.coco_ranking import (
     matched_at_each_iou,
     rank,
 )
-from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.evaluation_result import Counts, Evaluation
 from lpirc_score.metrics.groups import Listing, group_objects, list_detections
 from lpirc_score.metrics.matching import Objects, Pairs, in_turn, pairs_of
 from lpirc_score.metrics.metric_kinds import OFFICIAL, Blacklist, OwnMetric
 from lpirc_score.metrics.overlap import Edges
-from lpirc_score.metrics.result import Counts, Evaluation
-from lpirc_testsets.boxes import coco_from_corners
+from lpirc_testsets.box_corners import coco_from_corners
 from lpirc_testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]

@@ -17,9 +17,9 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from lpirc_score.metrics.coco import AT_50, AT_75
-from lpirc_score.metrics.columns import Detections
-from lpirc_score.metrics.result import Counts, Evaluation, signature
-from lpirc_testsets.boxes import coco_from_corners
+from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.evaluation_result import Counts, Evaluation, signature
+from lpirc_testsets.box_corners import coco_from_corners
 from lpirc_testsets.ground_truth import GroundTruth
 
 _NAMES = ["AP", "AP50", "AP75", "APsmall", "APmedium", "APlarge"]
@@ -45,10 +45,9 @@ def evaluate_with_pycocotools(
         evaluator.summarize()
     ids = ground_truth.category_ids.tolist()
     precision = evaluator.eval["precision"][:, :, :, 0, -1]
-    ap, ap50, ap75 = (
-        {id_: _known(precision[ious, :, place].mean()) for place, id_ in enumerate(ids)}
-        for ious in (slice(None), AT_50, AT_75)
-    )
+    ap = _means(ids, precision, slice(None))
+    ap50 = _means(ids, precision, AT_50)
+    ap75 = _means(ids, precision, AT_75)
     summary = {
         name: _known(value) for name, value in zip(_NAMES, evaluator.stats, strict=True)
     }
@@ -72,6 +71,18 @@ def evaluate_with_pycocotools(
         ap50=ap50,
         ap75=ap75,
     )
+
+
+def _means(
+    ids: list[int],
+    precision: Any,
+    ious: int | slice,
+) -> dict[int, float | None]:
+    """Return for each category the mean of precisions (T, R, K) at one IoU or several."""
+    means: dict[int, float | None] = {}
+    for place, id_ in enumerate(ids):
+        means[id_] = _known(precision[ious, :, place].mean())
+    return means
 
 
 def _truth(ground_truth: GroundTruth, banned: frozenset[tuple[int, int]]) -> Any:

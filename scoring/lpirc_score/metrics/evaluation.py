@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from lpirc_score.errors import CodedError
-from lpirc_score.metrics.columns import Detections, refuse_not_finite
+from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
+from lpirc_score.metrics.evaluation_result import Evaluation
 from lpirc_score.metrics.metric_kinds import Rule
 from lpirc_score.metrics.offered import metric_named, signature_of
 from lpirc_score.metrics.one_threshold import evaluate_rule
-from lpirc_score.metrics.result import Evaluation
 from lpirc_testsets.ground_truth import GroundTruth
 
 

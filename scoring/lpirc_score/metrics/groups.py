@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.errors import CodedError
-from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.ordering import ascending_codes, descending
 from lpirc_testsets.ground_truth import GroundTruth
 

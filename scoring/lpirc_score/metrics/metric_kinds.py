@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.average_precision import Average, area_under_envelope
-from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.evaluation_result import Evaluation
 from lpirc_score.metrics.matching import Pairs, best_of_free
-from lpirc_score.metrics.result import Evaluation
 from lpirc_testsets.ground_truth import GroundTruth
 
 Bools = NDArray[np.bool_]

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics import lpirc
+from lpirc_score.metrics.evaluation_result import signature
 from lpirc_score.metrics.metric_kinds import Metric, OwnMetric, Rule, Tolerance
-from lpirc_score.metrics.result import signature
 from lpirc_testsets.plugins import Plugin, PluginError, Seam, UnknownPlugin
 
 HOME = "lpirc-score"

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.metrics.average_precision import averages, mean_known
-from lpirc_score.metrics.columns import Detections, refuse_not_finite
+from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
+from lpirc_score.metrics.evaluation_result import Counts, Evaluation, evaluation_of
 from lpirc_score.metrics.groups import group_objects, list_detections
 from lpirc_score.metrics.matching import IGNORED, Objects, Pairs, in_turn, pairs_of
 from lpirc_score.metrics.metric_kinds import Blacklist, Rule
 from lpirc_score.metrics.overlap import Edges
-from lpirc_score.metrics.result import Counts, Evaluation, evaluation_of
 from lpirc_testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]

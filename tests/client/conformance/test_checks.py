@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lpirc_client.cli import main
-from lpirc_client.conformance.checks import Checks
+from lpirc_client.conformance.referee_checks import Checks
 from tests.client.conformance.conftest import TEAMS
 from tests.client.conformance.relay import Fault, Message, nothing, relay
 from tests.contest_day import PASSWORD, TEAM, Day

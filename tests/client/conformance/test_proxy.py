@@ -19,9 +19,9 @@ import pytest
 import requests
 
 from lpirc_client.cli import main
+from lpirc_client.conformance.client_rules import Exchange, Run
+from lpirc_client.conformance.findings_report import Finding
 from lpirc_client.conformance.proxy import Proxy
-from lpirc_client.conformance.report import Finding
-from lpirc_client.conformance.rules import Exchange, Run
 from tests import warm_programs
 from tests.contest_day import PASSWORD, TEAM
 from tests.timeouts import TIMEOUT_S

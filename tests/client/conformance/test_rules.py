@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from lpirc_client.conformance.checks import Checks
-from lpirc_client.conformance.report import Finding, junit
-from lpirc_client.conformance.rules import RULES, Exchange, Run
+from lpirc_client.conformance.client_rules import RULES, Exchange, Run
+from lpirc_client.conformance.findings_report import Finding, junit
+from lpirc_client.conformance.referee_checks import Checks
 from tests.contest_day import ROOT
 
 LOGIN = Exchange(1, "POST /v1/session", 0.0, 1.0, 201, {"images": 6})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_client.harness.process import ModelProcess
+from lpirc_client.harness.model_process import ModelProcess
 from tests import warm_programs
 from tests.client.conftest import Client
 from tests.timeouts import TIMEOUT_S

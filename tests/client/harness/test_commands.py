@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lpirc_client.harness import commands as model_commands
+from lpirc_client.harness import harness_commands as model_commands
 from lpirc_client.harness.cli import main
 from tests import warm_programs
 from tests.client.conftest import Client

@@ -13,8 +13,8 @@ import pytest
 
 from lpirc_client.harness import confinement as confining
 from lpirc_client.harness.confinement import Confinement, confinement
-from lpirc_client.harness.process import ModelProcess, launch
-from lpirc_client.harness.settings import Settings
+from lpirc_client.harness.model_process import ModelProcess, launch
+from lpirc_client.harness.model_settings import Settings
 from lpirc_client.harness.validator import load
 from tests.client.harness.pictures import model_file
 from tests.contest_day import descendants_of

@@ -6,8 +6,8 @@ import os
 from collections import Counter
 
 from lpirc_client.errors import ModelError
-from lpirc_client.harness.process import ModelProcess
-from lpirc_client.harness.settings import Settings
+from lpirc_client.harness.model_process import ModelProcess
+from lpirc_client.harness.model_settings import Settings
 from lpirc_client.harness.validator import examine
 from tests.client.harness.pictures import model_file
 from tests.tflite_models import classifier, corrupted, detector

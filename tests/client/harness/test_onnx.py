@@ -19,8 +19,8 @@ from PIL import Image
 from lpirc_client.errors import ModelError
 from lpirc_client.harness.confinement import Confinement
 from lpirc_client.harness.model import read_model
-from lpirc_client.harness.process import ModelProcess
-from lpirc_client.harness.settings import Settings
+from lpirc_client.harness.model_process import ModelProcess
+from lpirc_client.harness.model_settings import Settings
 from lpirc_client.harness.validator import examine
 from tests import tflite_models
 from tests.client.conftest import Client

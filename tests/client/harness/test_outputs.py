@@ -16,7 +16,7 @@ from lpirc_client.errors import ModelError
 from lpirc_client.harness.model import Signature, Tensor
 from lpirc_client.harness.outputs import Answers, check_counts, detections, labels
 from lpirc_score import Detections, evaluate
-from lpirc_testsets.boxes import corners_from_coco
+from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.ground_truth import GroundTruth
 
 

@@ -18,8 +18,8 @@ import pytest
 
 from lpirc_client.errors import ModelError
 from lpirc_client.harness.confinement import Confinement
-from lpirc_client.harness.process import ModelProcess
-from lpirc_client.harness.settings import Settings
+from lpirc_client.harness.model_process import ModelProcess
+from lpirc_client.harness.model_settings import Settings
 from lpirc_client.harness.validator import examine, load
 from tests.client.harness.pictures import model_file
 from tests.contest_day import descendants_of
@@ -237,8 +237,8 @@ def test_it_dies_with_the_harness_even_in_the_middle_of_a_model(tmp_path: Path) 
     program = (
         "import sys; from pathlib import Path\n"
         "from lpirc_client.harness.model import read_model\n"
-        "from lpirc_client.harness.settings import Settings\n"
-        "from lpirc_client.harness.process import ModelProcess\n"
+        "from lpirc_client.harness.model_settings import Settings\n"
+        "from lpirc_client.harness.model_process import ModelProcess\n"
         "from lpirc_client.harness.validator import load\n"
         "process = ModelProcess('m')\n"
         "load(process, read_model(Path(sys.argv[1])), Settings('classification', 'resize'))\n"

@@ -6,7 +6,7 @@ import pytest
 
 from lpirc_client.errors import ModelError
 from lpirc_client.harness.cli import build_parser
-from lpirc_client.harness.settings import Settings, settings_from
+from lpirc_client.harness.model_settings import Settings, settings_from
 
 IMAGES = 10
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from lpirc_score import Detections, Evaluation
+from lpirc_score.metrics.evaluation_result import Counts, evaluation_of
 from lpirc_score.metrics.metric_kinds import Blacklist, OwnMetric, Rule
 from lpirc_score.metrics.overlap import overlaps
-from lpirc_score.metrics.result import Counts, evaluation_of
 from lpirc_testsets import GroundTruth
 
 STRICTER = Rule("lpirc-75", iou=0.75)

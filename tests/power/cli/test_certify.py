@@ -15,7 +15,7 @@ from lpirc_power.cli.certifying import Certification
 from lpirc_power.cli.transcript import Transcript
 from lpirc_power.errors import MeterTimeout
 from lpirc_power.meter import Identity, Setup
-from lpirc_power.visa.errors import no_host
+from lpirc_power.visa.link_failures import no_host
 from tests.power.cli.conftest import METER, one_line
 from tests.power.wt300.conversations.conversation import parse
 from tests.power.wt300.conversations.test_conversations import play

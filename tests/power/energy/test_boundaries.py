@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lpirc_power.addresses import limits_of
+from lpirc_power.energy.error_limit import relative_uncertainty, uncertainty
 from lpirc_power.energy.integral import mean_power_w
-from lpirc_power.energy.limit import relative_uncertainty, uncertainty
 from lpirc_power.meter import IntegratorState, Reading, Setup
 
 

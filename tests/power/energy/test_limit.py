@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.limit import (
+from lpirc_power.energy.error_limit import (
     dc_drift_w,
     limit_of,
     limit_w,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lpirc_power.energy import Check, Measurement
-from lpirc_power.energy.steps import integrator_steps, integrator_stopped
+from lpirc_power.energy.step_checks import integrator_steps, integrator_stopped
 from lpirc_power.meter import IntegratorState, Reading
 
 Make = Callable[..., Any]

@@ -8,7 +8,12 @@ from dataclasses import replace
 import pytest
 
 from lpirc_power.meter import Choices, Identity, Setup
-from lpirc_power.report.ranges import Ranged, ranged_facts, ranged_lines, station_lines
+from lpirc_power.report.ranging_report import (
+    Ranged,
+    ranged_facts,
+    ranged_lines,
+    station_lines,
+)
 from lpirc_power.standing import Standing
 from lpirc_power.wt300.range_fit import Drawn
 

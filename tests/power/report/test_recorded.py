@@ -10,7 +10,7 @@ import pytest
 from lpirc_power.addresses import limits_of
 from lpirc_power.energy import Measurement
 from lpirc_power.meter import Identity, IntegratorState, Setup
-from lpirc_power.report.recorded import Recorded, recorded_facts, recorded_lines
+from lpirc_power.report.recording_report import Recorded, recorded_facts, recorded_lines
 from lpirc_power.sampling.sampler import Idle
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", "S1", "F1.03")

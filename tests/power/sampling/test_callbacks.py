@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from lpirc_power.sampling.thread import Callbacks
+from lpirc_power.sampling.sampling_thread import Callbacks
 from tests.timeouts import TIMEOUT_S
 
 

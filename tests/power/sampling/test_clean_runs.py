@@ -18,8 +18,8 @@ from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.meter import Reading, Setup
 from lpirc_power.sampling.sampler import Sampler
 from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.instrument_state import DIALECTS
 from lpirc_power.simulator.loads import parse_load
-from lpirc_power.simulator.state import DIALECTS
 from lpirc_power.simulator.vxi11 import Vxi11Server
 from tests.power.sampling.conftest import Paced
 

@@ -251,7 +251,7 @@ def test_a_meter_that_holds_what_it_shows_has_its_keys_free_to_end_that(
     run.start()
     recorder.more(3)
     monkeypatch.setattr(
-        "lpirc_power.sampling.thread.held",
+        "lpirc_power.sampling.sampling_thread.held",
         lambda *_: "It holds what it shows.",
     )
     with pytest.raises(MeterError) as caught:

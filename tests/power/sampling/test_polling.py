@@ -151,7 +151,7 @@ def test_stop_gives_the_energy_though_the_taker_hangs(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("lpirc_power.sampling.thread.JOIN_S", 0.2)
+    monkeypatch.setattr("lpirc_power.sampling.sampling_thread.JOIN_S", 0.2)
     held = threading.Event()
     run = sampler("sim:constant:36W", take=lambda _reading: held.wait(TIMEOUT_S))
     run.arm()

@@ -48,11 +48,7 @@ def measured(
     )
 
 
-def test_a_whole_run_on_the_spot(
-    sampler: Any,
-    recorder: Any,
-    setup: Setup,
-) -> None:
+def test_a_whole_run_on_the_spot(sampler: Any, recorder: Any, setup: Setup) -> None:
     setup = replace(setup, current_range_a=0.2)
     # A constant load: on a busy host the times of so few readings are not exact enough for one that changes.
     run = sampler("sim:constant:6W", setup)
@@ -75,8 +71,10 @@ def test_the_child_of_sim_is_gone_after_close(
     sampler: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # A child of our own.
-    monkeypatch.setattr("lpirc_power.simulator_address.subprocess", subprocess)
+    monkeypatch.setattr(
+        "lpirc_power.simulator_address.subprocess",
+        subprocess,
+    )  # a child of our own
     before = children()
     run = sampler("sim:constant:5W")
     run.arm()
@@ -352,8 +350,10 @@ def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
     flawed: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # A busy host may ask first after the real 0.3 s.
-    monkeypatch.setattr("lpirc_power.sampling.thread.STARTING_S", 20.0)
+    monkeypatch.setattr(
+        "lpirc_power.sampling.sampling_thread.STARTING_S",
+        20.0,
+    )  # a busy host may ask first after the real 0.3 s
     deaf = iter([False])
 
     def read_update() -> tuple[Reading, bool]:

@@ -14,7 +14,7 @@ import pytest
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.sampling.sampler import Sampler
-from lpirc_power.wt300.driver import DEAF_AFTER_START_S
+from lpirc_power.wt300.integration import DEAF_AFTER_START_S
 from tests.power.peer import POWER_W, Instrument, Peer
 from tests.timeouts import TIMEOUT_S
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lpirc_power.errors import MeterError
-from lpirc_power.simulator.models import model_named
+from lpirc_power.simulator.simulated_models import model_named
 
 
 def codes(box: Any) -> str:

@@ -138,7 +138,7 @@ def test_the_commands_are_printed() -> None:
 
 
 def test_importing_the_simulator_takes_nothing_heavy() -> None:
-    code = "import lpirc_power.simulator.process, lpirc_power.cli.simulate, sys; print(*sys.modules)"
+    code = "import lpirc_power.simulator.simulator_process, lpirc_power.cli.simulate, sys; print(*sys.modules)"
     ended = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

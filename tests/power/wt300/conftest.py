@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.simulator.state import DIALECTS
+from lpirc_power.simulator.instrument_state import DIALECTS
 
 
 @pytest.fixture(params=DIALECTS)

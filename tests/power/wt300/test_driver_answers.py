@@ -12,12 +12,12 @@ import pytest
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError, MeterLost, MeterRefused, MeterTimeout
 from lpirc_power.meter import Setup, Unconfirmed
+from lpirc_power.wt300.former_settings import FormerSettings
 from lpirc_power.wt300.models import model_named
 from lpirc_power.wt300.sample import SampleForm
 from lpirc_power.wt300.settings import (
     OPTIONAL,
     PANEL_LOCKS,
-    FormerSettings,
     measuring,
     measuring_headers,
 )
@@ -336,7 +336,9 @@ def test_what_only_some_meters_say_is_understood(clocks: Clocks) -> None:
 
 
 ASKED = tuple(
-    header for header in OPTIONAL if header not in (lock[-1] for lock in PANEL_LOCKS)
+    header
+    for header in OPTIONAL
+    if header not in (lock[-1].header for lock in PANEL_LOCKS)
 )
 """Those that `configure` asks for."""
 UNKNOWN = ['113,"Undefined header"', '0,"No error"']

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from lpirc_power.cli import main
 from lpirc_power.energy import Measurement
-from lpirc_power.energy.checks import range_changed
+from lpirc_power.energy.measurement_checks import range_changed
 from lpirc_power.errors import MeterRefused
 from lpirc_power.meter import IntegratorState, Setup, Unconfirmed
 from lpirc_power.sampling.sampler import Sampler

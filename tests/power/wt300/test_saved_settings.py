@@ -14,7 +14,7 @@ from lpirc_power.meter import Setup
 from lpirc_power.sampling.sampler import Sampler
 from lpirc_power.visa.link import Link
 from lpirc_power.wt300.driver import Wt300
-from lpirc_power.wt300.settings import FormerSettings
+from lpirc_power.wt300.former_settings import FormerSettings
 from tests.power.opened import wt300
 
 SETUP = Setup(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from referee.auth.client_addresses import admits, client_address
-from referee.config import network
+from referee.networks import network
 
 
 def test_without_networks_every_address_is_accepted() -> None:

@@ -15,8 +15,9 @@ import pytest
 import requests
 
 from referee.contest import open_contest
+from referee.judging.run_figures import current_judgement
 from referee.judging.score_explanation import explain
-from referee.judging.standings import current_judgement, standings
+from referee.judging.standings import standings
 from referee.store.records import Run, RunState
 from tests import warm_programs
 from tests.contest_day import (

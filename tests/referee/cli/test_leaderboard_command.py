@@ -14,7 +14,7 @@ import pytest
 
 from lpirc_power.energy import Check
 from lpirc_score.analysis.halves import HALVES
-from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_testsets import TestSet
 from referee.store.records import Review, RunState, Score
 from tests.contest_day import called

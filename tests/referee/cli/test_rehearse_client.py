@@ -11,7 +11,8 @@ from typing import cast
 import pytest
 
 from referee.cli.child_processes import HELD, Child
-from referee.cli.rehearse_command import Plan, await_client, closed_run
+from referee.cli.rehearsal_plan import Plan
+from referee.cli.rehearsed_client import await_client, closed_run
 from referee.cli.rehearsed_faults import Hall
 from referee.errors import RefereeError
 from tests.contest_day import until

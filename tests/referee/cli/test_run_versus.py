@@ -10,7 +10,7 @@ import pytest
 
 from lpirc_power.energy import Check
 from lpirc_testsets import TestSet
-from referee.judging.standings import let_stand
+from referee.judging.run_figures import let_stand
 from referee.store.records import RunState, Score
 from tests.contest_day import called
 from tests.referee.factories import START, House, house, stored_run

@@ -50,12 +50,12 @@ def closed_with_bodies(
         [(image, 1000) for image in range(1, images - unserved + 1)],
         0.5,
     )
-    posts = []
     for number, (body, content_type) in enumerate(bodies, start=1):
         taken = rows_of(body, content_type, images, ids)
         sha256 = hashlib.sha256(body).hexdigest()
         at_s = WINDOW_S * number / (len(bodies) + 1)
-        posts.append(
+        store.posts.append_post(
+            run.id,
             NewPost(
                 taken,
                 sha256,
@@ -64,10 +64,8 @@ def closed_with_bodies(
                 START + timedelta(seconds=at_s),
                 content_type,
                 body,
-            )
+            ),
         )
-    for job in store.posts.append_all(run.id, posts):
-        job.outcome()
     readings = [
         replace(reading(float(second)), energy_wh=second / 3600) for second in range(61)
     ]

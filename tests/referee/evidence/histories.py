@@ -21,8 +21,8 @@ from lpirc_score import METRICS
 from lpirc_testsets.folder import compute_digest
 from referee.evidence.bundle_container import GROUND_TRUTH, JUDGEMENTS, read_manifest
 from referee.evidence.bundle_values import Bundle, read_bundle
-from referee.evidence.bundle_verification import TERMS
 from referee.evidence.recomputed_run import Recomputed
+from referee.evidence.record_verification import TERMS
 from referee.store.chain import (
     READINGS_START,
     correction_text,

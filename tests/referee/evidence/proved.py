@@ -25,7 +25,8 @@ from referee.evidence.bundle_container import (
     pack,
     unpack,
 )
-from referee.evidence.bundle_verification import CHECKS, Given, read_signed, verify
+from referee.evidence.bundle_verification import CHECKS, read_signed, verify
+from referee.evidence.given_facts import Given
 from referee.evidence.receipts_in_bundle import Receipts, read_receipts
 from referee.evidence.recomputed_run import Recomputed
 from referee.evidence.signed_statement import manifest_of, sign

@@ -31,7 +31,8 @@ from referee.evidence.bundle_container import (
     unpack,
 )
 from referee.evidence.bundle_parts import export_bundle
-from referee.evidence.bundle_verification import CHECKS, Given, read_signed, verify
+from referee.evidence.bundle_verification import CHECKS, read_signed, verify
+from referee.evidence.given_facts import Given
 from referee.evidence.recomputed_run import Recomputed
 from referee.evidence.signed_statement import sign, subject_of
 from referee.evidence.verification_items import Failure, Item

@@ -16,7 +16,8 @@ import pytest
 from lpirc_testsets import TestSet
 from referee.contest import open_contest
 from referee.judging.public_documents import public_board
-from referee.judging.standings import current_judgement, standings
+from referee.judging.run_figures import current_judgement
+from referee.judging.standings import standings
 from referee.store.rules import rules_of
 from tests.contest_day import TEAM, Day, contest_day, until
 from tests.referee.evidence.proved import by_main, failed, guesses, opened, sentences

@@ -9,7 +9,8 @@ import pytest
 from lpirc_testsets import synthesize
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
-from referee.evidence.bundle_verification import Given, verify
+from referee.evidence.bundle_verification import verify
+from referee.evidence.given_facts import Given
 from tests.plugins_installed import plugins_in
 from tests.referee.evidence.proved import by_main, by_second, failed, opened
 from tests.referee.evidence.test_bundles_of_each_metric import made_bundles, result_of

@@ -16,7 +16,7 @@ import pytest
 
 from lpirc_power.meter import Setup
 from lpirc_score import METRICS
-from lpirc_score.metrics.result import VERSION
+from lpirc_score.metrics.evaluation_result import VERSION
 from lpirc_testsets import TestSet, load_test_set, read_ground_truth, synthesize
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.auth.signing import ContestKey

@@ -24,7 +24,8 @@ from referee.evidence.bundle_container import (
     pack,
     unpack,
 )
-from referee.evidence.bundle_verification import Given, verify
+from referee.evidence.bundle_verification import verify
+from referee.evidence.given_facts import Given
 from referee.evidence.signed_statement import sign
 from referee.store.rules import rules_of
 from tests.referee.evidence.proved import (

@@ -17,7 +17,7 @@ from referee.judging.figure_state import (
     judged_state,
     limit_s,
 )
-from referee.judging.standings import figures_of
+from referee.judging.run_figures import figures_of
 from referee.pages.figure_text import state_text
 from referee.store.records import Provisional, RunState
 from tests.referee.factories import START, House, reading

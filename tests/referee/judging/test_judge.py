@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lpirc_power.energy import Check
 from lpirc_power.meter import Reading, Setup
 from lpirc_score import METRICS, Detections, evaluate
-from lpirc_score.metrics.result import RULES_VERSION, signature_parts
+from lpirc_score.metrics.evaluation_result import RULES_VERSION, signature_parts
 from lpirc_testsets import TestSet, read_ground_truth, synthesize
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError

@@ -10,10 +10,12 @@ import pytest
 
 from referee.clock import Clock
 from referee.contest import Contest
+from referee.judging.board_publisher import Publisher
+from referee.judging.freeze import public_view
 from referee.judging.judge import judge
 from referee.judging.lost_energy_notices import lost_energies, lost_energy_of
-from referee.judging.public_documents import Publisher, empty_board, public_board, shown
-from referee.judging.standings import let_stand
+from referee.judging.public_documents import empty_board, public_board
+from referee.judging.run_figures import let_stand
 from referee.store.records import Released, RunState
 from tests.referee.factories import START, House
 from tests.referee.judging.judged_runs import closed_run, opened_run
@@ -102,7 +104,7 @@ def test_a_frozen_board_does_not_tell_of_it(contest: Contest) -> None:
     def told() -> int:
         row = contest.store.published.get()
         assert row is not None
-        return len(shown(row)["energy_lost"])
+        return len(public_view(row)["energy_lost"])
 
     Publisher(contest, Clock()).tick()
     assert told() == 1

@@ -13,17 +13,11 @@ from hypothesis import strategies as st
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import StorageFailed
+from referee.judging.board_publisher import Publisher, publish
+from referee.judging.freeze import NO_FIGURES, public_view
 from referee.judging.judge import judge
 from referee.judging.judge_many import judge_with_interval
-from referee.judging.public_documents import (
-    NO_FIGURES,
-    Publisher,
-    empty_board,
-    public_board,
-    public_hall,
-    publish,
-    shown,
-)
+from referee.judging.public_documents import empty_board, public_board, public_hall
 from referee.store.published_table import PublishedTable
 from referee.store.records import (
     BoardState,
@@ -62,7 +56,9 @@ def row(contest: Contest) -> Published:
 
 
 def teams(contest: Contest) -> list[tuple[int | None, str]]:
-    return [(place["rank"], place["team"]) for place in shown(row(contest))["ranking"]]
+    return [
+        (place["rank"], place["team"]) for place in public_view(row(contest))["ranking"]
+    ]
 
 
 def judged(
@@ -105,7 +101,7 @@ def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
     contest.store.queue.change(lambda _: ["voles", "otters"])
     contest.store.announcements.add("jo", "Lunch at noon.", START)
     Publisher(contest, SetClock(START + timedelta(seconds=60))).tick()
-    board = shown(row(contest))
+    board = public_view(row(contest))
     assert [
         (place["rank"], place["team"], place["images"]) for place in board["ranking"]
     ] == [
@@ -148,7 +144,7 @@ def test_the_score_of_an_open_run_is_public_only_where_the_contest_says_so(
         Released(run.id, utc, utc, 0.46, 0.8642, 0.53, 30)
     )
     Publisher(contest, SetClock(START + timedelta(seconds=60))).tick()
-    (now,) = shown(row(contest))["now"]
+    (now,) = public_view(row(contest))["now"]
     told = (0.46, 0.8642, 0.53) if public else (None, None, None)
     assert (now["map"], now["energy_wh"], now["score"]) == told
     assert now["figure_state"] == "fresh"
@@ -204,7 +200,7 @@ def test_while_the_board_is_frozen_the_hall_goes_on_without_figures(
     contest.store.announcements.add("jo", "The buses leave at six.", START)
     clock.now += timedelta(seconds=7)
     publisher.tick()
-    board = shown(row(contest))
+    board = public_view(row(contest))
     assert row(contest).document == results
     assert [
         (one["team"], one["station"], one["heat"], one["state"]) for one in board["now"]
@@ -240,7 +236,7 @@ def test_the_figures_of_a_station_are_those_of_the_run_that_it_has_now(
     contest.store.runs.change(first.id, (RunState.OPEN,), state="closed")
     armed_run(contest, "otters")
     contest.store.published.publish(before, public_hall(contest), START)
-    (now,) = shown(row(contest))["now"]
+    (now,) = public_view(row(contest))["now"]
     assert now["team"] == "otters"
     assert now["map"] is None
     assert now["power_w"] is None
@@ -260,13 +256,13 @@ def test_a_board_that_an_earlier_form_froze_stays_frozen_and_gets_its_hall(
     frozen(contest, Clock())
     with contest.store.database.transaction() as connection:
         connection.execute("UPDATE published SET hall = NULL, hall_utc = NULL")
-    board = shown(row(contest))
+    board = public_view(row(contest))
     assert board["state"] == "frozen"
     assert board["utc"] == START.isoformat()
     assert board["next"] == []
     contest.store.queue.change(lambda _: ["otters"])
     Publisher(contest, Clock()).tick()
-    board = shown(row(contest))
+    board = public_view(row(contest))
     assert board["state"] == "frozen"
     assert board["next"] == ["otters"]
     assert len(board["ranking"]) == 1
@@ -298,7 +294,9 @@ def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(
         (2, "otters"),
         (3, "voles"),
     ]
-    assert shown(row(contest))["ranking"][0]["energy_wh"] == 2.0, "as it was frozen"
+    assert public_view(row(contest))["ranking"][0]["energy_wh"] == 2.0, (
+        "as it was frozen"
+    )
     unveiled(contest, clock)
     assert row(contest).state == BoardState.LIVE
     assert row(contest).unveiled == 0
@@ -329,11 +327,11 @@ def test_an_unveiled_place_does_not_say_how_it_compares_with_one_that_is_not(
         {"team": "otters", "chance": 0.7},
     ]
     contest.store.published.unveil(START, json.dumps(final), 0, 1)
-    assert shown(row(contest))["ranking"][2]["level_with"] == []
+    assert public_view(row(contest))["ranking"][2]["level_with"] == []
     contest.store.published.unveil(START, "", 1, 1)
-    assert [one["team"] for one in shown(row(contest))["ranking"][2]["level_with"]] == [
-        "badgers"
-    ]
+    assert [
+        one["team"] for one in public_view(row(contest))["ranking"][2]["level_with"]
+    ] == ["badgers"]
 
 
 def test_the_board_freezes_at_its_time_with_what_was_known_before(build: Build) -> None:
@@ -443,7 +441,7 @@ def test_what_fails_is_tried_again(
     monkeypatch.setattr(PublishedTable, "publish", failing)
     stop = threading.Event()
     clock = Clock()
-    monkeypatch.setattr("referee.judging.public_documents.TICK_S", 0.01)
+    monkeypatch.setattr("referee.judging.board_publisher.TICK_S", 0.01)
     thread = threading.Thread(target=publish, args=(contest, clock, stop))
     thread.start()
     try:
@@ -534,7 +532,7 @@ def test_the_board_has_the_newest_link_of_the_log_each_minute_and_none_newer_whi
 
     def pinned() -> dict[str, Any]:
         publisher.tick()
-        board = shown(row(contest))
+        board = public_view(row(contest))
         assert board["public_key"] == contest.key.public
         log: dict[str, Any] = board["log"]
         return log

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_testsets import TestSet, load_test_set, read_ground_truth, synthesize
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.contest import Contest, create_contest, open_contest

@@ -27,7 +27,8 @@ from referee.judging.run_case import restricted_to, undo_image_order
 from referee.runs.run_control import RunControl
 from referee.store.records import Released, Run, RunState
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers
 from referee.web.team_login import issue_token
 from tests.referee.factories import TEAM, House, StillClock, house, reading, run_record
 from tests.referee.judging.judged_runs import armed_run, posted
@@ -299,7 +300,7 @@ def attacked(tmp_path: Path, large_set: TestSet) -> Iterator[HttpOracle]:
         control = RunControl(made.contest, clock)
         stack.callback(control.shutdown)
         app = create_app(made.contest, control, clock)
-        token = issue_token(state_of(app), run)
+        token = issue_token(part_of(app, Callers), run)
         yield HttpOracle(Watched(made.contest, run, clock), app.test_client(), token)
 
 

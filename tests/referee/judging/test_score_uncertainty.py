@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.limit import relative_uncertainty
+from lpirc_power.energy.error_limit import relative_uncertainty
 from lpirc_power.meter import Setup
 from lpirc_score import Detections
 from lpirc_score.analysis.halves import HALVES, half_maps

@@ -13,7 +13,7 @@ import pytest
 
 from lpirc_power.energy import Check
 from lpirc_score.analysis.halves import HALVES
-from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -23,17 +23,15 @@ from referee.judging.judge import judge
 from referee.judging.meetings import meeting
 from referee.judging.prizes import MERITS
 from referee.judging.ranking import FailedCheck, NotRanked
-from referee.judging.standings import (
+from referee.judging.run_figures import (
     Figures,
-    LeftOut,
     current_judgement,
     energy_above_idle_wh,
     figures_of,
     let_stand,
-    place_document,
     score_document,
-    standings,
 )
+from referee.judging.standings import LeftOut, place_document, standings
 from referee.store.records import Provisional, Run, RunState, Score
 from tests.referee.factories import (
     HALF_SAMPLED,

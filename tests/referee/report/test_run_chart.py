@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from lpirc_score import Curve
-from lpirc_score.files.curves import inline_curves
+from lpirc_score.files.curve_drawings import inline_curves
 from referee.judging.run_course import Course
 from referee.judging.stop_regret import StopRegret
 from referee.report.run_chart import MOST_READINGS, envelope, time_chart

@@ -26,7 +26,7 @@ from referee.contest import open_contest
 from referee.errors import NotArmed, RefereeError
 from referee.judging.judge import judge
 from referee.judging.run_checks import measured_run
-from referee.judging.standings import figures_of
+from referee.judging.run_figures import figures_of
 from referee.runs.open_run import OpenRun
 from referee.runs.run_control import RunControl
 from referee.store.records import Run, RunState

@@ -230,27 +230,28 @@ def test_small_bodies_that_wait_are_stored_by_one_commit_and_a_bad_one_fails_alo
     threads: ThreadPoolExecutor,
     until: Callable[[Callable[[], object]], None],
 ) -> None:
-    parsing = threading.Event()
+    commits: list[int] = []
+    is_held = threading.Event()
     goes_on = threading.Event()
 
-    def parse_slowly(text: bytes) -> Any:
-        parsing.set()
-        assert goes_on.wait(TIMEOUT_S)
-        return parse_rows(text)
+    def hold(_: object) -> bool:
+        is_held.set()
+        return goes_on.wait(TIMEOUT_S)
 
-    first = threads.submit(live.accept, body(1), None, parse_slowly)
-    assert parsing.wait(TIMEOUT_S)
-    bad = threads.submit(live.accept, body(1), None, refuse)
-    good = [threads.submit(live.accept, body(1), None, parse_rows) for _ in range(5)]
-    until(lambda: live._small.waiting == 6)  # noqa: SLF001 - what waits shows only inside
-    before = store.database.connection.total_changes
-    commits: list[int] = []
+    group = store.database.group
     store.database.connection.set_trace_callback(
         lambda sql: commits.append(1) if sql == "COMMIT" else None
     )
+    held = threads.submit(group.write, hold)
+    assert is_held.wait(TIMEOUT_S)
+    bad = threads.submit(live.accept, body(1), None, refuse)
+    good = [threads.submit(live.accept, body(1), None, parse_rows) for _ in range(6)]
+    until(lambda: group.waiting == 6)
+    before = store.database.connection.total_changes
     goes_on.set()
+    assert held.result(TIMEOUT_S)
     assert code_of(bad.result, 20) == "bad-rows"
-    assert sorted(one.result(20).received_total for one in [first, *good]) == [
+    assert sorted(one.result(20).received_total for one in good) == [
         1,
         2,
         3,

@@ -14,8 +14,8 @@ from lpirc_power.meter import IntegratorState
 from lpirc_power.visa.link import Link
 from referee.clock import Clock
 from referee.judging.judge import judge
+from referee.runs.meter_state import MeterState, state_of
 from referee.runs.open_run import OpenRun
-from referee.runs.station_meters import MeterState, state_of
 from referee.store.records import EnergyMissing, RunState
 from tests.power.conftest import Relay
 from tests.power.peer import Instrument, Peer

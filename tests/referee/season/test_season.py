@@ -19,13 +19,16 @@ from lpirc_testsets import TestSet, read_ground_truth
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.contest import open_contest
 from referee.evidence.bundle_container import MANIFEST, pack, unpack
+from referee.judging.board_publisher import Publisher
+from referee.judging.freeze import public_view
 from referee.judging.judge import Again
 from referee.judging.judge_many import judge_with_interval
-from referee.judging.public_documents import Publisher, empty_board, public_board, shown
+from referee.judging.public_documents import empty_board, public_board
 from referee.judging.ranking import SURE
 from referee.judging.rejudge import rejudge
+from referee.judging.run_figures import let_stand
 from referee.judging.scoring_job import Scored, ScoringInput, score_whole
-from referee.judging.standings import let_stand, standings
+from referee.judging.standings import standings
 from referee.store import DATABASE_NAME, Store
 from referee.store.records import Review, RunState
 from tests.contest_day import called
@@ -611,7 +614,7 @@ def frozen(folder: Path) -> dict[str, Any]:
         )
         found = contest.store.published.get()
         assert found is not None
-        return shown(found)
+        return public_view(found)
 
 
 def test_a_frozen_contest_is_in_a_season_as_its_public_board_shows_it(

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from referee.contest import open_contest
-from referee.judging.public_documents import Publisher, empty_board
+from referee.judging.board_publisher import Publisher
+from referee.judging.public_documents import empty_board
 from referee.store import DATABASE_NAME
 from referee.store.rules import Rules
 from tests.contest_day import called

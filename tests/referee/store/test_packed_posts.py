@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lpirc_score.detections.rows import Refused
+from lpirc_score.detections.parsed_rows import Refused
 from referee.store import DATABASE_NAME, Store
 from tests.referee.factories import START, stored_run
 

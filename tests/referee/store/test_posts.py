@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lpirc_score.detections.rows import Refused
+from lpirc_score.detections.parsed_rows import Refused
 from referee.errors import RefereeError, StorageFailed
 from referee.store import Store, post_table
 from referee.store.post_table import MOST_REFUSED_ROWS

@@ -12,15 +12,16 @@ from flask.testing import FlaskClient
 
 from lpirc_power.meter import IntegratorState
 from referee.contest import Contest
+from referee.judging.board_publisher import Publisher
 from referee.judging.figure_state import FigureState
 from referee.judging.provisional_scores import FollowedRuns
-from referee.judging.public_documents import Publisher
 from referee.judging.released_figures import released_of
 from referee.pages.figure_text import rough_text, score_text, state_text
 from referee.runs.run_control import RunControl
 from referee.store.records import Run
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers
 from referee.web.team_login import issue_token
 from tests.referee.factories import TEAM, House, StillClock, reading
 from tests.referee.judging.judged_runs import opened_run, posted
@@ -95,7 +96,7 @@ def hall(build: Callable[..., House]) -> Iterator[Hall]:
         control = RunControl(contest, clock)
         stack.callback(control.shutdown)
         app = create_app(contest, control, clock)
-        token = issue_token(state_of(app), run)
+        token = issue_token(part_of(app, Callers), run)
         headers = {
             "public": {"Accept": "text/html,*/*"},
             "team": {"Authorization": f"Bearer {token}"},

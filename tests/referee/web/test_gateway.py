@@ -10,8 +10,9 @@ import pytest
 from werkzeug.test import EnvironBuilder
 
 from referee.web.app import create_app
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers
 from referee.web.gateway import Gateway
-from referee.web.state import state_of
 from referee.web.team_login import issue_token
 from tests.referee.factories import TEAM, House
 
@@ -45,7 +46,7 @@ def both(
     house = build(auto_arm=True)
     app = create_app(house.contest, house.control, house.clock)
     live = house.control.login(TEAM)
-    token = issue_token(state_of(app), live.run)
+    token = issue_token(part_of(app, Callers), live.run)
     gateway = app.wsgi_app
     flask_alone = app.__class__.wsgi_app.__get__(app)
     assert isinstance(gateway, Gateway)

@@ -7,11 +7,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from referee.auth import tokens
 from referee.auth.tokens import Session, issue
 from referee.errors import RefereeError
+from referee.web import callers as callers_module
 from referee.web.app import create_app
-from referee.web.callers import session_of
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers, session_of
+from referee.web.team_login import issue_token
+from referee.web.web_request import WebRequest
 from tests.referee.factories import TEAM, House
 
 EXPIRES = datetime(2026, 5, 5, tzinfo=UTC)
@@ -22,16 +26,18 @@ def test_a_token_is_good_until_the_moment_it_expires_however_often_it_was_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     house = build()
-    state = state_of(create_app(house.contest, house.control, house.clock))
+    app = create_app(house.contest, house.control, house.clock)
+    callers = part_of(app, Callers)
     session = Session(1, TEAM, EXPIRES.timestamp())
     environ = {
         "HTTP_AUTHORIZATION": f"bearer  {issue(house.contest.secret, session, house.contest.id)} "
     }
     monkeypatch.setattr(house.clock, "utc", lambda: EXPIRES - timedelta(milliseconds=1))
-    assert session_of(state, environ) == session_of(state, environ) == session
+    for _ in range(2):
+        assert session_of(callers, WebRequest(environ)) == session
     monkeypatch.setattr(house.clock, "utc", lambda: EXPIRES)
     with pytest.raises(RefereeError) as failure:
-        session_of(state, environ)
+        session_of(callers, WebRequest(environ))
     assert failure.value.code == "token-expired"
 
 
@@ -40,7 +46,8 @@ def test_a_wall_clock_set_forward_logs_no_one_out_of_an_open_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     house = build()
-    state = state_of(create_app(house.contest, house.control, house.clock))
+    app = create_app(house.contest, house.control, house.clock)
+    callers = part_of(app, Callers)
     house.control.arm(TEAM, "one")
     run = house.control.login(TEAM).run
     opened = Session(run.id, TEAM, EXPIRES.timestamp(), run.nonce)
@@ -55,7 +62,8 @@ def test_a_wall_clock_set_forward_logs_no_one_out_of_an_open_run(
 
     def asked(session: Session) -> Session:
         token = issue(house.contest.secret, session, house.contest.id)
-        return session_of(state, {"HTTP_AUTHORIZATION": f"Bearer {token}"})
+        bearing = {"HTTP_AUTHORIZATION": f"Bearer {token}"}
+        return session_of(callers, WebRequest(bearing))
 
     assert asked(opened) == opened
     with pytest.raises(RefereeError, match="expired"):
@@ -63,3 +71,53 @@ def test_a_wall_clock_set_forward_logs_no_one_out_of_an_open_run(
     house.control.close(run.id, "logout")
     with pytest.raises(RefereeError, match="expired"):
         asked(opened)
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/session"),
+        ("DELETE", "/v1/session"),
+        ("GET", "/v1/images/1"),
+        ("POST", "/v1/detections"),
+        ("GET", "/v1/health"),
+    ],
+)
+def test_token_and_run_are_looked_up_once_a_request(
+    build: Callable[..., House],
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    path: str,
+    *,
+    is_over: bool,
+) -> None:
+    house = build(auto_arm=True)
+    app = create_app(house.contest, house.control, house.clock)
+    live = house.control.login(TEAM)
+    token = issue_token(part_of(app, Callers), live.run)
+    if is_over:
+        house.control.close(live.run.id, "logout")
+    looked: list[str] = []
+
+    def counting(name: str, looks: Callable[..., object]) -> Callable[..., object]:
+        def look(*given: object) -> object:
+            looked.append(name)
+            return looks(*given)
+
+        return look
+
+    monkeypatch.setattr(callers_module.tokens, "read", counting("token", tokens.read))
+    find = house.control.find_live
+    monkeypatch.setattr(house.control, "find_live", counting("run", find))
+    answer = app.test_client().open(
+        path,
+        method=method,
+        headers={"Authorization": f"Bearer {token}"},
+        data=b"1 1 .5 0 0 5 5\n" if method == "POST" else None,
+        content_type="text/plain",
+    )
+    assert answer.headers["X-Window-Remaining-Ms"]
+    assert looked.count("token") == 1
+    if not is_over:
+        assert looked.count("run") == 1

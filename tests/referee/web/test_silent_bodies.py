@@ -18,8 +18,8 @@ from referee.web.arriving_bodies import (
     SLOW_S,
     Suspect,
 )
+from referee.web.concurrency_limits import LOG_INS_OF_AN_ADDRESS
 from referee.web.request_bodies import LARGEST_BODY_BYTES
-from referee.web.state import LOG_INS_OF_AN_ADDRESS
 from tests.contest_day import TEAM, TIMEOUT_S, Day, Server, until
 from tests.referee.web.legacy.old_clients import OldClient
 from tests.referee.web.test_slots import unfinished, works

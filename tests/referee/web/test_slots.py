@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from referee.runs.open_run import REQUESTS_AT_ONCE
+from referee.web.concurrency_limits import LOG_INS_OF_AN_ADDRESS, OPERATORS_AT_ONCE
 from referee.web.request_bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES
-from referee.web.state import LOG_INS_OF_AN_ADDRESS, OPERATORS_AT_ONCE
 from tests.contest_day import ROWS, TEAM, TIMEOUT_S, Day, Server, problem, until
 from tests.large_images import IMAGES, large_test_set
 from tests.referee.web.two_stations import OTHER_TEAM, two_stations

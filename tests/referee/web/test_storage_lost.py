@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from referee.errors import StorageFailed
-from referee.web import server as web_server
+from referee.web.server_watches import watch_files
 from tests.contest_day import ROWS, Day, problem, refers, until
 
 
@@ -59,18 +59,17 @@ def test_what_stays_wrong_is_logged_once_and_again_after_it_was_right(
         if sentence := next(looks):
             raise StorageFailed(sentence)
 
-    store = SimpleNamespace(watch=watch, flush_served=lambda: None)
-    clock = SimpleNamespace(
-        wait=lambda *_: next(ends),
-        monotonic_s=lambda: 0.0,
-        utc=lambda: None,
+    store: Any = SimpleNamespace(
+        integrity=SimpleNamespace(watch=watch),
+        served=SimpleNamespace(flush=lambda: None),
     )
-    state: Any = SimpleNamespace(
-        contest=SimpleNamespace(store=store),
-        clock=clock,
+    clock: Any = SimpleNamespace(
+        wait=lambda *_: next(ends), monotonic_s=lambda: 0.0, utc=lambda: None
+    )
+    watches: Any = SimpleNamespace(
         config_watch=SimpleNamespace(look=lambda: None),
         refusals=SimpleNamespace(store_new=lambda: None),
     )
     with caplog.at_level(logging.ERROR):
-        web_server._watch_files(state, threading.Event())  # noqa: SLF001 - the server's own thread
+        watch_files(watches, store, clock, threading.Event())
     assert caplog.messages == ["gone", "gone"]

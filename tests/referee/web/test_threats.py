@@ -7,7 +7,8 @@ from itertools import product
 
 from referee.store.records import RunState
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers
 from referee.web.team_login import issue_token
 from tests.referee.factories import TEAM, House
 from tests.referee.judging.judged_runs import opened_run
@@ -22,7 +23,7 @@ def test_no_path_leads_to_the_truth_or_to_a_secret(build: Callable[..., House]) 
     app = create_app(made.contest, made.control, made.clock)
     opened_run(made.contest, TEAM)
     (run,) = made.store.runs.find(RunState.OPEN)
-    token = issue_token(state_of(app), run)
+    token = issue_token(part_of(app, Callers), run)
     client = app.test_client()
     truth = made.contest.test_set.folder / "ground_truth.json"
     hidden = {

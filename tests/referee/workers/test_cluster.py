@@ -32,7 +32,7 @@ from tests.referee.judging.sent_runs import closed_run, guesses
 from tests.timeouts import TIMEOUT_S
 
 FOREIGN = """
-import lpirc_score.metrics.result as result
+import lpirc_score.metrics.evaluation_result as result
 result.VERSION = "9.9.9"
 from distributed.cli.dask_worker import main
 main()

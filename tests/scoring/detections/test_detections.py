@@ -15,7 +15,7 @@ from lpirc_score.detections import (
     parse_json,
     parse_text,
 )
-from lpirc_score.detections.rows import ENOUGH_PROBLEMS
+from lpirc_score.detections.parsed_rows import ENOUGH_PROBLEMS
 from referee.errors import RefereeError
 
 IDS = np.array([1, 2, 20, 90], np.int64)

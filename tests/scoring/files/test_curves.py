@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from lpirc_score.analysis.curves import Curve
-from lpirc_score.files.curves import write_curves
+from lpirc_score.analysis.precision_recall import Curve
+from lpirc_score.files.curve_drawings import write_curves
 
 CURVE = Curve(
     np.array([1, 3]),

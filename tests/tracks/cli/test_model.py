@@ -24,8 +24,8 @@ from lpirc_testsets import load_test_set
 from lpirc_tracks import track_named
 from lpirc_tracks.submissions import harness
 from lpirc_tracks.submissions.harness import Limits
-from lpirc_tracks.submissions.submitting import MODELS
 from referee.cli import main
+from referee.config.tracks import MODELS
 from referee.contest import open_contest
 from referee.errors import ModelCrashed, ModelFault
 from referee.store.entry_withdrawal import EntryWithdrawals

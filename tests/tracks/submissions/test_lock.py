@@ -152,13 +152,13 @@ def test_of_one_document_that_is_handed_in_twice_at_once_one_is_refused(
             second_is_there.set()
         flock(file, kind)
 
-    def accepts(table: SubmissionTable, *rest: object) -> Submission:
+    def accepts(table: SubmissionTable, *rest: object, **named: object) -> Submission:
         if threading.current_thread() is second:
             second_is_there.set()
         else:
             second.start()
             assert second_is_there.wait(60)
-        return accept(table, *rest)  # type: ignore[arg-type]
+        return accept(table, *rest, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(lock.fcntl, "flock", waits)
     monkeypatch.setattr(SubmissionTable, "accept", accepts)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lpirc_testsets import TestSet
 from lpirc_tracks.submissions.board import board, build_number, candidates, judged_now
+from lpirc_tracks.submissions.kept_models import read_submitted
 from lpirc_tracks.submissions.open_track import (
     OpenTrack,
     configured_track,
@@ -22,16 +23,15 @@ from lpirc_tracks.submissions.open_track import (
 )
 from lpirc_tracks.submissions.result_document import parse_result
 from lpirc_tracks.submissions.submitting import (
-    MODELS,
     Order,
     check_result,
     judge,
     measure_again,
-    read_submitted,
     submit,
     to_measure_again,
 )
 from referee.clock import Clock
+from referee.config.tracks import MODELS
 from referee.contest import Contest
 from referee.errors import ModelCrashed, RefereeError
 from referee.store.model_records import Submission

@@ -23,6 +23,7 @@ from lpirc_score.detections.files import HEADER
 from lpirc_testsets import read_ground_truth, synthesize
 from lpirc_tracks.submissions.check_queue import CheckQueue
 from lpirc_tracks.submissions.entries import entry_document
+from lpirc_tracks.submissions.kept_models import keep_model, kept_model
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.receiving import Offer, receive_body
 from lpirc_tracks.submissions.results_files import (
@@ -34,7 +35,6 @@ from lpirc_tracks.submissions.results_files import (
     check_file,
     results_set,
 )
-from lpirc_tracks.submissions.submitting import keep_model, kept_model
 from referee.clock import Clock
 from referee.config.tracks import ModelTrack
 from referee.contest import Contest, open_contest

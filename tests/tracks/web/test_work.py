@@ -24,14 +24,10 @@ from lpirc_client.harness.child import LOG_BYTES
 from lpirc_testsets import TestSet
 from lpirc_tracks.submissions import claims, measuring_queue
 from lpirc_tracks.submissions.entries import entry_document
-from lpirc_tracks.submissions.measuring_queue import LEASE_S
+from lpirc_tracks.submissions.kept_models import keep_model
 from lpirc_tracks.submissions.oddities import oddities
 from lpirc_tracks.submissions.open_track import open_track
-from lpirc_tracks.submissions.submitting import (
-    keep_model,
-    measure_again,
-    to_measure_again,
-)
+from lpirc_tracks.submissions.submitting import measure_again, to_measure_again
 from referee.store.model_records import (
     JobKind,
     JobState,
@@ -40,7 +36,9 @@ from referee.store.model_records import (
     Upload,
 )
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.plugged_pages import PluggedPages
+from referee.workers.job_dispatch import LEASE_S
 from tests import tflite_models as models
 from tests import warm_programs
 from tests.confinement import IS_UNCONFINED
@@ -118,7 +116,7 @@ class Desk:
 
     def serve(self) -> None:
         app = create_app(self.house.contest, self.house.control, self.house.clock)
-        self.house.stack.callback(state_of(app).plugged.close)
+        self.house.stack.callback(part_of(app, PluggedPages).close)
         server = make_server("127.0.0.1", self.port, app, True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from lpirc_score.cli.terminal import console, figures_table
-from lpirc_score.files.tables import read_table
+from lpirc_score.cli.terminal_tables import console, figures_table
+from lpirc_score.files.csv_tables import read_table
 from lpirc_tracks import Aim
 from lpirc_tracks.frontier import BASES, Fit, fit
 from lpirc_tracks.frontier_plot import Plot, PlotPoint, check_plot_path

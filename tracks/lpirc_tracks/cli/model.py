@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, replace
-from functools import wraps
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import click
 
 from lpirc_tracks import Track, track_named
 from lpirc_tracks.cli.model_board import board_command
+from lpirc_tracks.cli.model_options import (
+    build_option,
+    holdout_flag,
+    limit_options,
+    meter_options,
+    model_file,
+    rule_option,
+    track_option,
+)
 from lpirc_tracks.cli.model_publish import publish_command
 from lpirc_tracks.cli.model_report import print_result, submission_line
 from lpirc_tracks.cli.model_withdraw import (
@@ -25,8 +30,9 @@ from lpirc_tracks.cli.model_withdraw import (
 from lpirc_tracks.submissions import harness
 from lpirc_tracks.submissions.board import build_number, judged_now
 from lpirc_tracks.submissions.harness import Limits
+from lpirc_tracks.submissions.kept_models import read_submitted
 from lpirc_tracks.submissions.lock import broken_off
-from lpirc_tracks.submissions.metering import DEFAULT_LOOP_S, Metering, bench_on
+from lpirc_tracks.submissions.metering import Metering, bench_on
 from lpirc_tracks.submissions.open_track import (
     OpenTrack,
     configured_track,
@@ -39,103 +45,19 @@ from lpirc_tracks.submissions.submitting import (
     Order,
     judge,
     measure_again,
-    read_submitted,
     submit,
     to_measure_again,
 )
 from referee.cli.child_processes import endings_interrupt, interruption_reported
 from referee.cli.recorded_acts import act, line_of_text
-from referee.cli.shared_options import any_path, as_json, contest_folder, seconds_option
+from referee.cli.shared_options import any_path, as_json, contest_folder
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import ModelFault, RefereeError
-from referee.installed import client_version
 from referee.store.model_records import Submission
 
 LONGEST_NAME = 100  # which a board shows whole
 GIVEN_UP = "a submission that was being measured is given up, and costs nothing."
-model_file = click.argument("model", type=any_path)
-rule_option = click.option(
-    "--track",
-    required=True,
-    help="A rule, such as ovic-detection; not a track of a contest.",
-)
-track_option = click.option("--track", required=True, help="A track of the contest.")
-holdout_flag = click.option(
-    "--holdout", is_flag=True, help="On the hold-out test set; counts towards no limit."
-)
-
-
-def own_build() -> str:
-    """The build of a measurement unless another one is given."""
-    return f"referee {version('lpirc-referee')}, client {client_version()}"
-
-
-build_option = click.option(
-    "--build",
-    default=own_build,
-    help="The build that measures; default: the version of this program.",
-)
-
-
-def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that become the argument `limits`."""
-
-    @click.option(
-        "--memory-mb",
-        type=click.IntRange(1),
-        help="Memory for the model; default: 2048.",
-    )
-    @seconds_option(
-        "--timeout-s",
-        help="Seconds to load the model, and for one inference; default: 30.",
-    )
-    @click.option(
-        "--core",
-        type=click.IntRange(0),
-        help="The core for the model; default: the last one.",
-    )
-    @click.option(
-        "--repeats",
-        type=click.IntRange(1),
-        help="At most this many passes; default: 5.",
-    )
-    @wraps(command)
-    def with_limits(**named: Any) -> Any:
-        limits = Limits(*map(named.pop, ("memory_mb", "timeout_s", "core", "repeats")))
-        return command(limits=limits, **named)
-
-    return with_limits
-
-
-def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that become the argument `metering`, None without a meter."""
-
-    @click.option(
-        "--meter",
-        help="Measure the energy per inference: a VISA address, sim:, rapl:, hwmon:.",
-    )
-    @seconds_option(
-        "--energy-loop",
-        help=f"Seconds of inferences to measure; default: {DEFAULT_LOOP_S:g}.",
-    )
-    @seconds_option(
-        "--idle", help="Measure the idle device first, for so many seconds."
-    )
-    @wraps(command)
-    def with_metering(
-        meter: str | None, energy_loop: float | None, idle: float | None, **named: Any
-    ) -> Any:
-        if meter is None and (energy_loop is not None or idle is not None):
-            raise click.UsageError("--energy-loop and --idle are for --meter.")
-        metering = (
-            None
-            if meter is None
-            else Metering(meter, energy_loop or DEFAULT_LOOP_S, idle)
-        )
-        return command(metering=metering, **named)
-
-    return with_metering
 
 
 @click.group()
@@ -318,7 +240,8 @@ def remeasure_command(
         )
         if not wanted and not as_json:
             click.echo("Nothing is left to measure.")
-        bench, failed = bench_on(opened, limits, metering, Clock()), 0
+        bench = bench_on(opened, limits, metering, Clock())
+        failed = 0
         for earlier in wanted:
             try:
                 with act(

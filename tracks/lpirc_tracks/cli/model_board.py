@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from lpirc_score.cli.terminal import Column, console, print_table
-from lpirc_score.files.tables import harmless, table_bytes
+from lpirc_score.cli.terminal_tables import Column, console, print_table
+from lpirc_score.files.csv_tables import harmless, table_bytes
 from lpirc_tracks import Track
 from lpirc_tracks.frontier_plot import Plot, PlotPoint, check_plot_path
 from lpirc_tracks.submissions.board import Board, Candidate, board, candidates
@@ -121,7 +121,8 @@ def _of(one: Candidate) -> dict[str, Any]:
 def _places(made: Board, rule: Track) -> list[dict[str, Any]]:
     places = []
     for line in made.lines:
-        one, verdict = line.candidate, line.verdict
+        one = line.candidate
+        verdict = line.verdict
         place = _of(one) | {
             "rank": line.rank,
             "builds": line.builds,
@@ -173,7 +174,8 @@ def _print(made: Board, rule: Track, title: str) -> None:
     columns = [Column(name.replace("_", " "), is_figure=True) for name in figures]
     rows = []
     for line in made.lines:
-        one, verdict = line.candidate, line.verdict
+        one = line.candidate
+        verdict = line.verdict
         who = one.made.team + one.made.origin
         first = (
             str(line.rank),

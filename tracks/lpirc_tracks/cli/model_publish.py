@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column, console, print_table
+from lpirc_score.cli.terminal_tables import Column, console, print_table
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.publishing import FinalBoard, final_board, publish
 from referee.cli.recorded_acts import act, user
@@ -36,7 +36,8 @@ def publish_command(
     Nothing is published if the board or the list has changed since.
     """
     with open_contest(folder) as contest:
-        config, now = configured_track(contest, track), Clock().utc()
+        config = configured_track(contest, track)
+        now = Clock().utc()
         newest = None
         if code is None:
             found = final_board(contest, config, now)

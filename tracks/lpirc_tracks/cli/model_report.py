@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from lpirc_score.cli.terminal import console
+from lpirc_score.cli.terminal_tables import console
 from lpirc_tracks import Measured, Verdict
 from lpirc_tracks.submissions.result_document import ResultDocument
 from lpirc_tracks.submissions.stability import disturbance
@@ -49,7 +49,8 @@ def print_result(
     document: ResultDocument, measured: Measured, verdict: Verdict
 ) -> None:
     """Print what was measured and what it is worth."""
-    device, settings = document.values["device"], document.values["settings"]
+    device = document.values["device"]
+    settings = document.values["settings"]
     table = Table(
         title=str(document["model.file"]), show_header=False, title_justify="left"
     )

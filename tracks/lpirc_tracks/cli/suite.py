@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import console, figures_table
+from lpirc_score.cli.terminal_tables import console, figures_table
 from lpirc_score.files.atomic_write import real_path, require_writable
 from lpirc_tracks import track_named
 from lpirc_tracks.rules.aiotbench import SuiteScore, scores

@@ -93,7 +93,8 @@ class OvicTrack(Track):
 
     def _columns(self, result: Measured, expected: float) -> dict[str, float]:
         """The figures of COLUMNS; the AP on some images does not follow from that on all of them."""
-        share, runtime_ms = result.accuracy_percent / 100, result.total_s * 1000
+        share = result.accuracy_percent / 100
+        runtime_ms = result.total_s * 1000
         found = {
             "classified": result.processed,
             "accuracy_per_ms": accuracy_by_time(

@@ -18,19 +18,21 @@ from lpirc_tracks.submissions.calibration import (
     difference,
     is_due,
 )
+from lpirc_tracks.submissions.kept_models import (
+    LARGEST_MODEL_BYTES,
+    keep_model,
+    read_submitted,
+)
 from lpirc_tracks.submissions.open_track import OpenTrack, configured_track
 from lpirc_tracks.submissions.result_document import ResultDocument, parse_result
 from lpirc_tracks.submissions.results_files import PUBLIC
 from lpirc_tracks.submissions.stability import disturbance
 from lpirc_tracks.submissions.submitting import (
-    LARGEST_MODEL_BYTES,
     Bench,
     Doubt,
     check_result,
     expected_devices,
     judge,
-    keep_model,
-    read_submitted,
 )
 from referee.clock import Clock
 from referee.config.tracks import ModelTrack
@@ -161,7 +163,8 @@ def take(
 
     Raises RefereeError `not-measured` for what is no calibration; then it is to be made again.
     """
-    store, device = contest.store, calibration.device
+    store = contest.store
+    device = calibration.device
     try:
         content = bench(Path(calibration.model_file))
         document = parse_result(content)
@@ -203,7 +206,8 @@ def require_consistent(
     A model may change its latency by itself, so this alone disables no device: a team could disable them all. The
     first result after a calibration is not compared, so such a model is measured in the end.
     """
-    config, store = configured_track(contest, made.track), contest.store
+    config = configured_track(contest, made.track)
+    store = contest.store
     if not config.calibration:
         return
     _, sha256, digest = _model(contest, config)
@@ -255,7 +259,8 @@ def _add(
     now: datetime,
     model: tuple[str, str],
 ) -> Calibration:
-    file, job = Path(config.calibration).name, secrets.token_hex(32)
+    file = Path(config.calibration).name
+    job = secrets.token_hex(32)
     wanted = Calibration(
         0, job, device, config.name, model[0], file, model[1], now.isoformat()
     )
@@ -266,7 +271,8 @@ def _counting(
     contest: Contest, config: ModelTrack, digest: str
 ) -> dict[str, list[Calibration]]:
     """What each device of the pool has measured since it was enabled the last time, oldest first."""
-    known, found = contest.store.devices.all(), dict[str, list[Calibration]]()
+    known = contest.store.devices.all()
+    found = dict[str, list[Calibration]]()
     pool = expected_devices(contest, config.name)
     for one in contest.store.calibrations.of_track(config.name):
         device = known.get(one.device)
@@ -305,7 +311,8 @@ def _awaited(
 
 
 def _judged(contest: Contest, calibration: Calibration, now: datetime) -> str:
-    device, track = calibration.device, calibration.track
+    device = calibration.device
+    track = calibration.track
     config = configured_track(contest, track)
     made = _counting(contest, config, calibration.digest).get(device, [])
     sound = [one for one in made if one.doubt is None]
@@ -316,10 +323,8 @@ def _judged(contest: Contest, calibration: Calibration, now: datetime) -> str:
     if contradicted is not None:
         contest.store.devices.disable(device, f"{contradicted}.", now)
         return f"{device} is disabled: {contradicted}."
-    reason, where = (
-        why_no_work(contest, device, track, now),
-        calibrated(contest, device, track),
-    )
+    reason = why_no_work(contest, device, track, now)
+    where = calibrated(contest, device, track)
     facts: dict[str, object] = {
         "device": device,
         "track": track,

@@ -56,7 +56,8 @@ def contradiction(newest: Calibration, earlier: Sequence[Calibration]) -> str | 
 
 def difference(one: tuple[float, float], other: tuple[float, float]) -> str | None:
     """How two results for the same model, (latency [ms], accuracy [%]), differ beyond the tolerances; None: not."""
-    (one_ms, one_percent), (other_ms, other_percent) = one, other
+    (one_ms, one_percent) = one
+    (other_ms, other_percent) = other
     apart = max(one_ms, other_ms) / min(one_ms, other_ms) - 1
     if apart > LATENCY_TOLERANCE:
         return f"{one_ms:.3f} and {other_ms:.3f} ms, {apart:.1%} apart; at most {LATENCY_TOLERANCE:.0%} is allowed"

@@ -61,14 +61,14 @@ class CheckQueue:
     def __init__(
         self, contest: Contest, clock: Clock, admitted: Callable[[], object]
     ) -> None:
-        self.contest, self.clock, self._admitted = contest, clock, admitted
+        self.contest = contest
+        self.clock = clock
+        self._admitted = admitted
         self._served: list[str] = []  # teams, the newest check last
         self._gone: set[int] = set()  # entries whose file is not there, as was said
-        self._lock, self._wake, self._stop = (
-            threading.Lock(),
-            threading.Event(),
-            threading.Event(),
-        )
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
         self._ended = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -167,10 +167,12 @@ class CheckQueue:
         self._gone.add(one.id)
 
     def _task(self, config: ModelTrack, one: Submission) -> Task:
-        path, contest = kept_upload(self.contest, one), self.contest
+        path = kept_upload(self.contest, one)
+        contest = self.contest
         jobs: dict[str, str] = {}
         if config.rule_name == RESULTS:
-            of, kind = results_set(contest, config), JobKind.SCORING
+            of = results_set(contest, config)
+            kind = JobKind.SCORING
             jobs = {
                 split: of.job(split, one.model_sha256) for split in (PUBLIC, HOLDOUT)
             }
@@ -178,18 +180,14 @@ class CheckQueue:
                 check_results, path, of, of.columns(contest.folder, one.model_sha256)
             )
         else:
-            kind, sets = (
-                JobKind.MEASURING,
-                {PUBLIC: config.testset, HOLDOUT: config.holdout},
-            )
+            kind = JobKind.MEASURING
+            sets = {PUBLIC: config.testset, HOLDOUT: config.holdout}
             folders = {
                 split: contest.folder / name for split, name in sets.items() if name
             }
             require_confined(contest, config)
-            limits, hidden = (
-                Limits(confined=not config.unconfined),
-                hidden_files(contest),
-            )
+            limits = Limits(confined=not config.unconfined)
+            hidden = hidden_files(contest)
             checked_as = (
                 one.model_file,
                 rule_of(contest, config),

@@ -20,14 +20,14 @@ from lpirc_tracks import Track
 from lpirc_tracks.submissions import harness
 from lpirc_tracks.submissions.confining import hidden_files, unit_socket
 from lpirc_tracks.submissions.harness import Limits
-from lpirc_tracks.submissions.measuring_queue import LEASE_S
+from lpirc_tracks.submissions.kept_models import kept_model
 from lpirc_tracks.submissions.open_track import OpenTrack, configured_track
 from lpirc_tracks.submissions.result_document import ResultDocument, parse_result
 from lpirc_tracks.submissions.results_files import EntryDesk
-from lpirc_tracks.submissions.submitting import kept_model
 from referee.errors import RefereeError
 from referee.store.model_records import Submission
 from referee.workers import WorkerLost
+from referee.workers.job_dispatch import LEASE_S
 
 IMAGES = 20
 IMAGES_FOR_ONE_DIFFERENCE = 20
@@ -35,10 +35,11 @@ TIMEOUT_S = 10.0
 """For one inference here, whatever the device needs for it."""
 BEST_ROWS = 20  # of an image, by confidence
 LEAST_OVERLAP = 0.75  # intersection over union of one box of both
-CONFIDENCE_SHARE = (
-    0.1  # of the image's best confidence, by which two runtimes may differ
-)
-CATEGORY, CONFIDENCE, CORNERS = 1, 2, slice(3, 7)  # of a row
+CONFIDENCE_SHARE = 0.1
+"""Of the image's best confidence, by which two runtimes may differ."""
+CATEGORY = 1  # columns of a row
+CONFIDENCE = 2
+CORNERS = slice(3, 7)
 LEAST_PARTNERS = 0.9  # of the best rows of an image, on both sides
 
 

@@ -27,7 +27,8 @@ from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError
 
-SOCKET_VARIABLE, SOCKET = "REFEREE_MODELS", Path("/run/referee-models.sock")
+SOCKET_VARIABLE = "REFEREE_MODELS"
+SOCKET = Path("/run/referee-models.sock")
 PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.harness.cli")
 NOT_CONFINED = "not-confined"
 """The code of all errors about a model that is not confined, here and of the harness."""
@@ -74,7 +75,8 @@ class Looks:
     """Keeps for a few seconds how models are confined, and looks once at a time: each look starts a process."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock, self._lock = clock, threading.Lock()
+        self._clock = clock
+        self._lock = threading.Lock()
         self._known: dict[tuple[Path, ...], tuple[float, Confinement]] = {}
 
     def confinement_of(self, hidden: Sequence[Path]) -> Confinement:
@@ -191,7 +193,8 @@ def _send(connection: socket.socket, files: Mapping[str, bytes]) -> None:
     ):
         for name, data in files.items():
             member = tarfile.TarInfo(name)
-            member.size, member.mode = len(data), 0o600
+            member.size = len(data)
+            member.mode = 0o600
             archive.addfile(member, io.BytesIO(data))
     connection.shutdown(socket.SHUT_WR)
 
@@ -222,7 +225,8 @@ def _parts(connection: socket.socket, until_s: float) -> Iterator[bytes]:
 
 
 def _unit_sentence(limits: Mapping[str, Any]) -> str:
-    memory, processes = limits["memory_bytes"], limits["processes"]
+    memory = limits["memory_bytes"]
+    processes = limits["processes"]
     within = (
         "with no limit of memory"
         if memory is None

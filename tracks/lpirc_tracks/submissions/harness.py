@@ -111,10 +111,8 @@ def bench(
 
 def of_rule(rule: Track) -> dict[str, Any]:
     """The options that a rule asks for."""
-    runtime, rules = (
-        None if rule.runtime == "any" else rule.runtime,
-        "open" if rule.is_suite else None,
-    )
+    runtime = None if rule.runtime == "any" else rule.runtime
+    rules = "open" if rule.is_suite else None
     return {"task": rule.task, "runtime": runtime, "rules": rules}
 
 
@@ -196,11 +194,9 @@ def failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
     """Why the harness failed: ModelCrashed, ModelFault for a model that it refuses, or another."""
     try:
         error: Any = json.loads(done.stdout)["error"]
-        code, sentence, facts = (
-            str(error["code"]),
-            str(error["sentence"]),
-            dict(error["facts"]),
-        )
+        code = str(error["code"])
+        sentence = str(error["sentence"])
+        facts = dict(error["facts"])
     except (ValueError, KeyError, TypeError):
         lines = _lines(done.stderr) or [f"it ended with exit code {done.returncode}"]
         last = lines[-1][-LONGEST_LINE:]
@@ -212,4 +208,6 @@ def failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
     if code in CRASHED:
         return ModelCrashed(code, sentence, **facts)
     is_refused = code in REFUSED or code.startswith("wrong-")
-    return (ModelFault if is_refused else RefereeError)(code, sentence, **facts)
+    if is_refused:
+        return ModelFault(code, sentence, **facts)
+    return RefereeError(code, sentence, **facts)

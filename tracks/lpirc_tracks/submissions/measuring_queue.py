@@ -34,8 +34,8 @@ from referee.errors import (
 )
 from referee.store.model_records import Device, JobKind, JobState, Submission
 from referee.store.submission_table import lease_lost
+from referee.workers.job_dispatch import LEASE_S
 
-LEASE_S = 30.0
 SETUP_S = 300.0  # to start the harness, and to load and check the model
 PASSES = (
     10  # twice as many as the harness makes: its budget leaves out the preprocessing
@@ -58,7 +58,8 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
     A track's calibration model comes before those of teams. A device that has said that it has a meter measures energy,
     whatever the track; others get no track that needs it.
     """
-    store, now = contest.store, clock.utc()
+    store = contest.store
+    now = clock.utc()
     known = store.devices.all().get(device)
     leases = [
         job.lease_until_utc or ""
@@ -198,7 +199,8 @@ def limit_s(track: OpenTrack) -> float:
 def _work(
     track: OpenTrack, made: Submission, device: str, *, has_meter: bool
 ) -> dict[str, Any]:
-    rule, count = track.rule, len(track.test_set.images)
+    rule = track.rule
+    count = len(track.test_set.images)
     bench = {
         "preprocessing": rule.preprocessing,
         "threads": rule.threads,
@@ -294,7 +296,8 @@ def take_outcome(
             )
         return printed
 
-    now, track = clock.utc(), track_of(contest, made)
+    now = clock.utc()
+    track = track_of(contest, made)
     # The harness has ended: what renews the lease from here on is the referee's own look at the result.
     contest.store.jobs.limit_renewals(str(made.job), device, None)
     if calibration is not None:

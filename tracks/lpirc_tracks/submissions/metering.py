@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from lpirc_power.errors import EnergyUnmeasured
-from lpirc_power.sampling import loop
+from lpirc_power.sampling import inference_loop
 from lpirc_tracks.submissions import harness
 from lpirc_tracks.submissions.harness import Limits
 from lpirc_tracks.submissions.open_track import OpenTrack
@@ -31,7 +31,8 @@ def bench_on(
     track: OpenTrack, limits: Limits, metering: Metering | None, clock: Clock
 ) -> Bench:
     """What benches a model on a track's test set, within the rule's budget, with a meter where there is one."""
-    images, rule = track.test_set, track.rule
+    images = track.test_set
+    rule = track.rule
     bench = partial(
         harness.bench,
         images=images.folder,
@@ -51,10 +52,11 @@ def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> byt
 
     Raises MeterError; RefereeError as `bench`, and `energy-unmeasured`.
     """
-    address, idle_s = metering.address, metering.idle_s
+    address = metering.address
+    idle_s = metering.idle_s
     of_process_s = clock.of_process_s
     try:
-        return loop.metered(
+        return inference_loop.metered(
             address,
             bench,
             clock.monotonic_s,

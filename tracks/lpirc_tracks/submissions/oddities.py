@@ -119,7 +119,8 @@ def _doubts(config: ModelTrack, one: Submission) -> Iterator[tuple[str, str]]:
             "measured-elsewhere",
             f"was measured by {one.measured_by}, not by the organiser",
         )
-    outcome, until = one.measurement, config.holdout_until
+    outcome = one.measurement
+    until = config.holdout_until
     if outcome is not None and outcome.doubt is not None:
         yield "in-review", f"has no place: {outcome.doubt.removesuffix('.')}"
     if outcome is not None and outcome.confined is False:

@@ -101,7 +101,8 @@ def open_track(
     Raises RefereeError `track-unknown`, `bad-config`, `no-holdout`, and what `track_on` raises.
     """
     config = configured_track(contest, name)
-    rule, split = rule_of(contest, config), HOLDOUT if holdout else PUBLIC
+    rule = rule_of(contest, config)
+    split = HOLDOUT if holdout else PUBLIC
     if rule.name == RESULTS:
         if to_run:
             sentence = f"Track {name!r} takes results files, by POST /v1/entries."

@@ -30,7 +30,8 @@ from referee.store.chain import entry_text
 from referee.store.model_records import Submission, Upload
 
 UPLOADS = "uploads"
-PART, ARRIVED = ".part", ".arrived"
+PART = ".part"
+ARRIVED = ".arrived"
 
 logger = logging.getLogger(__name__)
 _moving = threading.Lock()

@@ -173,12 +173,11 @@ def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
         raise bad(f"{ELSEWHERE} is {shown(given[ELSEWHERE])}, this program reads 1")
     for path, check in ELSEWHERE_FIELDS.items():
         check(path, field_of(given, path))
-    images, mean_ms = given["images"]["count"], given["latency"]["mean_ms"]
-    rows, answers, processed = (
-        np.empty((0, len(COLUMNS))),
-        tuple[tuple[int, int], ...](),
-        images,
-    )
+    images = given["images"]["count"]
+    mean_ms = given["latency"]["mean_ms"]
+    rows = np.empty((0, len(COLUMNS)))
+    answers = tuple[tuple[int, int], ...]()
+    processed = images
     if given["task"] == "detection":
         rows = _detection_rows(field_of(given, "predictions.rows"), images)
     else:
@@ -229,10 +228,8 @@ def _check_energy(values: Mapping[str, Any]) -> None:
         return
     for path, check in ENERGY_FIELDS.items():
         check(path, field_of(values, path))
-    each_wh, expected_wh = (
-        energy["inference_wh"],
-        energy["loop_wh"] / energy["inferences"],
-    )
+    each_wh = energy["inference_wh"]
+    expected_wh = energy["loop_wh"] / energy["inferences"]
     if not _is_near(each_wh, expected_wh):
         raise bad(
             f"energy.inference_wh = {each_wh} is not loop_wh / inferences = {expected_wh:g}"
@@ -278,7 +275,8 @@ def _check_latency(document: ResultDocument) -> None:
             raise bad(
                 f"latency.{low} = {low_value} is above latency.{high} = {high_value}"
             )
-    mean_ms, counted = document["latency.mean_ms"], document["latency.counted"]
+    mean_ms = document["latency.mean_ms"]
+    counted = document["latency.counted"]
     _require_between(mean_ms, "min_ms and max_ms", figures[0][1], figures[-1][1])
     means_ms = document["latency.repeat_means_ms"]
     if not 1 <= len(means_ms) <= document["settings.repeats"]:
@@ -287,15 +285,14 @@ def _check_latency(document: ResultDocument) -> None:
             f"latency.repeat_means_ms has {len(means_ms)} means of {repeats} repeats"
         )
     _require_between(mean_ms, "the repeat_means_ms", min(means_ms), max(means_ms))
-    least, most = (
-        document["processed"] - 1,
-        len(means_ms) * (document["images.count"] - 1),
-    )
+    least = document["processed"] - 1
+    most = len(means_ms) * (document["images.count"] - 1)
     if not least <= counted <= most:
         raise bad(
             f"latency.counted = {counted} is not from {least} to {most}, by processed and repeats"
         )
-    total_s, pass_s = document["latency.total_s"], means_ms[0] * least / 1000
+    total_s = document["latency.total_s"]
+    pass_s = means_ms[0] * least / 1000
     if not _is_near(total_s, pass_s):
         raise bad(
             f"latency.total_s = {total_s} is not the time of the first pass, {pass_s:g} s"

@@ -18,8 +18,8 @@ import numpy as np
 
 from lpirc_score import STRICT, Detections, evaluate
 from lpirc_score.analysis.halves import HALVES, SEED, half_maps
-from lpirc_score.detections.files.reading import is_json, read_submission
-from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.detections.files.submission_reader import is_json, read_submission
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_testsets import (
     GroundTruth,
     TestSet,
@@ -43,7 +43,8 @@ from referee.workers.worker_processes import LocalWorkers
 
 MOST_PROBLEMS = 1000
 LARGEST_JSON_BYTES = 64 * 2**20  # reading it takes 13 times as much
-PUBLIC, HOLDOUT = "public", "holdout"
+PUBLIC = "public"
+HOLDOUT = "holdout"
 RETRY_S = 30.0
 
 logger = logging.getLogger(__name__)
@@ -142,7 +143,8 @@ def score_file(
     if of.digest(split) != digest:
         sentence = "Test set or metric have changed since; a newer entry has its score."
         raise RefereeError("entry-outdated", sentence)
-    given, images = read_columns(columns), np.array(of.images(split), np.int64)
+    given = read_columns(columns)
+    images = np.array(of.images(split), np.int64)
     if given is None:
         whole, given = _read(path, of)
         write_columns(columns, given)
@@ -154,7 +156,8 @@ def score_file(
         name: column for name, column in vars(given).items() if column is not None
     }
     own = Detections(**{name: column[kept] for name, column in present.items()})
-    found, halves = evaluate(truth, own, of.metric), half_maps(truth, own, of.metric)
+    found = evaluate(truth, own, of.metric)
+    halves = half_maps(truth, own, of.metric)
     return found.map, len(images), halves.astype("<f8").tobytes()
 
 
@@ -188,12 +191,11 @@ class EntryDesk:
     """Scores results files that were checked, one at a time, in a process of low priority."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
-        self.contest, self.clock = contest, clock
-        self._asked, self._scoring, self._stop = (
-            threading.Semaphore(),
-            threading.Lock(),
-            threading.Event(),
-        )
+        self.contest = contest
+        self.clock = clock
+        self._asked = threading.Semaphore()
+        self._scoring = threading.Lock()
+        self._stop = threading.Event()
 
     @cached_property
     def workers(self) -> LocalWorkers:
@@ -264,13 +266,15 @@ class EntryDesk:
 
     def _accept_again(self, config: ModelTrack) -> None:
         """Accept again what was handed in before the set was corrected: its score is computed again."""
-        store, of = self.contest.store, results_set(self.contest, config)
+        store = self.contest.store
+        of = results_set(self.contest, config)
         newest = {
             (one.model_key, one.split): one
             for one in store.submissions.all(config.name)
         }
         for one in newest.values():
-            digest, job = of.digest(one.split), of.job(one.split, one.model_sha256)
+            digest = of.digest(one.split)
+            job = of.job(one.split, one.model_sha256)
             is_of_another = one.testset_digest != digest and not one.is_unchecked
             if one.withdrawn is None and is_of_another and of.images(one.split):
                 again = replace(one, testset_digest=digest, job=job, counts=False)
@@ -282,11 +286,9 @@ class EntryDesk:
     def _carry_out(self, config: ModelTrack, one: Submission) -> None:
         if self._is_withdrawn(one):  # since it was listed
             return
-        store, name, of = (
-            self.contest.store,
-            one.job or "",
-            results_set(self.contest, config),
-        )
+        store = self.contest.store
+        name = one.job or ""
+        of = results_set(self.contest, config)
         path = kept_upload(self.contest, one)
         columns = of.columns(self.contest.folder, one.model_sha256)
         try:

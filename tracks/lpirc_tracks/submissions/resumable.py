@@ -70,7 +70,8 @@ class ResumableUploads:
     """The uploads of a contest that are under way; each is written by one request at a time."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
-        self._contest, self._clock = contest, clock
+        self._contest = contest
+        self._clock = clock
         self._lock = threading.Lock()
         self._busy: set[str] = set()
         self._sweep(clock.utc(), is_start=True)

@@ -11,7 +11,8 @@ NOTICED_S = 0.5  # below it, what was lost is an interruption, not another job
 
 def disturbance(document: ResultDocument) -> str | None:
     """The figures that show an unstable latency, for people; None for a stable one."""
-    mean_ms, means_ms = document["latency.mean_ms"], document["latency.repeat_means_ms"]
+    mean_ms = document["latency.mean_ms"]
+    means_ms = document["latency.repeat_means_ms"]
     counted_s = document["latency.counted"] * mean_ms / 1000
     share = document.get("latency.processor_share")
     if (
@@ -20,7 +21,8 @@ def disturbance(document: ResultDocument) -> str | None:
         and (1 - share) * counted_s > NOTICED_S
     ):
         return f"the model had a processor for only {share:.0%} of its {mean_ms:.3f} ms, another job for the rest"
-    low_ms, high_ms = min(means_ms), max(means_ms)
+    low_ms = min(means_ms)
+    high_ms = max(means_ms)
     lost_s = (high_ms - low_ms) / mean_ms * counted_s / len(means_ms)
     if high_ms - low_ms > MOST_SPREAD * (high_ms + low_ms) and lost_s > NOTICED_S:
         return f"its passes differ: {', '.join(f'{each:.3f}' for each in means_ms)} ms on average"

@@ -12,16 +12,14 @@ import hashlib
 import json
 import platform
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lpirc_score.files.atomic_write import sync_folder, write_atomically
-from lpirc_testsets.file_bytes import require_regular
 from lpirc_tracks import Measured, Verdict
 from lpirc_tracks.submissions.board import outcome_of
 from lpirc_tracks.submissions.fields import bad
+from lpirc_tracks.submissions.kept_models import keep_model, kept_model, model_bytes
 from lpirc_tracks.submissions.lock import Record, handing_in_lock, measuring_lock
 from lpirc_tracks.submissions.open_track import OpenTrack, configured_track
 from lpirc_tracks.submissions.result_document import (
@@ -30,16 +28,13 @@ from lpirc_tracks.submissions.result_document import (
     says_same,
 )
 from lpirc_tracks.submissions.results_files import PUBLIC
-from lpirc_tracks.submissions.second_copies import require_file
 from lpirc_tracks.submissions.stability import disturbance
 from referee.clock import Clock
-from referee.config.tracks import MODELS
 from referee.contest import Contest
-from referee.errors import ModelCrashed, ModelFault, RefereeError, WrongDevice
+from referee.errors import ModelCrashed, RefereeError, WrongDevice
 from referee.store.acts import Act
 from referee.store.model_records import ModelMeasurement, Submission
 
-LARGEST_MODEL_BYTES = 500 << 20
 PLAIN = {
     "settings.channels": "RGB",
     "settings.mean": [0, 0, 0],
@@ -83,16 +78,14 @@ def submit(
     """
     contest.store.teams.require(order.team)
     _require_build(order.build)
-    data = b"" if order.model is None else _model_bytes(order.model)
+    data = b"" if order.model is None else model_bytes(order.model)
     file, sha256 = (
         ("", "")
         if order.model is None
         else (order.model.name, hashlib.sha256(data).hexdigest())
     )
-    who, counts = (
-        (track.name, order.team, track.split, order.build),
-        track.split == PUBLIC,
-    )
+    who = (track.name, order.team, track.split, order.build)
+    counts = track.split == PUBLIC
     made = Submission(
         0, "", *who, file, sha256, track.digest, counts, measured_by=order.measured_by
     )
@@ -149,18 +142,6 @@ def measure_again(
         return _carry_out(contest, track, made, data, bench, record, clock, act)
 
 
-def kept_model(contest: Contest, made: Submission) -> bytes:
-    """The model of a submission. Raises ModelFault `model-missing`."""
-    kept = _kept_path(contest.folder, made.model_sha256, made.model_file)
-    with suppress(RefereeError):  # said below
-        require_file(contest, kept)
-    data = _intact_bytes(kept, made.model_sha256)
-    if data is None:
-        sentence = f"The model of submission {made.id}, {kept}, is gone or damaged; restore it."
-        raise ModelFault("model-missing", sentence)
-    return data
-
-
 def to_measure_again(
     submissions: Sequence[Submission], split: str, build: str
 ) -> list[Submission]:
@@ -204,7 +185,8 @@ def _carry_out(
     accepted = contest.store.submissions.accept(made, clock.utc(), limit, act=act)
     try:
         record(accepted.id)
-        file, sha256 = made.model_file, made.model_sha256
+        file = made.model_file
+        sha256 = made.model_sha256
         kept = (
             keep_model(contest.folder, data, sha256, file) if data else contest.folder
         )
@@ -313,7 +295,8 @@ def check_result(
             elif path.startswith("images."):
                 needed += "; bench the model on the images of the track's test set"
             raise bad(f"{path} is {document[path]!r}, {needed}")
-    budget_s, used_s = track.rule.budget_s(images), document.get("settings.budget_s")
+    budget_s = track.rule.budget_s(images)
+    used_s = document.get("settings.budget_s")
     if (
         budget_s is not None
         and not document.is_elsewhere
@@ -352,61 +335,6 @@ def expected_devices(contest: Contest, track: str) -> tuple[str, ...]:
     )
     return next(
         ((one.device,) for one in standing if one is not None and one.device), ()
-    )
-
-
-def read_submitted(path: Path, most: int, what: str) -> bytes:
-    """The first `most` bytes of the file that is a team's `what`: "model", "result".
-
-    Raises RefereeError `model-unreadable`, `result-unreadable`.
-    """
-    try:
-        require_regular(path)
-        with path.open("rb") as file:
-            return file.read(most)
-    except OSError as error:
-        sentence = f"The {what} {path} cannot be read: {error.strerror}."
-        raise RefereeError(f"{what}-unreadable", sentence) from error
-
-
-def _model_bytes(path: Path) -> bytes:
-    if not path.name.isprintable():
-        sentence = f"The model's name {path.name!r} cannot be printed; rename it."
-        raise RefereeError("model-unreadable", sentence)
-    data = read_submitted(path, LARGEST_MODEL_BYTES + 1, "model")
-    if len(data) > LARGEST_MODEL_BYTES:
-        sentence = f"The model {path} is larger than {LARGEST_MODEL_BYTES >> 20} MB."
-        raise RefereeError("model-too-large", sentence)
-    return data
-
-
-def _kept_path(folder: Path, sha256: str, model_file: str) -> Path:
-    return (
-        folder
-        / MODELS
-        / f"{sha256}{'.onnx' if model_file.lower().endswith('.onnx') else '.tflite'}"
-    )
-
-
-def keep_model(folder: Path, data: bytes, sha256: str, model_file: str) -> Path:
-    """Keep a model in the contest folder under its SHA-256; repair one that is damaged."""
-    path = _kept_path(folder, sha256, model_file)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    sync_folder(folder)
-    if _intact_bytes(path, sha256) is None:
-        write_atomically(path, data)
-    return path
-
-
-def _intact_bytes(path: Path, sha256: str) -> bytes | None:
-    try:
-        data = path.read_bytes() if path.is_file() else None
-    except OSError:
-        return None
-    return (
-        data
-        if data is not None and hashlib.sha256(data).hexdigest() == sha256
-        else None
     )
 
 

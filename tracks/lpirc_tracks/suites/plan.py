@@ -19,9 +19,11 @@ IMAGES = 5000
 LONGEST_COOLDOWN_S = 24 * 3600.0
 OPTIONS = {"threads": 64, "memory_mb": 1_000_000, "repeats": 1000}
 """The whole numbers that a test may set beside `timeout_s`, with their maxima."""
-WORDS, LEVELS = ("delegate", "channels"), {"mean": (-1e6, 1e6), "sigma": (1e-6, 1e6)}
+WORDS = ("delegate", "channels")
+LEVELS = {"mean": (-1e6, 1e6), "sigma": (1e-6, 1e6)}
 """The words, and the numbers by channel, that a test may set; `delegate` as the harness takes it."""
-LEAST_TIMEOUT_S, LONGEST_TIMEOUT_S = 0.01, 24 * 3600.0
+LEAST_TIMEOUT_S = 0.01
+LONGEST_TIMEOUT_S = 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ def read_plan(path: Path) -> SuitePlan:
     except (OSError, ValueError, RecursionError) as error:
         why = (error.strerror or error) if isinstance(error, OSError) else error
         raise RefereeError("bad-suite", f"{path} cannot be read: {why}.") from error
-    table, rows = _Table(str(path), values), values.get("tests", [])
+    table = _Table(str(path), values)
+    rows = values.get("tests", [])
     if (
         not isinstance(rows, list)
         or not rows

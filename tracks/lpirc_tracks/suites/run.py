@@ -38,14 +38,19 @@ class SuiteRun:
 
         Raises RefereeError for any other failure.
         """
-        table, done, has_measured = read_rows(self.out), [], False
+        table = read_rows(self.out)
+        done = []
+        has_measured = False
         for test in self.plan.tests:
             blank = self._blank(test)
-            row, origin = row_of(table, blank, self.out), f" (from {self.out})"
+            row = row_of(table, blank, self.out)
+            origin = f" (from {self.out})"
             if row is None:
                 if has_measured:
                     self._cool_down()
-                row, origin, has_measured = self._measured(test, blank), "", True
+                row = self._measured(test, blank)
+                origin = ""
+                has_measured = True
                 table.append(row)
                 write_rows(self.out, table)
             done.append(row)

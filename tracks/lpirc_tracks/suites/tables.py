@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from lpirc_score.files.atomic_write import require_writable, write_atomically
-from lpirc_score.files.tables import TableRow, read_table, table_bytes
+from lpirc_score.files.csv_tables import TableRow, read_table, table_bytes
 from lpirc_tracks.measured import LEAST, MOST
 from lpirc_tracks.rules.aiotbench import SuiteTest
 from referee.errors import RefereeError
@@ -82,7 +82,8 @@ def read_tests(path: Path, mflops: Mapping[str, float]) -> tuple[SuiteTest, ...]
         if key in found:
             raise row.bad(f"the test {', '.join(key)} is listed twice")
         if model not in mflops:
-            where, known = f"{path}: line {row.line}", ", ".join(mflops)
+            where = f"{path}: line {row.line}"
+            known = ", ".join(mflops)
             sentence = (
                 f"{where}: the model {model!r} has no FLOPs; those of {known} are known"
             )
@@ -160,7 +161,8 @@ def table_lock(path: Path) -> Iterator[None]:
 
 def _figures(row: TableRow) -> tuple[float, float] | tuple[None, None]:
     """A test's accuracy in percent and time in ms, or neither. Raises RefereeError `bad-table`."""
-    accuracy, time = row.cells["accuracy_percent"], row.cells["time_ms"]
+    accuracy = row.cells["accuracy_percent"]
+    time = row.cells["time_ms"]
     if not accuracy and not time:
         return None, None
     if not accuracy or not time:

@@ -10,18 +10,19 @@ from flask import Blueprint, Response, g, jsonify, request
 from lpirc_tracks.submissions import measuring_queue
 from lpirc_tracks.submissions.claims import doubt_of
 from lpirc_tracks.submissions.fields import LONGEST_TEXT, SHOWN_CHARACTERS
+from lpirc_tracks.submissions.kept_models import kept_model
 from lpirc_tracks.submissions.result_document import LARGEST_BYTES
-from lpirc_tracks.submissions.submitting import kept_model
 from lpirc_tracks.web.background import background
 from referee.errors import RefereeError, SessionRefused
 from referee.judging.contest_status import program_version
-from referee.web.callers import TEAM
+from referee.web.app_parts import part
+from referee.web.callers import Callers
 from referee.web.contestant.image_batches import CHUNK_BYTES, wanted
 from referee.web.contestant.stored_zip import Entry, StoredZip
 from referee.web.http_answers import Answer, Stream, through_flask
 from referee.web.image_files import ImageFiles
 from referee.web.request_bodies import read_body, read_texts
-from referee.web.state import web_state
+from referee.web.web_request import present_request
 
 RETRY_S = "5"
 
@@ -31,7 +32,8 @@ blueprint = Blueprint("work", __name__, url_prefix="/v1/jobs")
 @blueprint.before_request
 def authenticate() -> None:
     """Let in registered devices, to jobs that they hold. Raises RefereeError `bad-token`, `lease-lost`."""
-    contest, clock = web_state().contest, web_state().clock
+    contest = part(Callers).contest
+    clock = part(Callers).clock
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     digest = hashlib.sha256(key.strip().encode()).hexdigest()
     g.device = (
@@ -44,7 +46,7 @@ def authenticate() -> None:
             "bad-token",
             "This needs the device's newest key, of: referee device add NAME",
         )
-    request.environ[TEAM] = f"device {g.device}"
+    present_request().log_in = f"device {g.device}"
     if request.view_args:
         g.made = measuring_queue.leased(
             contest, request.view_args["job"], g.device, clock
@@ -66,8 +68,10 @@ def lease() -> Response:
     if len(meter) > LONGEST_TEXT or not meter.isprintable():
         sentence = f"meter={meter[:SHOWN_CHARACTERS]!r} must be a line of at most {LONGEST_TEXT} characters."
         raise RefereeError("bad-json", sentence)
-    web_state().contest.store.devices.say_meter(g.device, meter or None)
-    work = measuring_queue.next_work(web_state().contest, g.device, web_state().clock)
+    part(Callers).contest.store.devices.say_meter(g.device, meter or None)
+    work = measuring_queue.next_work(
+        part(Callers).contest, g.device, part(Callers).clock
+    )
     return (
         jsonify(work)
         if work
@@ -79,7 +83,8 @@ def lease() -> Response:
 def renew(job: str) -> Response:
     """Lease it for longer, which each request does, or give it back."""
     if request.method == "DELETE":
-        store, now = web_state().contest.store, web_state().clock.utc()
+        store = part(Callers).contest.store
+        now = part(Callers).clock.utc()
         store.jobs.give_back(job, g.device, f"{g.device} was interrupted.", now)
     return Response(status=204)
 
@@ -88,19 +93,18 @@ def renew(job: str) -> Response:
 def model(job: str) -> Response:
     """The model's file."""
     return Response(
-        kept_model(web_state().contest, g.made), content_type="application/octet-stream"
+        kept_model(part(Callers).contest, g.made),
+        content_type="application/octet-stream",
     )
 
 
 @blueprint.get("/<job>/images")
 def images(job: str) -> Response:
     """Images as one zip, named by their numbers: a file's own name may tell what is to be seen."""
-    test_set = measuring_queue.track_of(web_state().contest, g.made).test_set
+    test_set = measuring_queue.track_of(part(Callers).contest, g.made).test_set
     first, count = wanted(request.query_string.decode("latin-1"))
-    files, numbers = (
-        ImageFiles(test_set, 0),
-        range(first, min(first + count, len(test_set.images) + 1)),
-    )
+    files = ImageFiles(test_set, 0)
+    numbers = range(first, min(first + count, len(test_set.images) + 1))
     archive = StoredZip(
         [Entry(f"{one}.jpg", files.facts(one), one) for one in numbers], files.read
     )
@@ -115,7 +119,8 @@ def images(job: str) -> Response:
 @blueprint.post("/<job>/<any(result, failed):what>")
 def hand_in(job: str, what: str) -> Response:
     """What the harness printed: the result document, or how it failed."""
-    printed, state = read_body(request.environ, LARGEST_BYTES), web_state()
+    printed = read_body(present_request(), LARGEST_BYTES)
+    state = part(Callers)
     track = measuring_queue.track_of(state.contest, g.made)
     keep_lease = partial(
         measuring_queue.leased, state.contest, job, g.device, state.clock

@@ -12,6 +12,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from lpirc_tracks.submissions.entries import entry_document
+from lpirc_tracks.submissions.kept_models import LARGEST_MODEL_BYTES
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.publishing import is_final_shown
 from lpirc_tracks.submissions.receiving import (
@@ -21,16 +22,17 @@ from lpirc_tracks.submissions.receiving import (
     upload_document,
 )
 from lpirc_tracks.submissions.results_files import PUBLIC, results_set
-from lpirc_tracks.submissions.submitting import LARGEST_MODEL_BYTES
 from lpirc_tracks.web.background import background
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.errors import RefereeError
 from referee.store.model_records import Submission
-from referee.web.callers import session_of
+from referee.web.app_parts import part
+from referee.web.callers import Callers, session_of
+from referee.web.concurrency_limits import ConcurrencyLimits, too_many_requests
 from referee.web.request_bodies import parts_of_body, stated_length
-from referee.web.request_slots import release_slot, too_many_requests
-from referee.web.state import web_state
+from referee.web.request_slots import release_slot
 from referee.web.team_login import require_password
+from referee.web.web_request import present_request
 
 LARGEST_RESULTS_BYTES = 256 * 2**20
 LONGEST_WAIT_S = 60
@@ -41,14 +43,17 @@ blueprint = Blueprint("entries", __name__, url_prefix="/v1/entries")
 @blueprint.post("")
 def hand_in() -> tuple[Response, int]:
     """Take a file as an entry that waits for its check; with `wait`, say what that finds."""
-    team, state, wait_s = team_of_request(), web_state(), _wait_s()
-    track, file = request.args.get("track", ""), request.args.get("name", "")
+    team = team_of_request()
+    state = part(Callers)
+    wait_s = _wait_s()
+    track = request.args.get("track", "")
+    file = request.args.get("name", "")
     offer = offer_of(team, track, file, request.args.get("replaces"))
     length = stated_length(request.environ, most_bytes(offer.config), "")
     state.contest.store.posts.require_room(length)
     with upload_slot(team):
         made = receive_body(
-            state.contest, state.clock, offer, parts_of_body(request.environ, length)
+            state.contest, state.clock, offer, parts_of_body(present_request(), length)
         )
     background().checks.ask()
     if wait_s:
@@ -56,7 +61,8 @@ def hand_in() -> tuple[Response, int]:
     shown = document_of(state.contest.store.submissions.get(made.id))
     if shown["state"] == "refused":
         problem = dict(shown["problem"])
-        code, sentence = problem.pop("code"), problem.pop("detail")
+        code = problem.pop("code")
+        sentence = problem.pop("detail")
         until = shown["replaceable_until_utc"]
         about = {
             "entry": made.id,
@@ -71,9 +77,11 @@ def hand_in() -> tuple[Response, int]:
 @blueprint.get("/<number>")
 def show(number: str | None = None) -> Response:
     """The team's entries, oldest first, or one of them, as they stand now; on hold-out sets once that is published."""
-    team, state = team_of_request(), web_state()
+    team = team_of_request()
+    state = part(Callers)
     wait_s = 0 if number is None else _wait_s()
-    now, tracks = state.clock.utc(), state.contest.config.tracks
+    now = state.clock.utc()
+    tracks = state.contest.config.tracks
     out = {one.name for one in tracks if is_final_shown(state.contest, one, now)}
     own = [
         one
@@ -100,8 +108,8 @@ def team_of_request() -> str:
     """Whose request it is: by HTTP Basic, or by the token of a run."""
     given = request.authorization
     if given is None or given.type != "basic":
-        team = session_of(web_state(), request.environ).team
-        web_state().contest.store.teams.require(team)
+        team = session_of(part(Callers), present_request()).team
+        part(Callers).contest.store.teams.require(team)
         return team
     require_password(given.username or "", given.password or "")
     return given.username or ""
@@ -109,7 +117,7 @@ def team_of_request() -> str:
 
 def offer_of(team: str, track: str, file: str, replaces: str | None) -> Offer:
     """What a team wants to hand in. Raises RefereeError unless it may do so now, before any byte is read."""
-    contest = web_state().contest
+    contest = part(Callers).contest
     config = configured_track(contest, track)
     if replaces is not None and not (
         replaces.isascii() and replaces.isdigit() and len(replaces) <= 12
@@ -118,7 +126,7 @@ def offer_of(team: str, track: str, file: str, replaces: str | None) -> Offer:
             "not-replaceable", f"replaces={replaces:.20} is not the number of an entry."
         )
     offer = Offer(config, team, file, None if replaces is None else int(replaces))
-    require_takes(contest, offer, web_state().clock.utc())
+    require_takes(contest, offer, part(Callers).clock.utc())
     if config.rule_name == RESULTS:
         results_set(contest, config)
     return offer
@@ -132,10 +140,10 @@ def most_bytes(config: ModelTrack) -> int:
 @contextmanager
 def upload_slot(team: str) -> Iterator[None]:
     """Hold a slot for uploads, instead of one for unknown callers. Raises RefereeError `too-many-requests`."""
-    slots = web_state().upload_slots
+    slots = part(ConcurrencyLimits).uploads
     if not slots.acquire(team):
         raise too_many_requests()
-    release_slot(request.environ)
+    release_slot(present_request())
     try:
         yield
     finally:
@@ -144,7 +152,7 @@ def upload_slot(team: str) -> Iterator[None]:
 
 def document_of(one: Submission) -> dict[str, Any]:
     """An entry as its team sees it, with its receipt."""
-    contest = web_state().contest
+    contest = part(Callers).contest
     shown = entry_document(contest.store, one)
     if one.split == PUBLIC:
         shown |= upload_document(contest, one)

@@ -12,10 +12,11 @@ from flask import Blueprint, Response, request
 
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.publishing import board_document
+from referee.web.app_parts import part
+from referee.web.callers import Callers
 from referee.web.html_pages import page
 from referee.web.http_answers import through_flask
 from referee.web.public.kept_answers import Kept, answer_of, keep
-from referee.web.state import web_state
 
 blueprint = Blueprint("tracks", __name__, url_prefix="/tracks")
 COLUMNS = (
@@ -33,7 +34,7 @@ LEVEL = "Level with: its order with that neighbour is less than 95 % sure on oth
 @blueprint.get("/<name>.json")
 def as_json(name: str) -> Response:
     """The board of a track as a document."""
-    state = web_state()
+    state = part(Callers)
     second = int(state.clock.utc().timestamp())
     return through_flask(
         answer_of(_kept_at(state.contest.folder, name, second), request.environ)
@@ -63,7 +64,7 @@ def as_page(name: str) -> Response:
         ],
         rows=rows,
         notes=[*_provisional(board), f"{counts}.", LEVEL, *_notes(board)],
-        made=f"{web_state().clock.utc():%Y-%m-%d %H:%M} UTC",
+        made=f"{part(Callers).clock.utc():%Y-%m-%d %H:%M} UTC",
         style="",
     )
 
@@ -103,7 +104,7 @@ def _provisional(board: dict[str, Any]) -> list[str]:
 
 def _board(name: str) -> dict[str, Any]:
     return _board_at(
-        web_state().contest.folder, name, int(web_state().clock.utc().timestamp())
+        part(Callers).contest.folder, name, int(part(Callers).clock.utc().timestamp())
     )
 
 
@@ -115,7 +116,7 @@ def _kept_at(folder: Path, name: str, second: int) -> Kept:
 @lru_cache(16)
 def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
     """The board, the same one for all who ask within a second."""
-    contest = web_state().contest
+    contest = part(Callers).contest
     return board_document(
         contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC)
     )

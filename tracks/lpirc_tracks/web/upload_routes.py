@@ -11,8 +11,8 @@ from email.utils import format_datetime
 
 from flask import Blueprint, Response, request, url_for
 
+from lpirc_tracks.submissions.kept_models import LARGEST_MODEL_BYTES
 from lpirc_tracks.submissions.resumable import Resumable, Stated
-from lpirc_tracks.submissions.submitting import LARGEST_MODEL_BYTES
 from lpirc_tracks.web.background import background
 from lpirc_tracks.web.entry_routes import (
     most_bytes,
@@ -21,8 +21,10 @@ from lpirc_tracks.web.entry_routes import (
     upload_slot,
 )
 from referee.errors import RefereeError
+from referee.web.app_parts import part
+from referee.web.callers import Callers
 from referee.web.request_bodies import parts_of_body, stated_length
-from referee.web.state import web_state
+from referee.web.web_request import present_request
 
 VERSION = "1.0.0"
 MEDIA_TYPE = "application/offset+octet-stream"
@@ -57,7 +59,7 @@ def create() -> Response:
         raise RefereeError(
             "too-large", f"The file has {stated.size} bytes; at most {most} are taken."
         )
-    web_state().contest.store.posts.require_room(stated.size)
+    part(Callers).contest.store.posts.require_room(stated.size)
     made = background().resumable.create(stated)
     location = url_for("uploads.offset", number=made.number)
     return Response(status=201, headers=_headers(made) | {"Location": location})
@@ -74,7 +76,8 @@ def offset(number: str) -> Response:
 @blueprint.patch("/<number>")
 def add(number: str) -> Response:
     """Take what comes next; the last byte makes the entry that `Content-Location` names."""
-    state, team = web_state(), team_of_request()
+    state = part(Callers)
+    team = team_of_request()
     found = background().resumable.find(number, team)
     _require_version()
     if request.mimetype != MEDIA_TYPE:
@@ -87,7 +90,7 @@ def add(number: str) -> Response:
     state.contest.store.posts.require_room(length)
     with upload_slot(team):
         made = background().resumable.add(
-            found, at, parts_of_body(request.environ, length)
+            found, at, parts_of_body(present_request(), length)
         )
     if made is None:
         return Response(status=204, headers=_headers(found))

@@ -4,13 +4,13 @@ Rows keep the order of the file, which is the order of submission. Images are na
 file name without suffix; categories by id or by name. A text that matches an id means that id.
 """
 
-from lpirc_score.detections.files.reading import (
+from lpirc_score.detections.files.row_files import HEADER
+from lpirc_score.detections.files.submission_reader import (
     Submission,
     read_blacklist,
     read_detections,
     read_submission,
 )
-from lpirc_score.detections.files.rows import HEADER
 
 __all__ = [
     "HEADER",

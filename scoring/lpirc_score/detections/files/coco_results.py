@@ -16,8 +16,8 @@ from lpirc_score.detections.files.names import Finders
 from lpirc_score.detections.files.plain_results import read_plain_results
 from lpirc_score.detections.files.text import checked_finite, text_of
 from lpirc_score.detections.json_elements import elements, is_array
-from lpirc_score.metrics.columns import Detections
-from lpirc_testsets.boxes import corners_from_coco
+from lpirc_score.metrics.detection_columns import Detections
+from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.values import json_value, not_json
 
 

@@ -17,8 +17,8 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from lpirc_score.metrics.columns import Detections
-from lpirc_testsets.boxes import corners_from_coco
+from lpirc_score.metrics.detection_columns import Detections
+from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.values import has_long_number
 
 PIECE_BYTES = 2**15

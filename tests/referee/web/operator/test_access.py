@@ -15,7 +15,7 @@ from referee.auth.passwords import hash_password
 from referee.auth.tokens import OperatorSession, csrf_token, issue_operator, stamp
 from referee.clock import Clock
 from referee.contest import read_secrets
-from referee.web.state import UNAUTHENTICATED_AT_ONCE
+from referee.web.concurrency_limits import UNAUTHENTICATED_AT_ONCE
 from tests.contest_day import HASH, PASSWORD, Day, called, problem, until
 
 COOKIE = "referee-operator"

@@ -10,15 +10,16 @@ from flask.testing import FlaskClient
 
 from referee.clock import Clock
 from referee.contest import open_contest
+from referee.judging.board_publisher import Publisher
 from referee.judging.judge import judge
-from referee.judging.public_documents import Publisher
-from referee.judging.standings import let_stand
+from referee.judging.run_figures import let_stand
 from referee.store.published_table import PublishedTable
 from referee.store.records import BoardState, Released, RunState
 from referee.web.app import create_app
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers
 from referee.web.public.kept_answers import PUBLIC
 from referee.web.published_board import LOOK_S
-from referee.web.state import state_of
 from referee.web.team_login import issue_token
 from tests.referee.factories import START, TEAM, House
 from tests.referee.judging.judged_runs import closed_run, opened_run
@@ -265,10 +266,10 @@ def test_a_team_does_not_see_its_own_provisional_score_while_the_board_is_frozen
     made.store.provisional.release(Released(mine.id, utc, utc, 0.4, 0.5, 0.8, 30))
     app = create_app(made.contest, made.control, made.clock)
     client = app.test_client()
-    state = state_of(app)
+    callers = part_of(app, Callers)
 
     def told() -> object:
-        bearing = {"Authorization": f"Bearer {issue_token(state, mine)}"}
+        bearing = {"Authorization": f"Bearer {issue_token(callers, mine)}"}
         return client.get("/v1/session", headers=bearing).get_json()["provisional"]
 
     assert told()["map"] == 0.4  # type: ignore[index]

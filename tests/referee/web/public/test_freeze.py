@@ -20,12 +20,13 @@ from werkzeug.routing import Rule
 from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
+from referee.judging.board_publisher import Publisher
 from referee.judging.judge import judge
-from referee.judging.public_documents import Publisher
 from referee.runs.run_control import RunControl
 from referee.store.records import ENERGY_LOST, Provisional, Released, Review, RunState
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers
 from referee.web.team_login import issue_token
 from tests.contest_day import HASH, PASSWORD
 from tests.referee.factories import START, TEAM, config_text, reading
@@ -176,7 +177,7 @@ def served(stack: ExitStack, folder: Path, clock: Clock) -> Side:
     app = create_app(contest, control, clock)
     (mine,) = contest.store.runs.find(RunState.CLOSED, team=TEAM)
     rules = list(app.url_map.iter_rules())
-    token = issue_token(state_of(app), mine)
+    token = issue_token(part_of(app, Callers), mine)
     return Side(contest, app.test_client(), Publisher(contest, clock), rules, token)
 
 

@@ -1,0 +1,160 @@
+"""A measured energy, its mean power, and how well its meter knows it: computed once, for whoever states one. Pure."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from lpirc_power.energy.error_limit import (
+    Load,
+    Signal,
+    limit_of_load,
+    power_range_w,
+    signal_of,
+)
+from lpirc_power.energy.integral import WH_RESOLUTION
+from lpirc_power.energy.measurement import Measurement
+from lpirc_power.energy.unseen import Unseen, unseen_of
+from lpirc_power.meter import Limits, Reading
+
+
+@dataclass(frozen=True)
+class Energy:
+    """An energy of record, in Wh and as mean power over `energy_s`, and its meter's limit of error, relative to it.
+
+    `meter_limit` is None where it is not known, and `unknown` then says why, as a sentence. `drift` of it is for the
+    zero level of DC while the temperature changes by `ambient_change_c`. `source` names what states limit and
+    `drift_source` what states the drift; it is None if nothing is known of the meter. `automatic`: a range was, so the
+    limit is that of the worst ranges. `start_stop_share` is how far starting and stopping may have put the energy off,
+    relative to it. `mean_power_w` is NaN if nothing was integrated; `range_w` is None if unknown.
+    """
+
+    energy_wh: float
+    energy_s: float
+    mean_power_w: float
+    mean_apparent_va: float
+    range_w: float | None
+    signal: Signal
+    automatic: bool
+    ambient_change_c: float
+    meter_limit: float | None = None
+    drift: float = 0.0
+    source: str | None = None
+    drift_source: str = ""
+    unknown: str = ""
+    unseen: Unseen = field(default_factory=Unseen)
+    start_stop_share: float = 0.0
+
+    @property
+    def unseen_share(self) -> float:
+        """Return how far it may be off by what no reading has seen, relative to it."""
+        off_wh = self.unseen.off_wh
+        if not off_wh:
+            return 0.0
+        return off_wh / abs(self.energy_wh) if self.energy_wh else math.inf
+
+    @property
+    def limit(self) -> float | None:
+        """Its limit of error, relative to it: its meter's, what no reading has seen, and start and stop."""
+        return (
+            None
+            if self.meter_limit is None
+            else self.meter_limit + self.unseen_share + self.start_stop_share
+        )
+
+    @property
+    def own_limit(self) -> float | None:
+        """The part of its limit that other measurements by the same meter do not share; None where none is known.
+
+        A meter's drift with the temperature, its resolution, start and stop, and what no reading has seen.
+        """
+        if self.meter_limit is None:
+            return None
+        return self.drift + WH_RESOLUTION + self.unseen_share + self.start_stop_share
+
+    @property
+    def known_by(self) -> str:
+        """Return how its limit is known, in words; or the sentence why it is not."""
+        if self.meter_limit is None:
+            return self.unknown
+        words = self.source or "the meter's driver"
+        if self.signal is None:
+            words += ", the larger limit of AC and DC"
+        return words + (", of the worst ranges" if self.automatic else "")
+
+
+def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
+    """Return the energy of a measurement whose readings in the window are `inside`.
+
+    Its apparent power has the power factor of the readings, as far as they tell one.
+    """
+    setup = measured.setup
+    limits = measured.limits
+    load, shown = _load(inside, measured.mean_power_w)
+    found = limit_of_load(setup, limits, load) if shown and load.power_w > 0 else None
+    return Energy(
+        energy_wh=measured.integrator_wh,
+        energy_s=measured.energy_s,
+        mean_power_w=load.power_w,
+        mean_apparent_va=load.apparent_va,
+        range_w=power_range_w(setup, limits, load.voltage_v, load.current_a),
+        signal=signal_of(setup.mode, load.voltage_v, load.power_w, load.apparent_va),
+        automatic=setup.range_w is None,
+        ambient_change_c=setup.ambient_change_c,
+        meter_limit=None if found is None else found.whole_w / load.power_w,
+        drift=0.0 if found is None else found.drift_w / load.power_w,
+        source=None if limits is None else limits.source,
+        drift_source=limits.drift.source if limits and limits.drift else "",
+        unknown="" if found else _why_unknown(limits, load, len(shown), measured),
+        unseen=unseen_of(inside, measured),
+        start_stop_share=_start_stop_share(measured),
+    )
+
+
+def _start_stop_share(measured: Measurement) -> float:
+    """Return how far the energy of a window may be off because the integrator began before it or ended after it."""
+    if 0 < measured.setup.integrator_timer_s == measured.integrator_s:
+        return 0.0  # the timer has ended it
+    # One update more: nothing says that a meter begins and ends to integrate between two of its updates.
+    edges_s = (
+        measured.start_stop_at_most_s
+        + measured.late_s
+        + measured.setup.update_interval_s
+    )
+    if measured.exact:
+        edges_s = abs(measured.integrator_s - measured.elapsed_s)
+    return edges_s / measured.elapsed_s if measured.elapsed_s > 0 else math.inf
+
+
+def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, list[Reading]]:
+    """The mean load of the energy, and the readings that show a power: those with an apparent one, if there are any."""
+    shown = [one for one in inside if math.isfinite(one.power_w)]
+    whole = [one for one in shown if math.isfinite(one.apparent_va)] or shown
+    read_w = _mean(one.power_w for one in whole)
+    apparent_va = _mean(one.apparent_va for one in whole)
+    voltage_v = _mean(one.voltage_v for one in whole)
+    current_a = _mean(one.current_a for one in whole)
+    apparent_va *= power_w / read_w if read_w > 0 else math.nan
+    return Load(voltage_v, current_a, power_w, apparent_va), shown
+
+
+def _why_unknown(
+    limits: Limits | None, load: Load, shown: int, measured: Measurement
+) -> str:
+    if limits is None:
+        return "No driver states this meter's limits of error: its energy is without an uncertainty."
+    if not load.power_w > 0:
+        counted = f"{measured.integrator_wh:.6g} Wh in {measured.energy_s:.6g} s"
+        return f"The accuracy of {counted} is unknown: a limit is relative to a mean power above 0 W."
+    if not shown:
+        return "No reading shows a power, so its accuracy is unknown."
+    if not math.isfinite(load.apparent_va) and limits.apparent_share:
+        return "No reading tells a power factor, on which the meter's limit of error depends: its accuracy is unknown."
+    return "The readings show no voltage and current that the meter's limit of error could be told for: it is unknown."
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = [one for one in values if math.isfinite(one)]
+    return statistics.fmean(known) if known else math.nan

@@ -1,0 +1,301 @@
+"""All checks of a run's energy. Pure; docs/energy.md gives the rule behind each, and why."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from lpirc_power.energy.accuracy import accuracy, unseen_energy
+from lpirc_power.energy.error_limit import limit_w, power_range_w
+from lpirc_power.energy.integral import integrator_time, integrator_trapezoid
+from lpirc_power.energy.measured_energy import Energy, energy_of
+from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
+from lpirc_power.energy.step_checks import (
+    energy_wh,
+    integrator_steps,
+    integrator_stopped,
+)
+from lpirc_power.meter import Reading
+
+LEAST_OF_RANGE: Final = 0.005
+"""A signal below this part of its range is shown and integrated as 0, at crest factor 6 below twice as much (IM
+WT310-02EN, page 1-12; IM WT310E-01EN, page 5-12)."""
+UNKNOWN_NOISE: Final = 0.01
+"""Of the largest power: how far below 0 a meter may read whose limit of error is unknown."""
+LEAST_PART: Final = 0.9
+"""Of the updates outside gaps: a busy host misses some, without a pause that is long enough to be a gap."""
+SPARED_UPDATES: Final = 2.0
+SPARED_S: Final = 0.5
+"""Updates that a window may lack: updates at its edges, and those while the meter hears nothing after its start."""
+
+
+def energy_checks(
+    readings: Sequence[Reading], measured: Measurement, energy: Energy | None = None
+) -> tuple[Check, ...]:
+    """Return every check of one run's energy, whether it holds or not; `energy`: where it is computed already."""
+    inside = measured.inside(readings)
+    energy = energy or energy_of(inside, measured)
+    return (
+        integrator_trapezoid(readings, inside, measured),
+        integrator_time(measured),
+        integrator_stopped(inside, measured),
+        integrator_steps(inside, measured),
+        over_range(inside),
+        peak_clipping(inside),
+        negative_power(inside, measured),
+        low_load(inside, measured),
+        range_changed(inside, measured),
+        reading_gaps(inside, measured),
+        unseen_energy(measured, energy),
+        no_data(inside, measured),
+        accuracy(energy),
+        official_meter(measured),
+    )
+
+
+def over_range(inside: Sequence[Reading]) -> Check:
+    """`over-range`: no reading is over range."""
+    return _flagged(
+        "over-range", "over range", "", [r for r in inside if r.over_range], len(inside)
+    )
+
+
+def peak_clipping(inside: Sequence[Reading]) -> Check:
+    """`peak-clipping`: no reading has one of the peak flags."""
+    clipped = [r for r in inside if r.voltage_peak_over or r.current_peak_over]
+    return _flagged(
+        "peak-clipping",
+        "clipped at the peaks",
+        ", so the energy reads too low",
+        clipped,
+        len(inside),
+    )
+
+
+def _flagged(
+    code: str, what: str, effect: str, flagged: Sequence[Reading], total: int
+) -> Check:
+    sentence = (
+        f"Readings {what}{effect}: {len(flagged)} of {total}; use a larger range."
+        if flagged
+        else f"No reading was {what}, of {total} in all."
+    )
+    first_s = flagged[0].monotonic_s if flagged else None
+    figures = {"flagged": len(flagged), "readings": total, "first_monotonic_s": first_s}
+    return check(code, not flagged, "error", sentence, **figures)
+
+
+def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`negative-power`: no reading is further below 0 than the meter may be wrong there."""
+    finite = [r for r in inside if math.isfinite(r.power_w)]
+    largest_w = max((abs(r.power_w) for r in finite), default=0.0)
+    limits = measured.limits and measured.limits.under(measured.setup)
+    range_w = power_range_w(measured.setup, limits)
+
+    def noise_w(reading: Reading) -> float:
+        apparent = (
+            reading.apparent_va
+            if math.isfinite(reading.apparent_va)
+            else abs(reading.power_w)
+        )
+        # So close to 0 nothing tells AC from DC.
+        limit = limit_w(reading.power_w, apparent, range_w, limits, None)
+        return UNKNOWN_NOISE * largest_w if limit is None else limit
+
+    negative = [reading for reading in finite if reading.power_w < -noise_w(reading)]
+    least_w = min((reading.power_w for reading in finite), default=math.nan)
+    sentence = (
+        f"Negative readings: {len(negative)} of {len(inside)}, down to {least_w:.4g} W; a current clamp or the wires "
+        "of one input are the wrong way round."
+        if negative
+        else f"No reading was negative beyond the meter's own error, of {len(inside)} in all."
+    )
+    figures = {"negative": len(negative), "readings": len(inside), "least_w": least_w}
+    first_s = negative[0].monotonic_s if negative else None
+    return check(
+        "negative-power",
+        not negative,
+        "error",
+        sentence,
+        **figures,
+        first_monotonic_s=first_s,
+    )
+
+
+def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`low-load`: the mean power is not below 0.5 % of the range (1 % at crest factor 6), and no reading shows 0.
+
+    Single zeros are a warning: most of the energy was seen. A mean below the limit is an error.
+    """
+    finite = [r for r in inside if math.isfinite(r.power_w)]
+    range_w = power_range_w(measured.setup, measured.limits)
+    mean_w = statistics.fmean(abs(r.power_w) for r in finite) if finite else math.nan
+    least = LEAST_OF_RANGE * measured.setup.crest_factor / 3
+    least_w = 0.0 if range_w is None else least * range_w
+    zeros = [r for r in finite if 0.0 in (r.voltage_v, r.current_a, r.power_w)]
+    too_low = mean_w < least_w or len(zeros) == len(finite) > 0
+    if too_low:
+        share = (
+            ""
+            if range_w is None
+            else f", less than {least:.1%} of the range of {range_w:.4g} W"
+        )
+        sentence = (
+            f"The readings' mean power is {mean_w:.4g} W{share}; a meter shows such signals as 0: use a smaller "
+            "range."
+        )
+    elif zeros:
+        sentence = f"Readings that show 0: {len(zeros)} of {len(inside)}; that load is below {least:.1%} of the range."
+    else:
+        sentence = (
+            "The load is large enough for its range."
+            if finite
+            else "Unknown: no reading carries a power."
+        )
+    figures = {
+        "mean_power_w": mean_w,
+        "least_w": least_w,
+        "zeros": len(zeros),
+        "readings": len(inside),
+    }
+    return check(
+        "low-load",
+        not (too_low or zeros),
+        "error" if too_low else "warning",
+        sentence,
+        **figures,
+    )
+
+
+def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`reading-gaps`: no pause longer than three updates and two seconds, and outside of them few updates missed."""
+    limit_s = measured.longest_pause_s
+    times = [
+        measured.start_s,
+        *sorted(reading.monotonic_s for reading in inside),
+        measured.end_s,
+    ]
+    found_s = [
+        later - earlier
+        for earlier, later in pairwise(times)
+        if later - earlier > limit_s
+    ]
+    longest_s = max(found_s, default=0.0)
+    expected = (
+        max(measured.elapsed_s - sum(found_s), 0.0) / measured.setup.update_interval_s
+    )
+    spared = SPARED_UPDATES + SPARED_S / measured.setup.update_interval_s
+    missed = len(inside) < LEAST_PART * expected - spared
+    sentences = []
+    if found_s:
+        sentences.append(
+            f"Gaps in the readings: {len(found_s)}, {sum(found_s):.1f} s in all, the longest {longest_s:.1f} s."
+        )
+    if missed:
+        sentences.append(
+            f"{len(inside)} readings of about {expected:.0f} updates outside gaps: some were missed."
+        )
+    if not sentences:
+        sentences.append(
+            f"No pause between readings is longer than {limit_s:.3g} s, and few updates were missed."
+        )
+    figures = {
+        "gaps": len(found_s),
+        "longest_s": longest_s,
+        "limit_s": limit_s,
+        "readings": len(inside),
+    }
+    ok = not (found_s or missed)
+    sentence = " ".join(sentences)
+    return check(
+        "reading-gaps", ok, "warning", sentence, **figures, expected=round(expected)
+    )
+
+
+def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`no-data`: every reading carries data, once the meter has had time to measure."""
+    # Just after the start the meter has not measured yet; that is how it should be.
+    settled_s = measured.start_s + max(
+        2.0 * measured.setup.update_interval_s, TIME_RESOLUTION_S
+    )
+    empty = [r for r in inside if math.isnan(r.power_w) and r.monotonic_s > settled_s]
+    finite = sum(math.isfinite(reading.power_w) for reading in inside)
+    if not finite:
+        sentence = f"No reading carries a power, of {len(inside)} in all; the energy cannot be cross-checked."
+    elif empty:
+        sentence = f"Readings without data: {len(empty)} of {len(inside)}."
+    else:
+        sentence = f"Every reading carries data once the meter had measured, of {len(inside)} in all."
+    figures = {"empty": len(empty), "finite": finite, "readings": len(inside)}
+    ok = bool(finite) and not empty
+    return check("no-data", ok, "warning" if finite else "error", sentence, **figures)
+
+
+def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
+    """`range-changed`: the meter was set up as for the run in every reading, and still at its end."""
+    different = [one for one in inside if _differing(one, measured)]
+    sentences: list[str] = []
+    figures: dict[str, float] = {
+        "changes": len(measured.changes),
+        "readings": len(different),
+    }
+    if different:
+        first = different[0]
+        last = different[-1]
+        span = [
+            one
+            for one in inside
+            if first.monotonic_s <= one.monotonic_s <= last.monotonic_s
+        ]
+        first_s, last_s = (one.monotonic_s - measured.start_s for one in (first, last))
+        measured_wh = energy_wh(inside, span)
+        found = sorted(
+            {words for one in different for words in _differing(one, measured)}
+        )
+        sentences.append(
+            f"From {first_s:.1f} s to {last_s:.1f} s of the window the meter was not set up as for the run "
+            f"({'; '.join(found)}): {measured_wh:.3g} Wh were drawn meanwhile, and not measured with the accuracy of "
+            "its setup."
+        )
+        figures |= {"first_s": first_s, "last_s": last_s, "measured_wh": measured_wh}
+    if measured.changes:
+        sentences.append(
+            f"At the end the meter was not set up as for the run: {'; '.join(measured.changes)}."
+        )
+    sentence = (
+        " ".join(sentences)
+        or "The meter was set up as for the run, in mid-run as at the end."
+    )
+    return check("range-changed", not sentences, "error", sentence, **figures)
+
+
+def _differing(reading: Reading, measured: Measurement) -> list[str]:
+    setup = measured.setup
+    ranges = (
+        (reading.voltage_range_v, setup.voltage_range_v, "V"),
+        (reading.current_range_a, setup.current_range_a, "A"),
+    )
+    found = [
+        f"range {shown:g} {unit} instead of {wanted:g} {unit}"
+        for shown, wanted, unit in ranges
+        if wanted is not None
+        and math.isfinite(shown)
+        and not math.isclose(shown, wanted, rel_tol=1e-3)
+    ]
+    return [*found, *reading.changed.split("; ")] if reading.changed else found
+
+
+def official_meter(measured: Measurement) -> Check:
+    """`official-meter`: the meter counts in a contest."""
+    standing = measured.standing
+    reason = "" if standing is None else standing.reason(measured.official_makers)
+    counts = (
+        "counts in a contest"
+        if measured.official
+        else "is unofficial, and boards mark its energy so"
+    )
+    sentence = f"The {measured.model} {counts}{f'; {reason}' if reason else ''}."
+    return Check("official-meter", measured.official, "warning", sentence)

@@ -1,0 +1,224 @@
+"""The report of a recording: its energy and the checks behind it, as facts for machines and as lines for people."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from lpirc_power.energy import (
+    Check,
+    Energy,
+    Measurement,
+    above_idle_wh,
+    energy_checks,
+    energy_of,
+)
+from lpirc_power.energy.continuity import why_lost
+from lpirc_power.meter import Identity, Reading
+from lpirc_power.report.reading_facts import (
+    accuracy_facts,
+    accuracy_words,
+    figure,
+    identity_facts,
+    json_ready,
+    lines,
+    standing_words,
+)
+from lpirc_power.sampling.sampler import Idle, LinkEvent
+from lpirc_power.standing import Standing
+
+LEAST_UPDATES: Final = 10
+"""In a shorter window, starting and stopping add too much for a mean power."""
+JOULES_PER_WH: Final = 3600.0
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recording, its energy of record and what that rests on.
+
+    The last of the `readings` is the one of record; `rows` of them are in the file.
+    """
+
+    identity: Identity
+    measured: Measurement
+    readings: Sequence[Reading]
+    idle: Idle | None
+    link_events: Sequence[LinkEvent]
+    file: str
+    rows: int
+
+    @property
+    def standing(self) -> Standing:
+        """Return whether the meter counts in a contest."""
+        return self.measured.standing or Standing.UNKNOWN_MODEL
+
+    @functools.cached_property
+    def no_energy(self) -> str | None:
+        """Return why there is no energy of record, as one sentence; None if there is one."""
+        why = why_lost(self.readings, self.measured.start_s)
+        return (
+            None
+            if why is None
+            else f"There is no energy of the meter {self.identity}: {why}."
+        )
+
+    @property
+    def energy_wh(self) -> float:
+        """The energy of record, from the meter's integrator; NaN if there is none."""
+        return math.nan if self.no_energy else self.energy.energy_wh
+
+    @property
+    def has_power(self) -> bool:
+        """Return whether the time is known well enough for a mean power."""
+        least_s = LEAST_UPDATES * self.measured.setup.update_interval_s
+        return self.measured.exact or self.measured.elapsed_s >= least_s
+
+    @functools.cached_property
+    def energy(self) -> Energy:
+        """The measured energy, of record or not, and its limit of error."""
+        return energy_of(self.measured.inside(self.readings), self.measured)
+
+    @property
+    def power_w(self) -> float:
+        """The mean power; NaN if it is unknown."""
+        return (
+            self.energy.mean_power_w
+            if self.has_power and not self.no_energy
+            else math.nan
+        )
+
+    @property
+    def above_idle_wh(self) -> float | None:
+        """The energy above the idle baseline, if one was measured."""
+        if self.idle is None:
+            return None
+        return above_idle_wh(self.energy_wh, self.idle.power_w, self.measured.energy_s)
+
+    @functools.cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """Every check of the energy."""
+        return energy_checks(self.readings, self.measured, self.energy)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The codes of the checks whose failure makes an energy one that needs review."""
+        return tuple(
+            check.code
+            for check in self.checks
+            if not check.ok and check.severity == "error"
+        )
+
+    @property
+    def uncertainty(self) -> float | None:
+        """Return how far the energy may be off, relative to it; None where that is not known, or there is no energy."""
+        return None if self.no_energy else self.energy.limit
+
+
+def recorded_facts(recorded: Recorded) -> dict[str, object]:
+    """Return a recording ready for JSON."""
+    measured = recorded.measured
+    above_wh = recorded.above_idle_wh
+    limit = recorded.uncertainty
+    start_stop = (
+        None if limit is None else json_ready(100.0 * recorded.energy.start_stop_share)
+    )
+    drift = None if limit is None else json_ready(100.0 * recorded.energy.drift)
+    return {
+        "identity": identity_facts(recorded.identity, recorded.standing),
+        "setup": asdict(measured.setup),
+        "energy_wh": json_ready(recorded.energy_wh),
+        "energy_j": json_ready(recorded.energy_wh * JOULES_PER_WH),
+        "no_energy": recorded.no_energy,
+        "needs_review": bool(recorded.failed or recorded.no_energy),
+        "mean_power_w": json_ready(recorded.power_w),
+        "duration_s": measured.elapsed_s,
+        "integrator_s": json_ready(measured.integrator_s),
+        "idle_power_w": None
+        if recorded.idle is None
+        else json_ready(recorded.idle.power_w),
+        "energy_above_idle_wh": None if above_wh is None else json_ready(above_wh),
+        "accuracy": {
+            **accuracy_facts(recorded.power_w, limit),
+            "start_stop_percent": start_stop,
+            "drift_percent": drift,
+            "known_by": recorded.energy.known_by,
+        },
+        "readings": len(recorded.readings),
+        "file": recorded.file,
+        "rows": recorded.rows,
+        "link_losses": sum(
+            event.kind == "meter-lost" for event in recorded.link_events
+        ),
+        "checks": [asdict(check) for check in recorded.checks],
+    }
+
+
+def recorded_lines(recorded: Recorded) -> list[str]:
+    """Return a recording for people: its figures, and the checks that did not hold."""
+    rows = recorded.rows
+    readings = len(recorded.readings)
+    of_them = f"{rows} of {readings}" if rows < readings else f"{rows}"
+    named = {
+        "energy": _energy(recorded),
+        "mean power": _power(recorded),
+        "accuracy": _accuracy(recorded),
+        "above idle": _above_idle(recorded),
+        "meter": f"{recorded.identity}, {standing_words(recorded.standing)}",
+        "recording": f"{of_them} readings in {recorded.file}",
+    }
+    failed = [check for check in recorded.checks if not check.ok]
+    found = lines({name: value for name, value in named.items() if value})
+    found += [f"{check.severity:16} {check.code}: {check.sentence}" for check in failed]
+    return found if failed else [*found, f"{'checks':16} all hold"]
+
+
+def _energy(recorded: Recorded) -> str:
+    if recorded.no_energy:
+        return "none"
+    energy_wh = recorded.energy_wh
+    energy = f"{figure(energy_wh, 'Wh')} = {figure(energy_wh * JOULES_PER_WH, 'J')}"
+    return (
+        f"{energy}, needs review: {', '.join(recorded.failed)}"
+        if recorded.failed
+        else energy
+    )
+
+
+def _power(recorded: Recorded) -> str:
+    if recorded.no_energy:
+        return ""
+    if recorded.has_power:
+        return f"{figure(recorded.power_w, 'W', 5)} over {recorded.measured.energy_s:.3f} s"
+    return (
+        f"unknown: {recorded.measured.energy_s:.3f} s is less than {LEAST_UPDATES} updates of "
+        f"{recorded.measured.setup.update_interval_s:g} s, too short beside starting and stopping the integrator"
+    )
+
+
+def _accuracy(recorded: Recorded) -> str:
+    limit = recorded.uncertainty
+    if recorded.no_energy:
+        return ""
+    if limit is None or not math.isfinite(limit):
+        return "unknown"
+    shown = accuracy_words(limit, recorded.energy_wh, "Wh")
+    if share := recorded.energy.start_stop_share:
+        shown += f", of it {100.0 * share:.3g} % for start and stop"
+    if drift := recorded.energy.drift:
+        shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
+    if recorded.energy.signal is None:
+        shown += ", the larger limit of AC and DC"
+    return shown + (
+        ", at worst: ranges were automatic" if recorded.energy.automatic else ""
+    )
+
+
+def _above_idle(recorded: Recorded) -> str:
+    idle = recorded.idle
+    above_wh = recorded.above_idle_wh
+    if idle is None or above_wh is None or recorded.no_energy:
+        return ""
+    return f"{figure(above_wh, 'Wh')}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s"

@@ -1,0 +1,170 @@
+"""A meter session: the link to one meter, opened when needed, its identity, and its settings, restored at the end."""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Final
+
+from lpirc_power.addresses import MeterAddress
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import (
+    MeterBusy,
+    MeterChanged,
+    MeterError,
+    MeterRangeError,
+    PassingMeterError,
+)
+from lpirc_power.meter import Identity, IntegratorState, Meter, Reading, Setup
+
+_log: Final = logging.getLogger(__name__)
+
+PROMPT_S: Final = 1.0
+"""A link that fails sooner was broken; a meter that fails later hangs, and would hang again."""
+
+
+class MeterSession:
+    """Owns the link to one meter: another meter at the same address is refused. For one thread at a time."""
+
+    def __init__(self, address: str, element: str, clocks: Clocks) -> None:
+        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it is not valid."""
+        self.identity: Identity | None = None
+        self._address = MeterAddress(address)
+        self._element = element
+        self._clocks = clocks
+        self._meter: Meter | None = None
+        self._attached = False
+        self._configured = False
+
+    def untouched(self) -> Meter:
+        """Return the meter, over a new link if there is none; `meter-changed` if another one answers.
+
+        Nothing is set in it: it may turn out to be in use.
+        """
+        if self._meter is None:
+            meter = self._address.connect(self._clocks)
+            # As they are written: an identity that was stored may have its blanks elsewhere.
+            if self.identity is not None and str(meter.identity) != str(self.identity):
+                meter.close()
+                raise MeterChanged(
+                    f"Another meter answers: {meter.identity}, not {self.identity}. Put the right one back."
+                )
+            self._meter = meter
+            self.identity = meter.identity
+        return self._meter
+
+    def meter(self) -> Meter:
+        """Return the meter, ready to be read."""
+        meter = self.untouched()
+        if not self._attached:
+            try:
+                meter.attach(self._element)
+            except BaseException:
+                self.drop()
+                raise
+            self._attached = True
+        return meter
+
+    def drop(self) -> None:
+        """Close the link, as after a failure: the next call opens another one."""
+        meter = self._meter
+        self._meter = None
+        self._attached = False
+        if meter is not None:
+            meter.close()
+
+    def forget(self) -> None:
+        """Close the link, and accept whichever meter answers next."""
+        self.drop()
+        self.identity = None
+        self._configured = False
+
+    def configure(self, setup: Setup, *, take_over: bool = False) -> None:
+        """Set the meter up; from now on there are settings to restore.
+
+        With `take_over` a meter that integrates is stopped first, but not for an invalid setup.
+        """
+        meter = self.untouched()
+        before = self._configured
+        self._configured = True
+        try:
+            try:
+                meter.configure(setup)
+            except MeterBusy:
+                if not take_over:
+                    raise
+                meter.stop()
+                meter.configure(setup)
+            self._attached = True
+        except (MeterBusy, MeterRangeError):  # nothing was set
+            self._configured = before
+            raise
+
+    def unlock_panel(self) -> None:
+        """Unlock the panel of the meter; never raises: `meter unlock` does it later."""
+        try:
+            self.untouched().unlock_panel()
+        except MeterError as error:
+            self.drop()
+            said = (
+                "The keys of the meter %s may still be locked, see `meter unlock`: %s"
+            )
+            _log.warning(said, self.identity, error.sentence)
+
+    def restore_settings(self, final: Reading | None = None) -> None:
+        """Restore the settings that `configure` changed, if that destroys no energy; never raises.
+
+        `final` is the energy of record of the run, None if none was started: restoring resets the integrator, so a
+        meter that holds any other energy is left alone. A link that is down, or proves dead, is opened once more; a
+        meter that does not answer is not asked again.
+        """
+        configured = self._configured
+        self._configured = False
+        if not configured:
+            return
+        had_link = self._meter is not None
+        asked_s = self._clocks.monotonic()
+        try:
+            self._restore(final)
+        except MeterError as error:
+            self.drop()
+            prompt = self._clocks.monotonic() - asked_s < PROMPT_S
+            if had_link and prompt and isinstance(error, PassingMeterError):
+                self._configured = True
+                self.restore_settings(final)
+                return
+            _log.warning(
+                "The meter %s may not have its former settings: %s",
+                self.identity,
+                error.sentence,
+            )
+
+    def _restore(self, final: Reading | None) -> None:
+        meter = self.untouched()
+        state = meter.state()
+        if state is IntegratorState.START:
+            _log.warning(
+                "The meter %s integrates again; its settings are left alone.",
+                self.identity,
+            )
+        elif state is IntegratorState.RESET or (
+            # An energy that is not known yet may still be read later.
+            final is not None
+            and math.isfinite(final.energy_wh + final.integrator_s)
+            and _energy(self.meter().read()) == _energy(final)
+        ):
+            meter.restore()
+        else:
+            _log.warning(
+                "The meter %s holds an energy that is not this run's, or unknown; it and its settings are left alone.",
+                self.identity,
+            )
+
+    def close(self) -> None:
+        """Close the link, and end the simulator of `sim:`."""
+        self.drop()
+        self._address.close()
+
+
+def _energy(reading: Reading) -> tuple[float, float]:
+    return reading.energy_wh, reading.integrator_s

@@ -1,0 +1,199 @@
+"""An entry of the table of commands, and the shapes that most entries have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lpirc_power.simulator.instrument_state import MeterState
+from lpirc_power.simulator.syntax import (
+    Pattern,
+    RefusedError,
+    boolean,
+    choice,
+    engineering,
+    number,
+    register,
+    spelled,
+)
+
+Data = tuple[str, ...]
+Query = Callable[[MeterState, int | None, Data], str]
+Write = Callable[[MeterState, int | None, Data], None]
+Get = Callable[[MeterState], str]
+Put = Callable[[MeterState, str], None]
+IsOn = Callable[[MeterState], bool]
+Turn = Callable[[MeterState, bool], None]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line of the table: its header, its data as manuals print them, a line of help, and what it does.
+
+    `locked` says that the integrator must be reset before the meter takes it, `waits` that it may block; `most` is
+    the largest number <n> in its header.
+    """
+
+    pattern: Pattern
+    help: str
+    data: str = ""
+    query: Query | None = None
+    write: Write | None = None
+    locked: bool = False
+    waits: bool = False
+    most: int = 0
+
+    @property
+    def is_setting(self) -> bool:
+        """Return whether its answers carry a header when headers are on: common commands and mere queries do not."""
+        return (
+            self.query is not None
+            and self.write is not None
+            and not self.pattern.text.startswith("*")
+        )
+
+    def said(self, meter: MeterState, suffix: int | None, answer: str) -> str:
+        """Return an answer with its header, if headers are on."""
+        settings = meter.settings
+        if not self.is_setting or not settings.header:
+            return answer
+        return f"{self.pattern.spelled(settings.verbose, suffix, settings.dialect.brief)} {answer}"
+
+    @property
+    def forms(self) -> str:
+        """Its written forms: as a query, with its data, or both."""
+        header = self.pattern.text
+        written = f"{header} {self.data}".strip()
+        if self.write is None:
+            return f"{header}? {self.data}".strip()
+        return written if self.query is None else f"{written}, {header}?"
+
+
+def only(data: Data) -> str:
+    """Return the one datum there must be; RefusedError 109 or 108."""
+    if not data:
+        raise RefusedError(109)
+    if len(data) > 1:
+        raise RefusedError(108)
+    return data[0]
+
+
+def query(
+    pattern: str,
+    answer: Callable[[MeterState], object],
+    text: str,
+    locked: bool = False,
+) -> Command:
+    """Return a command that can only be asked, without data."""
+    return Command(
+        Pattern(pattern),
+        text,
+        query=lambda meter, _suffix, _data: str(answer(meter)),
+        locked=locked,
+    )
+
+
+def action(pattern: str, act: Callable[[MeterState], None], text: str) -> Command:
+    """Return a command that does something, without data."""
+    return Command(
+        Pattern(pattern), text, write=lambda meter, _suffix, _data: act(meter)
+    )
+
+
+def setting(
+    pattern: str, data: str, get: Get, put: Put, text: str, locked: bool = False
+) -> Command:
+    """Return a setting with one datum."""
+    return Command(
+        Pattern(pattern),
+        text,
+        data,
+        lambda meter, _suffix, _data: get(meter),
+        lambda meter, _suffix, given: put(meter, only(given)),
+        locked,
+    )
+
+
+def word(
+    pattern: str,
+    words: Sequence[str],
+    get: Get,
+    put: Put,
+    text: str,
+    locked: bool = False,
+) -> Command:
+    """Return a setting that is one of a few words."""
+    return setting(
+        pattern,
+        "{" + "|".join(words) + "}",
+        lambda meter: spelled(get(meter), meter.settings.verbose),
+        lambda meter, given: put(meter, choice(given, words)),
+        text,
+        locked,
+    )
+
+
+def flag(
+    pattern: str, get: IsOn, put: Turn, text: str, locked: bool = False
+) -> Command:
+    """Return a setting that is on or off; it answers 1 or 0."""
+    return setting(
+        pattern,
+        "{ON|OFF}",
+        lambda meter: str(int(get(meter))),
+        lambda meter, given: put(meter, boolean(given)),
+        text,
+        locked,
+    )
+
+
+def switch(pattern: str, name: str, text: str, locked: bool = False) -> Command:
+    """Return an on/off setting that is remembered in `Settings` under that name."""
+    return flag(
+        pattern,
+        lambda meter: getattr(meter.settings, name),
+        lambda meter, on: meter.switch(name, on),
+        text,
+        locked,
+    )
+
+
+def remembered(
+    pattern: str, key: str, given: str, text: str, locked: bool = False
+) -> Command:
+    """Return a setting of a few words, the first by default, remembered in `Settings.words` under that key."""
+    words = given.split()
+    return word(
+        pattern,
+        words,
+        lambda meter: meter.settings.words.get(key, words[0]),
+        lambda meter, chosen: meter.settings.words.__setitem__(key, chosen),
+        text,
+        locked,
+    )
+
+
+def ratio(pattern: str, key: str, text: str, unit: str = "") -> Command:
+    """Return a number, 1 by default, remembered in `Settings.numbers` under that key for all elements."""
+    return Command(
+        Pattern(pattern),
+        text,
+        "<number>",
+        lambda meter, _suffix, _data: engineering(
+            meter.settings.numbers.get(key, 1.0), 5
+        ),
+        lambda meter, _suffix, data: meter.settings.numbers.__setitem__(
+            key, number(only(data), unit)
+        ),
+    )
+
+
+def mask(pattern: str, name: str, highest: int, text: str) -> Command:
+    """Return a setting that is a register of the status system."""
+    return setting(
+        pattern,
+        "<register>",
+        lambda meter: str(getattr(meter.status, name)),
+        lambda meter, given: setattr(meter.status, name, register(given, highest)),
+        text,
+    )

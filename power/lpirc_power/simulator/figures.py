@@ -1,0 +1,74 @@
+"""The figures that the simulated meter shows of an element, or of all elements together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Measured and integrated figures; NaN is no data, infinity over range.
+
+    With more than one of `elements`, voltage and current are means and all else is a sum.
+    """
+
+    voltage_v: float
+    current_a: float
+    power_w: float
+    voltage_peak_v: float
+    current_peak_a: float
+    plus_wh: float = 0.0
+    minus_wh: float = 0.0
+    charge_ah: float = 0.0
+    elapsed_s: float = 0.0
+    elements: int = 1
+
+    @property
+    def apparent_va(self) -> float:
+        """U times I of every element."""
+        if math.isinf(self.voltage_v) or math.isinf(self.current_a):
+            return math.inf
+        return self.voltage_v * self.current_a * self.elements
+
+    @property
+    def power_factor(self) -> float:
+        """P over S. Without apparent power the meter shows "Error", which goes over the wire as INF."""
+        apparent_va = self.apparent_va
+        if math.isnan(apparent_va):
+            return math.nan
+        if math.isinf(apparent_va) or apparent_va == 0 or math.isinf(self.power_w):
+            return math.inf
+        return self.power_w / apparent_va
+
+
+NO_DATA: Final = Figures(math.nan, math.nan, math.nan, math.nan, math.nan)
+IDLE: Final = Figures(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def summed(share: Figures, elements: int) -> Figures:
+    """Return the sum of equal shares.
+
+    Peaks of a sum are not defined. The real apparent power of a three-wire system has a further factor, which
+    is left out here.
+    """
+    return replace(
+        share,
+        elements=elements,
+        power_w=share.power_w * elements,
+        voltage_peak_v=math.nan,
+        current_peak_a=math.nan,
+        plus_wh=share.plus_wh * elements,
+        minus_wh=share.minus_wh * elements,
+        charge_ah=share.charge_ah * elements,
+    )
+
+
+def largest(one: Figures, other: Figures) -> Figures:
+    """Return the larger of what is measured, each figure for itself."""
+    names = ("voltage_v", "current_a", "power_w", "voltage_peak_v", "current_peak_a")
+    # The second comes out of max() only if it is larger: NaN never is.
+    return replace(
+        one, **{name: max(getattr(one, name), getattr(other, name)) for name in names}
+    )

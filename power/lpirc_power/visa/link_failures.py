@@ -1,0 +1,152 @@
+"""Failures to open a link to a meter, each as one sentence that says what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from lpirc_power.errors import (
+    MeterAddressError,
+    MeterError,
+    MeterLocked,
+    MeterUnreachable,
+)
+
+UDEV_FILE: Final = "/etc/udev/rules.d/70-yokogawa.rules"
+_USB: Final = re.compile(
+    r"USB\d*::(0x[0-9a-f]+|\d+)::(0x[0-9a-f]+|\d+)::", re.IGNORECASE
+)
+_HOST: Final = re.compile(r"TCPIP\d*::([^:,]+)", re.IGNORECASE)
+LOCKED: Final = 11
+OUT_OF_RESOURCES: Final = 9
+"""Error codes of VXI-11."""
+
+
+def usb_ids(address: str) -> tuple[int, int] | None:
+    """Return vendor and product of a USB resource string; None for another kind."""
+    found = _USB.match(address)
+    return (int(found[1], 0), int(found[2], 0)) if found else None
+
+
+def host_of(address: str) -> str | None:
+    """Return the host of a network resource string; None for another kind."""
+    found = _HOST.match(address)
+    return found[1] if found else None
+
+
+def udev_rule(vendor: int, product: int) -> str:
+    """Return the line of a udev rule that lets every user of the machine open a USB device."""
+    return f'SUBSYSTEM=="usb", ATTR{{idVendor}}=="{vendor:04x}", ATTR{{idProduct}}=="{product:04x}", MODE="0666"'
+
+
+def wrong_address(address: str, why: str) -> MeterError:
+    """A resource string that is not a meter's."""
+    return MeterAddressError(
+        f"{address!r} names no meter that can be reached from here ({why}); `meter --help` lists the forms, such as "
+        "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for one at a port of its own."
+    )
+
+
+def unreachable(address: str, why: str) -> MeterError:
+    """No answer."""
+    hint = ""
+    if host_of(address) and "," not in address:
+        hint = (
+            " A server at a port of its own is TCPIP::HOST,PORT::INSTR, with a comma."
+        )
+    return MeterUnreachable(
+        f"No meter answers at {address} ({why}); check its power, its cable, and the address.{hint}"
+    )
+
+
+def no_vxi11(address: str, does: str) -> MeterError:
+    """A server of another kind, or none that knows the meter; `does` is what it does."""
+    return MeterUnreachable(
+        f"No meter answers at {address}: what answers there {does}; it does not speak VXI-11, or is not ready yet: "
+        "check host and port."
+    )
+
+
+def no_host(address: str, host: str) -> MeterError:
+    """A name that the network does not know."""
+    return MeterUnreachable(
+        f"No meter answers at {address}: there is no host {host!r} on this network; check the name, or give the "
+        "number that the meter shows in its utility menu."
+    )
+
+
+def locked(address: str) -> MeterError:
+    """Another program holds the lock."""
+    return MeterLocked(
+        f"The meter at {address} is locked by another program; close that program or unlock it there."
+    )
+
+
+def in_use(address: str) -> MeterError:
+    """A USB device that another program has; USB serves one program at a time."""
+    return MeterLocked(
+        f"The meter at {address} is used by another program, and USB serves one at a time: end that program (such as "
+        "`referee serve` or `meter watch`), or connect the meter by network too, where onlookers are served."
+    )
+
+
+def no_backend(address: str, why: str) -> MeterError:
+    """The program that a kind of interface needs is not installed."""
+    return MeterError(
+        "meter-backend", f"The meter at {address} cannot be opened: {why}"
+    )
+
+
+def no_permission(address: str, vendor: int, product: int) -> MeterError:
+    """A USB device that this user may not open."""
+    rule = udev_rule(vendor, product)
+    return MeterError(
+        "meter-permission",
+        f"The meter at {address} is plugged in, but this user may not open it; write this line into {UDEV_FILE}, run "
+        f"`udevadm control --reload` as root, and plug the meter in again: {rule}",
+    )
+
+
+def no_serial_permission(address: str) -> MeterError:
+    """A serial port that this user may not open."""
+    return MeterError(
+        "meter-permission",
+        f"This user may not open the serial port of {address}; add the user to the group that owns it (`sudo usermod "
+        "-aG dialout $USER` on most systems) and log in again.",
+    )
+
+
+def no_session(address: str, text: str) -> MeterError | None:
+    """Return the error behind what pyvisa-py says of a kind of interface that it cannot serve; None if it says else."""
+    if "PyUSB does not seem" in text:
+        return no_backend(
+            address, "USB needs libusb; install the system's package libusb-1.0-0."
+        )
+    missing = re.match(r"Please install (PyUSB|PySerial|linux-gpib)", text)
+    if missing:
+        package = missing[1].lower()
+        extra = "[serial]" if missing[1] == "PySerial" else ""
+        needs = (
+            f"this kind of interface needs the Python package {package}; "
+            f"install it: pip install 'lpirc-power{extra}'"
+        )
+        if missing[1] == "linux-gpib":
+            needs = "GPIB needs the driver linux-gpib with its Python module, or a vendor's VISA by @ivi."
+        return no_backend(address, needs)
+    if text.startswith("No class registered"):
+        return wrong_address(address, "no such kind of interface")
+    return None
+
+
+def no_link(address: str, code: str) -> MeterError:
+    """A VXI-11 server that took the connection, but refused a link with an error code, or with silence."""
+    if code == str(LOCKED):
+        return locked(address)
+    if code == str(OUT_OF_RESOURCES):
+        return unreachable(
+            address, "it serves no more connections; close other programs that use it"
+        )
+    return unreachable(
+        address,
+        "it accepts connections, but makes no link; it hangs, or it does not speak VXI-11",
+    )

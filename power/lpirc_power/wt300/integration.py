@@ -1,0 +1,90 @@
+"""The integrator of a meter of the WT300 family: its state asked for, its start and stop confirmed, its reset."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Final
+
+from lpirc_power.clocks import Clocks
+from lpirc_power.errors import MeterAnswerError, MeterBusy, MeterTimeout
+from lpirc_power.meter import Identity, IntegratorState, VisaLink
+from lpirc_power.wt300 import answers
+from lpirc_power.wt300.dialogue import Dialogue
+
+CONFIRM_S: Final = 3.0
+"""How long the integrator may take to say that it started or stopped, if it answers."""
+SILENCE_S: Final = 12.0
+"""How long it may answer nothing then: the sum of the next."""
+CONFIRM_TIMEOUTS_MS: Final = (100, 300, 900, 2700, 8100)
+"""A lost question is asked again soon where a link can give up an answer: until then the meter integrates unseen."""
+DEAF_AFTER_START_S: Final = 0.25
+"""Real meters lose a question in the 0.2 s after a start, and on USB an answer that never comes may cost the link."""
+POLL_S: Final = 0.02
+START: Final = ":INTEGRATE:START"
+STOP: Final = ":INTEGRATE:STOP"
+RESET: Final = ":INTEGRATE:RESET"
+STATE: Final = ":INTEGRATE:STATE?"
+
+
+class Integration:
+    """Commands the integrator over a link, and waits until the meter confirms."""
+
+    def __init__(self, link: VisaLink, dialogue: Dialogue, clocks: Clocks) -> None:
+        self._link = link
+        self._dialogue = dialogue
+        self._clocks = clocks
+
+    def state(self) -> IntegratorState:
+        """Return the integrator's state now."""
+        return IntegratorState.parse(self._dialogue.ask(STATE))
+
+    def start(self) -> None:
+        """Start the integrator; returns once the meter says that it integrates."""
+        self._link.write(START)
+        self._clocks.pause(DEAF_AFTER_START_S)
+        self._confirm(lambda state: state is IntegratorState.START, START)
+
+    def stop(self) -> None:
+        """Stop the integrator; nothing happens if it has stopped already, by its timer or otherwise."""
+        if self.state() is IntegratorState.START:
+            self._link.write(STOP)
+            self._confirm(lambda state: state is not IntegratorState.START, STOP)
+
+    def reset(self) -> None:
+        """Reset the integrator; MeterError `meter-refused` if it does not."""
+        if self.state() is IntegratorState.RESET:
+            return  # some meters queue error 845 for a second reset
+        self._link.write(RESET)
+        state = self.state()
+        if state is not IntegratorState.RESET:
+            raise self._dialogue.refused(RESET, state.value)
+
+    def require_ended(self, identity: Identity) -> None:
+        """Raise MeterError `meter-busy` for a meter that integrates."""
+        if self.state() is IntegratorState.START:
+            raise MeterBusy(
+                f"The meter {identity.model} {identity.serial} is integrating; press STOP and RESET on its "
+                "panel (`meter unlock` frees locked keys), or end the program that uses it."
+            )
+
+    def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:
+        asked_s = self._clocks.monotonic()
+        answer = ""
+        timeouts_ms = itertools.chain(
+            CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1])
+        )
+        for timeout_ms in timeouts_ms:
+            try:
+                said = answers.data(self._dialogue.query_early(STATE, timeout_ms))
+                state = IntegratorState.parse(said)
+                if wanted(state):
+                    return
+                answer = state.value
+            except (MeterTimeout, MeterAnswerError):
+                pass  # it may be deaf for longer than is known, or answer nonsense
+            longest_s = CONFIRM_S if answer else SILENCE_S
+            if self._clocks.monotonic() - asked_s >= longest_s:
+                break
+            self._clocks.pause(POLL_S)
+        raise self._dialogue.refused(command, answer or "nothing")

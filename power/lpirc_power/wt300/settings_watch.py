@@ -1,0 +1,70 @@
+"""The settings of a run, watched while it is measured: what another client or a person changes shows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from lpirc_power.meter import Unconfirmed
+from lpirc_power.wt300 import answers
+from lpirc_power.wt300.controls import Setting
+
+ROUND_S: Final = 2.0
+"""Every setting is asked for once in this time, or in one update if that is longer."""
+
+
+def difference(setting: Setting, answer: str) -> str:
+    """Return, as one phrase, how an answer differs from a setting; `Unconfirmed` if it has no meaning."""
+    if setting.contradicts(answer):
+        return f"{setting.command} was set, it is {answer}"
+    return Unconfirmed(f"{setting.command} was set, it answered {answer!r}")
+
+
+def differences(settings: Sequence[Setting], found: Sequence[str]) -> list[str]:
+    """Return how the answers found differ from settings, one phrase each."""
+    return [
+        difference(setting, answer)
+        for setting, answer in zip(settings, found, strict=True)
+        if not setting.holds(answer)
+    ]
+
+
+class Watch:
+    """The settings of a run, asked for in turn with its updates: one that changes in mid-run shows within seconds."""
+
+    def __init__(self, settings: Sequence[Setting], interval_s: float) -> None:
+        self._interval_s = interval_s
+        self._begin(settings)
+
+    def _begin(self, settings: Sequence[Setting]) -> None:
+        self._settings = tuple(settings)
+        self._turns = itertools.cycle(self._settings)
+        self._at_once = min(
+            len(settings), math.ceil(len(settings) * self._interval_s / ROUND_S)
+        )
+
+    def add(self, settings: Sequence[Setting]) -> None:
+        """Watch these settings too; those that are watched already are not asked for twice."""
+        new = [one for one in settings if one not in self._settings]
+        if new:
+            self._begin([*self._settings, *new])
+
+    def differing(self, query: Callable[[str], str]) -> str:
+        """Ask for the next settings, in one message; return what differs from them, "" if nothing does."""
+        asked = list(itertools.islice(self._turns, self._at_once))
+        # An answer that got lost or garbled on its way is not a setting that was changed.
+        return _differing(asked, query) and _differing(asked, query)
+
+
+def _differing(asked: Sequence[Setting], query: Callable[[str], str]) -> str:
+    answer = query(";".join(setting.query for setting in asked))
+    found = answers.parts(answer)
+    if len(found) != len(asked):
+        return f"the settings cannot be read back (the meter answers {answer!r})"
+    return "; ".join(
+        f"{setting.command} was set, it is {one}"
+        for setting, one in zip(asked, found, strict=True)
+        if setting.contradicts(one)
+    )

@@ -1,0 +1,25 @@
+"""The zero level of a meter of the WT300 family, compensated for all ranges (IM WT310-17EN, *CAL?)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lpirc_power.errors import MeterRefused
+from lpirc_power.meter import Identity, VisaLink
+from lpirc_power.wt300.dialogue import Dialogue
+
+ZERO_TIMEOUT_MS: Final = 60_000
+"""The manuals name no time for the compensation of the zero level; it takes seconds."""
+
+
+def compensate_zero(link: VisaLink, dialogue: Dialogue, identity: Identity) -> None:
+    """Compensate the zero level; MeterError `meter-refused` if the meter says that it failed."""
+    answer = link.query("*CAL?", timeout_ms=ZERO_TIMEOUT_MS).strip()
+    if answer == "0":
+        return
+    errors = dialogue.errors()
+    why = f" ({'; '.join(errors)})" if errors else ""
+    raise MeterRefused(
+        f"The meter {identity.serial} could not compensate its zero level, it answers {answer}{why}; "
+        "let it warm up for half an hour and try again, and have it serviced if that does not help."
+    )

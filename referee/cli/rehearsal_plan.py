@@ -1,0 +1,61 @@
+"""The plan of a rehearsal: its folder, meter, test set, client and faults."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from referee.cli.rehearsed_faults import Faults
+
+PID = "{pid}"  # in a load: the client's process id
+TEAM = "rehearsal"
+
+
+DEFAULT_IMAGES = 200
+
+
+CATEGORIES = 10
+
+
+SEED = 2017
+
+
+SIZE = (640, 480)
+
+
+UPDATE_INTERVAL_S = 0.1
+
+
+CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
+
+
+CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to rehearse, and the folder for it."""
+
+    folder: Path
+    images: int
+    window_s: int
+    load: str
+    meter: str | None
+    testset: Path | None
+    replay: Path | None
+    client: tuple[str, ...] = ()
+    faults: Faults = field(default_factory=dict)
+    seed: int = 1
+
+    @property
+    def testset_folder(self) -> Path:
+        """The test set of the rehearsal: the given one, or one synthesized in its folder."""
+        return Path(os.path.realpath(self.testset or self.folder / "testset"))
+
+    @property
+    def ranges(self) -> tuple[float, float] | None:
+        """Fixed ranges in volts and amperes where the load is known; otherwise the meter selects them."""
+        return (
+            CLIENT_RANGES if self.meter is None and self.load == CLIENT_LOAD else None
+        )

@@ -1,0 +1,206 @@
+"""The client of a rehearsal: its command line, its progress, and the run that it leaves closed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from referee.cli.child_processes import (
+    Child,
+    program,
+)
+from referee.cli.rehearsal_plan import TEAM, Plan
+from referee.cli.rehearsed_faults import Hall
+from referee.clock import Clock
+from referee.errors import RefereeError
+from referee.installed import client_version
+from referee.store import Store
+from referee.store.records import Run, RunState
+
+CLOSE_TIMEOUT_S = 30.0
+
+
+CLIENT_END_S = 10.0  # after its window a client may go on for so long
+
+
+LOOK_S = 0.05
+
+
+MOST_SAID = (
+    1 << 20
+)  # characters at a look: some clients write faster than this shows them
+
+
+CLIENT_LOG = "client.log"
+
+
+PLACE = re.compile(r"\{(url|team|password_file|password)\}")
+
+
+# A fast client would end before the meter has measured anything.
+LEAST_RUN_S = 2.0
+
+
+RECEIPTS_NAME = "receipts.jsonl"
+
+
+def _client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
+    """The words of --client with its program's path; () for the sample client. Raises RefereeError, UsageError."""
+    if client is None:
+        client_version()
+        return ()
+    if replay is not None:
+        raise click.UsageError(
+            "--replay is for the sample client; leave it out with --client."
+        )
+    try:
+        words = shlex.split(client)
+    except ValueError as error:
+        raise click.UsageError(
+            f"--client {client!r} is not a command: {error}."
+        ) from error
+    if not words or "{url}" not in client:
+        raise click.UsageError(
+            f"--client {client!r} has no {{url}}: it must be given the referee's address."
+        )
+    if (path := shutil.which(words[0])) is None:
+        raise RefereeError(
+            "client-missing", f"There is no program {words[0]!r} that may be executed."
+        )
+    return (path, *words[1:])
+
+
+def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
+    """The client's command line; the password is in a file of mode 0600, as for a contestant."""
+    password_file = plan.folder / "password"
+    password_file.touch(mode=0o600)
+    password_file.write_text(password + "\n")
+    known = {
+        "url": url,
+        "team": TEAM,
+        "password_file": str(password_file.resolve()),
+        "password": password,
+    }
+    if plan.client:
+        return [PLACE.sub(lambda place: known[place[1]], word) for word in plan.client]
+    what = ["run", url]
+    if plan.replay is not None:
+        what = ["replay", url, str(plan.replay), "--testset", str(plan.testset_folder)]
+    common = [
+        "--team",
+        TEAM,
+        "--password-file",
+        str(password_file),
+        "--parent",
+        str(os.getpid()),
+    ]
+    if plan.faults:  # the first request may be cut off
+        common += ["--wait", str(CLIENT_END_S)]
+    common += ["--receipts", str(plan.folder / RECEIPTS_NAME)]
+    return [
+        program("lpirc-client"),
+        *what,
+        *common,
+        "--least",
+        str(LEAST_RUN_S),
+        "--progress",
+        "json",
+    ]
+
+
+def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
+    """Wait until the client has ended, or end it when its time is over, and show what it says. Returns remarks on it.
+
+    Raises RefereeError `child-failed` of the sample client.
+    """
+    clock = Clock()
+    never = threading.Event()
+    rest = ""
+    console = Console(stderr=True)
+    limit_s = clock.monotonic_s() + plan.window_s + CLIENT_END_S
+    kept = plan.folder / CLIENT_LOG
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    progress = Progress(
+        *columns, console=console, disable=bool(plan.client) or not console.is_terminal
+    )
+    task = progress.add_task("images", total=images)
+    with (
+        closing(Store.open(plan.folder / "contest.db")) as store,
+        kept.open(errors="replace") as log,
+        progress,
+    ):
+        is_running = True
+        said = ""
+        while is_running or said:
+            is_running = client.exit_code is None and not clock.wait(
+                never, clock.monotonic_s() + LOOK_S
+            )
+            said = log.read(MOST_SAID)
+            if plan.client:
+                click.echo(said, nl=False, err=True)
+            *lines, rest = ("" if plan.client else rest + said).split("\n")
+            for done in [json.loads(line) for line in lines if line.startswith("{")]:
+                named = f"{done['detections']} detections"
+                progress.update(task, completed=done["images"], description=named)
+            for run in store.runs.find()[:1]:
+                hall.look([run])
+                limit_s = (
+                    (run.start_s or clock.monotonic_s()) + plan.window_s + CLIENT_END_S
+                )
+            if is_running and clock.monotonic_s() > limit_s:
+                client.kill()
+                return [
+                    f"The client ran on {CLIENT_END_S:g} s after its {plan.window_s} s, and was killed."
+                ]
+    client.kill()  # what it has left in its session
+    if client.exit_code and not plan.client:
+        raise client.failure()
+    return (
+        [f"The client failed with exit code {client.exit_code}; see {kept}."]
+        if client.exit_code
+        else []
+    )
+
+
+def closed_run(plan: Plan, hall: Hall, remarks: list[str]) -> Run:
+    """The rehearsal's run, once it is closed: by the client's logout, or by the deadline. Raises RefereeError."""
+    clock = Clock()
+    never = threading.Event()
+    until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S
+    with closing(Store.open(plan.folder / "contest.db")) as store:
+        while (
+            run := next(iter(store.runs.find()), None)
+        ) and clock.monotonic_s() <= until_s:
+            hall.look([run])
+            if run.state is not RunState.OPEN:
+                return run
+            clock.wait(never, clock.monotonic_s() + LOOK_S)
+    if run is None:
+        why = " ".join(remarks) or f"See {plan.folder / CLIENT_LOG}."
+        raise RefereeError(
+            "no-log-in", f"The client never logged in, so there is no run. {why}"
+        )
+    raise RefereeError(
+        "run-state", f"The run did not close; see {plan.folder / 'server.log'}."
+    )

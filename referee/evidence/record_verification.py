@@ -1,0 +1,238 @@
+"""Items of a verification about what was recorded: test set, bodies, chains, the close and the energy. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from lpirc_testsets.folder import compute_digest
+from referee.evidence.bundle_container import (
+    MANIFEST,
+)
+from referee.evidence.bundle_values import Bundle
+from referee.evidence.given_facts import Given
+from referee.evidence.judgement_rules import (
+    check_corrections,
+    require_bound,
+)
+from referee.evidence.recomputed_run import Recomputed
+from referee.evidence.verification_items import Failure, NotChecked, require_same
+from referee.store.chain import terms_sha256
+from referee.store.records import ENERGY_READ, RUN_CLOSED
+
+TERMS = (
+    "images",
+    "window_s",
+    "setup",
+    "meter_identity",
+    "meter_standing",
+    "images_digest",
+)
+
+
+def _test_set(found: Recomputed, _: Given) -> str:
+    bundle = found.bundle
+    test_set = found.bundle.test_set
+    digest = compute_digest(
+        test_set.images, test_set.ground_truth_sha256, test_set.categories
+    )
+    require_same("testset.json", "The digest of the test set", test_set.digest, digest)
+    if (stated := bundle.run.images_digest) is not None:
+        require_same(
+            "testset.json", "The digest of the images", stated, test_set.images_digest
+        )
+    if bundle.run.testset_digest != digest:
+        _require_judged_by(bundle, digest)
+    if bundle.run.rules is not None:
+        return check_corrections(bundle)
+    if bundle.run.testset_digest == digest:
+        return f"The test set {digest[:12]} is the one that the run was armed with."
+    return f"The images are those of the run; judged by a corrected ground truth, as the log says ({digest[:12]})."
+
+
+def _require_judged_by(bundle: Bundle, digest: str) -> None:
+    judged = bundle.last_event("judged")
+    require_same(
+        "testset.json", "The test set judged with", judged.get("testset_digest"), digest
+    )
+    require_same(
+        "run.json",
+        "The test set armed with",
+        bundle.run.testset_digest,
+        judged.get("armed_with"),
+    )
+
+
+def _ground_truth(found: Recomputed, _: Given) -> str:
+    return f"The ground truth is that of the test set: {len(found.ground_truth.image)} objects."
+
+
+def _bodies(found: Recomputed, _: Given) -> str:
+    total = 0
+    earlier = 0
+    pairs = zip(found.bundle.posts, found.taken, strict=True)
+    for place, (post, (rows, refused, _first)) in enumerate(pairs, start=1):
+        total += len(rows)
+        earlier += post.kind == "rows"
+        if (post.accepted, post.refused, post.received_total) != (
+            len(rows),
+            refused,
+            total,
+        ):
+            sentence = (
+                f"Body {place} holds {len(rows)} rows that count and {refused} refused ones, {total} with those before "
+                f"it, but {post.accepted}, {post.refused} and {post.received_total} are stated."
+            )
+            raise Failure("posts.jsonl.gz", sentence)
+    sentence = f"{len(found.bundle.posts)} bodies give the {total} rows that were acknowledged."
+    kept = f" An earlier version did not keep {earlier} of them: their stored rows are taken as they are."
+    return sentence + kept if earlier else sentence
+
+
+def _run_chain(found: Recomputed, _: Given) -> str:
+    return f"Each body follows from the one before it, the first from the run; the head is {found.head[:12]}."
+
+
+def _meter_chain(found: Recomputed, _: Given) -> str:
+    """The receipts of bodies bind readings that are there."""
+    bundle = found.bundle
+    before = 0
+    require_bound(bundle)
+    for place, post in enumerate(bundle.posts, start=1):
+        readings = post.readings or 0
+        if not before <= readings < len(found.meter):
+            sentence = f"Body {place} binds {readings} readings, the one before it {before}, of {len(found.meter) - 1}."
+            raise Failure("readings.csv.gz", sentence)
+        require_same(
+            "readings.csv.gz",
+            f"The link of reading {readings}",
+            post.meter,
+            found.meter[readings],
+        )
+        before = readings
+    until = (
+        f", up to {bundle.meter_readings[before - 1].monotonic_s:.1f} s"
+        if before
+        else ""
+    )
+    return f"The receipts of the bodies bind {before} of {len(found.meter) - 1} readings{until}."
+
+
+def _log_chain(found: Recomputed, given: Given) -> str:
+    require_same(
+        MANIFEST,
+        "The head of the log",
+        found.bundle.manifest["log_head"],
+        found.log[-1],
+    )
+    if given.head is None:
+        return f"{len(found.bundle.events)} events follow one from the other; the newest head is {found.log[-1][:12]}."
+    if given.head_events is None:
+        is_there = any(link.startswith(given.head) for link in found.log)
+    else:
+        is_there = _is_head_of(found, given.head, given.head_events)
+    if not is_there:
+        raise NotChecked(_unknown_head(found, given))
+    return f"{len(found.bundle.events)} events follow one from the other, the given head among them."
+
+
+def _is_head_of(found: Recomputed, head: str, events: int) -> bool:
+    """Whether the log had this head after so many events; false if that is not in the bundle. Raises Failure."""
+    place = events - found.bundle.events_before
+    if not 0 <= place < len(found.log):
+        return False
+    if not found.log[place].startswith(head):
+        sentence = f"After {events} events the head of the log was {head}, here it is {found.log[place]}: "
+        raise Failure(
+            "events.jsonl.gz",
+            f"{sentence}the log was rewritten, or the head is of another contest.",
+        )
+    return True
+
+
+def _unknown_head(found: Recomputed, given: Given) -> str:
+    bundle = found.bundle
+    times = [str(event["utc"])[:19].replace("T", " ") for event in bundle.own_events()]
+    last = bundle.events_before + len(bundle.events)
+    span = f"events {bundle.events_before} to {last}"
+    if times:
+        span = f"{span}, about {times[0]} to {times[-1]} UTC"
+    if given.head_events is not None:
+        return (
+            f"The head {given.head} is of event {given.head_events}, and this bundle covers {span}: "
+            "take one from there, or ask for `referee log --head`."
+        )
+    return (
+        f"The head {given.head} is not among the links of this bundle, which covers {span}. Shown by the board within "
+        "that span, it says that the log was rewritten; before or after, it says nothing of it. With the number of "
+        "events it can be told: --head EVENTS:HEX."
+    )
+
+
+def _closing(found: Recomputed, _: Given) -> str:
+    bundle = found.bundle
+    closed = found.bundle.last_event(RUN_CLOSED)
+    if "head" not in closed:
+        if any(post.number is not None for post in bundle.posts):
+            raise Failure(
+                "events.jsonl.gz",
+                "The log has no event `closed` that binds the run's bodies.",
+            )
+        raise NotChecked(
+            "An earlier version closed the run: the log does not bind its records."
+        )
+    row = bundle.run_row
+    own: dict[str, dict[str, object]] = {
+        "posts.jsonl.gz": {"posts": len(bundle.posts), "head": found.head},
+        "readings.csv.gz": {
+            "readings_sha256": hashlib.sha256(bundle.readings).hexdigest()
+        },
+        "served.csv.gz": {"served_sha256": hashlib.sha256(bundle.served).hexdigest()},
+        "run.json": {
+            "elapsed_s": row["elapsed_s"],
+            "terms_sha256": terms_sha256(
+                [row[name] for name in TERMS], bundle.order.tolist()
+            ),
+        },
+    }
+    require_same("run.json", "When it was closed", row["closed_utc"], closed["utc"])
+    if closed["energy_wh"] is not None:
+        own["run.json"] |= {
+            "integrator_s": row["integrator_s"],
+            "meter_changes": row["meter_changes"],
+        }
+    for part, values in own.items():
+        for name, value in values.items():
+            require_same(part, f"At the close, {name}", closed[name], value)
+    return "The log's event of the close binds these bodies, readings, served images and terms."
+
+
+def _energy(found: Recomputed, _: Given) -> str:
+    bundle = found.bundle
+    run = found.bundle.run
+    closed = bundle.last_event(RUN_CLOSED)
+    read = bundle.last_event(ENERGY_READ)
+    # Nothing replaces the energy of the close: a closing receipt binds it, and no event after it.
+    is_of_close = closed.get("energy_wh") is not None
+    energy_wh = (closed if is_of_close else read).get("energy_wh")
+    require_same("run.json", "The energy of record", run.energy_wh, energy_wh)
+    if energy_wh is None:
+        return "There is no energy of record, and no event states one."
+    if not is_of_close:
+        require_same(
+            "run.json", "The integrator's time", run.integrator_s, read["integrator_s"]
+        )
+        return f"{run.energy_wh} Wh, which was read after the close, as the log says."
+    return f"{run.energy_wh} Wh, as the log says of the close."
+
+
+RECORD_CHECKS: dict[str, Callable[[Recomputed, Given], str]] = {
+    "testset": _test_set,
+    "ground-truth": _ground_truth,
+    "bodies": _bodies,
+    "run-chain": _run_chain,
+    "meter-chain": _meter_chain,
+    "log-chain": _log_chain,
+    "closing": _closing,
+    "energy": _energy,
+}

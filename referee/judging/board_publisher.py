@@ -1,0 +1,87 @@
+"""Publishes the results and the hall once a second, and freezes the results when their time has come."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import UTC
+from typing import Any
+
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.judging.freeze import Freeze
+from referee.judging.public_documents import (
+    empty_board,
+    log_head,
+    public_board,
+    public_hall,
+)
+from referee.judging.standings import KnownStandings
+from referee.store.records import Published, RunState
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 1.0
+
+
+def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
+    """Publish the board each second when it has changed, until `stop` is set; what fails is logged and tried again."""
+    publisher = Publisher(contest, clock)
+    while not stop.is_set():
+        start_s = clock.monotonic_s()
+        try:
+            publisher.tick()
+        except RefereeError as error:
+            logger.warning("the board cannot be published now: %s", error.sentence)
+        except Exception:
+            logger.exception("the board cannot be published")
+        clock.wait(stop, start_s + TICK_S)
+
+
+class Publisher:
+    """Publishes results and hall."""
+
+    def __init__(self, contest: Contest, clock: Clock) -> None:
+        self._contest = contest
+        self._store = contest.store
+        self._clock = clock
+        self._standings = KnownStandings(contest)
+        self._log: dict[str, Any] = {}
+
+    def tick(self) -> None:
+        """Publish once, without the results if the board is frozen, or due to be: then freeze it first."""
+        row = self._store.published.get()
+        document = None if Freeze(row).is_on else self._results(row)
+        hall = public_hall(self._contest)
+        has_changed = (
+            row is None or row.hall != hall or document not in (None, row.document)
+        )
+        # The clock of an open run counts from the time of publishing.
+        if has_changed or self._store.runs.find(RunState.OPEN):
+            self._store.published.publish(document, hall, self._clock.utc())
+
+    def _results(self, row: Published | None) -> str | None:
+        """The results to publish; None if they are frozen from now on.
+
+        The time is taken after everything was read: what is published was known before the freeze.
+        """
+        freeze_at = self._contest.config.freeze_at
+        begun = self._clock.utc()
+        # It stays for a minute: otherwise the document would change every second.
+        if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
+            self._log = log_head(self._contest, begun)
+        document = public_board(self._contest, begun, self._standings.now(), self._log)
+        now = self._clock.utc()
+        if freeze_at is not None and Freeze(row, freeze_at).is_due(now):
+            # Whoever sees a link of the log must find it after a power cut, too.
+            with self._store.durable() as store:
+                store.published.freeze(
+                    freeze_at.astimezone(UTC), empty_board(self._contest)
+                )
+                store.log.append(
+                    now, None, "board-freeze", freeze_at=freeze_at.isoformat()
+                )
+            logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
+            return None
+        return document

@@ -1,0 +1,153 @@
+"""The freeze of the public board: what the public may see of the results, and from when on nothing newer. Pure.
+
+Everyone who shows figures to the public asks `Freeze`: pages, teams' own scores, reports, the season. The operators'
+console and the judge do not: they know the results of now.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from referee.judging.ranking import FailedCheck, NotRanked, Standing
+from referee.store.records import BoardState, Published
+
+NOTE_NOT_PUBLIC = "an operator let it stand"
+NOT_KNOWN = dict.fromkeys(
+    ("power_w", "figure_state", "as_of_utc", "map", "energy_wh", "score")
+)
+"""The figures of an open run of which nothing is known now."""
+EMPTY_HALL: dict[str, list[Any]] = {"now": [], "next": [], "announcements": []}
+NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": []}}
+"""Of a run whose figures the public may not see, or that has none."""
+ABSENT_IN_AN_EARLIER_FORM: dict[str, Any] = {
+    "energy_lost": [],
+    "corrections": [],
+    "rules": {},
+    "figures": {},
+}
+
+
+@dataclass(frozen=True)
+class Freeze:
+    """The freeze as it stands: the published `row` (None before the first one), and the contest's `freeze_at`."""
+
+    row: Published | None
+    freeze_at: datetime | None = None
+
+    @property
+    def state(self) -> BoardState:
+        """The state of the board; it is live before anything is published."""
+        return BoardState.LIVE if self.row is None else self.row.state
+
+    @property
+    def is_on(self) -> bool:
+        """True while the board is frozen, or is being unveiled."""
+        return self.state is not BoardState.LIVE
+
+    def is_due(self, now: datetime) -> bool:
+        """Return True from `freeze_at` on, unless the board was unveiled since."""
+        if self.freeze_at is None or now < self.freeze_at:
+            return False
+        unveiled_utc = None if self.row is None else self.row.unveiled_utc
+        if unveiled_utc is None:
+            return True
+        return datetime.fromisoformat(unveiled_utc) < self.freeze_at
+
+    def hides_news(self, now: datetime) -> bool:
+        """Return True if the public must see no newer results: the board is frozen, or is due to be."""
+        return self.is_on or self.is_due(now)
+
+    def since_utc(self, now: datetime) -> str | None:
+        """Return since when the public may see nothing newer; None if it may."""
+        if self.row is not None and self.is_on:
+            return self.row.frozen_utc or self.row.utc
+        if self.freeze_at is None or not self.is_due(now):
+            return None
+        return self.freeze_at.astimezone(UTC).isoformat()
+
+    def public_standings(self) -> list[Standing]:
+        """Return the runs that the public sees, ranked ones first; a review is told without its note."""
+        if self.row is None:
+            return []
+        board = public_view(self.row)
+        places = (*board["ranking"], *board["unranked"])
+        return [_standing_of(place) for place in places]
+
+
+def public_view(row: Published) -> dict[str, Any]:
+    """Return the published results and hall as one document, with the state of the board.
+
+    Open runs have figures only while it is live: a course of power tells an energy. While the board is unveiled, the
+    last places of the final ranking stand as they are, and the other teams before them as they were at the freeze,
+    without a rank.
+    """
+    document: dict[str, Any] = ABSENT_IN_AN_EARLIER_FORM | json.loads(row.document)
+    figures = document.pop("figures")
+    hall: dict[str, Any] = EMPTY_HALL if row.hall is None else json.loads(row.hall)
+    board: dict[str, Any] = hall | {
+        "state": row.state,
+        "utc": row.hall_utc or row.utc,
+        "unveiled": row.unveiled,
+        "places": row.places,
+    }
+    if not Freeze(row).is_on:
+        now = [one | _figures_at(one, figures) for one in board["now"]]
+        return document | board | {"now": now}
+
+    board["now"] = [one | NO_FIGURES for one in board["now"]]
+    board["energy_lost"] = []
+    board["frozen_utc"] = row.frozen_utc
+    if row.final is not None:
+        final = json.loads(row.final)["ranking"]
+        board["ranking"] = _unveiled(document["ranking"], final, row.unveiled)
+        for name in ("prizes", "unranked", "left_out"):
+            board[name] = []
+    return document | board
+
+
+def _standing_of(place: dict[str, Any]) -> Standing:
+    """A place of the public document as a standing; what an earlier form lacks is as if it were not so."""
+    names = {one.name for one in fields(Standing)}
+    found = {name: value for name, value in place.items() if name in names}
+    code = found.get("not_ranked_code")
+    return Standing(
+        **found
+        | {
+            "failed_checks": tuple(
+                FailedCheck(**one) for one in place.get("failed_checks", ())
+            ),
+            "other_rules": tuple(place.get("other_rules", ())),
+            "not_ranked_code": None if code is None else NotRanked(code),
+            "reviewed": NOTE_NOT_PUBLIC if place["reviewed"] else None,
+        }
+    )
+
+
+def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a run of the hall; those of the station's run before it are not its own."""
+    found: dict[str, Any] = figures.get(running["station"], NO_FIGURES)
+    is_its_own = found.get("ends_utc") == running["ends_utc"]
+    return found if is_its_own else NO_FIGURES
+
+
+def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
+    """The unveiled places do not say how they compare with the hidden ones."""
+    seen = final[len(final) - count :]
+    teams = {place["team"] for place in seen}
+    unveiled = [
+        place
+        | {
+            "differs": [],
+            "level_with": [r for r in place["level_with"] if r["team"] in teams],
+        }
+        for place in seen
+    ]
+    rest = [
+        place | {"rank": None, "differs": [], "level_with": []}
+        for place in frozen
+        if place["team"] not in teams
+    ]
+    return rest + unveiled

@@ -1,0 +1,29 @@
+"""IP networks as contest.toml names them: of a station's board, of a trusted proxy."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+MAPPED_BITS = 96  # the bits before the IPv4 address in ::ffff:192.168.1.20
+
+
+def network(text: str) -> IPv4Network | IPv6Network:
+    """Read a network or a single address; an IPv4 network mapped into IPv6 counts as IPv4.
+
+    Raises ValueError with the reason if the text is neither.
+    """
+    try:
+        read = ip_network(text)
+    except ValueError as error:
+        try:
+            meant = ip_network(text, strict=False)
+        except ValueError:
+            raise error from None
+        raise ValueError(f"its network is {meant}") from None
+
+    if isinstance(read, IPv4Network) or read.prefixlen < MAPPED_BITS:
+        return read
+    within = read.network_address.ipv4_mapped
+    if within is None:
+        return read
+    return IPv4Network((within, read.prefixlen - MAPPED_BITS))

@@ -1,0 +1,33 @@
+"""When the zero level of each station's meter was adjusted last."""
+
+from __future__ import annotations
+
+import math
+
+from referee.config import Station
+
+
+class ZeroLevels:
+    """When the zero level of each station's meter was last compensated, as far as this process knows."""
+
+    def __init__(self) -> None:
+        self._tried_s: dict[str, float] = {}
+        self._done_s: dict[tuple[str, str], float] = {}
+
+    def tried(
+        self, station: Station, identity: str, now_s: float, *, done: bool
+    ) -> None:
+        """Note that it was compensated now; a meter that cannot is not asked again for as long."""
+        self._tried_s[station.name] = now_s
+        if done:
+            self._done_s[station.name, identity] = now_s
+
+    def age_s(self, station: Station, identity: str, now_s: float) -> float | None:
+        """How long ago it was compensated; None if that is not known, as of another meter."""
+        done_s = self._done_s.get((station.name, identity))
+        return None if done_s is None else now_s - done_s
+
+    def is_due(self, station: Station, now_s: float) -> bool:
+        """Whether arming compensates it anew."""
+        tried_s = self._tried_s.get(station.name, -math.inf)
+        return now_s - tried_s > 60.0 * station.zero_max_age_min > 0

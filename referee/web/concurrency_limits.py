@@ -1,0 +1,156 @@
+"""The concurrency limit: how many requests of one caller may hold a thread at the same time.
+
+A caller is an open run, the operator, who logs in, who sends an old form, or everyone else together. A request that
+finds no free slot is refused at once. Which slots a request counts on: referee.web.request_slots.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from referee.errors import RefereeError
+
+UNAUTHENTICATED_AT_ONCE = 128
+UNAUTHENTICATED_OF_AN_ADDRESS = 64
+FORMS_AT_ONCE = 64
+FORMS_OF_AN_ADDRESS = 16
+LOG_INS_AT_ONCE = 128
+LOG_INS_OF_A_STATION = 32
+LOG_INS_OF_AN_ADDRESS = 16
+OPERATORS_AT_ONCE = 8
+UPLOADS_AT_ONCE = 512
+UPLOADS_OF_A_TEAM = 2
+
+OPERATORS_LOG_IN = "/operator/login"
+EVERYONE_ELSE = ""
+"""The log-ins from addresses that no station names."""
+
+
+class Slots(Protocol):
+    """Something of which a request holds one."""
+
+    def acquire(self, *, blocking: bool) -> bool:
+        """Take one if one is free."""
+        ...
+
+    def release(self) -> None:
+        """Give it back."""
+        ...
+
+
+class AddressSlots:
+    """Slots that addresses share; one of them holds some at most: one host keeps no one else out."""
+
+    def __init__(self, in_all: int, of_one: int) -> None:
+        self._in_all = in_all
+        self._of_one = of_one
+        self._lock = threading.Lock()
+        self._held: Counter[str] = Counter()
+
+    def acquire(self, address: str) -> bool:
+        """Take a slot if one is free."""
+        with self._lock:
+            if self._held[address] >= self._of_one:
+                return False
+            if self._held.total() >= self._in_all:
+                return False
+            self._held[address] += 1
+            return True
+
+    def release(self, address: str) -> None:
+        """Give one back."""
+        with self._lock:
+            self._held[address] -= 1
+            self._held += Counter()  # without those that hold none
+
+
+@dataclass(frozen=True)
+class OneAddress:
+    """The slots of an address among those that several share."""
+
+    all: AddressSlots
+    address: str
+
+    def acquire(self, *, blocking: bool) -> bool:
+        """Take a slot if one is free; it never waits."""
+        return not blocking and self.all.acquire(self.address)
+
+    def release(self) -> None:
+        """Give it back."""
+        self.all.release(self.address)
+
+
+class FirstFree:
+    """The slots of several runs whose teams are at one address: the first that is free is taken."""
+
+    def __init__(self, slots: Sequence[threading.BoundedSemaphore]) -> None:
+        self._slots = slots
+        self._taken: threading.BoundedSemaphore | None = None
+
+    def acquire(self, *, blocking: bool) -> bool:
+        """Take a slot if one is free."""
+        free = (one for one in self._slots if one.acquire(blocking=blocking))
+        self._taken = next(free, None)
+        return self._taken is not None
+
+    def release(self) -> None:
+        """Give it back."""
+        if self._taken is not None:
+            self._taken.release()
+
+
+def _slots_of_operators() -> threading.BoundedSemaphore:
+    return threading.BoundedSemaphore(OPERATORS_AT_ONCE)
+
+
+def _slots_of_unauthenticated() -> AddressSlots:
+    return AddressSlots(UNAUTHENTICATED_AT_ONCE, UNAUTHENTICATED_OF_AN_ADDRESS)
+
+
+def _slots_of_forms() -> AddressSlots:
+    return AddressSlots(FORMS_AT_ONCE, FORMS_OF_AN_ADDRESS)
+
+
+def _slots_of_uploads() -> AddressSlots:
+    return AddressSlots(UPLOADS_AT_ONCE, UPLOADS_OF_A_TEAM)
+
+
+@dataclass(frozen=True)
+class ConcurrencyLimits:
+    """The slots of all requests that belong to no open run.
+
+    An open run has its own for requests at the same time (`OpenRun.slots`), and others for old forms from the addresses
+    of its log-ins (`OpenRun.form_slots`). The operator has some, and everyone else shares the rest: a run can only
+    exhaust itself, and neither a run nor a single host can keep the operator out. `forms` are of old forms from other
+    addresses; `log_ins` are by the station that names the address, by OPERATORS_LOG_IN, and EVERYONE_ELSE; `uploads`
+    are by the team that sends a large file.
+    """
+
+    log_ins: dict[str, AddressSlots]
+    operators: threading.BoundedSemaphore = field(default_factory=_slots_of_operators)
+    unauthenticated: AddressSlots = field(default_factory=_slots_of_unauthenticated)
+    forms: AddressSlots = field(default_factory=_slots_of_forms)
+    uploads: AddressSlots = field(default_factory=_slots_of_uploads)
+
+
+def limits_of(stations: Iterable[str]) -> ConcurrencyLimits:
+    """Return the limits of a contest, with slots for log-ins at each of these stations: those that name addresses."""
+    log_ins = {
+        name: AddressSlots(LOG_INS_OF_A_STATION, LOG_INS_OF_AN_ADDRESS)
+        for name in (*stations, OPERATORS_LOG_IN)
+    }
+    log_ins[EVERYONE_ELSE] = AddressSlots(LOG_INS_AT_ONCE, LOG_INS_OF_AN_ADDRESS)
+    return ConcurrencyLimits(log_ins)
+
+
+def too_many_requests() -> RefereeError:
+    """The refusal of a request that finds no free slot."""
+    return RefereeError(
+        "too-many-requests",
+        "Too many requests of this caller are under way; finish one of them first.",
+        retry_after_s=1,
+    )

@@ -1,0 +1,22 @@
+"""The part of the app that operators' pages and routes take, beside the contest and its runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from referee.auth.guessing import PasswordChecks
+from referee.web.callers import Callers
+from referee.web.config_watch import ConfigWatch
+from referee.web.judge_process import Judging
+from referee.web.live_status import LiveStatus
+
+
+@dataclass(frozen=True)
+class OperatorsDesk:
+    """What operators see and begin: the status, the judging, whether contest.toml has changed; guesses of passwords."""
+
+    callers: Callers
+    config_watch: ConfigWatch
+    judging: Judging
+    status: LiveStatus
+    passwords: PasswordChecks = field(default_factory=PasswordChecks)

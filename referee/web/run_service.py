@@ -1,0 +1,56 @@
+"""The part of the app that serves an open run: its images, its screens, and the checks of its detections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.detections import BodyReader
+from lpirc_score.detections.plausibility import limits_by_number
+from referee.web.callers import Callers
+from referee.web.concurrency_limits import ConcurrencyLimits
+
+if TYPE_CHECKING:
+    from lpirc_testsets import TestSet
+    from referee.runs.camera_screens import Screens
+    from referee.runs.open_run import OpenRun
+    from referee.web.image_files import ImageFiles
+
+
+@dataclass(frozen=True)
+class RunService:
+    """What the requests of open runs take, beside the run itself."""
+
+    callers: Callers
+    limits: ConcurrencyLimits
+    test_set: TestSet
+    images: ImageFiles
+    screens: Screens
+    _limits_of_runs: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(
+        default_factory=WeakKeyDictionary
+    )
+
+    def reader(self, live: OpenRun, content_type: str) -> BodyReader:
+        """Return a reader of one body of detections of that run."""
+        plausible = self._limits_of_runs.get(live)
+        if plausible is None:
+            numbers = np.concatenate([[0], live.order])
+            plausible = self.limits_by_number[numbers]
+            self._limits_of_runs[live] = plausible
+        return BodyReader(content_type, live.run.images, self.category_ids, plausible)
+
+    @cached_property
+    def limits_by_number(self) -> NDArray[np.float64]:
+        """What is plausible by the test set's own image numbers. Made at the start: it takes a while."""
+        return limits_by_number(self.test_set)
+
+    @cached_property
+    def category_ids(self) -> NDArray[np.int64]:
+        """The ids of the test set's categories (K,), ascending."""
+        ids = sorted(one.id for one in self.test_set.categories)
+        return np.array(ids, np.int64)

@@ -1,0 +1,52 @@
+"""The watches of the server's process, which no request waits for."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+
+from referee.clock import Clock
+from referee.errors import StorageFailed
+from referee.store import Store
+from referee.web.arriving_bodies import ArrivingBodies
+from referee.web.config_watch import ConfigWatch
+from referee.web.journal_watch import JournalWatch
+from referee.web.refused_requests import Refusals
+
+WATCH_S = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ServerWatches:
+    """The watches of the server's process: bodies that arrive, contest.toml, the journal, what was refused."""
+
+    refusals: Refusals
+    bodies: ArrivingBodies
+    config_watch: ConfigWatch
+    journal_watch: JournalWatch
+
+
+def watch_files(
+    watches: ServerWatches, store: Store, clock: Clock, ended: threading.Event
+) -> None:
+    """Look each second whether the folder's database is still the one in use, and its contest.toml as at the start.
+
+    Store what was refused meanwhile.
+    """
+    has_ended = False
+    logged = ""
+    while not has_ended:
+        has_ended = clock.wait(ended, clock.monotonic_s() + WATCH_S)
+        watches.config_watch.look()
+        try:
+            store.integrity.watch(clock.utc())
+            store.served.flush()  # a run whose meter is silent stores nothing else
+            watches.refusals.store_new()
+            logged = ""
+        except StorageFailed as error:
+            if error.sentence != logged:  # not each second
+                logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
+            logged = error.sentence

@@ -1,0 +1,144 @@
+"""The server's worker process: it takes up the contest's runs, makes the app, and does what no request waits for."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import logging
+import multiprocessing
+import multiprocessing.util
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from flask import Flask
+
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.errors import RefereeError
+from referee.installed import require_tracks
+from referee.journal.epochs import FIRST
+from referee.operating_system import machine_name
+from referee.runs.run_control import RunControl
+from referee.runs.start_checks import StartChecks
+from referee.store.records import RunState
+from referee.web.announcing import announce_server
+from referee.web.app import create_app
+from referee.web.app_parts import part_of
+from referee.web.config_watch import note_settings
+from referee.web.gateway import App
+from referee.web.listener import Listen
+from referee.web.live_process import live_scores
+from referee.web.plugged_pages import PluggedPages
+from referee.web.run_service import RunService
+from referee.web.server_watches import ServerWatches, watch_files
+from referee.web.sole_server import ContestLock, end_with
+
+SWITCH_S = 0.0005
+"""A thread that parses lets another one go on after so long; by default it is ten times that."""
+BEAT_S = 0.5
+
+logger = logging.getLogger(__name__)
+Load = Callable[[Path, Listen, StartChecks], App]
+
+
+def load_in_worker(
+    folder: Path,
+    listen: Listen,
+    load: Load,
+    parent: int | None,
+    beats: ctypes.c_ulong,
+    lock: ContestLock,
+    checks: StartChecks,
+) -> App:
+    """In the worker process: make the app. This process holds `lock` until it ends: nothing closes its descriptors."""
+    threading.Thread(target=_beat, args=(beats,), name="beat", daemon=True).start()
+    sys.setswitchinterval(SWITCH_S)
+    supervisor = multiprocessing.parent_process()
+    if supervisor is not None and supervisor.pid is not None:
+        end_with(supervisor.pid)
+    if parent is not None:
+        end_with(parent, signalled=os.getppid())
+    return load(folder, listen, checks)
+
+
+def load_app(
+    folder: Path, listen: Listen, checks: StartChecks, on_ready: Callable[[str], None]
+) -> Flask:
+    """Take up the runs, make the app, announce it once it answers."""
+    resources = ExitStack()
+    contest = resources.enter_context(open_contest(folder))
+    clock = Clock()
+    if contest.epoch > FIRST:
+        contest.store.runs.take_over_open(contest.epoch, machine_name(), clock.utc())
+    note_settings(contest, clock)
+    control = RunControl(contest, clock, checks)
+    was_interrupted = bool(contest.store.runs.find(RunState.OPEN))
+    control.recover()
+    resources.callback(control.shutdown)
+    reader = threading.Thread(
+        target=control.read_left_over, name="read-left-over", daemon=True
+    )
+    reader.start()
+    if not was_interrupted:
+        # Else teams wait, and none of them for a meter of another one.
+        reader.join()
+    resources.callback(reader.join)
+    app = create_app(contest, control, clock)
+    service = part_of(app, RunService)
+    watches = part_of(app, ServerWatches)
+    plugged = part_of(app, PluggedPages)
+    resources.callback(plugged.close)
+    plugged.start()
+    ended = threading.Event()
+    watched = (watches, contest.store, clock, ended)
+    watcher = threading.Thread(
+        target=watch_files, args=watched, name="watch-files", daemon=True
+    )
+    watcher.start()
+    resources.callback(watcher.join)
+    bodies = threading.Thread(
+        target=watches.bodies.watch, args=(ended,), name="watch-bodies", daemon=True
+    )
+    bodies.start()
+    resources.callback(bodies.join)
+    resources.callback(ended.set)
+    if contest.config.journal.path:
+        resources.callback(watches.journal_watch.begin(os.getppid()))
+    resources.enter_context(live_scores(folder))
+    multiprocessing.util.Finalize(None, resources.close, exitpriority=100)
+    announce = partial(announce_server, listen, contest, on_ready)
+    threading.Thread(target=announce, name="announce", daemon=True).start()
+    threading.Thread(target=service.images.preload, name="preload", daemon=True).start()
+    looks: list[Callable[[], object]] = [
+        contest.key.require,
+        partial(getattr, service, "limits_by_number"),
+        partial(require_tracks, contest.config),
+        plugged.look,
+    ]
+    threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
+    # What there is now stays until the end: from here on the garbage collector looks only at what comes.
+    gc.collect()
+    gc.freeze()
+    return app
+
+
+def _look(looks: Sequence[Callable[[], object]]) -> None:
+    """Make checks that no team waits for. Key and limits are then in memory: no log-out and no POST makes them."""
+    for look in looks:
+        try:
+            look()
+        except RefereeError as error:
+            logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
+
+
+def _beat(beats: ctypes.c_ulong) -> None:
+    clock = Clock()
+    never = threading.Event()
+    while True:
+        beats.value += 1
+        clock.wait(never, clock.monotonic_s() + BEAT_S)

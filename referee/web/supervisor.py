@@ -1,0 +1,156 @@
+"""The server's parent process: Granian's supervisor, which replaces a worker that has died or frozen."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import signal
+import threading
+from contextlib import suppress
+from functools import partial
+from multiprocessing.sharedctypes import RawValue
+from pathlib import Path
+from typing import Any
+
+from granian.constants import HTTPModes, Interfaces, SSLProtocols
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.server.mp import MPServer
+
+from referee.clock import Clock
+from referee.runs.open_run import FORMS_AT_ONCE as FORMS_OF_A_RUN
+from referee.runs.open_run import REQUESTS_AT_ONCE
+from referee.served import SERVER_NAME
+from referee.web.concurrency_limits import (
+    FORMS_AT_ONCE,
+    LOG_INS_AT_ONCE,
+    LOG_INS_OF_A_STATION,
+    OPERATORS_AT_ONCE,
+    UNAUTHENTICATED_AT_ONCE,
+    UPLOADS_AT_ONCE,
+)
+from referee.web.listener import Listen, most_connections
+from referee.web.server_log import LOGGING
+from referee.web.sole_server import STOP_TIMEOUT_S
+
+# Threads start when they are needed. Single images need no slot: beside all requests that hold one they find a thread,
+# also when the slots of several teams are held by requests of former runs.
+TEAMS_AT_ONCE = 32
+IMAGE_THREADS = 64
+OF_A_RUN = REQUESTS_AT_ONCE + FORMS_OF_A_RUN + LOG_INS_OF_A_STATION
+OF_OTHERS = (
+    UNAUTHENTICATED_AT_ONCE
+    + FORMS_AT_ONCE
+    + LOG_INS_AT_ONCE
+    + LOG_INS_OF_A_STATION
+    + OPERATORS_AT_ONCE
+)
+THREADS = TEAMS_AT_ONCE * OF_A_RUN + OF_OTHERS + IMAGE_THREADS + UPLOADS_AT_ONCE
+IDLE_S = 75
+"""An idle connection is kept for so long; a request's head has as long to arrive."""
+BUFFER_BYTES = 2**17
+"""Of a connection, at most: a request's head must fit, and ten thousand of them into memory."""
+RESPAWN_S = 0.1
+BACKLOG = 4096
+WATCH_S = 1.0
+FROZEN_BEATS = 15
+"""A worker that shows no sign of life at so many looks in a row is replaced."""
+
+logger = logging.getLogger(__name__)
+
+
+class _Awake(threading.Event):
+    """An event whose waiter looks for signals each second, whichever thread of its process the system gave them to.
+
+    Python runs their handlers in the main thread alone. Of a process that was stopped (Ctrl-Z, say) any thread may get
+    the signal, and a main thread that waits without a limit would never hear of it.
+    """
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if timeout is not None:
+            return super().wait(timeout)
+        while not super().wait(WATCH_S):
+            pass
+        return True
+
+
+class Supervisor(MPServer):
+    """Granian's server, but a worker that dies is replaced however soon, once one has answered from `folder`.
+
+    Granian gives up at the second death within seconds. Before the first answer that is right: it cannot start at all.
+    """
+
+    folder: Path
+    beats: ctypes.c_ulong
+    """Shared with the worker, which counts it up once it has started."""
+    ended: threading.Event
+    """Set when it serves no longer."""
+
+    def watch_worker(self) -> None:
+        """Kill a worker that has frozen; it is then replaced as any that dies.
+
+        Looks are counted, not seconds: a suspended or stopped host or server misses none.
+        """
+        clock = Clock()
+        seen = missed = 0
+        while not clock.wait(self.ended, clock.monotonic_s() + WATCH_S):
+            missed = missed + 1 if seen and self.beats.value == seen else 0
+            seen = self.beats.value
+            if missed >= FROZEN_BEATS:
+                logger.error(
+                    "the worker has shown no sign of life for %d s; it is replaced",
+                    missed,
+                )
+                missed = 0
+                for worker in self.wrks:
+                    worker.inner.kill()
+
+    def _respawn_workers(
+        self, workers: Any, spawn_target: Any, target_loader: Any, delay: float = 0
+    ) -> None:
+        self.beats.value = 0
+        super()._respawn_workers(workers, spawn_target, target_loader, delay)
+        # Of a folder that no worker could open either, the supervisor gives up.
+        with suppress(OSError):
+            (self.folder / SERVER_NAME).stat()
+            self.respawned_wrks.clear()
+
+
+def supervisor_of(folder: Path, listen: Listen) -> Supervisor:
+    """Return the supervisor that will run one worker for the contest in `folder`."""
+    server = Supervisor(
+        "referee.web",
+        address=listen.host,
+        port=listen.port,
+        interface=Interfaces.WSGI,
+        workers=1,
+        blocking_threads=THREADS,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(
+            header_read_timeout=IDLE_S * 1000, max_buffer_size=BUFFER_BYTES
+        ),
+        websockets=False,
+        backlog=BACKLOG,
+        backpressure=most_connections(),
+        respawn_failed_workers=True,
+        respawn_interval=RESPAWN_S,
+        workers_kill_timeout=STOP_TIMEOUT_S,
+        log_level=LogLevels.error,
+        log_dictconfig=LOGGING,
+        ssl_cert=listen.tls_cert,
+        ssl_key=listen.tls_key,
+        ssl_protocol_min=SSLProtocols.tls12,  # old boards
+        process_name=None,
+    )
+    server.folder = folder
+    server.beats = RawValue(ctypes.c_ulong)
+    server.ended = threading.Event()
+    server.main_loop_interrupt = _Awake()
+    watcher = threading.Thread(
+        target=server.watch_worker, name="watch-worker", daemon=True
+    )
+    server.on_startup(watcher.start)
+    # Granian would start a second worker beside the first, and a run has one owner. A terminal that goes away must
+    # not end a contest either.
+    server.on_startup(partial(signal.signal, signal.SIGHUP, signal.SIG_IGN))
+    return server

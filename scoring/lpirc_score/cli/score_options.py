@@ -1,0 +1,61 @@
+"""Options and their types that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from lpirc_score.errors import CodedError
+
+any_path = click.Path(path_type=Path)
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document."
+)
+
+
+class MetricName(click.ParamType[str]):
+    """The name of a metric: a built-in one, or one of another distribution.
+
+    The metrics are imported when they are needed: a command that scores nothing does not wait for numpy.
+    """
+
+    name = "metric"
+
+    def get_metavar(
+        self,
+        param: click.Parameter,
+        ctx: click.Context,
+    ) -> str:
+        """Return the names of the built-in metrics."""
+        from lpirc_score.metrics.offered import METRICS
+
+        return f"[{'|'.join(METRICS)}|...]"
+
+    def convert(
+        self,
+        value: str,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str:
+        """Return the name. Fails if no such metric is installed, or it cannot be used."""
+        from lpirc_score.metrics.offered import metric_named
+
+        try:
+            metric_named(value)
+        except CodedError as error:
+            self.fail(error.sentence, param, ctx)
+        return value
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return the names that begin so."""
+        from lpirc_score.metrics.offered import metric_names
+
+        names = (name for name in metric_names() if name.startswith(incomplete))
+        return [CompletionItem(name) for name in names]

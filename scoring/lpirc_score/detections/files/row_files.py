@@ -1,0 +1,136 @@
+"""Rows of seven values: CSV below a header, or the contest's own rows without one."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from array import array
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.detections import inverted_box, is_known, shown
+from lpirc_score.detections.files.findings import INVERTED, Findings, refuse
+from lpirc_score.detections.files.names import Finders, has_misleading_names
+from lpirc_score.detections.files.text import (
+    Numbered,
+    bare_cells,
+    bare_lines,
+    check_length,
+    csv_lines,
+    numbers,
+)
+from lpirc_score.metrics.detection_columns import Detections
+from lpirc_testsets.ground_truth import GroundTruth
+
+HEADER = "image,class,confidence,xmin,ymin,xmax,ymax"
+_HEADERS = (HEADER.split(","), HEADER.replace("class", "category").split(","))
+
+
+def read_rows(
+    path: Path,
+    head: str,
+    ground_truth: GroundTruth,
+    finders: Finders,
+    inverted_boxes: bool,
+) -> Detections:
+    """Read rows of a file that begins with `head`; problems and notices go into the finders' findings."""
+    first = next((line for line in head.splitlines() if line.strip()), "")
+    has_header = _cells(first) in _HEADERS
+    if not has_header and not _looks_like_row(first):
+        refuse(
+            path,
+            f"line 1 is neither seven values nor the header {HEADER}: {shown(first)}",
+        )
+    values = _plain_numbers(path, has_header, "," if "," in first else None)
+    if values is not None and _all_good(values, ground_truth):
+        return Detections.from_rows(values)
+    lines = csv_lines(path, _HEADERS) if has_header else bare_lines(path)
+    return _read_each(lines, finders, inverted_boxes)
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip().strip('"') for cell in line.split(",")]
+
+
+def _looks_like_row(line: str) -> bool:
+    cells = bare_cells(line)
+    return len(cells) > 2 and any(re.match("[+-]?[.]?[0-9]", cell) for cell in cells)
+
+
+def _plain_numbers(
+    path: Path,
+    has_header: bool,
+    delimiter: str | None,
+) -> NDArray[np.float64] | None:
+    """Return rows (M, 7) when the file holds nothing but numbers, which numpy's C reader takes quickly."""
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # a header alone "contained no data"
+        try:
+            values = np.loadtxt(
+                path,
+                delimiter=delimiter,
+                comments=None,
+                skiprows=int(has_header),
+                ndmin=2,
+                encoding="utf-8-sig",
+            )
+        except (
+            ValueError
+        ):  # names, quotes, blanks beside commas, or a mistake: read by line
+            return None
+    if values.size == 0:
+        return np.empty((0, 7))
+    if values.shape[1] == 7:
+        return values
+    return None
+
+
+def _all_good(values: NDArray[np.float64], ground_truth: GroundTruth) -> bool:
+    image, category, _, xmin, ymin, xmax, ymax = values.T
+    return bool(
+        np.isfinite(values).all()
+        and not has_misleading_names(ground_truth)
+        and is_known(image, ground_truth.image_ids).all()
+        and is_known(category, ground_truth.category_ids).all()
+        and (xmin <= xmax).all()
+        and (ymin <= ymax).all()
+    )
+
+
+def _read_each(
+    lines: Numbered,
+    finders: Finders,
+    inverted_boxes: bool,
+) -> Detections:
+    findings = finders.images.findings
+    rows = array("d")
+    for line, cells in lines:
+        try:
+            check_length(cells, 7)
+            image = finders.images.by_text(cells[0], line)
+            row = (
+                image,
+                finders.categories.by_text(cells[1], line),
+                *numbers(cells[2:]),
+            )
+            _check_box(row, line, findings, inverted_boxes)
+            rows.extend(row)
+        except ValueError as error:
+            findings.problems.add(line, str(error))
+    return Detections.from_rows(np.array(rows, np.float64).reshape(-1, 7))
+
+
+def _check_box(
+    row: tuple[float, ...],
+    line: int,
+    findings: Findings,
+    inverted_boxes: bool,
+) -> None:
+    if row[5] < row[3] or row[6] < row[4]:
+        if not inverted_boxes:
+            raise ValueError(inverted_box(row))
+        findings.note(INVERTED, line, inverted_box(row).partition(":")[0])

@@ -1,0 +1,119 @@
+"""Checks rows: known images and categories, finite numbers, valid boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.detections.parsed_rows import (
+    MAX_PROBLEMS,
+    NAMES,
+    ProblemList,
+    Rows,
+    inverted_box,
+    plain,
+)
+from lpirc_score.errors import BadRows, CodedError
+
+
+def check_rows(
+    rows: Rows,
+    images: int,
+    category_ids: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the values (n, 7) of rows if all are good. Raises BadRows `bad-rows` with every problem."""
+    values, problems = good_rows(rows, images, category_ids)
+    if problems.total:
+        raise bad_rows(problems)
+    return values
+
+
+def good_rows(
+    rows: Rows,
+    images: int,
+    category_ids: NDArray[np.int64],
+    *,
+    inverted_boxes: bool = False,
+) -> tuple[NDArray[np.float64], ProblemList]:
+    """Return the values (m, 7) of the rows that name an image 1..`images`, a known category and a valid box.
+
+    `category_ids` ascending; `inverted_boxes` allows them. The problems are those of the parser, numbers that are not
+    finite, unknown images and categories, inverted boxes.
+    """
+    image, category, _, xmin, ymin, xmax, ymax = rows.values.T
+    good_image = (image >= 1) & (image <= images) & (np.floor(image) == image)
+    good_category = is_known(category, category_ids)
+    good_box = ((xmin <= xmax) & (ymin <= ymax)) | inverted_boxes
+    are_good = good_image & good_category & good_box
+    if rows.unreadable.total == 0 and are_good.all() and np.isfinite(rows.values).all():
+        return rows.values, rows.unreadable
+    finite = np.atleast_1d(np.isfinite(rows.values).all(axis=1))
+    problems = ProblemList(list(rows.unreadable.first), rows.unreadable.total)
+    _describe(problems, rows, ~finite, _not_finite)
+    _describe(
+        problems,
+        rows,
+        finite & ~good_image,
+        lambda r: f"image {plain(r[0])} is not a whole number in 1..{images}",
+    )
+    _describe(
+        problems,
+        rows,
+        finite & ~good_category,
+        lambda r: f"category {plain(r[1])} is unknown",
+    )
+    _describe(problems, rows, finite & ~good_box, inverted_box)
+    return rows.values[finite & are_good], problems
+
+
+def is_known(
+    values: NDArray[np.float64] | NDArray[np.int64],
+    ascending: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return which values (M,) are among ids (K,) in ascending order."""
+    if len(ascending) == 0:
+        return np.zeros(len(values), np.bool_)
+    at = ascending.searchsorted(values)
+    found: NDArray[np.bool_] = ascending.take(at, mode="clip") == values
+    return found
+
+
+def bad_rows(problems: ProblemList) -> CodedError:
+    """The error for a body with at least one problem."""
+    line, problem = min(problems.first)
+    more = ""
+    if problems.total > 1:
+        more = f" (and {problems.total - 1} more problems)"
+    return BadRows(
+        "bad-rows",
+        f"Nothing was taken: line {line}: {problem}{more}.",
+        problems=problems.as_facts(),
+        total=problems.total,
+    )
+
+
+def _not_finite(row: NDArray[np.float64]) -> str:
+    bad = (
+        f"{name} is {value}"
+        for name, value in zip(NAMES, row, strict=True)
+        if not np.isfinite(value)
+    )
+    return f"{', '.join(bad)}; only finite numbers count"
+
+
+def _describe(
+    problems: ProblemList,
+    rows: Rows,
+    bad: NDArray[np.bool_],
+    words: Callable[[NDArray[np.float64]], str],
+) -> None:
+    # Only the lines that are reported are put into words, however many are bad.
+    places = np.flatnonzero(bad)
+    described = [
+        (int(rows.lines[place]), words(rows.values[place]))
+        for place in places[:MAX_PROBLEMS]
+    ]
+    problems.first = sorted([*problems.first, *described])[:MAX_PROBLEMS]
+    problems.total += len(places)

@@ -1,0 +1,98 @@
+"""Arguments and options of several commands of `referee model`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from lpirc_tracks.submissions.harness import Limits
+from lpirc_tracks.submissions.metering import DEFAULT_LOOP_S, Metering
+from referee.cli.shared_options import any_path, seconds_option
+from referee.installed import client_version
+
+model_file = click.argument("model", type=any_path)
+rule_option = click.option(
+    "--track",
+    required=True,
+    help="A rule, such as ovic-detection; not a track of a contest.",
+)
+track_option = click.option("--track", required=True, help="A track of the contest.")
+holdout_flag = click.option(
+    "--holdout", is_flag=True, help="On the hold-out test set; counts towards no limit."
+)
+
+
+def own_build() -> str:
+    """The build of a measurement unless another one is given."""
+    return f"referee {version('lpirc-referee')}, client {client_version()}"
+
+
+build_option = click.option(
+    "--build",
+    default=own_build,
+    help="The build that measures; default: the version of this program.",
+)
+
+
+def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that become the argument `limits`."""
+
+    @click.option(
+        "--memory-mb",
+        type=click.IntRange(1),
+        help="Memory for the model; default: 2048.",
+    )
+    @seconds_option(
+        "--timeout-s",
+        help="Seconds to load the model, and for one inference; default: 30.",
+    )
+    @click.option(
+        "--core",
+        type=click.IntRange(0),
+        help="The core for the model; default: the last one.",
+    )
+    @click.option(
+        "--repeats",
+        type=click.IntRange(1),
+        help="At most this many passes; default: 5.",
+    )
+    @wraps(command)
+    def with_limits(**named: Any) -> Any:
+        limits = Limits(*map(named.pop, ("memory_mb", "timeout_s", "core", "repeats")))
+        return command(limits=limits, **named)
+
+    return with_limits
+
+
+def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that become the argument `metering`, None without a meter."""
+
+    @click.option(
+        "--meter",
+        help="Measure the energy per inference: a VISA address, sim:, rapl:, hwmon:.",
+    )
+    @seconds_option(
+        "--energy-loop",
+        help=f"Seconds of inferences to measure; default: {DEFAULT_LOOP_S:g}.",
+    )
+    @seconds_option(
+        "--idle", help="Measure the idle device first, for so many seconds."
+    )
+    @wraps(command)
+    def with_metering(
+        meter: str | None, energy_loop: float | None, idle: float | None, **named: Any
+    ) -> Any:
+        if meter is None and (energy_loop is not None or idle is not None):
+            raise click.UsageError("--energy-loop and --idle are for --meter.")
+        metering = (
+            None
+            if meter is None
+            else Metering(meter, energy_loop or DEFAULT_LOOP_S, idle)
+        )
+        return command(metering=metering, **named)
+
+    return with_metering

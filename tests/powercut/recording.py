@@ -150,15 +150,15 @@ class RecordedFile(apsw.VFSFile):
         self.syncs_folder = bool(flags[0] & logs and flags[0] & apsw.SQLITE_OPEN_CREATE)
         self.forgets = vfs.forgets is not None and self.path.endswith(vfs.forgets)
 
-    def xWrite(self, data: bytes, offset: int) -> None:
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
         super().xWrite(data, offset)
         self.journal.wrote(self.path, offset, bytes(data))
 
-    def xTruncate(self, size: int) -> None:
+    def xTruncate(self, size: int) -> None:  # noqa: N802
         super().xTruncate(size)
         self.journal.cut(self.path, size)
 
-    def xSync(self, flags: int) -> None:
+    def xSync(self, flags: int) -> None:  # noqa: N802
         super().xSync(flags)
         if not self.forgets:
             self.journal.synced(self.path)

@@ -28,7 +28,7 @@ from referee.served import (
     server_url,
 )
 from referee.store import DATABASE_NAME, Store
-from referee.store.records import Run
+from referee.store.records import Run, RunState
 
 
 @dataclass(frozen=True)
@@ -182,6 +182,13 @@ def require_unchanged(test_set: TestSet) -> None:
         )
 
 
+def require_closed(run: Run) -> None:
+    """Raise RefereeError `run-state` unless the run is closed, or judged already: then it can be judged."""
+    if run.state not in (RunState.CLOSED, RunState.JUDGED):
+        sentence = f"Run {run.id} is {run.state}; only a closed run can be judged."
+        raise RefereeError("run-state", sentence, run=run.id)
+
+
 def require_same_test_set(contest: Contest, run: Run) -> None:
     """Raise RefereeError `testset-changed` unless the contest still has the test set the run was armed with."""
     if run.testset_digest != contest.test_set.digest:
@@ -202,7 +209,7 @@ def require_same_images(contest: Contest, run: Run) -> None:
 
 
 def has_same_images(contest: Contest, run: Run) -> bool:
-    """Whether the run was on these images: the same names and SHA-256, in this order, and the same categories."""
+    """Tell whether the run was on these images: the same names and SHA-256, in this order, and the same categories."""
     same_set = run.testset_digest == contest.test_set.digest
     return same_set or run.images_digest == contest.test_set.images_digest
 

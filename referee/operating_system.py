@@ -1,4 +1,4 @@
-"""What only Linux has, with what is done instead on macOS, where teams rehearse; Windows is refused at the entrance."""
+"""Functions of Linux alone, with substitutes on macOS, where teams rehearse. Windows is refused at the entrance."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def probe(
 
 @dataclass(frozen=True)
 class Traffic:
-    """What the kernel knows of a TCP connection: how long ago data last went out and came in, and how much came."""
+    """The kernel's figures of a TCP connection: how long ago data last went out and came in, and how much came."""
 
     since_sent_s: float
     since_received_s: float
@@ -139,7 +139,7 @@ class Traffic:
 
 
 def traffic(connection: socket.socket) -> Traffic | None:
-    """What went over a TCP connection; None where the kernel does not say (macOS)."""
+    """Read the kernel's figures of a TCP connection; None where the kernel does not say (macOS)."""
     if sys.platform != "linux":
         return None
     known = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + 8)

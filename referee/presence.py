@@ -1,4 +1,4 @@
-"""Whether something is at a path: what may not be looked at is an error, not "not there".
+"""Tells whether something is at a path: what may not be looked at is an error, not "not there".
 
 `Path.exists` and its like answer False for both since Python 3.14; before, it depended on the error.
 """
@@ -13,7 +13,7 @@ from referee.errors import RefereeError
 
 
 def status(path: Path) -> os.stat_result | None:
-    """What the system says of a path, links followed; None if nothing is there.
+    """Return the system's status of a path, links followed; None if nothing is there.
 
     Raises RefereeError `not-accessible`.
     """
@@ -30,24 +30,24 @@ def status(path: Path) -> os.stat_result | None:
 
 
 def is_there(path: Path) -> bool:
-    """Whether anything is there. Raises as `status`."""
+    """Tell whether anything is there. Raises as `status`."""
     return status(path) is not None
 
 
 def is_file(path: Path) -> bool:
-    """Whether a regular file is there. Raises as `status`."""
+    """Tell whether a regular file is there. Raises as `status`."""
     found = status(path)
     return found is not None and stat.S_ISREG(found.st_mode)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there. Raises as `status`."""
+    """Tell whether a folder is there. Raises as `status`."""
     found = status(path)
     return found is not None and stat.S_ISDIR(found.st_mode)
 
 
 def entries(folder: Path) -> list[Path]:
-    """What is in a folder, by name; nothing if there is no folder. Raises as `status`.
+    """List the entries of a folder, by name; nothing if there is no folder. Raises as `status`.
 
     `Path.glob` finds nothing in a folder that may not be listed.
     """
@@ -60,7 +60,7 @@ def entries(folder: Path) -> list[Path]:
 
 
 def is_free(folder: Path) -> bool:
-    """Whether a new folder can have this place: nothing is there, or an empty folder. Raises as `status`."""
+    """Tell whether a new folder can have this place: nothing is there, or an empty folder. Raises as `status`."""
     if not is_there(folder):
         return True
     return is_folder(folder) and not entries(folder)

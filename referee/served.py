@@ -28,7 +28,7 @@ def server_url(folder: Path) -> str | None:
 
 
 def is_served(folder: Path) -> bool:
-    """Whether a server of this contest folder is at work."""
+    """Tell whether a server of this contest folder is at work."""
     with suppress(FileNotFoundError), (folder / LOCK_NAME).open() as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -53,9 +53,14 @@ def read_secret(path: Path) -> bytes:
     if len(secret) < SECRET_BYTES:
         sentence = f"The contest's secret {path} cannot be read ({problem}); restore it from your backup."
         raise RefereeError("secret-missing", sentence)
+    require_private(path)
+    return secret
+
+
+def require_private(path: Path) -> None:
+    """Raise RefereeError `secret-readable` if others than the owner can read a file."""
     if path.stat().st_mode & 0o077:
         raise RefereeError(
             "secret-readable",
             f"Others can read {path}; repair it with: chmod 600 {path}",
         )
-    return secret

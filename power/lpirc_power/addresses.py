@@ -61,7 +61,17 @@ class MeterAddress:
 
 
 def limits_of(model: str) -> Limits | None:
-    """Return what is known of the accuracy of a model ("WT310E"); None if nothing is."""
+    """Return what is known of the accuracy of a model ("WT310E"); None if nothing is.
+
+    A model whose name has blanks stands on record with _ for them, and is known by either name.
+    """
+    found = _stated_limits(model)
+    if found is None and "_" in model:
+        return _stated_limits(model.replace("_", " "))
+    return found
+
+
+def _stated_limits(model: str) -> Limits | None:
     visa = scheme_of(VISA)
     others = (one for one in schemes() if one.plugin.name != VISA)
     for one in (visa, *others):

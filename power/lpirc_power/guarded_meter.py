@@ -95,10 +95,10 @@ class _Guarded:
     def _require_update(self, found: tuple[object, ...]) -> None:
         kinds = tuple(type(one) for one in found)
         if kinds != (Reading, bool):
-            raise self._wrong("read_update", "tuple of Reading and bool", found)
+            raise self._wrong("read_update", "a tuple of Reading and bool", found)
 
     def _wrong(self, name: str, kind: str, found: object) -> MeterError:
         text = repr(found)
         if len(text) > 60:
             text = f"{text[:60]}..."
-        return self._plugin.failure(f"returns {text} from `{name}`, not a {kind}")
+        return self._plugin.failure(f"returns {text} from `{name}` instead of {kind}")

@@ -16,7 +16,7 @@ CACHED_ADDRESSES = 1024
 
 
 def admits(clients: tuple[str, ...], address: str | None) -> bool:
-    """Whether a station with these `clients` accepts a request from `address`; without any, it accepts every one.
+    """Tell whether a station with these `clients` accepts a request from `address`; without any, it accepts every one.
 
     A socket for both IPv4 and IPv6 reports an IPv4 address as ::ffff:192.168.1.20; it counts as 192.168.1.20.
     """

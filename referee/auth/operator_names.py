@@ -13,6 +13,6 @@ def doer(operator: object, user: object = None) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether an operator of that name would read like the holder of a key, or like a command."""
+    """Tell whether an operator of that name would read like the holder of a key, or like a command."""
     words = name.casefold().split()
     return words[:1] in ([KEY], [COMMAND]) and words[1:2] in ([], ["as"])

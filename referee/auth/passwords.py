@@ -40,7 +40,7 @@ def hash_password(password: str) -> str:
 
 
 def matches(password_hash: str, password: str) -> bool:
-    """Whether `password` is the one hashed; a right one is remembered."""
+    """Tell whether `password` is the one hashed; a right one is remembered."""
     try:
         _hasher.verify(password_hash, _as_bytes(password))
     except (Argon2Error, InvalidHashError):
@@ -50,7 +50,7 @@ def matches(password_hash: str, password: str) -> bool:
 
 
 def was_right(password_hash: str, password: str) -> bool:
-    """Whether `matches` has found so before: a team that waits for its heat logs in each second."""
+    """Tell whether `matches` has found so before: a team that waits for its heat logs in each second."""
     return hmac.compare_digest(_right.get(password_hash, b""), _digest(password))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from referee.errors import RefereeError
 from referee.presence import not_accessible
+from referee.served import require_private
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -55,11 +56,7 @@ class ContestKey:
         if not isinstance(key, Ed25519PrivateKey):
             sentence = f"The contest's key {self._path} cannot be read ({problem}); restore it from your backup."
             raise RefereeError("secret-missing", sentence)
-        if self._path.stat().st_mode & 0o077:
-            sentence = (
-                f"Others can read {self._path}; repair it with: chmod 600 {self._path}"
-            )
-            raise RefereeError("secret-readable", sentence)
+        require_private(self._path)
         if self._known not in (None, key.public_key().public_bytes_raw().hex()):
             raise RefereeError(
                 "contest-mixed",

@@ -22,7 +22,7 @@ TOKENS_CACHED = 1024
 
 @dataclass(frozen=True)
 class Session:
-    """What a token says: who logged in, to which run, and until when (UTC epoch seconds) that is believed.
+    """The claims of a token: who logged in, to which run, and until when (UTC epoch seconds) that is believed.
 
     `nonce` is the run's; None for a run of an earlier form, whose tokens have none. `epoch` is that of the journal in
     which the token was issued: a host that has not got so far yet has been superseded.
@@ -37,7 +37,7 @@ class Session:
 
 @dataclass(frozen=True)
 class OperatorSession:
-    """What an operator's cookie says. `stamp` is made of what the log-in was by: it ends with that password.
+    """The claims of an operator's cookie. `stamp` is made of the log-in's password or key: it ends with that password.
 
     `generation` is that of all sessions of this operator: the first log-out ends them. `by_key`: the log-in was by the
     operator key, and `name` is what was typed beside it, if anything.
@@ -88,12 +88,12 @@ def read_operator(secret: bytes, token: str) -> OperatorSession | None:
 
 
 def stamp(secret: bytes, password_hash: str) -> str:
-    """What a session carries of the password hash, or key, that it is by."""
+    """Return the part of the password hash, or key, that a session carries."""
     return hmac.digest(secret, password_hash.encode(), "sha256")[:12].hex()
 
 
 def csrf_token(secret: bytes, cookie: str) -> str:
-    """What a page of a session must send beside its cookie, which a foreign page makes the browser send, too."""
+    """Return the token that a page must send beside its cookie, which a foreign page makes the browser send, too."""
     return hmac.digest(secret, b"csrf " + cookie.encode(), "sha256")[:16].hex()
 
 

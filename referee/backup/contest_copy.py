@@ -1,4 +1,4 @@
-"""What of a contest folder goes into its backup, and how it is put back, also at another path."""
+"""Selects the files of a contest folder for its backup, and puts them back, also at another path."""
 
 from __future__ import annotations
 

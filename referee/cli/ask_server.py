@@ -33,7 +33,7 @@ class NoServer(RefereeError):
 def ask(
     folder: Path, path: str, body: dict[str, Any] | None = None, *, more_s: float = 0.0
 ) -> Any:
-    """What the server answers to a POST of `body` to /operator`path`, or to a GET without a body.
+    """Return the server's answer to a POST of `body` to /operator`path`, or to a GET without a body.
 
     `more_s` says how much longer than other acts this one takes.
 

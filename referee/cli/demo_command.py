@@ -18,6 +18,7 @@ from referee.cli.ask_server import NoServer
 from referee.cli.child_processes import Child, interruption_reported, program
 from referee.cli.demo_day import IMAGES, record_day
 from referee.cli.demo_programme import DETECTOR, Stage, announce_end, play_round
+from referee.cli.home_contest import WHICH_TO_TAKE
 from referee.cli.init_answers import Answers
 from referee.cli.init_command import config_text
 from referee.cli.shared_options import any_path, port_option
@@ -45,7 +46,7 @@ class Pace:
     rounds: int
 
 
-@click.command()
+@click.command(epilog=WHICH_TO_TAKE)
 @click.option(
     "--folder",
     type=any_path,

@@ -123,7 +123,7 @@ def record_day(contest: Contest, password: str, clock: Clock) -> None:
 def _guesses(
     entry: Entry, truth: GroundTruth, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """What a team's detector finds: rows (n, 7) in test-set numbers. Who finds nothing guesses blindly."""
+    """Return the detections of a team: rows (n, 7) in test-set numbers. Who finds nothing guesses blindly."""
     size = truth.boxes.max(axis=0)[2:]
     corner = rng.uniform(0, 0.6, (BLIND_ROWS, 2)) * size
     image = rng.choice(truth.image_ids, BLIND_ROWS)

@@ -1,4 +1,4 @@
-"""What goes on in the demo while one looks: acts of an operator, asked of the server, and real clients.
+"""The programme of a demo day: acts of an operator, asked of the server, and real clients.
 
 A round has each kind of event once. A visitor may arm, void or freeze meanwhile: an act that is refused for it is
 written to the log, and the programme goes on. Start with `play_round`.

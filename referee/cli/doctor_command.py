@@ -174,7 +174,7 @@ def _look_at_disk(folder: Path) -> None:
 
 
 def _look_at_journal(folder: Path) -> Iterator[Finding]:
-    """Whether the disk of a journal that lies elsewhere answers, is another one than the contest's, and whose it is."""
+    """Look at the disk of a journal that lies elsewhere: it answers, is not the contest's, and whose it is."""
     with suppress(RefereeError):  # what is wrong with contest.toml is named already
         config = read_config(folder)
         if not is_shared(config):

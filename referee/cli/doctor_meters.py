@@ -1,4 +1,4 @@
-"""What `referee doctor` finds at the stations: the meter that answers, and a short run with it."""
+"""The findings of `referee doctor` at the stations: the meter that answers, and a short run with it."""
 
 from __future__ import annotations
 

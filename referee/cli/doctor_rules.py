@@ -1,4 +1,4 @@
-"""What `referee doctor` says of the rules: what arming would refuse, what is missing, what a setting gives away.
+"""The findings of `referee doctor` about the rules: refusals at arming, missing settings, settings that leak.
 
 Only values of contest.toml and the number of images are looked at. docs/security.md has the same at length.
 """
@@ -31,7 +31,7 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
 
 
 def unguarded(config: ContestConfig) -> str | None:
-    """What no one guards where others reach the referee itself on an open network; None behind a proxy."""
+    """Return what is unguarded where others reach the referee itself on an open network; None behind a proxy."""
     if config.trusted_proxy:
         return None
     sentence = (

@@ -1,4 +1,4 @@
-"""What `referee init` asks for: what bounds a team, and where backups go; and the lines for it in contest.toml."""
+"""The questions of `referee init`: what bounds a team, and where backups go; and the lines for it in contest.toml."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ yes_option = click.option(
 
 @dataclass(frozen=True)
 class Given:
-    """What the command line has of them; None: nothing. `yes`: nothing is asked for."""
+    """Read the answers from the command line; None if it has none. `yes`: nothing is asked for."""
 
     attempts: int | None
     per_attempt: int | None

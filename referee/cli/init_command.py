@@ -237,7 +237,7 @@ def _say(guard: str | None, ready: str) -> None:
 
 
 def _is_of_this_machine(host: str) -> bool:
-    """Whether only this machine reaches a server at that host."""
+    """Tell whether only this machine reaches a server at that host."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -106,7 +106,7 @@ def _prizes(found: Standings, place: Place) -> list[str]:
 
 
 def note_on(place: Place) -> str:
-    """What is to be said of a place, if anything."""
+    """Return the remarks about a place."""
     one = place.standing
     remarks = ", ".join(_remarks(place))
     if one.not_ranked is not None:

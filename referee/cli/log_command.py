@@ -71,7 +71,7 @@ def log(
 
 
 class _Reading:
-    """What was read of a log so far: how many events, the newest link, the first event that does not fit."""
+    """The log as far as it was read: how many events, the newest link, the first event that does not fit."""
 
     def __init__(self, wanted: str | None) -> None:
         self._wanted = wanted

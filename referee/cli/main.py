@@ -17,7 +17,7 @@ COMMANDS_OF_TRACKS = frozenset({"device", "frontier", "model", "suite"})
 
 
 def stated_failures() -> tuple[type[Exception], ...]:
-    """What has one sentence for the person at the terminal."""
+    """Errors that are shown as one sentence at the terminal."""
     from lpirc_testsets import (
         TestSetError,
     )  # imports numpy: only what has failed waits for it

@@ -16,6 +16,7 @@ from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, synthesize
 from referee.auth.passwords import hash_password
 from referee.cli.child_processes import interruption_reported, own_child
+from referee.cli.home_contest import WHICH_TO_TAKE
 from referee.cli.init_command import (
     DEFAULT_CATEGORIES,
     DEFAULT_IMAGES,
@@ -42,7 +43,7 @@ TEAM = "practice"
 PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice contest
 
 
-@click.command()
+@click.command(epilog=WHICH_TO_TAKE)
 @click.argument("folder", metavar="[DIR]", type=any_path, default="practice")
 @click.option(
     "--testset", type=any_path, help="A test-set folder; else a synthetic one."

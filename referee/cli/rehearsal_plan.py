@@ -35,7 +35,7 @@ CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
 
 @dataclass(frozen=True)
 class Plan:
-    """What to rehearse, and the folder for it."""
+    """A rehearsal: its test set, meter, client and folder."""
 
     folder: Path
     images: int

@@ -24,6 +24,7 @@ from referee.cli.child_processes import (
     interruption_reported,
     own_child,
 )
+from referee.cli.home_contest import WHICH_TO_TAKE
 from referee.cli.init_command import config_text
 from referee.cli.rehearsal_plan import (
     CATEGORIES,
@@ -62,7 +63,7 @@ PAGE_NAME = "report.html"
 BUNDLE_NAME = "bundle.zip"
 
 
-@click.command()
+@click.command(epilog=WHICH_TO_TAKE)
 @click.option(
     "--images", type=click.IntRange(1), help="Size of the synthetic set; default: 200."
 )

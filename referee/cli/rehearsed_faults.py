@@ -200,7 +200,7 @@ class Hall:
         return f"the server was killed, and served again {Clock().monotonic_s() - began_s:.1f} s later."
 
     def account(self) -> list[str]:
-        """What has happened, and what has not."""
+        """Return sentences on the faults that happened and those that did not."""
         missed = sorted(self._due_s.keys() - {name for name, _ in self._done})
         relayed = [self._relay.account()] if self._relay else []
         return [

@@ -283,7 +283,7 @@ def export(number: int, out: Path | None, form: str, folder: Path) -> None:
 
 
 def _live(folder: Path, number: int) -> dict[str, Any] | None:
-    """What the server knows of an armed or open run."""
+    """Ask the server for the state of an armed or open run."""
     try:
         runs = [station["run"] for station in ask(folder, "/status")["stations"]]
     except NoServer:

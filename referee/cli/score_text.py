@@ -64,7 +64,7 @@ def print_score(run: Run, score: Score) -> None:
 
 
 def rules_text(run: Run) -> str:
-    """Whether rules are bound to a run, and their SHA-256."""
+    """Tell whether rules are bound to a run, and their SHA-256."""
     return (
         "not bound (armed by an earlier version)"
         if run.rules is None

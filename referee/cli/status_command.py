@@ -120,7 +120,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _to_say(station: dict[str, Any]) -> list[str]:
-    """What is wrong at a station, each thing once."""
+    """Return the problems of a station, each once."""
     run = station["run"]
     sentences = [
         station["meter_sentence"],

@@ -167,7 +167,7 @@ def require_team_name(name: str) -> None:
 def _problem(
     team: str, affiliation: str, listed: Container[str], seen: Mapping[str, str]
 ) -> str | None:
-    """What is wrong with a line, of a file with the teams `listed` so far; those `seen` are by their casefold."""
+    """Return the problem of a line, of a file with the teams `listed` so far; those `seen` are by their casefold."""
     if not team:
         return "the team's name is blank"
     if not (team + affiliation).isprintable():

@@ -1,4 +1,4 @@
-"""What the commands of `referee testset` share: options, progress, the facts of a set, the table of problems."""
+"""The shared parts of the commands `referee testset`: options, progress, the facts of a set, the table of problems."""
 
 from __future__ import annotations
 

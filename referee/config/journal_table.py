@@ -28,7 +28,7 @@ DEFAULT = Journal()
 
 
 def journal_problems(journal: Journal) -> Iterator[Problem]:
-    """What is wrong with the values of [journal]: table, place, key, sentence."""
+    """Yield the problems of [journal]: table, place, key, sentence."""
     if journal.deadline_s > LONGEST_DEADLINE_S:
         words = f"deadline_s = {journal.deadline_s:g} must be at most {LONGEST_DEADLINE_S:g} seconds."
         yield "journal", 0, "deadline_s", f"journal: {words}"

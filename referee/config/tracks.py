@@ -59,7 +59,7 @@ class ModelTrack:
 
 
 def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
-    """What is wrong with a track's values, as the key and a sentence."""
+    """Return the problem of a track's values, as the key and a sentence."""
     if not track.name.strip() or not track.name.isprintable():
         yield (
             "name",

@@ -1,4 +1,4 @@
-"""What a run's bundle consists of, from its contest: docs/bundle.md says what each part holds."""
+"""Collects the parts of a run's bundle from its contest: docs/bundle.md says what each part holds."""
 
 from __future__ import annotations
 

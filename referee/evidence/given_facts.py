@@ -9,7 +9,7 @@ from referee.evidence.receipts_in_bundle import Receipts
 
 @dataclass(frozen=True)
 class Given:
-    """What is known beside the bundle: a public key, a head of the log, receipts, a ground truth.
+    """Facts known beside the bundle: a public key, a head of the log, receipts, a ground truth.
 
     `head` may be its first digits, and `head_events` says of how many events it is, where that is known. `interval`:
     compute it, too.

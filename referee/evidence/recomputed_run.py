@@ -1,4 +1,4 @@
-"""What follows from a bundle's records: rows, judgement, interval, computed as the judge computes them."""
+"""Recomputes the results of a bundle's records: rows, judgement, interval, computed as the judge computes them."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _log_chain(found: Recomputed, given: Given) -> str:
 
 
 def _is_head_of(found: Recomputed, head: str, events: int) -> bool:
-    """Whether the log had this head after so many events; false if that is not in the bundle. Raises Failure."""
+    """Tell whether the log had this head after so many events; false if that is not in the bundle. Raises Failure."""
     place = events - found.bundle.events_before
     if not 0 <= place < len(found.log):
         return False

@@ -1,4 +1,4 @@
-"""What is signed: an in-toto Statement that names every part, in a DSSE envelope by the contest's key."""
+"""The signed statement: an in-toto Statement that names every part, in a DSSE envelope by the contest's key."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def sign(manifest: bytes, key: ContestKey) -> bytes:
 
 
 def is_signed(envelope: bytes, manifest: bytes, public_key: str) -> bool:
-    """Whether this is the envelope of that manifest, signed by the key (32 bytes, hexadecimal) and no other."""
+    """Tell whether this is the envelope of that manifest, signed by the key (32 bytes, hexadecimal) and no other."""
     from securesystemslib.dsse import Envelope
 
     try:
@@ -76,7 +76,7 @@ def is_signed(envelope: bytes, manifest: bytes, public_key: str) -> bool:
 
 
 def is_by(public_key: str, text: bytes, signature: str) -> bool:
-    """Whether a text has this signature (64 bytes, hexadecimal) by the key."""
+    """Tell whether a text has this signature (64 bytes, hexadecimal) by the key."""
     from securesystemslib.exceptions import UnverifiedSignatureError
 
     try:

@@ -1,4 +1,4 @@
-"""What verification says: items that hold, that failed, or that were not checked."""
+"""The items of a verification: those that hold, that failed, or that were not checked."""
 
 from __future__ import annotations
 

@@ -62,7 +62,8 @@ class JournalDisk:
         lock: Path | None = None,
     ) -> None:
         self._folder = folder
-        self._lock_path, self._lock = lock, -1
+        self._lock_path = lock
+        self._lock = -1
         self._deadline_s = deadline_s
         self._clock = clock or Clock()
         self._tasks: SimpleQueue[_Task] = SimpleQueue()

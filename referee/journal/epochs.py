@@ -85,7 +85,8 @@ def own_claim(folder: Path) -> Claim | None:
 
 def has_epoch(journal: Path, folder: Path) -> bool:
     """Whether the newest epoch of the journal is that of this contest folder."""
-    own, owner = own_claim(folder), claim_of(journal, newest_epoch(journal))
+    own = own_claim(folder)
+    owner = claim_of(journal, newest_epoch(journal))
     return own is not None and owner is not None and own.token == owner.token
 
 
@@ -103,7 +104,9 @@ def claim_epoch(
     Once it has returned, whoever has an earlier epoch finds it over before acknowledging anything. Raises RefereeError
     `epoch-taken` when another one was faster.
     """
-    host, real, token = machine_name(), os.path.realpath(folder), secrets.token_hex(8)
+    host = machine_name()
+    real = os.path.realpath(folder)
+    token = secrets.token_hex(8)
     claim = Claim(epoch, contest, version, host, real, token, utc.isoformat())
     path = host_path(journal, epoch)
     try:

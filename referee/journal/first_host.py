@@ -36,9 +36,11 @@ def read_address(text: str) -> Address:
     """Read the address of a referee. Raises RefereeError `host-unknown`."""
     try:
         parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
+        host = parts.hostname
+        port = parts.port
     except ValueError:
-        host, port = None, None
+        host = None
+        port = None
     if host is None or parts.scheme not in DEFAULT_PORTS:
         words = "write it as http://HOST:PORT"
         raise RefereeError(
@@ -79,17 +81,22 @@ class FirstHost:
         self, journal: Path, epoch: int, address: Address, after_s: float, clock: Clock
     ) -> None:
         self.epoch = epoch
-        self._journal, self._address = journal, address
-        self._after_s, self._clock = after_s, clock
+        self._journal = journal
+        self._address = address
+        self._after_s = after_s
+        self._clock = clock
         self._beat: Beat | None = None
         self._since_s = clock.monotonic_s()
         self._said = False
 
     def is_dead(self) -> bool:
         """Look once, which takes up to ANSWER_S when it is silent."""
-        now_s, beat = self._clock.monotonic_s(), read_beat(self._journal, self.epoch)
+        now_s = self._clock.monotonic_s()
+        beat = read_beat(self._journal, self.epoch)
         if beat is not None and beat != self._beat:
-            self._beat, self._since_s, self._said = beat, now_s, False
+            self._beat = beat
+            self._since_s = now_s
+            self._said = False
         if self._beat is not None and self._beat.is_ended:
             self._say(
                 "the first host at %s was ended in order; to take over: referee standby --now",

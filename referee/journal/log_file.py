@@ -76,7 +76,8 @@ class LogFile:
 
     def __init__(self, path: Path, room_bytes: int = ROOM_BYTES) -> None:
         """Open it; `room_bytes` are kept free behind the records. Raises FileNotFoundError, OSError."""
-        self._path, self._room_bytes = path, room_bytes
+        self._path = path
+        self._room_bytes = room_bytes
         self._name = str(path)
         self._descriptor = os.open(path, os.O_RDWR)
 

@@ -29,7 +29,8 @@ START = bytes(32)
 """The link before the first record of a journal."""
 Change = tuple[str, str, Sequence[Any]]
 """Of one row: its table, PUT or DELETE, and the values."""
-PUT, DELETE = "put", "delete"
+PUT = "put"
+DELETE = "delete"
 
 _MAGIC = b"LPJ1"
 _FRAME = struct.Struct("<4sIQ32s")
@@ -143,7 +144,8 @@ def read_records(
     that was written, FileNotFoundError.
     """
     with path.open("rb") as file:
-        descriptor, former = file.fileno(), start
+        descriptor = file.fileno()
+        former = start
         while end is None or former.size < end:
             found = _read(descriptor, former.size)
             if found is None:

@@ -36,7 +36,7 @@ from referee.workers.job_dispatch import mapped
 BLOCK_ROWS = 1 << 20
 """Of a block at most, which may have those of one image more."""
 BYTES_A_ROW = 320
-"""What matching a block takes of memory, at most, with the rows as they come to the worker."""
+"""The largest memory for matching a block, with the rows as the worker gets them."""
 
 Ints = NDArray[np.int64]
 Posts = Callable[[], Iterable[Floats]]
@@ -135,7 +135,7 @@ def _blocks(
     block_of: Ints,
     metrics: Sequence[str],
 ) -> Iterator[tuple[GroundTruth, Floats, Sequence[str]]]:
-    """What `match_block` takes, block by block; `block_of` (N + 1,) goes by image number."""
+    """Yield the arguments of `match_block`, block by block. `block_of` (N + 1,) goes by image number."""
     for block in np.unique(block_of).tolist():
         is_here = block_of == block
         parts = [

@@ -1,4 +1,4 @@
-"""What a run is judged by: the rules bound to it at arming, whatever contest.toml says later."""
+"""The rules of a run's judgement: those bound to it at arming, whatever contest.toml says later."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Known:
-    """What only the server knows: LIVE of open runs by number, (state, sentence) of meters by station, runs that wait.
+    """The server's own knowledge: LIVE of open runs by number, (state, sentence) of meters by station, runs that wait.
 
     The state of a meter is a `referee.runs.meter_state.MeterState`. The sentence says what is wrong, or is None.
     """
@@ -280,7 +280,7 @@ class StatusReader:
         }  # fmt: skip
 
     def _last_read(self, run: Run, now: datetime) -> Document:
-        """What the store has of the newest reading."""
+        """Return the newest reading as stored."""
         newest = self._store.readings.newest(run.id)
         if newest is None:
             return {}

@@ -1,4 +1,4 @@
-"""What the store has of a run for the state of its figures: newest readings, lost energy, newest figures."""
+"""Reads from the store what decides the state of a run's figures: newest readings, lost energy, newest figures."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LEAST_LIMIT_S = 2.0
 
 
 class FigureState(StrEnum):
-    """What the figures of a run are worth; referee.pages.figure_text has the words."""
+    """The state of a run's figures; referee.pages.figure_text has the words."""
 
     FRESH = "fresh"
     METER_AWAY = "meter-away"

@@ -17,8 +17,13 @@ from lpirc_score import Evaluation, evaluate
 from lpirc_score.analysis.halves import mean_of_categories
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
-from referee.contest import Contest, require_same_images, require_same_test_set
-from referee.errors import RefereeError, TestSetChanged
+from referee.contest import (
+    Contest,
+    require_closed,
+    require_same_images,
+    require_same_test_set,
+)
+from referee.errors import TestSetChanged
 from referee.judging.bound_rules import as_judged
 from referee.judging.run_case import START_S, Case, judgement_of, were_served
 from referee.judging.score_uncertainty import interval_from
@@ -78,7 +83,7 @@ def judge(
 def _events(
     contest: Contest, run: Run, judged: Score, again: Again | None, now: datetime
 ) -> list[Event]:
-    """What goes on record with a judgement: before it the correction of the ground truth, if that is another one."""
+    """Return the events of a judgement: before it the correction of the ground truth, if that is another one."""
     digest = contest.test_set.digest
     armed_with = run.testset_digest
     before = [
@@ -134,16 +139,14 @@ def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
         require_same_images(contest, run)
     else:
         require_same_test_set(contest, run)
-    if run.state not in (RunState.CLOSED, RunState.JUDGED):
-        sentence = f"Run {run.id} is {run.state}; only a closed run can be judged."
-        raise RefereeError("run-state", sentence, run=run.id)
+    require_closed(run)
     return run
 
 
 def judgement(
     contest: Contest, run: Run, clock: Clock, found: Scored | None = None
 ) -> Score:
-    """What the judge says of a closed run by the contest's metric and ground truth, which is of the run's images.
+    """Judge a closed run by the contest's metric and ground truth, which is of the run's images.
 
     Nothing is stored. Raises TestSetError.
     """

@@ -176,7 +176,7 @@ def score_here(contest: Contest, run: Run, job: ScoringJob) -> Scored:
 
 
 def is_large(contest: Contest, run: Run, memory_bytes: int) -> bool:
-    """Whether the rows of a run are too many for a worker with so much memory, and can be scored by blocks."""
+    """Tell whether the rows of a run are too many for a worker with so much memory, and can be scored by blocks."""
     if not scores_by_blocks(contest.config.metric):
         return False
     return contest.store.posts.count_detections(run.id) * BYTES_A_ROW > memory_bytes

@@ -42,7 +42,7 @@ def lost_energy_of(contest: Contest, number: int) -> str | None:
 
 
 def _is_settled(contest: Contest, run: Run) -> bool:
-    """Whether nothing is left to do about it: the run is void, or a review lets it stand."""
+    """Tell whether nothing is left to do about it: the run is void, or a review lets it stand."""
     if run.state is RunState.VOID:
         return True
     judged = current_judgement(contest, run)

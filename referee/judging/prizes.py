@@ -40,7 +40,7 @@ CONDITIONS = {
     "least-energy": MERITS["highest-map"],
     "highest-map": MERITS["least-energy"],
 }
-"""What must lie a standard deviation above its mean; less energy is more."""
+"""The figure that must lie a standard deviation above its mean; less energy is more."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def awards(
 
 
 def is_sure(best: Halved, other: Halved, of: Quantity) -> bool:
-    """Whether an order is sure with ASSUMED_SPREAD, or with the energy spread of the best one: then none is shared."""
+    """Tell if an order is sure with ASSUMED_SPREAD, or with the energy spread of the best one: then none is shared."""
     spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
     chances = (
         chance_of_order(

@@ -1,4 +1,4 @@
-"""What everyone may know, published by the live process as two documents: the results, until a freeze, and the hall.
+"""The public documents, published by the live process: the results, until a freeze, and the hall.
 
 The results are all that tells how runs have scored, power and attempts included: a void run uses none. The hall is who
 runs, who is next, and announcements; it goes on while the board is frozen, so nothing in it may follow from a result.

@@ -134,7 +134,7 @@ def rank(
 
 
 def covered(one: Standing, other: Standing) -> str | None:
-    """What the chance of an order covers where it is not all; None where it includes both teams' energy spread."""
+    """Return the part that the chance of an order covers; None where it includes both teams' energy spread."""
     if one.energy_spread is not None and other.energy_spread is not None:
         return None
     mine, theirs = (

@@ -34,7 +34,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Rejudged:
-    """What judging again changes of each run; `skipped` are the judged runs on other images, which stay as they are."""
+    """The changes of judging again, by run; `skipped` are the judged runs on other images, which stay as they are."""
 
     changes: tuple[Change, ...]
     skipped: tuple[int, ...]
@@ -76,7 +76,7 @@ def preview(
     workers: Workers | None = None,
     failed: Failed = not_scored,
 ) -> Rejudged:
-    """What `rejudge` would change with this metric and the test set in this folder; no judgement is stored.
+    """Return the changes of a `rejudge` with this metric and the test set in this folder; no judgement is stored.
 
     Raises RefereeError as `rejudge` does, and `testset-changed` for a test set with other images; TestSetError.
     """

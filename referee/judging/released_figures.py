@@ -1,4 +1,4 @@
-"""What a team and the public learn of a run that is not judged yet: seldom, roughly, of a secret half of its images.
+"""The released figures of a run that is not judged yet: seldom, roughly, of a secret half of its images.
 
 A figure that follows each row is an oracle: whoever asks it often enough learns the ground truth. What is released here
 teaches next to nothing (docs/security.md has what was measured), and in the end all images count.
@@ -45,7 +45,7 @@ def half_of(secret: bytes, run: Run, order: NDArray[np.int64]) -> NDArray[np.int
 
 
 def is_due(run: Run, before: Released | None, now: datetime) -> bool:
-    """Whether figures of an open run may be released `now`, after those released `before`."""
+    """Tell whether figures of an open run may be released `now`, after those released `before`."""
     part = _part(run, now)
     if part is None or part < 1:
         return False
@@ -85,7 +85,7 @@ def release_of(
     utc: str,
     now: datetime,
 ) -> Released:
-    """What is released `now`; the figures are of `utc`."""
+    """Return the figures to release `now`; the figures are of `utc`."""
     shown = rough_map(half_map)
     return Released(
         run=run.id,
@@ -99,14 +99,14 @@ def release_of(
 
 
 def is_last(run: Run, before: Released | None, detections: int) -> bool:
-    """Whether of a run that is over the last figures are released."""
+    """Tell whether of a run that is over the last figures are released."""
     if run.state is RunState.OPEN or before is None:
         return False
     return (before.energy_wh, before.detections) == (run.energy_wh, detections)
 
 
 def released_of(contest: Contest, run: Run, now: datetime) -> Released | None:
-    """What a team and the public may learn of a run that has opened; None: nothing yet.
+    """Return the released figures of a run that has opened; None before the first.
 
     Until it is judged that is what was released, without energy and score unless these are fresh `now`. Then it is what
     was judged, of all images, and as rough.

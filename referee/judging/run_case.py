@@ -123,7 +123,7 @@ def rules_of_judgement(case: Case) -> Rules | None:
 
 
 def scoring_input(case: Case) -> ScoringInput:
-    """What the scoring of a case takes."""
+    """Return the input of a case's scoring."""
     return ScoringInput(
         metric=case.metric,
         count_unserved=case.count_unserved,
@@ -135,7 +135,7 @@ def scoring_input(case: Case) -> ScoringInput:
 
 
 def counted_of(case: Case) -> tuple[GroundTruth, NDArray[np.float64]]:
-    """What a score and its interval are made of: the ground truth of the run's images, and the rows (n, 7) that count.
+    """The input of a score and its interval: the ground truth of the run's images, and the rows (n, 7) that count.
 
     These are, in order of arrival and with the test set's image numbers, those of images that it was served, or all by
     `count_unserved`.

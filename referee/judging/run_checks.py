@@ -19,7 +19,7 @@ REASONS = 3  # that are shown of many
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """What was measured of a closed run: its energy, None if there is none, and every check of it.
+    """The measurements of a closed run: its energy, None if there is none, and every check of it.
 
     `mean_power_w` is None unless the energy can make a score and covers the window and nothing else.
     """
@@ -39,7 +39,7 @@ def measured_run(
     start_stop_s: float | None = None,
     late_s: float = 0.0,
 ) -> MeasuredRun:
-    """What was measured of a closed run. The window starts at `start_s` in the host time of the `readings`.
+    """Check the measurements of a closed run. The window starts at `start_s` in the host time of the `readings`.
 
     `limits` are those of its meter's error. `missing` says why the run has no energy, `start_stop_s` how much longer
     than the window the integrator may have run; each is None where it is not known. `late_s` is how long the stop had
@@ -148,7 +148,7 @@ def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
 
 
 def is_scorable(energy_wh: float | None) -> TypeGuard[float]:
-    """Whether a score can be computed: the meter gave an energy, and it is a finite number above 0."""
+    """Tell whether a score can be computed: the meter gave an energy, and it is a finite number above 0."""
     return energy_wh is not None and math.isfinite(energy_wh) and energy_wh > 0
 
 

@@ -27,7 +27,7 @@ _MUST_AGREE = ("state", "metric", "test_set", "window_s")
 
 @dataclass(frozen=True)
 class Compared:
-    """What is compared of a run: `figures` by name, and the AP of each category by its name."""
+    """The compared figures of a run: `figures` by name, and the AP of each category by its name."""
 
     figures: dict[str, Any]
     ap: dict[str, float | None]
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 def compared(contest: Contest, run: Run, judged: Score) -> Compared:
-    """What is compared of a judged run. Raises TestSetError."""
+    """Return the compared figures of a judged run. Raises TestSetError."""
     course = course_of(contest, run)
     found = explain(contest, run, judged)
     document = score_document(run, judged)

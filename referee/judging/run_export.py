@@ -53,7 +53,7 @@ def export_run(
 
 
 def sent_rows(contest: Contest, run: Run) -> Columns:
-    """What the team of a run has sent so far, in order of arrival: columns of one length.
+    """Return the rows that the team of a run has sent so far, in order of arrival: columns of one length.
 
     `post` is the number of the POST, from 1, `team_image` the image as the team knows it, `image` the test set's own
     number; `counts` is 0 where the run was not served the image.
@@ -187,4 +187,4 @@ FORMATS: dict[str, Callable[[Columns], tuple[str, bytes | Iterator[bytes]]]] = {
     "coco": _coco,
     "parquet": _parquet,
 }
-"""What makes the detections' file of each format: its name and its content."""
+"""The detections' file of each format: its name, and the function that makes its content."""

@@ -43,7 +43,7 @@ def current_judgement(contest: Contest, run: Run) -> Score | None:
 
 @dataclass(frozen=True)
 class Figures:
-    """What is known of a run: `energy_wh` of record unless it is open, the rest provisional unless it is `judged`.
+    """The figures of a run: `energy_wh` of record unless it is open, the rest provisional unless it is `judged`.
 
     `provisional_utc` is of when the figures of an open run are, `figure_state` what they are worth now. There is no
     score unless they are fresh or of a judgement. `reviewed` is the note with which an operator let the run stand,
@@ -66,7 +66,7 @@ class Figures:
 
     @property
     def remarks(self) -> dict[str, Any]:
-        """What the JSON document of a judged run says beside its judgement."""
+        """The values that the JSON document of a judged run has beside its judgement."""
         names = ("reviewed", "not_ranked", "not_ranked_code", "images_seen")
         return {name: getattr(self, name) for name in names}
 

@@ -46,7 +46,7 @@ class Cost:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What a judgement is made of. Images have the test set's own numbers; curves and losses are by category id."""
+    """The parts of a judgement. Images have the test set's own numbers; curves and losses are by category id."""
 
     ground_truth: GroundTruth
     detections: Detections

@@ -53,7 +53,7 @@ def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInter
 
 
 def halved(contest: Contest, run: Run, judged: Score) -> Halved | None:
-    """What the order of a run and others depends on; None without a score, or where its uncertainty is not known."""
+    """Return the input of a run's order with others; None without a score, or where its uncertainty is not known."""
     halves = contest.store.scores.half_maps(run.id)
     return halved_of(
         run, judged, halves, np.sort(contest.store.runs.image_order(run.id)).tobytes()
@@ -94,7 +94,7 @@ def energy_spread_of(energies_wh: Iterable[float]) -> EnergySpread | None:
 
 
 def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
-    """What the intervals of a mAP are for, and their ends; those of an earlier form with their method."""
+    """Yield the name and the ends of each interval of a mAP; those of an earlier form with their method."""
     if interval is None:
         return []
     ends = [

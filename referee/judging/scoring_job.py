@@ -36,7 +36,7 @@ WITH_UNSERVED = "with-unserved"
 
 @dataclass(frozen=True, eq=False)
 class ScoringInput:
-    """What a run's scoring takes. `rows` (n, 7) are in order of arrival, with the test set's image numbers.
+    """The input of a run's scoring. `rows` (n, 7) are in order of arrival, with the test set's image numbers.
 
     `ground_truth` is that of the run's images; `served` (N + 1,) and `limits` (N + 1, 5) go by image number.
     """
@@ -51,7 +51,7 @@ class ScoringInput:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """What the scoring found: mAP and AP by category of CONTEST, PUBLISHED and WITH_UNSERVED, where they differ.
+    """The result of a scoring: mAP and AP by category of CONTEST, PUBLISHED and WITH_UNSERVED, where they differ.
 
     `objects` has the digest of each category's objects. `halves` (K, HALVES): the APs of halves of the images, by
     category as in the ground truth; None: not computed.

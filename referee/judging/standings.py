@@ -202,7 +202,7 @@ def standing_of(
 
 
 def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
-    """Whether a score was made by the contest's metric and today's scoring rules, on its test set."""
+    """Tell whether a score was made by the contest's metric and today's scoring rules, on its test set."""
     parts = signature_parts(judged.signature)
     config = contest.config
     same_rules = parts["metric"] == config.metric and parts.get(RULES) in (

@@ -1,4 +1,4 @@
-"""What all pages share: the stylesheet, the vendored pieces, the frame, and how a figure is written.
+"""The shared parts of all pages: the stylesheet, the vendored pieces, the frame, and how a figure is written.
 
 Used by the board, the console and a run's report. Knows nothing of runs or HTTP. `vendor.json` says where the pieces in
 `static/vendor` come from; `make vendor` fetches them.

@@ -51,7 +51,7 @@ _STATES = {
 
 
 def state_text(state: str | None) -> str:
-    """What the figures of a run are worth, from a `referee.judging.figure_state.FigureState`."""
+    """Return the state of a run's figures in words, from a `referee.judging.figure_state.FigureState`."""
     return NOT_RENEWED if state is None else _STATES[state]
 
 

@@ -25,7 +25,7 @@ MOST_DRAWN = (
 
 
 def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, Any]]:
-    """What the page needs of each of the worst images; `uri` is None where the file cannot be read."""
+    """Yield the entry of each of the worst images; `uri` is None where the file cannot be read."""
     numbers = contest.store.runs.image_order(
         run.id
     ).tolist()  # the team's numbers are the places in it

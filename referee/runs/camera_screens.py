@@ -67,7 +67,7 @@ class Screens:
     def next(
         self, station: str, shown: Picture | None, is_open: Callable[[int], bool]
     ) -> Picture | None:
-        """What the screen, which shows `shown`, is to show next, or None: nothing. Waits for a while for a change."""
+        """Return the next picture for a screen that shows `shown`, or None. Waits for a while for a change."""
         with self._changed:
             is_first = station not in self._asked_s
             self._asked_s[station] = self._clock.monotonic_s()

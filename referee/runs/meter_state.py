@@ -9,7 +9,7 @@ from referee.runs.station_meters import RunMeter
 
 
 class MeterState(StrEnum):
-    """What is known of a station's meter without asking it."""
+    """The state of a station's meter as known without asking it."""
 
     IDLE = "idle"
     READY = "ready"

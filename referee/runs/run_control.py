@@ -352,7 +352,7 @@ class RunControl:
             return count_again(self._store, run, act)
 
     def meter_state(self, station: str) -> tuple[MeterState, str | None]:
-        """What is known of a station's meter, and the sentence of what is wrong with it; the meter is not asked."""
+        """Return the state of a station's meter, and the sentence of its problem; the meter is not asked."""
         for live in list(self._live.values()):
             if live.run.station == station:
                 return state_of(live.meter)

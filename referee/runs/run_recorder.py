@@ -53,7 +53,7 @@ class EvidenceLog:
 
     @property
     def warnings(self) -> list[str]:
-        """What was warned of since the window opened, without what a loss of the energy says as well."""
+        """Return the warnings since the window opened, without what a loss of the energy says as well."""
         return sorted(self._warned - self._told_by_loss(self._warned))
 
     @property

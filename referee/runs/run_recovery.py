@@ -1,4 +1,4 @@
-"""What an earlier process left: open runs go on, and an energy that was not read at its run's end is read now."""
+"""Recovery after an earlier process: open runs go on, and an energy that was not read at its run's end is read now."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def read_left_over(
 
 
 def energy_may_be_held(contest: Contest, station: Station) -> bool:
-    """Whether the meter may still hold the energy of the station's last run, unless void: a reset would destroy it."""
+    """Tell if the meter may still hold the energy of the station's last run, unless void: a reset would destroy it."""
     last = _unread(contest, station)
     return (
         last is not None
@@ -230,7 +230,7 @@ def _unread(contest: Contest, station: Station) -> Run | None:
 
 
 def _may_be_held(contest: Contest, run: Run) -> bool:
-    """Whether the meter may still hold the energy of a run that is over."""
+    """Tell whether the meter may still hold the energy of a run that is over."""
     if (
         run.state not in OVER
         or run.energy_wh is not None

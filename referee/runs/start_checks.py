@@ -1,4 +1,4 @@
-"""What a server looks at in full once it has started: no window opens, and no run is armed, before that is sound.
+"""The full checks of a server once it has started: no window opens, and no run is armed, before that is sound.
 
 The look itself is made elsewhere, by a process beside the one that serves; here is what it has found so far.
 """
@@ -20,7 +20,7 @@ RETRY_AFTER_S = 5
 
 
 class Found(IntEnum):
-    """What the look has found."""
+    """The result of the start checks."""
 
     NOT_YET = 0
     SOUND = 1

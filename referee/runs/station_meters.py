@@ -59,7 +59,7 @@ class RunMeter:
 
     @property
     def standing(self) -> Standing | None:
-        """Whether that meter counts in a contest; None before one has answered."""
+        """Tell whether that meter counts in a contest; None before one has answered."""
         identity = self.sampler.identity
         station = self.station
         if identity is None:
@@ -140,7 +140,7 @@ class StationMeters:
         self._armed[run.id] = meter
 
     def is_ready(self, station: str) -> bool:
-        """Whether a meter of the station is set up for an armed run."""
+        """Tell whether a meter of the station is set up for an armed run."""
         return any(
             meter.station.name == station for meter in list(self._armed.values())
         )
@@ -293,7 +293,7 @@ class StationMeters:
     def holds_energy_of(
         self, run: Run, meter: RunMeter, before: Reading | None
     ) -> bool:
-        """Whether what the meter holds can be the run's energy; if not, an event says why. Raises MeterError."""
+        """Tell whether what the meter holds can be the run's energy; if not, an event says why. Raises MeterError."""
         missing = _foreign(run, meter, meter.sampler.glance(), before)
         if missing is not None:
             self._note_missing(run, missing)
@@ -327,7 +327,7 @@ class StationMeters:
 
 
 def was_started(contest: Contest, run: Run) -> bool:
-    """Whether the run's meter was started: if it integrates, it does so for this run."""
+    """Tell whether the run's meter was started: if it integrates, it does so for this run."""
     return any(
         event["kind"] == METER_START for event in contest.store.log.of_run(run.id)
     )

@@ -28,6 +28,6 @@ class ZeroLevels:
         return None if done_s is None else now_s - done_s
 
     def is_due(self, station: Station, now_s: float) -> bool:
-        """Whether arming compensates it anew."""
+        """Tell whether arming compensates it anew."""
         tried_s = self._tried_s.get(station.name, -math.inf)
         return now_s - tried_s > 60.0 * station.zero_max_age_min > 0

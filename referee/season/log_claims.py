@@ -1,4 +1,4 @@
-"""What the log of a contest says of its runs, and whether its chain holds. Pure."""
+"""Reads from the log of a contest the claims about its runs, and whether its chain holds. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READ = (JUDGED, RUN_CLOSED, ENERGY_READ, OPERATOR, VOID)
 
 @dataclass
 class Record:
-    """What the log says, by run: its judgements, its close, the energy that was read, whether it is void.
+    """The claims of the log, by run: its judgements, its close, the energy that was read, whether it is void.
 
     `runs` are all that the log names. `broken_at` is the first event whose link is not that of what lies there; None:
     the chain holds. `is_linked` is false where no event has a link: the log is of an earlier form.

@@ -46,7 +46,7 @@ class SeasonStanding(Standing):
 
 
 def is_verified(one: Standing) -> bool:
-    """Whether its figures are those on record, or of a form that has none."""
+    """Tell whether its figures are those on record, or of a form that has none."""
     return one.not_ranked_code is not NotRanked.NOT_VERIFIED
 
 

@@ -1,4 +1,4 @@
-"""What does not hold of a contest that a season reads: its figures against its log, and the log against itself. Pure.
+"""The doubts about a contest that a season reads: its figures against its log, and the log against itself. Pure.
 
 The log's chain binds what it says, and it says every judgement, close and act. Only what a season noted earlier
 (`referee.season.season_pins`) tells a log that was written again from its first event on.
@@ -23,7 +23,7 @@ FIGURES = ("map", "energy_wh", "score")
 
 
 class DoubtCode(StrEnum):
-    """What a season found of a run or of its contest; by all but NOT_BOUND a run loses its rank."""
+    """The kinds of doubt about a run or its contest; by all but NOT_BOUND a run loses its rank."""
 
     SCORE = "score-differs"
     JUDGEMENT = "judgement-differs"
@@ -39,7 +39,7 @@ class DoubtCode(StrEnum):
 
 @dataclass(frozen=True)
 class Doubt:
-    """What does not hold: a code for programs, and a clause with the values."""
+    """A doubt: a code for programs, and a clause with the values."""
 
     code: DoubtCode
     sentence: str
@@ -57,7 +57,7 @@ class Figures(Protocol):
 
 
 def doubts_of_log(record: Record, form: int, runs: Iterable[Run]) -> tuple[Doubt, ...]:
-    """What is wrong with a contest as a whole, and so with each of its runs; `form` is that of its database."""
+    """Return the doubts about a contest as a whole, and so about each of its runs; `form` is that of its database."""
     listed = list(runs)
     is_bound = any(run.rules is not None for run in listed)
     if not record.is_linked and form < LINKED and not is_bound:
@@ -90,7 +90,7 @@ def doubts_of_run(
     *,
     is_shown: bool = False,
 ) -> tuple[Doubt, ...]:
-    """What is wrong with a run's `figures`.
+    """Return the doubts about a run's `figures`.
 
     `head` is how many bodies are stored, and the head of their chain as far as it is the run's; None: not looked at.
     `is_shown`: the figures are those of a frozen board, so any judgement of the run may be theirs.
@@ -169,7 +169,7 @@ def _of_judgement(
 
 
 def _is_same(stated: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
-    """Whether an event says these figures; what an earlier version did not write into it is not compared."""
+    """Tell whether an event says these figures; what an earlier version did not write into it is not compared."""
     return all(said[name] == value for name, value in stated.items() if name in said)
 
 

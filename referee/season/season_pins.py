@@ -1,4 +1,4 @@
-"""What a season noted of each contest when it read it: the key that it signs with, and how far its log went.
+"""The notes of a season about each contest that it read: the key that it signs with, and how far its log went.
 
 A log that is written again from its first event on has a chain that holds: only who has seen the earlier one can tell.
 """
@@ -43,7 +43,7 @@ class Pins:
     def doubts(
         self, contest: str, public_key: str | None, record: Record | None
     ) -> tuple[Doubt, ...]:
-        """What is not as it was noted; `record` of None: only the key is known, that of a bundle.
+        """Return the doubts where a contest is not as noted; `record` of None: only the key is known, that of a bundle.
 
         A contest about which there is no doubt is noted as it is now.
         """

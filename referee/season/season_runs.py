@@ -62,7 +62,7 @@ class SeasonRun:
 
     @property
     def halved(self) -> Halved | None:
-        """What its order with others depends on: runs of several contests may be on the same images."""
+        """The input of its order with others: runs of several contests may be on the same images."""
         if self.judged is None:
             return None
         images = (
@@ -126,7 +126,7 @@ def read_season(
 
 
 def frozen_sentence(frozen_utc: str) -> str:
-    """What a season says of a contest whose board is frozen."""
+    """Return the sentence about a contest whose board is frozen."""
     return f"its board is frozen since {frozen_utc[:19]} UTC; its runs are as that board shows them."
 
 

@@ -33,7 +33,8 @@ _COLUMNS = (
 )
 _BEHIND_SINCE = "SELECT max(events.utc) AS utc FROM events, journal WHERE is_behind AND kind = ? GROUP BY journal.id"
 _INODE = attrgetter("st_dev", "st_ino")
-ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
+ATTEMPTS = 100  # at what SQLite does not wait for
+PAUSE_S = 0.05
 LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
 LOOK_TIMEOUT_S = 1.0  # how long an opening waits for one that only looks
 
@@ -58,7 +59,8 @@ class Database:
         journaled: bool = True,
         only_looks: bool = False,
     ) -> None:
-        self.path, self.folder = path, path.parent
+        self.path = path
+        self.folder = path.parent
         self.lock = threading.RLock()
         self._reading = threading.Lock()
         self._changes: list[Change] = []
@@ -67,7 +69,10 @@ class Database:
         self._along = WaitingRows("none ()")
         with ExitStack() as opened:
             try:
-                (make_private if create else require_content)(path)
+                if create:
+                    make_private(path)
+                else:
+                    require_content(path)
                 self.connection = connect(path)
                 opened.callback(self.connection.close)
                 opened.callback(self._close_journal)
@@ -144,10 +149,7 @@ class Database:
 
     def require_in_place(self) -> None:
         """Raise StorageFailed unless the next start will open the files in use, and no copy was written over them."""
-        try:
-            found = list(map(os.stat, self._names))
-        except OSError:
-            found = []
+        found = _files(self._names)
         if list(map(_INODE, found)) != self._inodes:
             raise StorageFailed(
                 f"{self.path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was taken. "
@@ -367,14 +369,10 @@ def _waiting_at_most(
 
 
 def is_locked(error: sqlite3.Error) -> bool:
-    """Whether another connection had the database for itself."""
-    code = getattr(
-        error, "sqlite_errorcode", 0
-    )  # errors of the module itself have none
-    return code & 0xFF in (
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-    )  # the rest says what for
+    """Return True if another connection had the database for itself."""
+    code = getattr(error, "sqlite_errorcode", 0)  # errors of the module have none
+    reason = code & 0xFF  # the rest says what for
+    return reason in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def fail(what: str, error: sqlite3.Error) -> NoReturn:

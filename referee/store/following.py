@@ -21,7 +21,8 @@ class Follower:
     def __init__(self, folder: Path, journal: Path) -> None:
         path = folder / DATABASE_NAME
         make_private(path)
-        self._path, self._journal = path, journal
+        self._path = path
+        self._journal = journal
         self._connection = connect(path)
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute(

@@ -162,10 +162,8 @@ class JobTable:
         """The jobs, oldest first, all or those in some states."""
         marks = ", ".join("?" * len(states)) or "state"
         sql = f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_utc, rowid"  # noqa: S608 - marks
-        return [
-            _job(row)
-            for row in self._database.rows(sql, *(state.value for state in states))
-        ]
+        values = [state.value for state in states]
+        return list(map(_job, self._database.rows(sql, *values)))
 
     def add_scoring(
         self, name: str, stem: str, figures: str, resampled: bytes | None, now: datetime

@@ -84,7 +84,8 @@ class Journaling:
         self, place: Place, connection: sqlite3.Connection, changes: list[Change]
     ) -> None:
         """`changes` is filled with each row that a transaction changes."""
-        self._place, self._connection = place, connection
+        self._place = place
+        self._connection = connection
         self._room_bytes = (
             0 if place.is_shared else ROOM_BYTES
         )  # a mount would carry it twice
@@ -129,7 +130,8 @@ class Journaling:
     def begin(self) -> None:
         """A transaction begins."""
         self._changes.clear()
-        self._is_begun, self._next = False, self._last
+        self._is_begun = False
+        self._next = self._last
 
     def append(self) -> None:
         """Write what the transaction has changed to the journal. Raises StorageFailed."""
@@ -235,7 +237,8 @@ class Journaling:
         A journal that is behind since its disk failed is left to the server of the contest, which does it `again` when
         it disturbs no run.
         """
-        place, connection = self._place, self._connection
+        place = self._place
+        connection = self._connection
         if place.is_shared:
             contest = connection.execute("SELECT id FROM contest").fetchone()
             if contest is None:
@@ -274,10 +277,8 @@ def _triggers() -> list[str]:
 
 
 def _of(table: str) -> Iterator[str]:
-    key, values = (
-        key_of(table),
-        ", ".join(f"new.{column}" for column in columns_of(table)),
-    )
+    key = key_of(table)
+    values = ", ".join(f"new.{column}" for column in columns_of(table))
     number = "NULL" if key != ROWID else "new.rowid"
     put = f"SELECT journal_note('{table}', '{PUT}', {number}, {values});"
     gone = f"SELECT journal_note('{table}', '{DELETE}', old.{key})"

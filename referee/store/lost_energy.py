@@ -46,7 +46,8 @@ def energy_lost(events: Iterable[Mapping[str, Any]]) -> Lost | None:
 
 
 def _tells(event: Mapping[str, Any]) -> bool:
-    kind, code = event["kind"], event.get("code")
+    kind = event["kind"]
+    code = event.get("code")
     return kind == ENERGY_LOST or (
         kind == ENERGY_MISSING and code != EnergyMissing.READ_LATER
     )

@@ -50,15 +50,18 @@ class MeterChains:
         remembered = self._remembered.get(run)
         if remembered is not None and remembered.newest == tuple(newest):
             return remembered.head
-        row, head = 0, MeterHead(0, READINGS_START)
+        row = 0
+        head = MeterHead(0, READINGS_START)
         if (
             remembered is not None
             and connection.execute(_SAME, (run, *remembered.newest)).fetchone()
         ):
-            row, head = remembered.newest[0], remembered.head
+            row = remembered.newest[0]
+            head = remembered.head
         readings, link = head
         for _, *values in connection.execute(_AFTER, (run, row)):
-            readings, link = readings + 1, meter_link(link, csv_text([values]))
+            readings = readings + 1
+            link = meter_link(link, csv_text([values]))
         head = MeterHead(readings, link)
         self._remembered[run] = _Remembered(tuple(newest), head)
         return head

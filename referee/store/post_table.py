@@ -231,7 +231,8 @@ def _insertion(
         post.taken if isinstance(post.taken, tuple) else (post.taken, NONE_REFUSED)
     )
     packed = _kept_rows(rows, post)
-    count, received_utc = len(rows), post.now.isoformat()
+    count = len(rows)
+    received_utc = post.now.isoformat()
     stamp = (run, received_utc, post.elapsed_s, post.sha256, post.idempotency_key)
     content = (count, refused.total or None, packed, post.content_type, post.body)
 
@@ -286,7 +287,8 @@ def _detections(row: sqlite3.Row) -> NDArray[np.float64]:
 
 def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> _Head:
     """The head of a run's chain: the remembered one, unless it was rolled back or another process wrote since."""
-    row, remembered = connection.execute(_NEWEST, (run,)).fetchone(), heads.get(run)
+    row = connection.execute(_NEWEST, (run,)).fetchone()
+    remembered = heads.get(run)
     newest = None if row is None else tuple(row)
     if remembered is not None and remembered.newest == newest:
         return remembered

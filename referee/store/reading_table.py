@@ -101,16 +101,16 @@ def _reading_row(run: int, start_s: float, reading: Reading) -> dict[str, object
 def reading_of(row: Any, start_s: float) -> Reading:
     """A stored reading from its columns by name, where None is a figure that the meter had no data for."""
     flags = row["flags"].split(",")
-    values: dict[str, Any] = {
-        name: math.nan if row[name] is None else float(row[name]) for name in _FIGURES
-    }
+    values: dict[str, Any] = {}
+    for name in _FIGURES:
+        figure = row[name]
+        values[name] = math.nan if figure is None else float(figure)
     values |= {name: name in flags for name in _FLAGS}
-    utc, state = datetime.fromisoformat(row["utc"]), IntegratorState(row["state"])
-    when_s, changed, stopped = (
-        start_s + row["elapsed_s"],
-        row["changed"] or "",
-        bool(row["stopped"]),
-    )
+    utc = datetime.fromisoformat(row["utc"])
+    state = IntegratorState(row["state"])
+    when_s = start_s + row["elapsed_s"]
+    changed = row["changed"] or ""
+    stopped = bool(row["stopped"])
     return Reading(
         monotonic_s=when_s,
         utc=utc,

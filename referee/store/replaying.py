@@ -35,11 +35,13 @@ from referee.store.event_chain import append_event
 from referee.store.schema import ROWID, VERSION, columns_of, key_of, tables
 
 logger = logging.getLogger(__name__)
-BEHIND, AGAIN = "journal-behind", "journal-again"
+BEHIND = "journal-behind"
+AGAIN = "journal-again"
 """Kinds of events: from when to when the journal was not written."""
 NOT_JOURNALED = frozenset({"journal", "provisional"})
 """Where the journal ends, and figures that are computed again within a second."""
-ROWS_A_RECORD, POSTS_A_RECORD = 500, 8
+ROWS_A_RECORD = 500
+POSTS_A_RECORD = 8
 """Of a copy of the whole database; a post has up to 4 MiB, and a record is held in memory."""
 
 _READ = "SELECT seq, link, epoch, size FROM journal"
@@ -86,7 +88,8 @@ def bring_together(
 
     Between the steps of what takes long `move` is called.
     """
-    path, position = log_path(journal, epoch), position_of(connection)
+    path = log_path(journal, epoch)
+    position = position_of(connection)
     size = _size(path)
     if position is not None and is_behind(connection):
         append_event(
@@ -171,7 +174,8 @@ def catch_up(
         or last_link(log_path(journal, position.epoch), position.size) != position.link
     ):
         raise _foreign(journal)
-    applied, waiting = 0, None
+    applied = 0
+    waiting = None
     for path, end, start, its_header in _files_from(journal, position):
         for record in read_records(path, start, end):
             if waiting is not None:
@@ -201,7 +205,8 @@ def _way(journal: Path, since: int = 0) -> list[_File]:
     files = sorted(journal.glob("[0-9]*.log"))
     if not files:
         raise JournalDamaged(f"{journal} has no file.")
-    path, way = files[-1], list[_File]()
+    path = files[-1]
+    way = list[_File]()
     while True:
         header, start = read_header(path)
         way.insert(0, _File(path, header, start))
@@ -269,14 +274,16 @@ def _applied(
 
 def _put_by_key(table: str, columns: Sequence[str]) -> str:
     """What inserts a row, or changes the one with its key: that one keeps its place among the others."""
-    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    names = ", ".join(columns)
+    marks = ", ".join("?" * len(columns))
     changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
     conflict = f"ON CONFLICT ({key_of(table)}) DO UPDATE SET {changes}"
     return f"INSERT INTO {table} ({names}) VALUES ({marks}) {conflict}"  # noqa: S608 - names from code
 
 
 def _put_by_number(table: str, columns: Sequence[str]) -> str:
-    names, marks = ", ".join([ROWID, *columns]), ", ".join("?" * (1 + len(columns)))
+    names = ", ".join([ROWID, *columns])
+    marks = ", ".join("?" * (1 + len(columns)))
     return f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - names from code
 
 
@@ -292,7 +299,8 @@ def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> No
         raise _foreign(journal)
     header = _header(connection, epoch, former, is_base=False)
     data, link = encode_header(header)
-    end, parts = Position(former.seq, link, epoch, len(data)), [data]
+    end = Position(former.seq, link, epoch, len(data))
+    parts = [data]
     for last in [*read_records(log_path(journal, former.epoch), former)]:
         data, link = encode(end, last.changes)
         end = Position(end.seq + 1, link, epoch, end.size + len(data))

@@ -101,7 +101,8 @@ class RunTable:
                 if not connection.execute(
                     sql, (*_columns(values).values(), run, *expected)
                 ).rowcount:
-                    found, wanted = self.get(run).state, " or ".join(expected)
+                    found = self.get(run).state
+                    wanted = " or ".join(expected)
                     raise RefereeError(
                         "run-state",
                         f"Run {run} is {found}; this needs it {wanted}.",
@@ -192,7 +193,9 @@ def _run(row: sqlite3.Row) -> Run:
 @lru_cache(1024)  # the runs of a day are listed each second, and few of them change
 def _read_run(values: tuple[Any, ...]) -> Run:
     row = dict(zip(_RUN_NAMES, values, strict=True))
-    changes, standing, setup = row["meter_changes"], row["meter_standing"], row["setup"]
+    changes = row["meter_changes"]
+    standing = row["meter_standing"]
+    setup = row["setup"]
     read = {
         "state": RunState(row["state"]),
         "setup": Setup(**json.loads(setup))

@@ -374,7 +374,8 @@ def key_of(table: str) -> str:
 
 def _add_columns(database: sqlite_utils.Database, name: str) -> None:
     """Up to form 4 a run's setup was that of its station (`RunTables.complete_setups`)."""
-    table, (wanted, _) = database.table(name), _TABLES[name]
+    table = database.table(name)
+    (wanted, _) = _TABLES[name]
     present = table.columns_dict
     for column, kind in wanted.items():
         if column not in present:

@@ -150,10 +150,8 @@ class ScoreTable:
             told.setdefault(c["score"], []).append(check)
         found = {}
         for row in self._database.rows(_LATEST):
-            figures, checks = (
-                {name: row[name] for name in _FIGURES},
-                tuple(told.get(row["id"], ())),
-            )
+            figures = {name: row[name] for name in _FIGURES}
+            checks = tuple(told.get(row["id"], ()))
             figures["rules"] = read_rules(figures["rules"])
             interval = None if row["level"] is None else _interval(row)
             maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")

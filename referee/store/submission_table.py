@@ -237,7 +237,8 @@ def _used(counted: sqlite3.Row) -> int:
 def _require_below(
     counted: sqlite3.Row, track: str, team: str, limit: int, day: str
 ) -> None:
-    used, beyond = _used(counted), _beyond_free(counted)
+    used = _used(counted)
+    beyond = _beyond_free(counted)
     if used < limit:
         return
     which = f"{used} of its {limit} submissions to the track {track} on {day}"

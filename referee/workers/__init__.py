@@ -24,7 +24,7 @@ class NoWorkers(RefereeError):
 
 
 class Workers(Protocol):
-    """What carries out work: processes of this host, or a cluster."""
+    """Workers that carry out work: processes of this host, or a cluster."""
 
     @property
     def count(self) -> int:

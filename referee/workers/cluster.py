@@ -35,7 +35,7 @@ MOST_LOOKS = 60  # in a row, without a worker
 OF_MEMORY = 0.6
 """The share of a worker's limit that work may take: above it Dask writes to the disk, then ends the worker."""
 WORKER_BYTES = 200_000_000
-"""What a worker takes without work."""
+"""The memory of a worker without work."""
 OUT_OF_MEMORY = (
     "worker-restart-memory"  # what a nanny logs before it ends a worker for its memory
 )
@@ -162,7 +162,7 @@ class ClusterWorkers:
         )
 
     def _sent(self, packed: bytes, to: str) -> Any:
-        """What stands for a blob that lies at a worker; the blob itself, if this host cannot reach workers."""
+        """Return the stand-in of a blob that lies at a worker; the blob itself, if this host cannot reach workers."""
         try:
             return self._client.scatter(
                 packed, workers=[to], direct=True, hash=False, timeout=WAIT_S

@@ -30,7 +30,7 @@ LOOK_S = 0.5
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be done for a job. `done` stores the result and ends the job; `found` is called where another did so.
+    """The work of a job. `done` stores the result and ends the job; `found` is called where another did so.
 
     `failed` gets the reason of a job that has failed, or was cancelled.
     """

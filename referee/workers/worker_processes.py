@@ -16,7 +16,7 @@ from referee.workers import P, T, WorkerLost
 
 NICENESS = 10  # a contest that is served here comes first
 MEMORY_BYTES = 1_280_000_000
-"""What a piece of work may take."""
+"""The memory that a piece of work may take."""
 PRELOADED = ["referee.judging.scoring_job"]
 
 

@@ -257,7 +257,7 @@ OTHERS = {
     *("referee/cli/demo_command.py", "referee/cli/rehearse_command.py"),
     "referee/cli/rehearsed_client.py",
     "tracks/lpirc_tracks/submissions/claims.py",  # in a folder that is deleted after the claim
-    "tracks/lpirc_tracks/submissions/columns.py",  # what is read again where it is not whole
+    "tracks/lpirc_tracks/submissions/kept_columns.py",  # what is read again where it is not whole
     *(
         "power/lpirc_power/cli/certify.py",
         "client/lpirc_client/terminal.py",

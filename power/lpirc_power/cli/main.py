@@ -68,6 +68,8 @@ def main() -> None:
       sim:  sim:steps:2W@5s,9W@10s        a simulated meter started on the spot;
       sim:csv:FILE.csv                    this one measures a recording again
       rapl:  hwmon:                       sensors of this machine, not official
+      SCHEME:...                          a meter of another maker, whose driver
+                                          is installed
 
     Every failure is one sentence on stderr and exit code 1; 2 is a wrong option.
     """  # noqa: D301  click wants the character itself

@@ -1,6 +1,6 @@
 """Energy: its arithmetic, and the checks of a run. Pure: no clock, no threads, no meter, no model by its name.
 
-Start with `checks`.
+Start with `measurement_checks`.
 """
 
 from lpirc_power.energy.integral import above_idle_wh, mean_power_w, trapezoid_wh

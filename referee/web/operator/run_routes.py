@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from lpirc_power.errors import MeterError
-from referee.contest import Contest
+from referee.contest import Contest, require_closed
 from referee.errors import RefereeError
 from referee.judging.run_figures import let_stand, run_document
 from referee.store.acts import Act
@@ -141,13 +141,7 @@ def review(number: int) -> Response:
 @blueprint.post("/runs/<int:number>/judge")
 def judge(number: int) -> Response:
     """Judge a closed run, or judge it again, in a process of its own; the status says when it is done."""
-    run = part(Callers).contest.store.runs.get(number)
-    if run.state not in (RunState.CLOSED, RunState.JUDGED):
-        raise RefereeError(
-            "run-state",
-            f"Run {number} is {run.state}; only a closed run can be judged.",
-            run=number,
-        )
+    require_closed(part(Callers).contest.store.runs.get(number))
     return _judge([number])
 
 

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpirc_testsets import TestSet
-from lpirc_tracks.submissions.board import board, build_number, candidates, judged_now
 from lpirc_tracks.submissions.kept_models import read_submitted
 from lpirc_tracks.submissions.open_track import (
     OpenTrack,
@@ -29,6 +28,12 @@ from lpirc_tracks.submissions.submitting import (
     measure_again,
     submit,
     to_measure_again,
+)
+from lpirc_tracks.submissions.track_board import (
+    board,
+    build_number,
+    candidates,
+    judged_now,
 )
 from referee.clock import Clock
 from referee.config.tracks import MODELS

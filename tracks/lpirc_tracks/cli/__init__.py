@@ -3,17 +3,17 @@
 from referee.cli.own_commands import LateCommand
 
 DEVICE = LateCommand(
-    "lpirc_tracks.cli.device:device",
+    "lpirc_tracks.cli.device_command:device",
     "Register, list and remove devices that measure models.",
 )
 FRONTIER = LateCommand(
-    "lpirc_tracks.cli.frontier:frontier", "The accuracy to expect at a latency."
+    "lpirc_tracks.cli.frontier_command:frontier", "The accuracy to expect at a latency."
 )
 MODEL = LateCommand(
-    "lpirc_tracks.cli.model:model",
+    "lpirc_tracks.cli.model_command:model",
     "Model tracks: bench, submit and withdraw models; publish boards.",
 )
 SUITE = LateCommand(
-    "lpirc_tracks.cli.suite:suite",
+    "lpirc_tracks.cli.suite_command:suite",
     "AIoTBench: run a suite of many models, and score its table.",
 )

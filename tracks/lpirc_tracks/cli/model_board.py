@@ -12,9 +12,9 @@ from lpirc_score.cli.terminal_tables import Column, console, print_table
 from lpirc_score.files.csv_tables import harmless, table_bytes
 from lpirc_tracks import Track
 from lpirc_tracks.frontier_plot import Plot, PlotPoint, check_plot_path
-from lpirc_tracks.submissions.board import Board, Candidate, board, candidates
 from lpirc_tracks.submissions.open_track import configured_track, open_track
 from lpirc_tracks.submissions.publishing import unsettled_sentence
+from lpirc_tracks.submissions.track_board import Board, Candidate, board, candidates
 from referee.cli.shared_options import any_path, as_json, contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest

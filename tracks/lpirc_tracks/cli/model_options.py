@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from lpirc_tracks.submissions.harness import Limits
-from lpirc_tracks.submissions.metering import DEFAULT_LOOP_S, Metering
+from lpirc_tracks.submissions.metered_bench import DEFAULT_LOOP_S, Metering
 from referee.cli.shared_options import any_path, seconds_option
 from referee.installed import client_version
 

@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from lpirc_testsets import TestSetError
-from lpirc_tracks.submissions.checking import Refused, check_other, check_results
 from lpirc_tracks.submissions.confining import hidden_files, require_confined
 from lpirc_tracks.submissions.entries import check_model
 from lpirc_tracks.submissions.harness import Limits
@@ -26,6 +25,7 @@ from lpirc_tracks.submissions.results_files import (
     results_set,
 )
 from lpirc_tracks.submissions.second_copies import require_file
+from lpirc_tracks.submissions.upload_check import Refused, check_other, check_results
 from referee.clock import Clock
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest

@@ -15,7 +15,6 @@ import numpy as np
 from lpirc_score.analysis.halves import HALVES, SEED
 from lpirc_score.analysis.interval import Halved, chance_of_order
 from lpirc_tracks import Track
-from lpirc_tracks.submissions.board import Line, board, candidates
 from lpirc_tracks.submissions.confining import require_confined, unit_socket
 from lpirc_tracks.submissions.harness import Limits, refusals
 from lpirc_tracks.submissions.open_track import rule_of, track_on
@@ -24,6 +23,7 @@ from lpirc_tracks.submissions.results_files import (
     PUBLIC,
 )
 from lpirc_tracks.submissions.submitting import expected_devices
+from lpirc_tracks.submissions.track_board import Line, board, candidates
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError

@@ -16,8 +16,8 @@ from typing import Any
 
 from lpirc_testsets import TestSetError
 from lpirc_tracks.submissions import calibrating, harness
-from lpirc_tracks.submissions.fields import bad
-from lpirc_tracks.submissions.metering import DEFAULT_LOOP_S
+from lpirc_tracks.submissions.document_fields import bad
+from lpirc_tracks.submissions.metered_bench import DEFAULT_LOOP_S
 from lpirc_tracks.submissions.open_track import OpenTrack, open_track, rule_of
 from lpirc_tracks.submissions.result_document import ResultDocument, parse_result
 from lpirc_tracks.submissions.results_files import HOLDOUT

@@ -19,7 +19,7 @@ from lpirc_testsets import (
     read_labels,
 )
 from lpirc_tracks import Track, track_named
-from lpirc_tracks.accuracy import (
+from lpirc_tracks.model_accuracy import (
     coco_ap_percent,
     mean_iou_percent,
     only_objects,
@@ -50,7 +50,7 @@ class OpenTrack:
     truth: GroundTruth | NDArray[np.int64]
 
     def accuracy_percent(self, document: ResultDocument) -> float:
-        """The accuracy of a document's answers over all images. Raises RefereeError, as `lpirc_tracks.accuracy`."""
+        """Return the accuracy of a document over all images. Raises RefereeError, as `lpirc_tracks.model_accuracy`."""
         if not isinstance(self.truth, GroundTruth):
             return top1_percent(self.truth, document.answers)
         if self.rule.accuracy == "mean-iou":

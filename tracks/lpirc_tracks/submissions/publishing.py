@@ -12,12 +12,12 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from lpirc_tracks.submissions.board import judged_now
 from lpirc_tracks.submissions.entries import board_by, is_closed
 from lpirc_tracks.submissions.oddities import Oddity, equal_scores, oddities
 from lpirc_tracks.submissions.open_track import open_track
 from lpirc_tracks.submissions.receiving import count_arrived, replaceable_until
 from lpirc_tracks.submissions.results_files import HOLDOUT, PUBLIC
+from lpirc_tracks.submissions.track_board import judged_now
 from referee.config.tracks import ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.values import shown
-from lpirc_tracks.submissions.fields import (
+from lpirc_tracks.submissions.document_fields import (
     Field,
     bad,
     boolean,

@@ -29,7 +29,7 @@ from lpirc_testsets import (
 )
 from lpirc_tracks import Measured, track_named
 from lpirc_tracks.measured import LEAST
-from lpirc_tracks.submissions.columns import COLUMNS, read_columns, write_columns
+from lpirc_tracks.submissions.kept_columns import COLUMNS, read_columns, write_columns
 from lpirc_tracks.submissions.second_copies import require_file
 from referee.clock import Clock
 from referee.config.tracks import MODELS, RESULTS, ModelTrack

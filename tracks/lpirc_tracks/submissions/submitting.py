@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_tracks import Measured, Verdict
-from lpirc_tracks.submissions.board import outcome_of
-from lpirc_tracks.submissions.fields import bad
+from lpirc_tracks.submissions.document_fields import bad
 from lpirc_tracks.submissions.kept_models import keep_model, kept_model, model_bytes
-from lpirc_tracks.submissions.lock import Record, handing_in_lock, measuring_lock
+from lpirc_tracks.submissions.measuring_lock import (
+    Record,
+    handing_in_lock,
+    measuring_lock,
+)
 from lpirc_tracks.submissions.open_track import OpenTrack, configured_track
 from lpirc_tracks.submissions.result_document import (
     ResultDocument,
@@ -29,6 +32,7 @@ from lpirc_tracks.submissions.result_document import (
 )
 from lpirc_tracks.submissions.results_files import PUBLIC
 from lpirc_tracks.submissions.stability import disturbance
+from lpirc_tracks.submissions.track_board import outcome_of
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, RefereeError, WrongDevice

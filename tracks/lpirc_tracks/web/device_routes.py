@@ -9,7 +9,7 @@ from flask import Blueprint, Response, g, jsonify, request
 
 from lpirc_tracks.submissions import measuring_queue
 from lpirc_tracks.submissions.claims import doubt_of
-from lpirc_tracks.submissions.fields import LONGEST_TEXT, SHOWN_CHARACTERS
+from lpirc_tracks.submissions.document_fields import LONGEST_TEXT, SHOWN_CHARACTERS
 from lpirc_tracks.submissions.kept_models import kept_model
 from lpirc_tracks.submissions.result_document import LARGEST_BYTES
 from lpirc_tracks.web.background import background

@@ -6,13 +6,18 @@ from functools import partial
 from urllib.parse import quote
 
 from lpirc_tracks.submissions.confining import note_confinement
-from lpirc_tracks.web import device_routes, entry_routes, track_boards, upload_routes
+from lpirc_tracks.web import (
+    device_routes,
+    entry_routes,
+    track_board_pages,
+    upload_routes,
+)
 from lpirc_tracks.web.background import background_of
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.seams import Pages
 
-ROUTES = (entry_routes, upload_routes, device_routes, track_boards)
+ROUTES = (entry_routes, upload_routes, device_routes, track_board_pages)
 
 
 def tracks_pages(contest: Contest, clock: Clock) -> Pages:

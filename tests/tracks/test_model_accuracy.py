@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpirc_testsets import GroundTruth, read_ground_truth
-from lpirc_tracks.accuracy import coco_ap_percent, mean_iou_percent, top1_percent
+from lpirc_tracks.model_accuracy import coco_ap_percent, mean_iou_percent, top1_percent
 from referee.errors import RefereeError
 
 # Inclusive corners: boxes of 20 x 20 pixels.

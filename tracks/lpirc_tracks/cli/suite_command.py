@@ -14,9 +14,9 @@ from lpirc_score.files.atomic_write import real_path, require_writable
 from lpirc_tracks import track_named
 from lpirc_tracks.rules.aiotbench import SuiteScore, scores
 from lpirc_tracks.submissions.open_track import first_images, track_on
-from lpirc_tracks.suites.plan import read_plan
-from lpirc_tracks.suites.run import SuiteRun
-from lpirc_tracks.suites.tables import (
+from lpirc_tracks.suites.suite_plan import read_plan
+from lpirc_tracks.suites.suite_run import SuiteRun
+from lpirc_tracks.suites.suite_table import (
     SuiteRow,
     read_flops,
     read_rows,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lpirc_power.visa import errors as link_failures
+from lpirc_power.visa import link_failures
 
 ADDRESS = "GPIB0::1::INSTR"
 

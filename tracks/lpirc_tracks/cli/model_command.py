@@ -28,11 +28,10 @@ from lpirc_tracks.cli.model_withdraw import (
     withdraw_command,
 )
 from lpirc_tracks.submissions import harness
-from lpirc_tracks.submissions.board import build_number, judged_now
 from lpirc_tracks.submissions.harness import Limits
 from lpirc_tracks.submissions.kept_models import read_submitted
-from lpirc_tracks.submissions.lock import broken_off
-from lpirc_tracks.submissions.metering import Metering, bench_on
+from lpirc_tracks.submissions.measuring_lock import broken_off
+from lpirc_tracks.submissions.metered_bench import Metering, bench_on
 from lpirc_tracks.submissions.open_track import (
     OpenTrack,
     configured_track,
@@ -48,6 +47,7 @@ from lpirc_tracks.submissions.submitting import (
     submit,
     to_measure_again,
 )
+from lpirc_tracks.submissions.track_board import build_number, judged_now
 from referee.cli.child_processes import endings_interrupt, interruption_reported
 from referee.cli.recorded_acts import act, line_of_text
 from referee.cli.shared_options import any_path, as_json, contest_folder

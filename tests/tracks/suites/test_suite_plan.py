@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_tracks.suites.plan import read_plan
+from lpirc_tracks.suites.suite_plan import read_plan
 from referee.errors import RefereeError
 
 TEST = '[[tests]]\nmodel = "m"\nimplementation = "float"\nfile = "m.tflite"\nmflops = 300\n'

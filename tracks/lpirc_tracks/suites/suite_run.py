@@ -14,8 +14,8 @@ from lpirc_tracks.submissions.harness import Limits
 from lpirc_tracks.submissions.open_track import OpenTrack
 from lpirc_tracks.submissions.result_document import parse_result
 from lpirc_tracks.submissions.stability import disturbance
-from lpirc_tracks.suites.plan import PlannedTest, SuitePlan
-from lpirc_tracks.suites.tables import SuiteRow, read_rows, row_of, write_rows
+from lpirc_tracks.suites.suite_plan import PlannedTest, SuitePlan
+from lpirc_tracks.suites.suite_table import SuiteRow, read_rows, row_of, write_rows
 from referee.clock import Clock
 from referee.errors import ModelFault, RefereeError
 

@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from lpirc_tracks import Measured, Track, track_named
-from lpirc_tracks.submissions.board import (
+from lpirc_tracks.submissions.track_board import (
     Board,
     Candidate,
     board,

@@ -9,8 +9,8 @@ from typing import IO
 
 import pytest
 
-from lpirc_tracks.submissions import lock
-from lpirc_tracks.submissions.lock import (
+from lpirc_tracks.submissions import measuring_lock as lock
+from lpirc_tracks.submissions.measuring_lock import (
     MEASURING,
     Record,
     broken_off,

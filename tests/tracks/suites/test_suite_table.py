@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_tracks.suites.tables import (
+from lpirc_tracks.suites.suite_table import (
     SuiteRow,
     read_flops,
     read_rows,

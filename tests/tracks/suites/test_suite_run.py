@@ -12,9 +12,9 @@ from lpirc_testsets import load_test_set
 from lpirc_tracks import track_named
 from lpirc_tracks.submissions import harness
 from lpirc_tracks.submissions.open_track import first_images, track_on
-from lpirc_tracks.suites.plan import read_plan
-from lpirc_tracks.suites.run import SuiteRun
-from lpirc_tracks.suites.tables import read_rows
+from lpirc_tracks.suites.suite_plan import read_plan
+from lpirc_tracks.suites.suite_run import SuiteRun
+from lpirc_tracks.suites.suite_table import read_rows
 from referee.clock import Clock
 from referee.errors import RefereeError
 from tests import onnx_models

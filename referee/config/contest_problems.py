@@ -1,0 +1,145 @@
+"""The problems of a contest.toml whose keys and types are right: values out of range, names given twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lpirc_power.meter import (
+    CREST_FACTORS,
+    ELEMENTS,
+    MODES,
+    SYNCHRONIZE,
+    UNOFFICIAL,
+)
+from referee.config.contest_values import PRIZE_RULES, ContestConfig, Station
+from referee.config.journal_table import journal_problems
+from referee.config.tracks import track_problems
+from referee.networks import network
+
+LONGEST_WINDOW_S = 24 * 3600
+
+
+LONGEST_IDLE_S = 30.0  # arming takes that much longer, and by settle_s
+
+
+STATION_CHOICES: dict[str, tuple[object, ...]] = {
+    "mode": MODES,
+    "crest_factor": CREST_FACTORS,
+    "synchronize": SYNCHRONIZE,
+    "element": ELEMENTS,
+}
+
+
+Problem = tuple[str, int, str, str]
+"""Where a value is wrong, as the table's name, its number and the key, and what is wrong."""
+
+
+def contest_problems(config: ContestConfig) -> Iterator[Problem]:
+    """Yield the problems of a configuration, in the order of its keys."""
+    for key, words in _top_problems(config):
+        yield "", 0, key, words
+    if (drawn := config.images.per_attempt) < 0:
+        yield (
+            "images",
+            0,
+            "per_attempt",
+            f"images: per_attempt = {drawn} must be 0 (all images) or more.",
+        )
+    yield from journal_problems(config.journal)
+    yield from _station_problems(config.stations)
+    for number, prize in enumerate(config.prizes, start=1):
+        if prize.rule not in PRIZE_RULES:
+            words = f"rule = {prize.rule!r} must be one of {', '.join(map(repr, PRIZE_RULES))}."
+            yield "prizes", number, "rule", f"prize {prize.name!r}: {words}"
+    for number, track in enumerate(config.tracks, start=1):
+        yield from (
+            ("tracks", number, key, words) for key, words in track_problems(track)
+        )
+    for kind, rows in (
+        ("track", config.tracks),
+        ("station", config.stations),
+        ("prize", config.prizes),
+    ):
+        names = [one.name for one in rows]
+        for number, name in enumerate(names, start=1):
+            if not name.strip():
+                yield f"{kind}s", number, "name", f"a {kind}'s name is blank."
+            if name in names[: number - 1]:
+                yield (
+                    f"{kind}s",
+                    number,
+                    "name",
+                    f"the {kind} name {name!r} is given twice.",
+                )
+
+
+def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
+    if not 1 <= config.window_s <= LONGEST_WINDOW_S:
+        yield (
+            "window_s",
+            f"window_s = {config.window_s} must lie between 1 and {LONGEST_WINDOW_S} seconds.",
+        )
+    if config.attempts < 0:
+        yield "attempts", f"attempts = {config.attempts} must be 0 (no limit) or more."
+    if config.least_map is not None and config.least_map > 1:
+        yield (
+            "least_map",
+            f"least_map = {config.least_map:g} must be an mAP, at most 1.",
+        )
+    if not config.stations:
+        yield (
+            "stations",
+            "there is no station; add a [[stations]] table with name and meter.",
+        )
+    if (idle_s := config.idle_baseline_s) is not None and config.auto_arm:
+        words = "idle_baseline_s needs auto_arm = false: a log-in cannot wait for the measurement."
+        yield "idle_baseline_s", words
+    elif idle_s is not None and idle_s > LONGEST_IDLE_S:
+        yield (
+            "idle_baseline_s",
+            f"idle_baseline_s = {idle_s:g} must be at most {LONGEST_IDLE_S:g} seconds.",
+        )
+    if problem := _makers_problem(config.official_makers):
+        yield "official_makers", problem
+    for one in config.trusted_proxy:
+        if network(one).prefixlen == 0:
+            words = "which is every address: anyone could forge theirs; name the proxy's own."
+            yield "trusted_proxy", f"trusted_proxy has {one!r}, {words}"
+
+
+def _makers_problem(makers: tuple[str, ...]) -> str | None:
+    """Return what is wrong with the makers whose meters count; None if nothing is."""
+    if not makers:
+        return 'official_makers = [] must name a maker: ["YOKOGAWA"].'
+    for one in makers:
+        name = one.strip()
+        if not name:
+            return f"official_makers has {one!r}, which is blank; it takes names as *IDN? answers them."
+        if name.upper() == UNOFFICIAL:
+            return f"official_makers has {one!r}: meters for rehearsals count in no contest."
+    return None
+
+
+def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:
+    meters = set()
+    for number, station in enumerate(stations, start=1):
+        for key, choices in STATION_CHOICES.items():
+            if (given := getattr(station, key)) not in choices:
+                words = (
+                    f"{key} = {given!r} must be one of {', '.join(map(repr, choices))}."
+                )
+                yield "stations", number, key, f"station {station.name!r}: {words}"
+        if (settle_s := station.settle_s) > LONGEST_IDLE_S:
+            words = f"settle_s = {settle_s:g} must be at most {LONGEST_IDLE_S:g} seconds: arming takes that long."
+            yield "stations", number, "settle_s", f"station {station.name!r}: {words}"
+        meter = station.meter.partition("@")[
+            0
+        ].upper()  # whichever VISA library reaches it
+        if meter in meters and not station.is_simulated:
+            yield (
+                "stations",
+                number,
+                "meter",
+                f"the meter {meter!r} is given to two stations.",
+            )
+        meters.add(meter)

@@ -1,0 +1,134 @@
+"""The values of contest.toml: a contest, its stations, prizes, images and copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+from lpirc_power.meter import (
+    Setup,
+)
+from lpirc_power.sampling.polling import settling_at_least_s
+from lpirc_power.standing import OFFICIAL_MAKERS
+from referee.config.journal_table import DEFAULT, Journal
+from referee.config.tracks import ModelTrack
+
+
+@dataclass(frozen=True)
+class Station:
+    """A station for one board: the address of its meter and how the meter measures (see lpirc_power.meter.Setup).
+
+    Ranges are fixed, in volts and amperes; None means automatic. The meter is started `settle_s` after its ranges are
+    set at the earliest; arming compensates its zero level if that was done more than `zero_max_age_min` ago, 0: never.
+    `clients` are the networks (192.168.1.0/24) or addresses from which its board may send requests; empty means any.
+    `loopback_meter` says that the meter counts although its address leads back to this machine, as that of a tunnel
+    does.
+    """
+
+    name: str
+    meter: str
+    voltage_range_v: float | None = None
+    current_range_a: float | None = None
+    update_interval_s: float = 0.25
+    mode: str = "rms"
+    crest_factor: int = 3
+    line_filter: bool = False
+    frequency_filter: bool = False
+    synchronize: str = "voltage"
+    element: str = "1"
+    ambient_change_c: float = 5.0
+    settle_s: float = 0.0
+    zero_max_age_min: float = 60.0
+    clients: tuple[str, ...] = ()
+    loopback_meter: bool = False
+
+    @property
+    def is_simulated(self) -> bool:
+        """True if its meter is a simulator that is started for it."""
+        return self.meter.partition(":")[0] == "sim"
+
+    def setup(self, window_s: int) -> Setup:
+        """The meter's setup for a run: its integrator stops by itself after `window_s` seconds."""
+        names = {one.name for one in fields(Setup)} & vars(self).keys()
+        return Setup(
+            integrator_timer_s=window_s, **{name: getattr(self, name) for name in names}
+        )
+
+
+@dataclass(frozen=True)
+class Prize:
+    """A prize, by its name, for the best team by one of PRIZE_RULES."""
+
+    name: str
+    rule: str
+
+
+PRIZE_RULES = ("best-score", "least-energy", "highest-map")
+
+
+@dataclass(frozen=True)
+class Images:
+    """Which images a run gets: `per_attempt` of the test set's, fresh ones as long as they last; 0: all of them."""
+
+    per_attempt: int = 0
+
+
+@dataclass(frozen=True)
+class Backup:
+    """While served, a copy into `folder`, relative to the contest folder, every so many minutes; blank: no copies."""
+
+    folder: str = ""
+    every_min: float = 10.0
+
+
+@dataclass(frozen=True)
+class ContestConfig:
+    """A contest: its rules and its stations. `testset` is a path relative to the contest folder.
+
+    Arming measures the power of the idle board for `idle_baseline_s` seconds; None skips that. `live_score` computes a
+    provisional score each second of an open run, which the team sees with `teams_see_score` and everyone with
+    `public_score`. `trusted_proxy` lists the networks or addresses of the proxies whose X-Forwarded-For is believed.
+    With `count_unserved` detections count also for images that the run was not served. `id` is in database and secrets,
+    too; blank in folders of earlier versions. A run below `least_map` is shown and not ranked. A team has `attempts`;
+    0: any number. The public board shows nothing newer than `freeze_at` until it is unveiled.
+    Bundles hold the ground truth once `ground_truth_secret_until` has passed. Meters of the `official_makers` count.
+    """
+
+    name: str
+    stations: tuple[Station, ...]
+    window_s: int = 600
+    metric: str = "lpirc"
+    testset: str = "testset"
+    shuffle: bool = True
+    auto_arm: bool = False
+    live_score: bool = True
+    teams_see_score: bool = False
+    idle_baseline_s: float | None = None
+    trusted_proxy: tuple[str, ...] = ()
+    count_unserved: bool = False
+    images: Images = Images()
+    tracks: tuple[ModelTrack, ...] = ()
+    id: str = ""
+    least_map: float | None = None
+    attempts: int = 0
+    freeze_at: datetime | None = None
+    public_score: bool = False
+    backup: Backup = Backup()
+    journal: Journal = DEFAULT
+    ground_truth_secret_until: datetime | None = None
+    prizes: tuple[Prize, ...] = tuple(
+        map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
+    )
+    official_makers: tuple[str, ...] = OFFICIAL_MAKERS
+
+    def arming_at_least_s(self, station: Station) -> float:
+        """Return how many seconds arming a run there takes: the meter settles, the idle board is measured."""
+        settling_s = settling_at_least_s(station.settle_s, station.update_interval_s)
+        return settling_s + (self.idle_baseline_s or 0.0)
+
+    def setup(self, station: str, window_s: int) -> Setup:
+        """The setup of a station's meter; the default setup for a station that is no longer configured."""
+        found = next(
+            (one for one in self.stations if one.name == station), Station(station, "")
+        )
+        return found.setup(window_s)

@@ -18,8 +18,8 @@ from lpirc_power.errors import MeterLost, MeterTimeout
 from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.integrator import Integrator
 from lpirc_power.simulator.loads import Electrical
-from lpirc_power.visa import errors as link_failures
 from lpirc_power.visa import link as _link  # noqa: F401 - imported before any day: what it makes must not be simulated
+from lpirc_power.visa import link_failures
 from referee.clock import Clock
 from tests.simulation.scheduler import Died, Scheduler, SimLock, Task
 

@@ -86,7 +86,8 @@ class History:
             for name in ("readings", "served")
         }
         digests["terms_sha256"] = terms_sha256(
-            [self.run[name] for name in TERMS], self.order
+            [self.run[name] for name in TERMS],
+            self.order,
         )
         self.set_detail(
             "closed",

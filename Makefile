@@ -115,6 +115,7 @@ lint: tools
 	$(OLDEST)/bin/mypy --config-file client/oldest.ini
 	$(OLDEST)/bin/mypy --cache-dir .mypy_cache/oldest --python-version 3.8 --strict client/examples/python/client.py
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.lines
 	$(BIN)/python -m tests.audit
 
 # The scorers that ours is measured beside are installed for this only.

@@ -16,9 +16,8 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
-CHUNK_BYTES = (
-    2**17
-)  # of a batch, as the referee sends it; joined, its pieces cost twice as much
+# Of a batch, as the referee sends it; joined, its pieces cost twice as much.
+CHUNK_BYTES = 2**17
 
 
 def load(folder: Path) -> Callable[..., Iterable[bytes]]:
@@ -51,9 +50,8 @@ def load(folder: Path) -> Callable[..., Iterable[bytes]]:
             ],
         )
         pieces = answers[path]
-        return (
-            pieces if len(pieces) == 1 else (piece for piece in pieces)
-        )  # Granian would join a list
+        # Granian would join a list.
+        return pieces if len(pieces) == 1 else (piece for piece in pieces)
 
     return app
 

@@ -138,9 +138,8 @@ def main() -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         load = CONTENDERS[name](path)
         gc.collect()
-        Path("/proc/self/clear_refs").write_text(
-            "5"
-        )  # Linux: the peak becomes the memory in use now
+        # Linux: the peak becomes the memory in use now.
+        Path("/proc/self/clear_refs").write_text("5")
         before_mb = peak_memory_mb()
         started_s = time.perf_counter()
         score = load()

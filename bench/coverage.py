@@ -40,11 +40,12 @@ SPREAD = 0.01
 ATTEMPTS = (2, 3, 4)
 OWN_LIMIT = 0.001
 SHARED_LIMIT = 0.002
+# The mean of the largest of so many standard normal draws.
 BEST_OF = {
     2: 0.5642,
     3: 0.8463,
     4: 1.0294,
-}  # the mean of the largest of so many standard normal draws
+}
 BINS = (0.5, 0.7, 0.85, 0.95, 0.99, 1.0)
 
 

@@ -73,9 +73,8 @@ def replace_part(
 
 def processor_s(process: int) -> float:
     """Processor time, user and system, that a process has taken in all its threads."""
-    return time.clock_gettime(
-        ~process << 3 | 2
-    )  # CPUCLOCK_SCHED of that process; exact to microseconds
+    # CPUCLOCK_SCHED of that process; exact to microseconds.
+    return time.clock_gettime(~process << 3 | 2)
 
 
 def peak_memory_mb() -> float:

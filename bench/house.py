@@ -134,11 +134,12 @@ def referee(
     settings = folder / "contest.toml"
     password = folder / "password"
     text = settings.read_text()
+    # An earlier version's init has no option for it.
     text = re.sub(
         "(?m)^attempts = .*$",
         "",
         text,
-    )  # an earlier version's init has no option for it
+    )
     second = '[[stations]]\nname = "second"\nmeter = "sim:"\n' if rival else ""
     settings.write_text(text.replace("shuffle = true", "shuffle = false") + second)
     password.write_text(PASSWORD)

@@ -45,9 +45,8 @@ class Costs:
     ) -> float:
         """How long so many runs take on one host."""
         score_s = self.score_s
-        if (
-            workers >= cores
-        ):  # they use every core: the host's own work is taken from them
+        # They use every core: the host's own work is taken from them.
+        if workers >= cores:
             score_s += self.read_s + self.keep_s
         on_busy_host = replace(self, score_s=score_s)
         return float(judged_s(np.zeros(runs), workers, on_busy_host)[-1])

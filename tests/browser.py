@@ -76,7 +76,11 @@ def visit(
         profile.close()
 
 
-def complaints(page: Page, host: str, expected: Iterable[str] = ()) -> list[str]:
+def complaints(
+    page: Page,
+    host: str,
+    expected: Iterable[str] = (),
+) -> list[str]:
     """What goes wrong in the page from now on, as it happens; `expected` are parts of messages that may come."""
     wrong: list[str] = []
 

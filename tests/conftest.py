@@ -39,7 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hypothesis looks for what refers to its random numbers; since Python 3.14 it does not see what is frozen here."""
     warning = "It looks like `register_random` was passed an object"
     config.addinivalue_line(
-        "filterwarnings", f"ignore:{warning}:hypothesis.errors.HypothesisWarning"
+        "filterwarnings",
+        f"ignore:{warning}:hypothesis.errors.HypothesisWarning",
     )
 
 
@@ -76,9 +77,8 @@ def _open_databases() -> Counter[str]:
     """How often this process has each database open."""
     found: Counter[str] = Counter()
     for descriptor in os.listdir("/proc/self/fd"):  # noqa: PTH208 - before and after each test: pathlib takes thrice as long
-        with suppress(
-            FileNotFoundError
-        ):  # closed meanwhile, as the one of this listing is
+        # Closed meanwhile, as the one of this listing is.
+        with suppress(FileNotFoundError):
             name = os.readlink(f"/proc/self/fd/{descriptor}").removesuffix(" (deleted)")  # noqa: PTH115 - so does this
             # ONNX Runtime keeps one of its own in the home folder, open until the process ends.
             found[name] += name.endswith(".db") and "/.onnxruntime/" not in name

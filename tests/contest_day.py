@@ -193,7 +193,8 @@ class Server(Program):
     def __init__(self, folder: Path, *options: str) -> None:
         where = ["--port", str(own_port()), *options, "--parent", str(os.getpid())]
         super().__init__(
-            [program("referee"), "serve", str(folder), *where], folder / "server.log"
+            [program("referee"), "serve", str(folder), *where],
+            folder / "server.log",
         )
         self.ready = super().first_line()
         self.url = self.ready.split(" at ")[1].split()[0]
@@ -236,7 +237,8 @@ class Server(Program):
     def raw(self, sent: bytes, *, cut: bool = False) -> bytes:
         """What comes back for these bytes; with `cut` we end our side after them, and may get nothing."""
         with socket.create_connection(
-            ("127.0.0.1", self.port), TIMEOUT_S
+            ("127.0.0.1", self.port),
+            TIMEOUT_S,
         ) as connection:
             connection.sendall(sent)
             if cut:
@@ -380,7 +382,11 @@ def contest_day(
         day.close()
 
 
-def problem(answer: requests.Response, status: int, code: str) -> dict[str, Any]:
+def problem(
+    answer: requests.Response,
+    status: int,
+    code: str,
+) -> dict[str, Any]:
     """The problem document of a refusal, which must be that one and well-formed."""
     assert (answer.status_code, answer.headers["Content-Type"]) == (status, PROBLEM), (
         answer.text

@@ -145,7 +145,11 @@ def _locked(pip: list[str], part: str) -> list[list[str]]:
     return [[*pip, "--require-hashes", "-r", lock] for lock in LOCKS[part]]
 
 
-def _install(commands: list[list[str]], environment: Path, part: str) -> None:
+def _install(
+    commands: list[list[str]],
+    environment: Path,
+    part: str,
+) -> None:
     """Run each; what pip keeps for a while is in a folder of the environment. Raises NotBuilt."""
     temporary = (environment / TEMPORARY).absolute()
     shutil.rmtree(temporary, ignore_errors=True)

@@ -34,8 +34,18 @@ OF_PRODUCT = (LONG_FUNCTION, LONG_MODULE)  # a test may tell a long story
 # How many places there may be of one rule: in a folder, or in all of the product together. None of what is not here.
 LIMITS = {
     ("the product", NESTED): 10,
-    ("tests", NESTED): 103,
-    ("bench", NESTED): 0,
+    ("tests", NESTED): 110,
+}
+# More that there is of some today, to be paid off; no folder may get more of it.
+YET = {
+    ("the product", NESTED): 30,
+    ("client", LONG_FUNCTION): 3,
+    ("power", LONG_FUNCTION): 1,
+    ("referee", CHOSEN_CALL): 1,
+    ("referee", DOUBLED): 40,
+    ("referee", LONG_FUNCTION): 2,
+    ("referee", LONG_MODULE): 2,
+    ("scoring", LONG_FUNCTION): 2,
 }
 
 NO_CODE = frozenset(
@@ -149,7 +159,7 @@ def broken_rules(counted: Mapping[str, Counted]) -> Iterator[str]:
             elif is_product or place.rule not in OF_PRODUCT:
                 found[folder, place.rule].append(place)
     for (where, rule), places in found.items():
-        limit = LIMITS.get((where, rule), 0)
+        limit = LIMITS.get((where, rule), 0) + YET.get((where, rule), 0)
         if len(places) > limit:
             yield from map(str, places)
             yield f"{where}: {len(places)} times {rule}; the limit is {limit}"
@@ -164,7 +174,11 @@ def _densest(counted: Mapping[str, Counted], most: int = 10) -> Iterator[str]:
         yield f"{file}:1: {one.tokens / max(1, one.lines):.2f} tokens a line"
 
 
-def _places(file: str, text: str, tree: ast.Module) -> Iterator[Place]:
+def _places(
+    file: str,
+    text: str,
+    tree: ast.Module,
+) -> Iterator[Place]:
     for node in ast.walk(tree):
         for rule in _rules_broken(node):
             yield Place(file, node.lineno, rule)  # type: ignore[attr-defined]

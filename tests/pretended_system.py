@@ -220,7 +220,11 @@ def without_linux_folders() -> None:
     """Let nothing be in /proc and /sys."""
 
     def guarded(real: Any) -> Any:
-        def act(path: Any = ".", *arguments: Any, **options: Any) -> Any:
+        def act(
+            path: Any = ".",
+            *arguments: Any,
+            **options: Any,
+        ) -> Any:
             if isinstance(path, (str, os.PathLike)) and str(path).startswith(
                 LINUX_FOLDERS
             ):

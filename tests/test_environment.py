@@ -69,7 +69,8 @@ def test_git_writes_line_feeds_also_where_it_is_set_to_those_of_windows(
     clone = tmp_path / "clone"
     git = ["git", "-c", "core.autocrlf=true", "-c", "safe.directory=*"]
     subprocess.run(
-        [*git, "clone", "--quiet", "--no-checkout", str(ROOT), str(clone)], check=True
+        [*git, "clone", "--quiet", "--no-checkout", str(ROOT), str(clone)],
+        check=True,
     )
     shutil.copy(ROOT / ".gitattributes", clone / ".git" / "info" / "attributes")
     names = ("requirements.lock", ".ci/run")
@@ -145,7 +146,8 @@ def test_each_part_says_its_own_size_of_a_full_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(
-    os.geteuid() == 0, reason="root may write everywhere; an ordinary user tries it"
+    os.geteuid() == 0,
+    reason="root may write everywhere; an ordinary user tries it",
 )
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     checkout(tmp_path).chmod(0o500)
@@ -173,9 +175,8 @@ def test_an_index_that_does_not_answer_is_told_from_a_package_that_is_not_there(
     assert environment.why(missing, Path(".venv")).startswith(
         "The environment could not be built"
     )
-    assert "NewConnectionError" in environment.why(
-        retries + missing, Path(".venv")
-    )  # not the last line
+    # Not the last line.
+    assert "NewConnectionError" in environment.why(retries + missing, Path(".venv"))
 
 
 def test_a_network_with_a_certificate_of_its_own_is_told_from_one_that_is_away() -> (
@@ -183,7 +184,8 @@ def test_a_network_with_a_certificate_of_its_own_is_told_from_one_that_is_away()
 ):
     retries = "WARNING: Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, ...))'\n"
     sentence = environment.why(
-        f"{retries}ERROR: No matching distribution found for click\n", Path(".venv")
+        f"{retries}ERROR: No matching distribution found for click\n",
+        Path(".venv"),
     )
     assert "PIP_CERT" in sentence
 
@@ -222,7 +224,8 @@ def test_a_user_without_a_home_is_no_failure(
 
     monkeypatch.setattr(Path, "home", none)
     assert f"{tmp_path} is too full" in environment.why(
-        environment.FULL[0], tmp_path / ".venv"
+        environment.FULL[0],
+        tmp_path / ".venv",
     )
 
 

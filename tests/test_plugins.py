@@ -68,11 +68,19 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def contest(tmp_path: Path) -> Path:
     """A contest with two tracks, one of them by the sample's rule; its window leaves 5 ms an image."""
     images = synthesize(
-        tmp_path / "set", images=200, categories=2, seed=3, size=(96, 64)
+        tmp_path / "set",
+        images=200,
+        categories=2,
+        seed=3,
+        size=(96, 64),
     ).folder
     folder = tmp_path / "contest"
     text = config_text(
-        "Test day", 1, "sim:load=constant:5W", str(images), auto_arm=False
+        "Test day",
+        1,
+        "sim:load=constant:5W",
+        str(images),
+        auto_arm=False,
     )
     track = '\n[[tracks]]\nname = "{0}"\nrule = "{0}"\ntestset = "{1}"\n'
     tracks = [track.format(rule, images) for rule in ("fastest", "results")]
@@ -173,7 +181,11 @@ def test_a_metric_and_a_format_of_the_sample_are_found(
     sample: Path, tmp_path: Path
 ) -> None:
     folder = synthesize(
-        tmp_path / "set", images=4, categories=2, seed=3, size=(96, 64)
+        tmp_path / "set",
+        images=4,
+        categories=2,
+        seed=3,
+        size=(96, 64),
     ).folder
     rows = tmp_path / "rows.csv"
     rows.write_text("image,class,confidence,xmin,ymin,xmax,ymax\n1,1,0.5,1,1,9,9\n")

@@ -225,7 +225,8 @@ def cell_boxes() -> np.ndarray[Any, np.dtype[np.float32]]:
     centres = (np.arange(GRID) + 0.5) / GRID
     y, x = np.meshgrid(centres, centres, indexing="ij")
     return np.stack(
-        [y.ravel(), x.ravel(), *np.full((2, CELLS), 1 / GRID)], axis=1
+        [y.ravel(), x.ravel(), *np.full((2, CELLS), 1 / GRID)],
+        axis=1,
     ).astype(np.float32)
 
 
@@ -292,7 +293,11 @@ def _convolution(cell: int) -> Any:
     return options
 
 
-def _float_scores(graph: Graph, image: int, kernel: np.ndarray[Any, Any]) -> int:
+def _float_scores(
+    graph: Graph,
+    image: int,
+    kernel: np.ndarray[Any, Any],
+) -> int:
     cell = kernel.shape[1]
     channels = kernel.shape[3]
     pixels = graph.tensor("pixels", (1, GRID * cell, GRID * cell, channels))
@@ -306,7 +311,11 @@ def _float_scores(graph: Graph, image: int, kernel: np.ndarray[Any, Any]) -> int
     return scores
 
 
-def _quantized_scores(graph: Graph, image: int, kernel: np.ndarray[Any, Any]) -> int:
+def _quantized_scores(
+    graph: Graph,
+    image: int,
+    kernel: np.ndarray[Any, Any],
+) -> int:
     cell = kernel.shape[1]
     maps = graph.tensor("maps", (1, GRID, GRID, 4), "uint8", LEVEL)
     scores = graph.tensor("scores", (1, CELLS, 4), "uint8", LEVEL)

@@ -315,9 +315,11 @@ def _report_end(pid: int, news: int, watched: int) -> None:
 def _become(request: dict[str, Any]) -> None:
     """Become the command of the request."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Ignored where the tests were started by nohup.
     signal.signal(
-        signal.SIGHUP, signal.SIG_DFL
-    )  # ignored where the tests were started by nohup
+        signal.SIGHUP,
+        signal.SIG_DFL,
+    )
     for limit, values in request["limits"].items():
         resource.setrlimit(int(limit), tuple(values))
     os.chdir(request["cwd"])
@@ -389,9 +391,8 @@ if __name__ == "__main__":
     with socket.socket(fileno=int(sys.argv[1])) as asking:
         del sys.path[0]  # the folder of this file
         _import_all()
-        importlib.import_module(
-            "referee.auth.passwords"
-        ).decoy_hash()  # a fifth of a second for each server
+        # A fifth of a second for each server.
+        importlib.import_module("referee.auth.passwords").decoy_hash()
         gc.freeze()
         request = _serve(asking)
     _become(request)

@@ -43,9 +43,8 @@ def main() -> None:
     options = parser.parse_args()
     if sys.platform != "linux":
         sys.exit("a soak needs Linux: it finds its victims in /proc and fills a disk")
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # its processes and its disk are put away then, too
+    # Its processes and its disk are put away then, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     load: list[float] = []
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name) if options.keep is None else options.keep.absolute()

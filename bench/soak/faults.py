@@ -141,11 +141,12 @@ HARMS: dict[str, tuple[Callable[[Relay], None], float, float]] = {
     "silent": (lambda cable: setattr(cable, "silent", True), 2.0, 12.0),
     "slow": (lambda cable: setattr(cable, "delay_s", 0.4), 10.0, 20.0),
 }
+# At most, in seconds.
 STOPPED = {
     "supervisor": 10.0,
     "worker": 25.0,
     "live": 10.0,
-}  # at most, in seconds
+}
 FAULTS: dict[str, Act] = {
     "server: all processes killed": partial(
         _kill, ("supervisor", "worker", "live", "judge")

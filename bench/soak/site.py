@@ -262,9 +262,8 @@ class Site:
         self.server.kill()
         time.sleep(PEACE_S)  # it reads the energies that were left in the meters
         self.server.end()
-        with suppress(
-            subprocess.CalledProcessError
-        ):  # the table shows what was not judged
+        # The table shows what was not judged.
+        with suppress(subprocess.CalledProcessError):
             run(HERE / "referee", "judge", "--all", "--contest", self.contest)
 
     def close(self) -> None:

@@ -30,7 +30,7 @@ from referee.evidence.bundle_container import (
 )
 from referee.store.reading_table import reading_of
 from referee.store.records import Run, RunState, Score, ScoreInterval
-from referee.store.rules import rules_of
+from referee.store.run_rules import rules_of
 from referee.store.score_table import Judgement
 
 TEXTS = ("utc", "state", "flags", "changed")

@@ -15,7 +15,7 @@ from referee.evidence.verification_items import Failure, NotChecked, require_sam
 from referee.judging.run_case import counted_images
 from referee.store.chain import correction_text
 from referee.store.records import JUDGED, TRUTH_CORRECTED
-from referee.store.rules import Rules
+from referee.store.run_rules import Rules
 from referee.store.score_table import Judgement
 
 EVENTS = "events.jsonl.gz"

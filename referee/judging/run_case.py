@@ -39,7 +39,7 @@ from referee.judging.scoring_job import (
     served_rows,
 )
 from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, Score
-from referee.store.rules import Rules
+from referee.store.run_rules import Rules
 
 START_S = 0.0  # readings of a closed run are timed from its start
 

@@ -26,7 +26,7 @@ from referee.runs.run_recovery import energy_may_be_held, read_left_over
 from referee.runs.station_meters import RunMeter, StationMeters
 from referee.store.acts import Act
 from referee.store.records import IMAGES_SEEN, Run, RunState
-from referee.store.rules import Rules
+from referee.store.run_rules import Rules
 
 logger = logging.getLogger(__name__)
 NOT_YET_STORED = 0

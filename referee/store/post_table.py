@@ -18,7 +18,7 @@ from referee.store.chain import LOG_START, run_start
 from referee.store.database import Database
 from referee.store.meter_chain import MeterChains
 from referee.store.records import Post
-from referee.store.rules import read_rules
+from referee.store.run_rules import read_rules
 
 ROW = np.dtype("<f8")
 LEAST_FREE_BYTES = 2**26

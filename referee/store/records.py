@@ -11,7 +11,7 @@ from lpirc_power.energy import Check
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.standing import OFFICIAL_MAKERS, Standing, counts_by_identity
 from referee.store.chain import LOG_START, receipt_link
-from referee.store.rules import Rules
+from referee.store.run_rules import Rules
 
 METER_START = "meter-start"
 ENERGY_MISSING = "energy-missing"

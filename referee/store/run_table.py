@@ -24,7 +24,7 @@ from referee.store.records import (
     Run,
     RunState,
 )
-from referee.store.rules import Rules, read_rules
+from referee.store.run_rules import Rules, read_rules
 from referee.store.schema import insert
 
 _RUN_NAMES = [field.name for field in fields(Run)]

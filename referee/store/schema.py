@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from referee.store.upgrades import add_codes, add_totals, join_parts, link_events
+from referee.store.schema_upgrades import add_codes, add_totals, join_parts, link_events
 
 if TYPE_CHECKING:
     import sqlite_utils

@@ -22,7 +22,7 @@ from referee.store.records import (
     Score,
     ScoreInterval,
 )
-from referee.store.rules import Rules, read_rules
+from referee.store.run_rules import Rules, read_rules
 from referee.store.schema import columns_of, insert
 
 _FIGURES = [name for name in columns_of("scores") if name not in ("id", "ap")]

@@ -36,14 +36,14 @@ LONGEST_WORK_S = 150.0
 """Every request is answered by then: a proxy gives up earlier."""
 PART_BYTES = 2**14  # each has `SILENCE_S` to arrive: less than a modem's 14 kbit/s
 PROTOCOL = "referee.protocol"
-"""Where Granian's worker hands over what answers a request; the gateway takes it from there."""
+"""The key under which Granian's worker hands over what answers a request; the gateway takes it from there."""
 
 Address = tuple[Any, ...]
 """Of a connection's other end, as `getpeername` says it."""
 
 
 class Arrival(NamedTuple):
-    """How a request arrives: what answers it, the address of the other end, and the port of ours."""
+    """The connection of a request: what answers it, the address of the other end, and the port of ours."""
 
     protocol: Any
     peer: str
@@ -63,7 +63,7 @@ class Suspect:
     first_s: float | None = None
 
     def is_silent_one(self, found: Traffic, now_s: float) -> bool:
-        """Whether it is surely that of the body: it was silent before the answer, or is too slow for any request."""
+        """Tell whether it surely is that of the body: it was silent before the answer, or is too slow for one."""
         if found.since_received_s - found.since_sent_s >= SILENCE_S / 2:
             return True
         came = found.received_bytes - self.received_bytes
@@ -201,7 +201,7 @@ def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
 
 
 def _is_of(body: ArrivingBody, peer: Address, found: Traffic, now_s: float) -> bool:
-    """Whether a connection is surely that of an answered body."""
+    """Tell whether a connection is surely that of an answered body."""
     sent_s = now_s - found.since_sent_s
     if not _is_between(sent_s, body.answered_s, now_s):
         return False
@@ -225,6 +225,6 @@ UNWATCHED = ArrivingBodies(Clock(), lambda _: Answer(408))
 
 
 def _is_between(sent_s: float, answered_s: float, now_s: float) -> bool:
-    """Whether what was sent then is an answer that was handed over at `answered_s`."""
+    """Tell whether what was sent then is an answer that was handed over at `answered_s`."""
     latest_s = answered_s + max(HANDED_OVER_S, (now_s - answered_s) / 2)
     return answered_s - KERNEL_TICK_S <= sent_s <= latest_s

@@ -44,7 +44,7 @@ Handler = Callable[[WebRequest], Answer]
 App = Callable[[Environ, Any], Iterable[bytes]]
 
 PLAIN = frozenset({"wrong-address", "too-many-requests", "body-too-slow"})
-"""What an old client is told in its own words; what is no request of HTTP is told in a problem document."""
+"""Codes that an old client is told in its own words; all others come in a problem document."""
 IMAGE_PREFIX = single_image.IMAGES_PATH + "/"
 
 

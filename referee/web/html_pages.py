@@ -63,7 +63,7 @@ def revalidated(response: Response) -> Response:
 
 @cache
 def static_url(name: str) -> str:
-    """Where a static file is, by its content: a browser asks for each content once."""
+    """Return the address of a static file, by its content: a browser asks for each content once."""
     return f"/static/{name}?v={hashlib.sha256(_static_files()[name]).hexdigest()[:12]}"
 
 

@@ -22,7 +22,7 @@ MODEST_BYTES = 512 * 2**20  # where the system does not tell how much is free
 
 
 class ImageFacts(NamedTuple):
-    """What is known of a file before it is sent: its size in bytes and its CRC-32."""
+    """A file before it is sent: its size in bytes and its CRC-32."""
 
     size: int
     crc32: int
@@ -107,7 +107,7 @@ class ImageFiles:
                 self._kept[number] = jpeg
 
     def _changed(self, number: int, what: str) -> RefereeError:
-        """What a team reads; only the log names the file, once: its name would give away the secret order."""
+        """The refusal for the team; only the log names the file, once: its name would give away the secret order."""
         if (number, what) not in self._changes_logged:
             self._changes_logged.add((number, what))
             logger.error(

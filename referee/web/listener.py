@@ -1,4 +1,4 @@
-"""Where the server listens: a free port, a certificate that works, and a socket whose dead connections end."""
+"""The address where the server listens: a free port, a working certificate, a socket whose dead connections end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OTHER_FILES = 512  # that the process may open beside its connections
 
 @dataclass(frozen=True)
 class Listen:
-    """Where to listen; with `tls_cert` and `tls_key` (PEM files) over HTTPS."""
+    """An address to listen at; with `tls_cert` and `tls_key` (PEM files) over HTTPS."""
 
     host: str = "127.0.0.1"
     port: int = 8080
@@ -120,7 +120,7 @@ def end_dead_connections(port: int) -> None:
 
 
 def most_connections() -> int:
-    """How many connections can be open at once, the process's limit of files raised as far as it may be.
+    """Return how many connections can be open at once, the process's limit of files raised as far as it may be.
 
     Never more than there are descriptors for: Granian stops accepting for good once it has run out of them.
     """

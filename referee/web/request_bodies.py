@@ -134,7 +134,7 @@ def _text(document: dict[str, object], key: str, default: str | None) -> str:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether the text can be written as UTF-8: JSON may escape half of a surrogate pair, which cannot."""
+    """Tell whether the text can be written as UTF-8: JSON may escape half of a surrogate pair, which cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

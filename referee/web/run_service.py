@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunService:
-    """What the requests of open runs take, beside the run itself."""
+    """The images, screens, checks and limits that requests of open runs take."""
 
     callers: Callers
     limits: ConcurrencyLimits
@@ -46,7 +46,7 @@ class RunService:
 
     @cached_property
     def limits_by_number(self) -> NDArray[np.float64]:
-        """What is plausible by the test set's own image numbers. Made at the start: it takes a while."""
+        """The plausible values by the test set's own image numbers. Made at the start: it takes a while."""
         return limits_by_number(self.test_set)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How `serve` logs to stderr: warnings, and what happens to runs, each logged by the room in which it happens.
+"""The log of `serve` on stderr: warnings, and what happens to runs, each logged by the room in which it happens.
 
 A terminal that is stopped by Ctrl-S blocks whoever writes to it: a run must not wait for it, nor a commit that several
 runs share. Therefore a thread of its own writes.

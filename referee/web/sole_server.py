@@ -37,7 +37,7 @@ def end_with(parent: int, signalled: int | None = None) -> None:
 
 
 def exists(process: int) -> bool:
-    """Whether there is a process of that id."""
+    """Tell whether there is a process of that id."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -112,7 +112,7 @@ def stand_by(
 
 
 def _shared_journal(folder: Path, config: ContestConfig) -> Path:
-    """Where the journal is that both hosts reach. Raises RefereeError unless nothing is acknowledged without it."""
+    """Return the journal that both hosts reach. Raises RefereeError unless nothing is acknowledged without it."""
     if not is_shared(config):
         raise RefereeError(
             "journal-not-shared",

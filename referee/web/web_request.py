@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from referee.store.records import Run
 
 HANDED_TO_FLASK = "referee.request"
-"""Where the environ of a request that the gateway hands to Flask has its WebRequest for so long."""
+"""The key of its WebRequest in the environ of a request, while Flask handles it."""
 
 
 @dataclass(frozen=True)
 class Operator:
-    """Who operates. `name` is what was proved: a registered name by its password, or KEY for the operator key.
+    """An operator. `name` is what was proved: a registered name by its password, or KEY for the operator key.
 
     `user` is who the holder of the key said to be, which proves nothing. As text: `key as` that name.
     """

@@ -72,7 +72,8 @@ def test_the_simulation_has_the_maps_that_the_referee_finds(categories: int) -> 
     )
     expected = half_maps(*with_boxes(found, categories))
     assert maps_of(found, found.teams[0], halves_of(50)) == pytest.approx(
-        expected, abs=1e-12
+        expected,
+        abs=1e-12,
     )
 
 

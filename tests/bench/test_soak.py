@@ -106,7 +106,11 @@ def test_what_is_lost_duplicated_or_late_is_counted(
 
 
 def test_links_that_do_not_hold_are_counted() -> None:
-    def told(number: int, previous: str, **different: Any) -> dict[str, Any]:
+    def told(
+        number: int,
+        previous: str,
+        **different: Any,
+    ) -> dict[str, Any]:
         made = answer(number, previous)
         return TOLD | {
             "key": str(number),

@@ -186,7 +186,8 @@ class Referee:
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
             for number, jpeg in enumerate(
-                self.images[first - 1 : first - 1 + count], start=first
+                self.images[first - 1 : first - 1 + count],
+                start=first,
             ):
                 archive.writestr(f"{number}.jpg", jpeg)
         return 200, packed.getvalue()
@@ -209,7 +210,11 @@ class Referee:
             "rules_sha256": RULES_SHA256 if self.gives_receipts else None,
         }
 
-    def take(self, headers: Any, body: bytes) -> tuple[int, dict[str, Any]]:
+    def take(
+        self,
+        headers: Any,
+        body: bytes,
+    ) -> tuple[int, dict[str, Any]]:
         """The status and the document with which a body is answered; a test may put another method in its place."""
         key = headers["Idempotency-Key"]
         if key in self.keys:
@@ -280,7 +285,11 @@ class Referee:
             **signed,
         }
 
-    def _altered(self, number: int, receipt: dict[str, Any]) -> dict[str, Any]:
+    def _altered(
+        self,
+        number: int,
+        receipt: dict[str, Any],
+    ) -> dict[str, Any]:
         if self.alters and self.alters[0] == number:
             receipt[self.alters[1]] = (
                 0 if isinstance(receipt[self.alters[1]], int) else "00" * 32
@@ -342,7 +351,11 @@ class Handler(BaseHTTPRequestHandler):
             return
         self._reply(status, content)
 
-    def _reply(self, status: int, content: dict[str, Any] | bytes) -> None:
+    def _reply(
+        self,
+        status: int,
+        content: dict[str, Any] | bytes,
+    ) -> None:
         data = content if isinstance(content, bytes) else json.dumps(content).encode()
         kind = (
             "image/jpeg"

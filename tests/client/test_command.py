@@ -26,7 +26,8 @@ DETECTOR = (
     "def detect(jpeg, categories):\n    yield categories[0].id, 0.5, 1, 2, 3, 4\n"
 )
 STUCK = DETECTOR.replace(
-    "    yield", "    import signal\n    b'3' in jpeg and signal.pause()\n    yield"
+    "    yield",
+    "    import signal\n    b'3' in jpeg and signal.pause()\n    yield",
 )
 OWN = ("--team", "alpha", "--detector", "mine:detect")
 
@@ -38,7 +39,11 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
-def in_background(environment: dict[str, str], folder: Path, *arguments: object) -> Any:
+def in_background(
+    environment: dict[str, str],
+    folder: Path,
+    *arguments: object,
+) -> Any:
     return warm_programs.start(
         ["lpirc-client", *map(str, arguments)],
         cwd=folder,
@@ -255,12 +260,10 @@ def test_passwords_come_from_file_or_environment_but_never_from_an_option(
 ) -> None:
     (tmp_path / "secret").write_text(PASSWORD + "\n")
     stay = (*OWN, "--stay")
-    assert (
-        client(
-            "run", referee.url, *stay, "--password-file", "secret", LPIRC_PASSWORD=""
-        ).returncode
-        == 0
-    )
+    returncode = client(
+        "run", referee.url, *stay, "--password-file", "secret", LPIRC_PASSWORD=""
+    ).returncode
+    assert returncode == 0
     none = client("run", referee.url, *OWN, LPIRC_PASSWORD="")
     assert none.returncode == 1
     assert (
@@ -268,14 +271,10 @@ def test_passwords_come_from_file_or_environment_but_never_from_an_option(
         == "lpirc-client: no password: give --password-file or set LPIRC_PASSWORD\n"
     )
     assert client("run", referee.url, *OWN, "--password", PASSWORD).returncode == 2
-    assert (
-        "cannot be read"
-        in client("run", referee.url, *OWN, "--password-file", "none").stderr
-    )
-    assert (
-        client("run", referee.url, *OWN, LPIRC_PASSWORD="wrong").stderr
-        == "lpirc-client: It is bad-credentials.\n"
-    )
+    stderr = client("run", referee.url, *OWN, "--password-file", "none").stderr
+    assert "cannot be read" in stderr
+    stderr = client("run", referee.url, *OWN, LPIRC_PASSWORD="wrong").stderr
+    assert stderr == "lpirc-client: It is bad-credentials.\n"
 
 
 @pytest.mark.parametrize(

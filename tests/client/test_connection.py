@@ -114,7 +114,8 @@ def test_a_restarted_referee_is_found_again(
     port = own_port()
     session.url = f"http://127.0.0.1:{port}"
     later = threading.Timer(
-        0.1, lambda: serve(port, phase="open", opened_at=time.monotonic())
+        0.1,
+        lambda: serve(port, phase="open", opened_at=time.monotonic()),
     )
     later.start()
     assert session.image(1) == b"jpeg 1"
@@ -282,7 +283,8 @@ def test_a_logout_at_the_windows_end_waits_until_a_slow_meter_has_stopped(
 
 
 @pytest.mark.parametrize(
-    "stated", [math.nan, math.inf, True, pytest.param(10**400, id="huge"), "12", [1]]
+    "stated",
+    [math.nan, math.inf, True, pytest.param(10**400, id="huge"), "12", [1]],
 )
 def test_an_invalid_length_is_ignored_and_the_run_logged_out(
     referee: Referee,
@@ -295,7 +297,8 @@ def test_an_invalid_length_is_ignored_and_the_run_logged_out(
 
 
 @pytest.mark.parametrize(
-    "changes", [{"remaining_s": math.inf}, {"window_s": 10**400}, {"images": math.inf}]
+    "changes",
+    [{"remaining_s": math.inf}, {"window_s": 10**400}, {"images": math.inf}],
 )
 def test_a_login_answer_with_an_invalid_number_is_not_a_referees(
     referee: Referee,
@@ -311,13 +314,13 @@ def test_a_login_answer_with_an_invalid_number_is_not_a_referees(
     assert isinstance(answer, dict)
     monkeypatch.setattr(Referee, "log_in", lambda *_: (status, answer | changes))
     with Connection(referee.url) as session:
-        assert (
-            failure_of(lambda: session.login("alpha", PASSWORD)).code == "not-a-referee"
-        )
+        code = failure_of(lambda: session.login("alpha", PASSWORD)).code
+        assert code == "not-a-referee"
 
 
 @pytest.mark.parametrize(
-    "url", ["127.0.0.1:8080", "ftp://host", "http://", "http://host:port", ""]
+    "url",
+    ["127.0.0.1:8080", "ftp://host", "http://", "http://host:port", ""],
 )
 def test_an_invalid_url_is_refused(url: str) -> None:
     assert failure_of(lambda: Connection(url)).code == "bad-url"

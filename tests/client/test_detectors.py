@@ -84,7 +84,8 @@ def test_an_exception_names_the_image_also_when_it_comes_late() -> None:
         raise OSError("camera\ngone")
 
     with pytest.raises(
-        AnswerError, match="image 12: the detector failed: OSError: camera gone"
+        AnswerError,
+        match="image 12: the detector failed: OSError: camera gone",
     ):
         detectors.answers_of(late, LOGIN)(12, b"")
 
@@ -103,7 +104,8 @@ def test_a_failure_in_a_library_names_the_line_of_ones_own_code(folder: Path) ->
 
 def test_a_failure_outside_of_ones_own_code_names_no_line() -> None:
     with pytest.raises(
-        AnswerError, match=r"the detector failed: UnidentifiedImageError: [^()]*$"
+        AnswerError,
+        match=r"the detector failed: UnidentifiedImageError: [^()]*$",
     ):
         detectors.answers_of(detectors.load("sample"), LOGIN)(12, b"no picture")
 
@@ -113,6 +115,7 @@ def test_a_detector_that_ends_the_program_is_an_answer_like_another_failure() ->
         sys.exit("no weights")
 
     with pytest.raises(
-        AnswerError, match="image 12: the detector failed: SystemExit: no weights"
+        AnswerError,
+        match="image 12: the detector failed: SystemExit: no weights",
     ):
         detectors.answers_of(leaves, LOGIN)(12, b"")

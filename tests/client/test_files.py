@@ -28,7 +28,8 @@ def test_a_link_stays_one_also_where_its_file_is_still_to_be_made(
 
 
 @pytest.mark.parametrize(
-    "failure", [OSError(28, "No space left on device"), KeyboardInterrupt()]
+    "failure",
+    [OSError(28, "No space left on device"), KeyboardInterrupt()],
 )
 def test_what_cannot_be_written_whole_leaves_the_result_that_was_there(
     tmp_path: Path,

@@ -26,7 +26,11 @@ Type = Callable[[str], float]
         ),
     ],
 )
-def test_numbers_in_range_are_taken(kind: Type, text: str, value: float) -> None:
+def test_numbers_in_range_are_taken(
+    kind: Type,
+    text: str,
+    value: float,
+) -> None:
     assert kind(text) == value
 
 

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of
 def wait_with(pid: int) -> None:
     with (
         pytest.raises(
-            ClientError, match=f"process {pid} is gone, so this one ends too"
+            ClientError,
+            match=f"process {pid} is gone, so this one ends too",
         ),
         ending_with(pid),
     ):

@@ -54,7 +54,11 @@ def run(
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("LPIRC_PASSWORD", PASSWORD)
 
-    def of(referee: Referee, name: str, *more: str) -> tuple[int, str]:
+    def of(
+        referee: Referee,
+        name: str,
+        *more: str,
+    ) -> tuple[int, str]:
         wanted = ["--team", "alpha", "--detector", f"tried_detectors:{name}"]
         return cli.main(["run", referee.url, *wanted, *more]), capsys.readouterr().err
 

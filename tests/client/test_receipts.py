@@ -303,9 +303,9 @@ def test_an_older_referee_gives_none_and_the_client_says_so(
         assert session.closing is None
     receipts.end()
     assert path.read_text() == ""
+    err = capsys.readouterr().err
     assert (
-        capsys.readouterr().err
-        == f"The referee gave no receipts (an older version?): {path} got none.\n"
+        err == f"The referee gave no receipts (an older version?): {path} got none.\n"
     )
 
 

@@ -60,7 +60,11 @@ def recorded(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def refusal(tmp_path: Path, text: str, testset: Path | None = None) -> str:
+def refusal(
+    tmp_path: Path,
+    text: str,
+    testset: Path | None = None,
+) -> str:
     path = recorded(tmp_path, text)
     with pytest.raises(ClientError) as caught:
         replay.prepare(path, testset)
@@ -89,7 +93,8 @@ def test_every_form_of_recording_gives_the_same_row(tmp_path: Path, text: str) -
 
 def test_numbers_are_those_of_the_file_to_the_last_bit(tmp_path: Path) -> None:
     answer = replay.prepare(
-        recorded(tmp_path, "1 7 0.30000000000000004 1e-300 0.1 1e22 5e-324\n"), None
+        recorded(tmp_path, "1 7 0.30000000000000004 1e-300 0.1 1e22 5e-324\n"),
+        None,
     )(LOGIN)
     assert answer(1, b"") == [(7, 0.1 + 0.2, 1e-300, 0.1, 1e22, 5e-324)]
 
@@ -97,7 +102,8 @@ def test_numbers_are_those_of_the_file_to_the_last_bit(tmp_path: Path) -> None:
 def test_images_are_known_by_their_content(tmp_path: Path, testset: Path) -> None:
     lines = ["dog,7,", "2,7,", "sub/cat.jpg,7,", "cat.jpg,9,", "cat,blue bar,"]
     answer = replay.prepare(
-        recorded(tmp_path, HEADER + "".join(line + TAIL for line in lines)), testset
+        recorded(tmp_path, HEADER + "".join(line + TAIL for line in lines)),
+        testset,
     )(LOGIN)
     assert answer(3, b"a") == [(7, *VALUES)]
     assert answer(4, b"b") == [(7, *VALUES)]
@@ -109,7 +115,8 @@ def test_images_of_the_same_bytes_are_taken_in_order(
     testset: Path,
 ) -> None:
     answer = replay.prepare(
-        recorded(tmp_path, HEADER + "3,7," + TAIL + "1.jpg,9," + TAIL), testset
+        recorded(tmp_path, HEADER + "3,7," + TAIL + "1.jpg,9," + TAIL),
+        testset,
     )(LOGIN)
     assert answer(2, b"c") == [(7, *VALUES)]
     assert answer(1, b"c") == [(9, *VALUES)]
@@ -194,7 +201,8 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     with pytest.raises(ClientError, match=r"none\.csv: cannot be read: No such file"):
         replay.prepare(tmp_path / "none.csv", None)
     with pytest.raises(
-        ClientError, match=r"manifest\.json: cannot be read: No such file"
+        ClientError,
+        match=r"manifest\.json: cannot be read: No such file",
     ):
         replay.prepare(recorded(tmp_path, HEADER), tmp_path)
     (tmp_path / "manifest.json").write_text("[]")

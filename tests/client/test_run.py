@@ -70,9 +70,8 @@ def test_rows_go_out_by_batches_while_the_detector_works_and_the_run_is_logged_o
     referee: Referee,
 ) -> None:
     def answer(number: int, jpeg: bytes) -> Any:
-        referee.until(
-            lambda: len(referee.rows) >= (number - 1) // 2 * 2
-        )  # those before are on their way by themselves
+        # Those before are on their way by themselves.
+        referee.until(lambda: len(referee.rows) >= (number - 1) // 2 * 2)
         return one_row(number, jpeg)
 
     summary = go(referee, Plan(), answer, batch=2)
@@ -238,7 +237,8 @@ def released(
 
 
 @pytest.mark.parametrize(
-    "shown", [{"state": "meter-away"}, {"state": "integrator-stopped"}, {"utc": "once"}]
+    "shown",
+    [{"state": "meter-away"}, {"state": "integrator-stopped"}, {"utc": "once"}],
 )
 def test_a_score_that_is_not_fresh_or_was_seen_before_decides_nothing(
     referee: Referee,

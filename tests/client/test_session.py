@@ -254,9 +254,8 @@ def test_rows_do_not_wait_for_a_detector_that_is_busy_until_the_window_ends(
     monkeypatch.setattr("lpirc_client.outbox.URGENT_S", 59.9)
     with opened(referee, batch=100) as session:
         session.post(1, [FOUND])
-        referee.until(
-            lambda: numbers_of(referee) == [1]
-        )  # neither a flush nor another post
+        # Neither a flush nor another post.
+        referee.until(lambda: numbers_of(referee) == [1])
 
 
 def test_a_body_has_whole_images_so_what_was_accepted_before_a_refusal_is_counted(

@@ -99,7 +99,8 @@ def test_a_run_whose_map_no_longer_grows_is_logged_out(
     monkeypatch.setattr("referee.judging.provisional_scores.TICK_S", 0.2)
     config = day.folder / "contest.toml"
     text = config.read_text().replace(
-        "teams_see_score = false", "teams_see_score = true"
+        "teams_see_score = false",
+        "teams_see_score = true",
     )
     config.write_text(text.replace("live_score = true ", "live_score = false"))
     wanted = [
@@ -118,9 +119,8 @@ def test_a_run_whose_map_no_longer_grows_is_logged_out(
     with following(day):
         assert cli.main(["run", server.url, *wanted, "--preflight", picture]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert (
-        len(sys.modules["tired_detector"].seen) == document["images"] + 1
-    )  # the first one before the log-in
+    # The first one before the log-in.
+    assert len(sys.modules["tired_detector"].seen) == document["images"] + 1
     stop = document["stop"]
     assert document["ended"] == "finished"
     assert document["logged_out"] is True

@@ -82,7 +82,8 @@ def test_a_saturating_map_is_left_when_most_of_its_best_score_is_there(
         samples[-1],
     )
     best = max(
-        (one for one in samples if one.at_s >= MINUTE_S), key=lambda one: one.score
+        (one for one in samples if one.at_s >= MINUTE_S),
+        key=lambda one: one.score,
     )
     assert stopped.at_s >= best.at_s
     assert stopped.score >= 0.75 * best.score

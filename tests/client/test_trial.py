@@ -88,7 +88,11 @@ def check(
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", list(sys.path))
 
-    def run(name: str, *more: str, images: str = "set") -> tuple[int, Any, str]:
+    def run(
+        name: str,
+        *more: str,
+        images: str = "set",
+    ) -> tuple[int, Any, str]:
         code = cli.main(
             [
                 "check",
@@ -254,7 +258,8 @@ def test_what_cannot_be_read_is_named(
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--images", "x"], ["http://a", "--detector", "b:c"]]
+    "arguments",
+    [[], ["--images", "x"], ["http://a", "--detector", "b:c"]],
 )
 def test_the_two_uses_do_not_mix(
     arguments: list[str],

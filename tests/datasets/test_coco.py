@@ -45,10 +45,8 @@ def test_images_are_numbered_by_rank_of_their_id_and_keep_name_and_bytes(
         ("c.jpg", "20180000900"),
     ]
     for image in made.images:
-        assert (
-            made.image_path(image.number).read_bytes()
-            == (coco_source.images / image.file).read_bytes()
-        )
+        data = made.image_path(image.number).read_bytes()
+        assert data == (coco_source.images / image.file).read_bytes()
     assert made == load_test_set(coco_source.out)
     assert check(coco_source.out) == ()
 
@@ -73,7 +71,8 @@ def test_names_may_be_unicode_in_folders_and_upper_case(
     coco_source: CocoSource,
 ) -> None:
     for id_, file in enumerate(
-        ("München/straße 1.JPG", "日本/写真.jpeg", "x.JPEG"), start=10_001
+        ("München/straße 1.JPG", "日本/写真.jpeg", "x.JPEG"),
+        start=10_001,
     ):
         coco_source.add_image(id_, file)
     made = imported(coco_source)

@@ -117,9 +117,10 @@ def test_ilsvrc_needs_the_list_of_categories(
     )
     assert run("import", "ilsvrc", *where).exit_code == 2
     (tmp_path / "ids").write_text("ant\nzebra\n", encoding="utf-8")
-    assert (
-        run("import", "ilsvrc", *where, "--categories", tmp_path / "ids").exit_code == 0
-    )
+    exit_code = run(
+        "import", "ilsvrc", *where, "--categories", tmp_path / "ids"
+    ).exit_code
+    assert exit_code == 0
 
 
 def test_a_refused_import_prints_every_problem_and_fails(

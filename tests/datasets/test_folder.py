@@ -86,7 +86,8 @@ def test_a_manifest_that_is_not_json_or_lacks_something_is_damaged(
 
 
 @pytest.mark.parametrize(
-    "file", ["../x.jpg", "/etc/passwd", "a/../../x.jpg", "", "a\\b.jpg", "a//b.jpg"]
+    "file",
+    ["../x.jpg", "/etc/passwd", "a/../../x.jpg", "", "a\\b.jpg", "a//b.jpg"],
 )
 def test_a_manifest_cannot_lead_out_of_its_folder(test_set: TestSet, file: str) -> None:
     images = manifest_of(test_set)["images"]
@@ -209,7 +210,8 @@ def test_the_digest_knows_the_order_but_neither_place_nor_name(
     )
     test_set.folder.rename(tmp_path / "elsewhere")
     edit_manifest(
-        moved := replace(test_set, folder=tmp_path / "elsewhere"), name="other"
+        moved := replace(test_set, folder=tmp_path / "elsewhere"),
+        name="other",
     )
     assert load_test_set(moved.folder).digest == digest
 

@@ -81,7 +81,11 @@ def refusal(act: Callable[[], object], root: Path) -> str:
     return "\n".join(sentences)
 
 
-def imported(make: Callable[..., Any], source: Path, root: Path) -> str:
+def imported(
+    make: Callable[..., Any],
+    source: Path,
+    root: Path,
+) -> str:
     """Import into a new folder: what it is refused with, or "" for a set that passes its check."""
     out = root / "out"
     shutil.rmtree(out, ignore_errors=True)
@@ -143,7 +147,8 @@ def test_true_is_not_a_number_of_coco(root: Path, key: str) -> None:
     document["categories"] = [{"id": 1, "name": "ant"}]
     document["annotations"][0] |= {"category_id": 1, key: True}
     assert f"{key} True" in refusal(
-        lambda: read_ground_truth(coco_file(root, document)), root
+        lambda: read_ground_truth(coco_file(root, document)),
+        root,
     )
 
 
@@ -154,7 +159,11 @@ def test_true_is_not_a_number_of_coco(root: Path, key: str) -> None:
 @example(5, hostile.ARABIC_INDIC_12)
 @example(7, "1e308")
 @example(1, "9" * 400)
-def test_voc_with_any_text_anywhere(root: Path, place: int, cell: str) -> None:
+def test_voc_with_any_text_anywhere(
+    root: Path,
+    place: int,
+    cell: str,
+) -> None:
     cells = [*GOOD_XML]
     cells[place] = cell
     imported(import_voc, annotation(root, XML.format(*cells)), root)
@@ -180,7 +189,8 @@ def test_voc_with_any_bytes_in_any_encoding(
 
 
 @pytest.mark.parametrize(
-    "encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"]
+    "encoding",
+    ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"],
 )
 def test_a_dtd_is_refused_in_every_encoding(root: Path, encoding: str) -> None:
     declared = "utf-16" if "16" in encoding else encoding.removesuffix("-sig")
@@ -202,7 +212,11 @@ def test_a_dtd_is_refused_in_every_encoding(root: Path, encoding: str) -> None:
 @example(2, hostile.ARABIC_INDIC_12)
 @example(0, "9" * 5000)
 @example(0, hostile.ENORMOUS)
-def test_csv_with_any_cell_anywhere(root: Path, place: int, cell: str) -> None:
+def test_csv_with_any_cell_anywhere(
+    root: Path,
+    place: int,
+    cell: str,
+) -> None:
     cells = ["1", "2", "3", "4", "5", "6", "0"]
     cells[place] = cell
     for separator in (",", '","'):
@@ -224,7 +238,11 @@ def test_csv_with_any_cell_anywhere(root: Path, place: int, cell: str) -> None:
 @example(hostile.ENORMOUS[:2000], "1")
 @example("a.jpg", hostile.ARABIC_INDIC_12)
 @example("\ud800", "1")
-def test_labels_with_any_cell_anywhere(root: Path, file: str, label: str) -> None:
+def test_labels_with_any_cell_anywhere(
+    root: Path,
+    file: str,
+    label: str,
+) -> None:
     for line in (
         f"{file},1",
         f"a.jpg,{label}",
@@ -235,7 +253,8 @@ def test_labels_with_any_cell_anywhere(root: Path, file: str, label: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "header", [hostile.ENORMOUS[:100_000], "\x00", "file\x1b,label", ""]
+    "header",
+    [hostile.ENORMOUS[:100_000], "\x00", "file\x1b,label", ""],
 )
 def test_a_strange_header_is_shown_shortened(root: Path, header: str) -> None:
     assert "header" in imported(

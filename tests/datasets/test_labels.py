@@ -79,7 +79,8 @@ def test_other_labels_have_another_digest(tmp_path: Path, pictures: Path) -> Non
     made = labelled(tmp_path, pictures)
     before = read_labels(made)
     made.labels_path.write_text(
-        "file,label\na.jpg,1\nb.jpg,1\nc.jpg,7\n", encoding="utf-8"
+        "file,label\na.jpg,1\nb.jpg,1\nc.jpg,7\n",
+        encoding="utf-8",
     )
     assert read_labels(made).sha256 != before.sha256
 
@@ -178,6 +179,5 @@ def test_the_command_imports_labels(tmp_path: Path, pictures: Path) -> None:
     assert facts["images"] == 2
     assert facts["labels"] == 1
     assert facts["objects"] == 0
-    assert (
-        run("check", tmp_path / "one").stdout == f"{tmp_path / 'one'}: nothing wrong\n"
-    )
+    stdout = run("check", tmp_path / "one").stdout
+    assert stdout == f"{tmp_path / 'one'}: nothing wrong\n"

@@ -53,7 +53,8 @@ def test_a_row_has_file_place_and_value_and_all_rows_are_counted() -> None:
     problems = Problems(limit=1)
     for line in (7, 8):
         problems.add(
-            f"boxes.csv: line {line}: XMin 'nan' is not a number", remedy="do this"
+            f"boxes.csv: line {line}: XMin 'nan' is not a number",
+            remedy="do this",
         )
     (row,) = problems.rows
     assert row.file == "boxes.csv"

@@ -165,14 +165,10 @@ def test_other_columns_are_refused(tmp_path: Path, header: str) -> None:
 
 
 def test_rows_of_another_length_and_other_flags_are_refused(tmp_path: Path) -> None:
-    assert (
-        "line 3: 5 values"
-        in failure(csv(tmp_path, HEADER, "1,1,1,1,2,2", "1,1,1,1,2")).sentence
-    )
-    assert (
-        "difficult 'yes'"
-        in failure(csv(tmp_path, HEADER + ",difficult", "1,1,1,1,2,2,yes")).sentence
-    )
+    sentence = failure(csv(tmp_path, HEADER, "1,1,1,1,2,2", "1,1,1,1,2")).sentence
+    assert "line 3: 5 values" in sentence
+    sentence = failure(csv(tmp_path, HEADER + ",difficult", "1,1,1,1,2,2,yes")).sentence
+    assert "difficult 'yes'" in sentence
     assert "no objects" in failure(csv(tmp_path, HEADER)).sentence
 
 
@@ -187,9 +183,8 @@ def test_a_file_that_is_missing_or_not_text_is_reported(tmp_path: Path) -> None:
 
 
 def test_an_unclosed_quote_is_reported(tmp_path: Path) -> None:
-    assert (
-        failure(csv(tmp_path, HEADER, '1,1,1,1,2,"2')).code == "ground-truth-unreadable"
-    )
+    code = failure(csv(tmp_path, HEADER, '1,1,1,1,2,"2')).code
+    assert code == "ground-truth-unreadable"
 
 
 def test_an_image_list_adds_images_without_objects(tmp_path: Path) -> None:
@@ -202,22 +197,15 @@ def test_an_image_list_adds_images_without_objects(tmp_path: Path) -> None:
 
 def test_an_image_list_must_hold_every_image_and_none_twice(tmp_path: Path) -> None:
     path = csv(tmp_path, HEADER, "5,1,1,1,2,2")
-    assert (
-        "image 5" in failure(path, csv(tmp_path, "image", "9", name="i.csv")).sentence
-    )
-    assert (
-        "more than once"
-        in failure(path, csv(tmp_path, "image", "5", "5", name="i.csv")).sentence
-    )
-    assert (
-        "'a.jpg'"
-        in failure(path, csv(tmp_path, "image", "a.jpg", name="i.csv")).sentence
-    )
+    sentence = failure(path, csv(tmp_path, "image", "9", name="i.csv")).sentence
+    assert "image 5" in sentence
+    sentence = failure(path, csv(tmp_path, "image", "5", "5", name="i.csv")).sentence
+    assert "more than once" in sentence
+    sentence = failure(path, csv(tmp_path, "image", "a.jpg", name="i.csv")).sentence
+    assert "'a.jpg'" in sentence
     assert "no images" in failure(path, csv(tmp_path, "image", name="i.csv")).sentence
-    assert (
-        failure(path, csv(tmp_path, "file", "5", name="i.csv")).code
-        == "ground-truth-unreadable"
-    )
+    code = failure(path, csv(tmp_path, "file", "5", name="i.csv")).code
+    assert code == "ground-truth-unreadable"
     assert failure(path, tmp_path / "none.csv").code == "ground-truth-missing"
 
 
@@ -247,7 +235,8 @@ def test_coco_is_known_by_its_content_and_may_have_a_byte_order_mark(
     text = coco(tmp_path).read_text(encoding="utf-8")
     for name in ("instances.json", "instances.txt"):
         (tmp_path / name).write_text(
-            "\n " + text if name.endswith("txt") else text, encoding="utf-8-sig"
+            "\n " + text if name.endswith("txt") else text,
+            encoding="utf-8-sig",
         )
         assert len(read_ground_truth(tmp_path / name).image) == 2
 

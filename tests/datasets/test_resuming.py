@@ -130,7 +130,8 @@ def test_two_imports_do_not_make_one_set_at_once(coco_source: CocoSource) -> Non
     with new_folder(coco_source.out, resumable=True) as folder:
         (folder / "mine").write_text("x")
         with pytest.raises(
-            TestSetError, match="another import is making it; wait for its end"
+            TestSetError,
+            match="another import is making it; wait for its end",
         ) as caught:
             import_coco(coco_source.write(), coco_source.images, coco_source.out)
         assert (folder / "mine").exists()
@@ -142,7 +143,8 @@ def test_a_process_that_is_killed_leaves_no_set_and_the_next_completes_it(
 ) -> None:
     arguments = [coco_source.write(), coco_source.images, coco_source.out]
     ended = subprocess.run(
-        [sys.executable, "-c", KILLED, *map(str, arguments)], timeout=60
+        [sys.executable, "-c", KILLED, *map(str, arguments)],
+        timeout=60,
     )
     assert ended.returncode == -signal.SIGKILL
     assert not coco_source.out.exists()
@@ -155,9 +157,8 @@ def test_a_disk_that_is_full_leaves_no_set_and_the_next_completes_it(
 ) -> None:
     arguments = [coco_source.write(), coco_source.images, coco_source.out]
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(
-        resource.RLIMIT_FSIZE, (1000, before[1])
-    )  # no file may be larger: each image is
+    # No file may be larger: each image is.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
         with pytest.raises(TestSetError, match="File too large") as caught:
             import_coco(*arguments)

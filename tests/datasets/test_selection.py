@@ -60,22 +60,18 @@ def test_parts_are_sound_disjoint_sets_with_everything(
 
 
 def test_objects_follow_their_images(whole: TestSet, tmp_path: Path) -> None:
-    assert (
-        run(
-            "subset", whole.folder, "--images", 10, "--out", tmp_path / "small"
-        ).exit_code
-        == 0
-    )
+    exit_code = run(
+        "subset", whole.folder, "--images", 10, "--out", tmp_path / "small"
+    ).exit_code
+    assert exit_code == 0
     small = load_test_set(tmp_path / "small")
     truth = read_ground_truth(whole.folder)
     of_small = read_ground_truth(small.folder)
     number = {one.sha256: one.number for one in whole.images}
     for image in small.images:
         mine = of_small.coco_boxes[of_small.image == image.number]
-        assert (
-            mine.tolist()
-            == truth.coco_boxes[truth.image == number[image.sha256]].tolist()
-        )
+        values = mine.tolist()
+        assert values == truth.coco_boxes[truth.image == number[image.sha256]].tolist()
 
 
 def test_a_part_has_its_share_of_each_category() -> None:
@@ -115,23 +111,19 @@ def test_a_subset_by_list_and_by_categories(whole: TestSet, tmp_path: Path) -> N
     (tmp_path / "list").write_text(
         f"{whole.images[8].file}\n\n{whole.images[2].source_id}\n"
     )
-    assert (
-        run(
-            "subset", whole.folder, "--list", tmp_path / "list", "--out", tmp_path / "a"
-        ).exit_code
-        == 0
-    )
+    exit_code = run(
+        "subset", whole.folder, "--list", tmp_path / "list", "--out", tmp_path / "a"
+    ).exit_code
+    assert exit_code == 0
     assert [one.sha256 for one in load_test_set(tmp_path / "a").images] == [
         whole.images[2].sha256,
         whole.images[8].sha256,
     ]
     wanted = whole.categories[3]
-    assert (
-        run(
-            "subset", whole.folder, "--categories", wanted.name, "--out", tmp_path / "b"
-        ).exit_code
-        == 0
-    )
+    exit_code = run(
+        "subset", whole.folder, "--categories", wanted.name, "--out", tmp_path / "b"
+    ).exit_code
+    assert exit_code == 0
     of_category = load_test_set(tmp_path / "b")
     assert of_category.categories == (wanted,)
     assert len(of_category.images) == (contents(whole)[:, 3] > 0).sum()
@@ -161,13 +153,15 @@ def test_what_cannot_be_chosen_is_said(
 
 
 @pytest.mark.parametrize("parts", ["80", "80,x", "80,0", "80,-1"])
-def test_parts_are_whole_numbers(whole: TestSet, tmp_path: Path, parts: str) -> None:
-    assert (
-        run(
-            "split", whole.folder, "--parts", parts, "--out", tmp_path / "part"
-        ).exit_code
-        == 2
-    )
+def test_parts_are_whole_numbers(
+    whole: TestSet,
+    tmp_path: Path,
+    parts: str,
+) -> None:
+    exit_code = run(
+        "split", whole.folder, "--parts", parts, "--out", tmp_path / "part"
+    ).exit_code
+    assert exit_code == 2
 
 
 def test_an_image_that_changed_since_is_refused(whole: TestSet, tmp_path: Path) -> None:
@@ -210,18 +204,14 @@ def test_sets_for_classification_are_divided_by_label(
     classified: TestSet,
     tmp_path: Path,
 ) -> None:
-    assert (
-        run(
-            "split", classified.folder, "--parts", "50,50", "--out", tmp_path / "part"
-        ).exit_code
-        == 0
-    )
-    assert (
-        run(
-            "subset", classified.folder, "--images", 6, "--out", tmp_path / "small"
-        ).exit_code
-        == 0
-    )
+    exit_code = run(
+        "split", classified.folder, "--parts", "50,50", "--out", tmp_path / "part"
+    ).exit_code
+    assert exit_code == 0
+    exit_code = run(
+        "subset", classified.folder, "--images", 6, "--out", tmp_path / "small"
+    ).exit_code
+    assert exit_code == 0
     label = dict(
         zip(
             (one.sha256 for one in classified.images),
@@ -250,9 +240,10 @@ def test_sets_for_classification_have_figures_and_a_sheet_but_no_power(
         (7, 40),
         (9, 20),
     ]
-    assert (
-        run("sheet", classified.folder, "--out", tmp_path / "sheet.jpg").exit_code == 0
-    )
+    exit_code = run(
+        "sheet", classified.folder, "--out", tmp_path / "sheet.jpg"
+    ).exit_code
+    assert exit_code == 0
     result = run("power", classified.folder, "--detections", tmp_path / "none")
     assert isinstance(result.exception, TestSetError)
     assert (

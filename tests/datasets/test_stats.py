@@ -35,11 +35,12 @@ def test_the_figures_of_a_known_set(coco_source: CocoSource) -> None:
         "mean": 40,
         "most": 40,
     }
+    # 1000, 41 and 12.5 square pixels.
     assert facts["box_areas"] == {
         "small": 3,
         "medium": 0,
         "large": 0,
-    }  # 1000, 41 and 12.5 square pixels
+    }
     assert facts["box_aspect_ratio"]["most"] == 10.25 / 4
     assert facts["categories"] == [
         {
@@ -74,9 +75,8 @@ def test_a_sheet_shows_the_images_and_outlines_their_boxes(
     assert [
         bool(pixels[14:, 240 * place : 240 * (place + 1)].any()) for place in range(5)
     ] == [True] * 4 + [False]
-    pure = (pixels == 255).any(axis=2) & (pixels == 0).any(
-        axis=2
-    )  # no scene has a pure colour
+    # No scene has a pure colour.
+    pure = (pixels == 255).any(axis=2) & (pixels == 0).any(axis=2)
     assert pure[14:, : 4 * 240].sum() > 200
     assert run("sheet", test_set.folder, "--out", tmp_path / "sheet.gif").exit_code == 2
 

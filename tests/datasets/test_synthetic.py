@@ -81,7 +81,8 @@ def test_an_image_depends_only_on_seed_and_number(
 
 @settings(max_examples=20)
 @given(
-    st.integers(0, 10**6), st.sampled_from([(64, 64), SMALL, (320, 240), (120, 200)])
+    st.integers(0, 10**6),
+    st.sampled_from([(64, 64), SMALL, (320, 240), (120, 200)]),
 )
 def test_boxes_are_tight_around_the_object_and_inside_the_image(
     seed: int,

@@ -36,10 +36,8 @@ def test_annotated_images_are_numbered_by_file_name_and_the_others_left_out(
         ("b.jpg", "b"),
     ]
     for image in made.images:
-        assert (
-            made.image_path(image.number).read_bytes()
-            == (voc_source.images / image.file).read_bytes()
-        )
+        data = made.image_path(image.number).read_bytes()
+        assert data == (voc_source.images / image.file).read_bytes()
     assert check(made.folder) == ()
 
 
@@ -121,7 +119,8 @@ def test_an_annotation_may_have_a_byte_order_mark_and_another_encoding(
     text = path.read_text(encoding="utf-8")
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     other = '<?xml version="1.0" encoding="iso-8859-1"?>' + text.replace(
-        "zebra", "zébra"
+        "zebra",
+        "zébra",
     )
     (voc_source.annotations / "b.xml").write_bytes(
         other.replace("a.jpg", "b.jpg").encode("latin-1")

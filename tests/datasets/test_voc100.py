@@ -43,10 +43,8 @@ def test_both_imports_hold_the_whole_set_untouched(
         assert made.objects == 273
         assert len(made.categories) == 20
         for image in made.images:
-            assert (
-                made.image_path(image.number).read_bytes()
-                == (voc100 / "images" / image.file).read_bytes()
-            )
+            data = made.image_path(image.number).read_bytes()
+            assert data == (voc100 / "images" / image.file).read_bytes()
     assert sorted(i.sha256 for i in from_coco.images) == sorted(
         i.sha256 for i in from_voc.images
     )
@@ -71,7 +69,8 @@ def test_the_coco_import_equals_the_file(voc100: Path, from_coco: TestSet) -> No
     rank = {
         id_: number
         for number, id_ in enumerate(
-            sorted(image["id"] for image in source["images"]), start=1
+            sorted(image["id"] for image in source["images"]),
+            start=1,
         )
     }
     assert truth.image.tolist() == [rank[a["image_id"]] for a in source["annotations"]]

@@ -39,7 +39,11 @@ def program(name: str) -> str:
     return found
 
 
-def substitutions(folder: Path, plain: int, tls: int) -> dict[str, str]:
+def substitutions(
+    folder: Path,
+    plain: int,
+    tls: int,
+) -> dict[str, str]:
     """The places of the configuration that all tests change; docs/deploy/README.md lists the same ones."""
     temporary = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in TEMPORARY)
     return {
@@ -96,7 +100,11 @@ class Nginx:
                 return
         pytest.fail(self.log())
 
-    def _started(self, name: str, changes: dict[str, str]) -> subprocess.Popen[bytes]:
+    def _started(
+        self,
+        name: str,
+        changes: dict[str, str],
+    ) -> subprocess.Popen[bytes]:
         texts = {one: (GUIDE / one).read_text() for one in (name, *INCLUDED)}
         for written, used in (
             substitutions(self._folder, self.port, self.tls_port) | changes
@@ -283,7 +291,11 @@ class User:
 class Attackers:
     """Connections of people who mean harm; they are closed at the end of a test."""
 
-    def __init__(self, deployment: Deployment, stack: ExitStack) -> None:
+    def __init__(
+        self,
+        deployment: Deployment,
+        stack: ExitStack,
+    ) -> None:
         self._where = (HOST, deployment.nginx.port)
         self._stack = stack
 

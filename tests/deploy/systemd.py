@@ -69,9 +69,8 @@ def changed(name: str, places: Mapping[str, str]) -> str:
     text = (DEPLOY / name).read_text()
     for old, new in places.items():
         text = text.replace(old, new)
-    return text.replace(
-        "[Unit]\n", "[Unit]\nDefaultDependencies=no\n"
-    )  # this systemd has no usual targets
+    # This systemd has no usual targets.
+    return text.replace("[Unit]\n", "[Unit]\nDefaultDependencies=no\n")
 
 
 @contextmanager

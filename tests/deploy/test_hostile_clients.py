@@ -86,7 +86,8 @@ def test_bodies_of_strangers_that_stop_never_reach_the_referee(
 ) -> None:
     stalled = [
         attackers.connect(
-            f"127.0.3.{n % 8 + 1}", head("POST", path, length=60_000) + b"x" * 100
+            f"127.0.3.{n % 8 + 1}",
+            head("POST", path, length=60_000) + b"x" * 100,
         )
         for n in range(400)
     ]
@@ -213,7 +214,8 @@ def test_guesses_at_the_entries_are_limited_and_use_up_no_log_ins(
     address = "127.0.6.40"
     asked = head("GET", "/v1/entries")
     guess = asked.replace(
-        b"\r\n\r\n", b"\r\nAuthorization: Basic Z3Vlc3M6Z3Vlc3M=\r\n\r\n"
+        b"\r\n\r\n",
+        b"\r\nAuthorization: Basic Z3Vlc3M6Z3Vlc3M=\r\n\r\n",
     )
     answers = [
         read_answer(begun(one))
@@ -291,7 +293,8 @@ def test_bodies_that_are_refused_unread_break_no_connection_of_another_user(
 
 
 @pytest.mark.parametrize(
-    "name", ["X-Forwarded-For", "x-forwarded-for", "X_Forwarded_For"]
+    "name",
+    ["X-Forwarded-For", "x-forwarded-for", "X_Forwarded_For"],
 )
 def test_a_client_cannot_pretend_to_be_another_one(
     deployment: Deployment,
@@ -336,10 +339,11 @@ def test_what_is_not_a_request_is_refused(
     user: User,
     sent: bytes,
 ) -> None:
+    # It may just be closed.
     with suppress(
         BrokenPipeError,
         ConnectionResetError,
         http.client.BadStatusLine,
-    ):  # it may just be closed
+    ):
         assert begun(attackers.connect("127.0.7.2", sent)).status in (400, 414, 505)
     user.notices_nothing()

@@ -172,7 +172,8 @@ def test_the_unit_proves_that_it_is_confined_before_it_runs_a_model(
         "processes": 64,
     }
     with pytest.raises(
-        RefereeError, match="does not confine them: it sees /usr;"
+        RefereeError,
+        match="does not confine them: it sees /usr;",
     ) as refused:
         ask_unit(
             unit,
@@ -258,9 +259,8 @@ def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
             path = "/v1/entries?track=models&name=m.tflite&wait=60"
             return server.ask("POST", path, data=model, auth=(TEAM, PASSWORD))
 
-        assert (
-            "m.tflite" in problem(hand_in(classifier()), 422, "model-refused")["detail"]
-        )
+        detail = problem(hand_in(classifier()), 422, "model-refused")["detail"]
+        assert "m.tflite" in detail
         assert hand_in(detector()).status_code == 202
         told = called("doctor", str(day.folder)).stderr
         assert "Models run confined in a unit of systemd" in told

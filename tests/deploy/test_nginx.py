@@ -157,7 +157,8 @@ def test_a_chunked_body_arrives_whole(deployment: Deployment) -> None:
 def test_an_old_client_works_that_names_no_host(deployment: Deployment) -> None:
     form = urlencode({"username": TEAM, "password": PASSWORD}).encode()
     with socket.create_connection(
-        (HOST, deployment.nginx.port), TIMEOUT_S
+        (HOST, deployment.nginx.port),
+        TIMEOUT_S,
     ) as connection:
         connection.sendall(
             b"POST /login HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s" % (len(form), form)
@@ -172,9 +173,8 @@ def test_failed_log_ins_of_one_board_keep_no_other_one_out(
 ) -> None:
     guess = {"team": TEAM, "password": "guess"}
     for _ in range(10):
-        assert (
-            deployment.ask("127.0.9.7", "POST", "/v1/session", body=guess).status == 401
-        )
+        status = deployment.ask("127.0.9.7", "POST", "/v1/session", body=guess).status
+        assert status == 401
     refused = deployment.ask("127.0.9.7", "POST", "/v1/session", body=guess)
     assert refused.problem() == (429, "too-many-failures")
     assert deployment.login("127.0.9.8", TEAM).status == 201
@@ -222,7 +222,8 @@ def test_the_unit_and_nginx_agree_on_the_referee_s_address() -> None:
 
 
 @pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="systemd is not installed"
+    shutil.which("systemd-analyze") is None,
+    reason="systemd is not installed",
 )
 @pytest.mark.skipif(
     os.geteuid() != 0 and not Path("/run/systemd").is_dir(),

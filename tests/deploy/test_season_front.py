@@ -222,16 +222,22 @@ def test_a_token_decides_over_the_address_and_the_name(runs: Season) -> None:
     with contextlib.closing(runs.connection(BOARD_A)) as kept:
         for token in (runs.token, runs.other_token) * 3:
             headers = {"Host": HALL_B, "Authorization": f"bearer  {token} "}
-            assert (
-                asked(kept, "POST", "/v1/detections", None, ROWS[:1], **headers).status
-                == 202
-            )
+            status = asked(
+                kept,
+                "POST",
+                "/v1/detections",
+                None,
+                ROWS[:1],
+                **headers,
+            ).status
+            assert status == 202
             assert asked(kept, "GET", "/v1/images?count=2", token).status == 200
     until(lambda: [served(runs.day), served(runs.day_b)] == [[1, 2], [1, 2]])
     assert runs.accepted(runs.token) == 3
     assert runs.accepted(runs.other_token) == 3
     stray = runs.other_token.replace(
-        contest_id(runs.day_b.folder), contest_id(runs.day.folder)
+        contest_id(runs.day_b.folder),
+        contest_id(runs.day.folder),
     )
     assert runs.ask(BOARD_B, "GET", "/v1/session", stray).problem() == (
         401,
@@ -246,7 +252,8 @@ def test_without_a_token_the_name_decides_and_then_the_address(season: Season) -
     assert season.is_b(BOARD_A, Host=f"{HALL_B}:8080")
     assert not season.is_b(BOARD_B, Host="hall-a.example.org")
     assert not season.is_b(
-        ELSEWHERE, **{"X-Forwarded-For": BOARD_B, "Forwarded": f"for={BOARD_B}"}
+        ELSEWHERE,
+        **{"X-Forwarded-For": BOARD_B, "Forwarded": f"for={BOARD_B}"},
     )
     console = season.ask(ELSEWHERE, "GET", "/operator/login", Host=HALL_B)
     assert console.status == 200
@@ -333,9 +340,8 @@ def test_the_limits_of_an_address_count_for_all_hosts_together(season: Season) -
         guesses = [attackers.connect("127.0.0.14", one) for one in sent]
         told = [read_answer(begun(one)) for one in guesses]
     assert sum(b'"too-many-logins"' in answer.body for answer in told) >= BURST
-    assert (
-        10 < sum(b'"bad-credentials"' in answer.body for answer in told) <= 20
-    )  # ten at each host
+    # Ten at each host.
+    assert 10 < sum(b'"bad-credentials"' in answer.body for answer in told) <= 20
     other = season.ask("127.0.0.15", "POST", "/v1/session", body=guess.encode())
     assert other.problem() == (401, "bad-credentials")  # the host knows who guessed
     assert season.ask(
@@ -353,10 +359,8 @@ def test_the_board_of_the_season_is_there_and_nothing_beside_it(season: Season) 
     page = season.ask(ELSEWHERE, "GET", "/season/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.body == b"this is season.html"
-    assert (
-        season.ask(ELSEWHERE, "GET", "/season/season.json").body
-        == b"this is season.json"
-    )
+    body = season.ask(ELSEWHERE, "GET", "/season/season.json").body
+    assert body == b"this is season.json"
     for path in (
         "season.db",
         "../season/season.db",

@@ -76,7 +76,11 @@ def second(
 
 
 @contextlib.contextmanager
-def front(second: Day, folder: Path, first_port: int) -> Iterator[Deployment]:
+def front(
+    second: Day,
+    folder: Path,
+    first_port: int,
+) -> Iterator[Deployment]:
     assert second.server is not None
     ports = (first_port, second.server.port, own_port())
     ids = (contest_id(second.folder), "1" * 12)
@@ -96,17 +100,15 @@ def test_the_standby_gets_everything_once_the_first_host_is_gone(
         assert asked.ask(BOARD, "GET", "/v1/images/1", token).status == 200
         before = asked.accepted(token)
         for key in ({}, {"Idempotency-Key": "a"}, {"Idempotency-Key": "a"}):
-            assert (
-                asked.ask(
-                    BOARD,
-                    "POST",
-                    "/v1/detections",
-                    token,
-                    body=ROWS,
-                    **key,
-                ).status
-                == 202
-            )
+            status = asked.ask(
+                BOARD,
+                "POST",
+                "/v1/detections",
+                token,
+                body=ROWS,
+                **key,
+            ).status
+            assert status == 202
         assert asked.accepted(token) == before + 2 * len(ROWS)
 
 
@@ -126,10 +128,15 @@ def test_only_a_post_with_a_key_is_repeated_when_the_first_host_may_have_taken_i
         before = int(
             asked.ask(BOARD, "GET", "/v1/session", token).json()["detections_accepted"]
         )
-        assert (
-            asked.ask(BOARD, "POST", "/v1/detections", token, body=ROWS, **kept).status
-            == 202
-        )
+        status = asked.ask(
+            BOARD,
+            "POST",
+            "/v1/detections",
+            token,
+            body=ROWS,
+            **kept,
+        ).status
+        assert status == 202
         assert asked.accepted(token) == before + len(ROWS)
         too_large = asked.ask(
             BOARD,

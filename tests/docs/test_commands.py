@@ -80,7 +80,11 @@ def complaint(words: list[str]) -> str:
     return ""
 
 
-def descend(command: click.Command, name: str, words: list[str]) -> None:
+def descend(
+    command: click.Command,
+    name: str,
+    words: list[str],
+) -> None:
     """Let a command parse its words, then the command in it that they name."""
     with command.make_context(name, words) as context:
         if isinstance(command, click.Group):
@@ -94,9 +98,8 @@ def complaints(text: str) -> list[str]:
     found = []
     for words, is_block in commands(text):
         said = complaint(words)
-        if said and (
-            is_block or said.startswith(NOT_THERE)
-        ):  # in a sentence, arguments may be left out
+        # In a sentence, arguments may be left out.
+        if said and (is_block or said.startswith(NOT_THERE)):
             found.append(f"{shlex.join(words)}: {said}")
     return found
 

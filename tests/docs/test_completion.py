@@ -28,9 +28,8 @@ def test_click_completes(line: str, expected: str) -> None:
         "COMP_WORDS": line,
         "COMP_CWORD": str(len(words)),
     }
-    assert (
-        warm_programs.run([program], env=os.environ | asked).stdout == f"{expected}\n"
-    )
+    stdout = warm_programs.run([program], env=os.environ | asked).stdout
+    assert stdout == f"{expected}\n"
 
 
 def test_the_client_s_commands_complete_in_bash() -> None:

@@ -114,7 +114,8 @@ class Quiet(SimpleHTTPRequestHandler):
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     server = ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(Quiet, directory=str(folder))
+        ("127.0.0.1", 0),
+        partial(Quiet, directory=str(folder)),
     )
     threading.Thread(target=server.serve_forever, args=(0.01,)).start()
     try:
@@ -152,9 +153,8 @@ def test_the_site_is_whole_asks_no_other_host_and_finds_what_is_searched(
             ).to_be_visible()
         page.get_by_role("link", name="every route").click()
         expect(page.get_by_role("heading", name="POST /v1/detections")).to_be_visible()
-        page.wait_for_load_state(
-            "networkidle"
-        )  # what is typed before the page's program listens is lost
+        # What is typed before the page's program listens is lost.
+        page.wait_for_load_state("networkidle")
         page.get_by_role("textbox", name="Search").click()
         page.get_by_role("textbox", name="Search").press_sequentially("idempotency")
         found = page.locator(".md-search-result__item").first

@@ -28,7 +28,8 @@ from tests.ports import own_port
 
 ROOT = Path(__file__).parents[2]
 MARKED = re.compile(
-    r"^<!-- (run|serve|file)(?: (\S+))? -->\n((?:(?: {4}.*)?\n)+)", re.MULTILINE
+    r"^<!-- (run|serve|file)(?: (\S+))? -->\n((?:(?: {4}.*)?\n)+)",
+    re.MULTILINE,
 )
 BIN = Path(sys.executable).parent
 
@@ -40,7 +41,11 @@ def answers(port: int) -> bool:
 
 
 @contextlib.contextmanager
-def served(words: list[str], folder: Path, port: int) -> Iterator[None]:
+def served(
+    words: list[str],
+    folder: Path,
+    port: int,
+) -> Iterator[None]:
     path = folder / "served.log"
     with path.open("a") as log:
         process: Any = warm_programs.start(
@@ -142,12 +147,14 @@ def test_a_first_measurement(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(
-    shutil.which("curl") is None, reason="no curl here: apt-get install curl"
+    shutil.which("curl") is None,
+    reason="no curl here: apt-get install curl",
 )
 def test_each_request_with_curl_is_answered_as_the_page_says(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "http.md").read_text().partition("**HTTPS.**")[0]
     block = "\n".join(re.findall(r"^ {4}(.*)$", page, re.MULTILINE)).replace(
-        "curl -s", "curl -fsSw '\\n'"
+        "curl -s",
+        "curl -fsSw '\\n'",
     )
     testset = synthesize(
         tmp_path / "testset",

@@ -71,7 +71,11 @@ def until_shown(page: Page, selector: str, text: str) -> None:
     page.locator(selector).filter(has_text=text).first.wait_for()
 
 
-def log_in(day: Day, team: str, password: str = PASSWORD) -> requests.Response:
+def log_in(
+    day: Day,
+    team: str,
+    password: str = PASSWORD,
+) -> requests.Response:
     assert day.server is not None
     return day.server.ask(
         "POST",
@@ -94,12 +98,11 @@ def take_part(
     rows = np.column_stack(
         [images, truth.category, np.full(len(images), 0.9), truth.boxes]
     )
-    assert (
-        day.post(
-            day.fetched(token), rows[: int(len(rows) * share)].tolist()
-        ).status_code
-        == 202
-    )
+    status_code = day.post(
+        day.fetched(token),
+        rows[: int(len(rows) * share)].tolist(),
+    ).status_code
+    assert status_code == 202
 
 
 def log_out(day: Day, token: str) -> None:
@@ -203,11 +206,12 @@ def a_freeze_and_an_unveiling(page: Page, day: Day) -> None:
     for shown in ("1 of 3", "2 of 3", "live"):
         act(page, "Unveil the board")
         seen.append(ranked(day))
+        # Else the next press is refused: it would not know of this one.
         until_shown(
             page,
             "nav",
             shown,
-        )  # else the next press is refused: it would not know of this one
+        )
     assert [one[-1] for one in seen] == ["ant"] * 3
     assert seen[-1] == ["cat", "bee", "ant"]
 
@@ -215,7 +219,8 @@ def a_freeze_and_an_unveiling(page: Page, day: Day) -> None:
 def reports(page: Page) -> None:
     """A run's report opens from its row; it may run no script."""
     told = page.context.expect_event(
-        "response", lambda one: one.url.endswith("/runs/4/report")
+        "response",
+        lambda one: one.url.endswith("/runs/4/report"),
     )
     with told as answer, page.expect_popup() as opened:
         page.click("#report-4")

@@ -143,12 +143,14 @@ def meters(folder: Path) -> Iterator[list[Metered]]:
                 str(os.getpid()),
             ]
             options += ["--port", str(own_port())]
+            # A knob is for the checks of the energy to find.
             options += [
                 "--without",
                 "lock",
-            ]  # a knob is for the checks of the energy to find
+            ]
             process = Program(
-                [program("meter"), "simulate", *options], folder / f"meter-{number}.log"
+                [program("meter"), "simulate", *options],
+                folder / f"meter-{number}.log",
             )
             stack.callback(process.close)
             address = process.first_line()
@@ -231,7 +233,8 @@ def test_whatever_happens_to_a_meter_the_energy_is_exact_or_a_check_says_why_not
             with ThreadPoolExecutor(len(teams)) as pool:
                 list(
                     pool.map(
-                        lambda team: take_part(folder, server, team, by_station), teams
+                        lambda team: take_part(folder, server, team, by_station),
+                        teams,
                     )
                 )
             with open_contest(folder) as contest:

@@ -12,7 +12,8 @@ from tests.pretended_system import run
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not Path("/bin/ps").exists(), reason="no ps here: apt-get install procps"
+    not Path("/bin/ps").exists(),
+    reason="no ps here: apt-get install procps",
 )
 def test_a_rehearsal_ends_with_a_score(tmp_path: Path) -> None:
     done = run(

@@ -139,12 +139,11 @@ def test_installed_wheels_run_outside_of_the_checkout_and_the_client_with_reques
     install(programs, "--no-index", "--no-deps", *map(str, wheels.values()))
     site = next((tmp_path / "venv" / "lib").glob("*/site-packages"))
     (site / "others.pth").write_text(str(OLDEST))
-    assert (
-        subprocess.run(
-            [programs / "python", "-c", "import numpy"], capture_output=True
-        ).returncode
-        == 1
-    )
+    returncode = subprocess.run(
+        [programs / "python", "-c", "import numpy"],
+        capture_output=True,
+    ).returncode
+    assert returncode == 1
     answered(hall, "wheel-python", tmp_path, str(programs / "lpirc-client"))
 
     # A folder that a .pth names is searched last, and its own .pth files, the editable installs, are not read.

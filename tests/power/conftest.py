@@ -89,9 +89,8 @@ def simulate() -> Iterator[Callable[..., Simulator]]:
 def python_vxi11() -> Any:
     """A second client library, independent of pyvisa."""
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # xdrlib, before it left the standard library
+        # Xdrlib, before it left the standard library.
+        warnings.simplefilter("ignore", DeprecationWarning)
         import vxi11.vxi11
     return vxi11.vxi11
 
@@ -180,7 +179,11 @@ class Relay:
                 self._threads.append(threading.Thread(target=self._pass, args=pair))
                 self._threads[-1].start()
 
-    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass(
+        self,
+        source: socket.socket,
+        sink: socket.socket,
+    ) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(4096):
                 sink.sendall(data)

@@ -289,9 +289,10 @@ class Connection(socketserver.BaseRequestHandler):
                     )
                     answer = b""
                 elif procedure == 12:
+                    # Nothing to say.
                     time.sleep(
                         min(struct.unpack(">8xI", arguments[:12])[0], 500) / 1000
-                    )  # nothing to say
+                    )
                     result = struct.pack(">III", 15, 0, 0)
                 body = struct.pack(">IIIIII", number, 1, 0, 0, 0, 0) + result
                 self.request.sendall(struct.pack(">I", 0x80000000 | len(body)) + body)

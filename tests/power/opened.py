@@ -10,6 +10,10 @@ from lpirc_power.wt300.driver import Wt300
 from lpirc_power.wt300.former_settings import FormerSettings
 
 
-def wt300(link: Any, clocks: Clocks, former: FormerSettings | None = None) -> Wt300:
+def wt300(
+    link: Any,
+    clocks: Clocks,
+    former: FormerSettings | None = None,
+) -> Wt300:
     """Ask the meter who it is, and return its driver."""
     return Wt300(link, identity(link.query("*IDN?")), clocks, former)

@@ -138,7 +138,8 @@ class Instrument:
             self.resets += 1
         elif header in self.settings:
             self.settings[header] = {"ON": "1", "OFF": "0"}.get(
-                data, plain_number(data)
+                data,
+                plain_number(data),
             )
 
     def _values(self) -> str:
@@ -241,7 +242,8 @@ class Peer:
                 call = stream.read(struct.unpack(">I", head)[0] & 0x7FFFFFFF)
                 number, procedure = struct.unpack_from(">I16xI", call)
                 answer = struct.pack(">6I", number, 1, 0, 0, 0, 0) + self._reply(
-                    procedure, call[40:]
+                    procedure,
+                    call[40:],
                 )
                 connection.sendall(struct.pack(">I", len(answer) | 0x80000000) + answer)
 

@@ -289,7 +289,8 @@ def test_a_serial_line_without_its_library_says_how_to_get_it(
 
 def test_a_serial_port_that_is_not_there_is_unreachable(clocks: Clocks) -> None:
     with pytest.raises(
-        MeterError, match="No meter answers at ASRL/dev/ttyNONE::INSTR"
+        MeterError,
+        match="No meter answers at ASRL/dev/ttyNONE::INSTR",
     ) as caught:
         MeterAddress("ASRL/dev/ttyNONE::INSTR").connect(clocks)
     assert caught.value.code == "meter-unreachable"
@@ -302,7 +303,8 @@ def test_instruments_of_pyvisa_sim_never_count_and_need_their_package(
     for address in ("GPIB0::1::INSTR@sim", "GPIB0::1::INSTR@box.yaml@sim"):
         assert standing(genuine, address) is Standing.SIMULATED
         with pytest.raises(
-            MeterError, match="needs the Python package pyvisa-sim"
+            MeterError,
+            match="needs the Python package pyvisa-sim",
         ) as caught:
             MeterAddress(address).connect(clocks)
         assert caught.value.code == "meter-backend"

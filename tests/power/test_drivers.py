@@ -154,7 +154,8 @@ def test_a_meter_without_a_driver_is_refused_by_its_name(
 ) -> None:
     with (
         pytest.raises(
-            MeterError, match="says it is a PM100; only WT310, WT332"
+            MeterError,
+            match="says it is a PM100; only WT310, WT332",
         ) as caught,
         open_meter(acme, clocks),
     ):
@@ -216,7 +217,8 @@ def test_an_identity_has_four_parts_and_what_follows_is_left_out() -> None:
     )
     for answer in ("FLUKE 45", "YOKOGAWA,WT310,C2PH13047V"):
         with pytest.raises(
-            MeterError, match=f"introduces itself as '{answer}'"
+            MeterError,
+            match=f"introduces itself as '{answer}'",
         ) as caught:
             identity(answer)
     assert caught.value.code == "meter-wrong-model"

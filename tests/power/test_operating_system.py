@@ -100,9 +100,8 @@ def test_a_simulated_meter_lives_as_long_as_its_parent(
         process, address = stack.enter_context(
             simulated(system, "--parent", parent.pid)
         )
-        for _ in range(
-            2
-        ):  # each takes longer than the pause between two looks at the parent
+        # Each takes longer than the pause between two looks at the parent.
+        for _ in range(2):
             assert run("darwin", tmp_path, "meter", "probe", address).returncode == 0
         parent.communicate()
         assert process.wait(TIMEOUT_S) == 0
@@ -163,7 +162,8 @@ def test_a_hang_up_ends_a_command_unless_it_is_ignored() -> None:
 
 
 @pytest.mark.skipif(
-    sys.platform != "linux", reason="only Linux has priorities of single threads"
+    sys.platform != "linux",
+    reason="only Linux has priorities of single threads",
 )
 def test_a_preferred_thread_leaves_the_others_as_they_are() -> None:
     found: list[tuple[bool, int]] = []

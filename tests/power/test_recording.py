@@ -178,10 +178,12 @@ def test_over_range_of_2015_is_infinite_and_flagged(
 def test_a_real_recording_of_2015_keeps_its_energy(recordings: Path) -> None:
     readings = read_recording(recordings / "wt310_readings_user_330.csv")
     times, powers = zip(
-        *((reading.monotonic_s, reading.power_w) for reading in readings), strict=True
+        *((reading.monotonic_s, reading.power_w) for reading in readings),
+        strict=True,
     )
     assert trapezoid_wh(times, powers, times[0], times[-1]) == pytest.approx(
-        readings[-1].energy_wh, rel=0.002
+        readings[-1].energy_wh,
+        rel=0.002,
     )
 
 
@@ -309,7 +311,8 @@ CELLS = st.one_of(
 @given(
     st.sampled_from([len(COLUMNS), 5]).flatmap(
         lambda width: st.lists(
-            st.lists(CELLS, min_size=width, max_size=width), max_size=4
+            st.lists(CELLS, min_size=width, max_size=width),
+            max_size=4,
         )
     ),
     st.booleans(),

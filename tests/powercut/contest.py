@@ -195,9 +195,8 @@ class _Day:
             self.publisher = publisher
             self.first_run()
         self.store.close()
-        self.store = self.make(
-            self.path
-        )  # the log is gone: it was moved into the database
+        # The log is gone: it was moved into the database.
+        self.store = self.make(self.path)
         self.heat()
         self.models()
         self.operators()

@@ -92,7 +92,8 @@ class Disk:
                 _rename(folders, step)
             elif isinstance(step, Write | Cut):
                 content = grown.setdefault(
-                    step.node, bytearray(self.files.get(step.node, b""))
+                    step.node,
+                    bytearray(self.files.get(step.node, b"")),
                 )
                 end = step.size if isinstance(step, Cut) else step.offset
                 content.extend(bytes(max(end - len(content), 0)))
@@ -104,7 +105,11 @@ class Disk:
             node: bytes(content) for node, content in grown.items()
         }, folders
 
-    def cuts(self, rng: random.Random, most: int) -> Iterator[list[Step]]:
+    def cuts(
+        self,
+        rng: random.Random,
+        most: int,
+    ) -> Iterator[list[Step]]:
         """What a cut at this moment may keep: nothing, everything, and up to `most` ways between."""
         yield []
         if self.waiting:

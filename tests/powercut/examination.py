@@ -95,16 +95,14 @@ def _found(
     """The digest of what the database holds, or what is wrong with it; `known` has that of what a close has left."""
     lay(files, place)
     database = place / DATABASE_NAME
-    if (
-        rng.random() < 0.5
-    ):  # never synced, and mapped into memory: anything may be in it
+    # Never synced, and mapped into memory: anything may be in it.
+    if rng.random() < 0.5:
         database.with_name(f"{DATABASE_NAME}-shm").write_bytes(rng.randbytes(32768))
     try:
         with closing(Store.open(database)) as store:
             store.integrity.require_complete()
-        assert not database.with_name(
-            f"{DATABASE_NAME}-wal"
-        ).exists()  # all of it is in the one file
+        # All of it is in the one file.
+        assert not database.with_name(f"{DATABASE_NAME}-wal").exists()
         left = hash(database.read_bytes())
         if left not in known:
             with closing(Store.open(database)) as store:
@@ -141,7 +139,8 @@ def _require_chains(store: Store) -> None:
             None,
         )
         posts = store.database.rows(
-            "SELECT * FROM posts WHERE run = ? ORDER BY id", run.id
+            "SELECT * FROM posts WHERE run = ? ORDER BY id",
+            run.id,
         )
         for at, post in enumerate(posts, start=1):
             assert post["number"] == at

@@ -103,15 +103,27 @@ class Journal:
 class RecordingVfs(apsw.VFS):
     """The system's own one, with a journal. `forgets` names files whose syncs the disk answers and does not do."""
 
-    def __init__(self, journal: Journal, forgets: str | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        forgets: str | None = None,
+    ) -> None:
         self.journal = journal
         self.forgets = forgets
         super().__init__("recording", "")
 
-    def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
+    def xOpen(  # noqa: N802
+        self,
+        name: Any,
+        flags: list[int],
+    ) -> apsw.VFSFile:
         return RecordedFile(self, name, flags)
 
-    def xDelete(self, name: str, sync_folder: bool) -> None:  # noqa: N802
+    def xDelete(  # noqa: N802
+        self,
+        name: str,
+        sync_folder: bool,
+    ) -> None:
         super().xDelete(name, sync_folder)
         self.journal.gone(name)
         if sync_folder:
@@ -201,7 +213,11 @@ class Found:
 class Connection:
     """An APSW connection, as far as the store takes it for one of sqlite3."""
 
-    def __init__(self, path: Any, committed: Callable[[Connection], None]) -> None:
+    def __init__(
+        self,
+        path: Any,
+        committed: Callable[[Connection], None],
+    ) -> None:
         self._committed = committed
         self._own = apsw.Connection(str(path), vfs="recording")
         self._own.set_busy_timeout(30_000)
@@ -323,7 +339,11 @@ class PlainFile(io.FileIO):
 class PlainFiles:
     """The calls by which the program writes whole files, and its journal."""
 
-    def __init__(self, journal: Journal, forgets: str | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        forgets: str | None = None,
+    ) -> None:
         self.journal = journal
         self.forgets = forgets
 

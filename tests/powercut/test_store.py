@@ -177,7 +177,11 @@ def closes_in_two(*given: Any, **named: Any) -> Store:
     store = Store.open(*given, **named)
     change_all = store.runs.change_all
 
-    def change_first(changes: Any, expected: Any, event: Event | None = None) -> Any:
+    def change_first(
+        changes: Any,
+        expected: Any,
+        event: Event | None = None,
+    ) -> Any:
         changed = change_all(changes, expected)
         if event is not None:
             when = datetime.fromisoformat(event.utc)
@@ -232,9 +236,8 @@ def test_a_store_that_would_lose_something_is_caught(
     how: dict[str, Any],
     what: str,
 ) -> None:
-    how["journaled"] = (
-        how.get("forgets") == JOURNAL
-    )  # which would hide what the others lose
+    # Which would hide what the others lose.
+    how["journaled"] = how.get("forgets") == JOURNAL
     examined = examine(
         recorded(place, **how),
         place / "left",
@@ -286,11 +289,12 @@ def test_an_event_of_the_process_that_publishes_is_on_disk_when_it_can_be_seen(
     )
     create_contest(place / "day", settings)
     with open_contest(place / "day") as contest:
+        # Which does not change.
         contest.store.published.publish(
             empty_board(contest),
             public_hall(contest),
             START,
-        )  # which does not change
+        )
     with (
         recording.recorded(place / "day") as journal,
         open_contest(place / "day") as contest,

@@ -70,7 +70,11 @@ def faults(found: Left, root: Path, name: str) -> list[int]:
     )
 
 
-def written(folder: Path, name: str, act: Callable[[Path], object]) -> list[int]:
+def written(
+    folder: Path,
+    name: str,
+    act: Callable[[Path], object],
+) -> list[int]:
     with recorded(folder) as journal:
         act(folder)
     return faults(left(journal), folder, name)
@@ -144,7 +148,8 @@ def test_a_contest_whose_folder_has_a_configuration_opens(tmp_path: Path) -> Non
 def day(tmp_path: Path) -> Path:
     """A contest, and a whole backup of it beside it."""
     create_contest(
-        tmp_path / "day", config_text(synthesize(tmp_path / "set", images=1))
+        tmp_path / "day",
+        config_text(synthesize(tmp_path / "set", images=1)),
     )
     back_up(tmp_path / "day", tmp_path / "day.zip", NOW, keys=True, test_sets=True)
     return tmp_path / "day"
@@ -162,7 +167,8 @@ def backed_up(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "forgets", [None, (contest_copy, "sync_folder"), (os, "fsync")]
+    "forgets",
+    [None, (contest_copy, "sync_folder"), (os, "fsync")],
 )
 def test_a_backup_takes_the_place_of_the_older_one_whole(
     folder: Path,

@@ -107,7 +107,11 @@ def station(
     } | more
 
 
-def config_text(test_set: TestSet, *stations: dict[str, object], **keys: object) -> str:
+def config_text(
+    test_set: TestSet,
+    *stations: dict[str, object],
+    **keys: object,
+) -> str:
     top = {
         "name": "Test",
         "window_s": 600,
@@ -201,7 +205,11 @@ def told(receipt: Post | None) -> tuple[int, str, int] | None:
     return receipt and (receipt.row_count, receipt.sha256, receipt.received_total)
 
 
-def rows(count: int = 1, image: int = 1, seed: int = 0) -> NDArray[np.float64]:
+def rows(
+    count: int = 1,
+    image: int = 1,
+    seed: int = 0,
+) -> NDArray[np.float64]:
     """Plausible detections, shape (count, 7)."""
     rng = np.random.default_rng([seed, image])
     corner = rng.uniform(0, 40, (count, 2))

@@ -71,9 +71,10 @@ def test_a_time_of_another_processs_monotonic_clock_is_one_of_this_clock(
     told_s = time.monotonic()
     after_s = Clock().monotonic_s()
     assert before_s - 0.01 <= Clock().of_process_s(told_s) <= after_s + 0.01
+    # Suspended for an hour.
     monkeypatch.setattr(
         Clock,
         "monotonic_s",
         lambda _: time.monotonic() + 3600,
-    )  # suspended for an hour
+    )
     assert Clock().of_process_s(told_s) == pytest.approx(told_s + 3600, abs=0.01)

@@ -23,7 +23,8 @@ from tests.referee.factories import config_text, run_record, station
 @pytest.fixture
 def folder(tmp_path: Path, small_set: TestSet) -> Path:
     create_contest(
-        tmp_path / "contest", config_text(small_set, station("one"), station("two"))
+        tmp_path / "contest",
+        config_text(small_set, station("one"), station("two")),
     )
     return tmp_path / "contest"
 
@@ -154,7 +155,8 @@ def test_a_run_belongs_to_the_test_set_it_was_armed_with(
     with open_contest(folder) as contest:
         require_same_test_set(contest, run_record(testset_digest=small_set.digest))
         with pytest.raises(
-            RefereeError, match="put the run's test set back"
+            RefereeError,
+            match="put the run's test set back",
         ) as failure:
             require_same_test_set(contest, run_record(testset_digest="e" * 64))
     assert failure.value.code == "testset-changed"

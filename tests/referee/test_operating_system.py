@@ -41,7 +41,8 @@ print(*system.own_addresses())
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("--help",), ("--version",), ("serve", "contest")]
+    "arguments",
+    [(), ("--help",), ("--version",), ("serve", "contest")],
 )
 def test_on_windows_every_command_says_one_sentence(
     arguments: tuple[str, ...],

@@ -53,7 +53,8 @@ def test_of_what_this_user_may_not_look_at_it_says_what_to_do(
     (open_folder / "closed").chmod(0)
     request.getfixturevalue("unprivileged")
     with pytest.raises(
-        RefereeError, match=r"Permission denied; run this as .* or .* chmod\.$"
+        RefereeError,
+        match=r"Permission denied; run this as .* or .* chmod\.$",
     ):
         is_there(open_folder / "closed" / "contest.toml")
     with pytest.raises(RefereeError, match="Permission denied"):

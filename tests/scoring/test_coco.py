@@ -55,10 +55,13 @@ def found_of(rows: list[tuple[int, int, float, tuple[float, ...]]]) -> Detection
     )
 
 
-def random_boxes(chance: np.random.Generator, count: int, spread: int) -> np.ndarray:
-    if (
-        spread == IN_A_ROW
-    ):  # equal boxes in a row: a box between two others overlaps both alike
+def random_boxes(
+    chance: np.random.Generator,
+    count: int,
+    spread: int,
+) -> np.ndarray:
+    # Equal boxes in a row: a box between two others overlaps both alike.
+    if spread == IN_A_ROW:
         left = 4.0 * chance.integers(0, spread, count)
         return np.column_stack([left, np.zeros(count), np.full((count, 2), 20.0)])
     corner = chance.integers(0, spread, (count, 2)) * chance.choice([1.0, 0.5, 0.3])
@@ -77,9 +80,8 @@ def random_set(seed: int) -> tuple[GroundTruth, Detections, set[tuple[int, int]]
     pool = random_boxes(chance, chance.integers(1, 12), spread)
     objects = int(chance.integers(0, 40))
     detections = int(chance.choice([0, 5, 60, 400]))
-    if (
-        spread == IN_A_ROW
-    ):  # crowded, with few detections, so that it matters which of two objects is taken
+    # Crowded, with few detections, so that it matters which of two objects is taken.
+    if spread == IN_A_ROW:
         images = images[:1]
         categories = categories[:1]
         objects = int(chance.integers(2, 9))
@@ -153,7 +155,8 @@ def test_both_engines_agree_on_corners() -> None:
         truth, found, _ = random_set(seed)
         corners = replace(found, coco_boxes=None)
         assert_same(
-            evaluate(truth, corners, "coco"), evaluate_with_pycocotools(truth, corners)
+            evaluate(truth, corners, "coco"),
+            evaluate_with_pycocotools(truth, corners),
         )
 
 
@@ -177,7 +180,8 @@ def summary(truth: GroundTruth, found: Detections) -> dict[str, float | None]:
 
 def test_what_has_no_object_is_none() -> None:
     numbers = summary(
-        truth_of([(1, 1, BOX)]), found_of([(1, 1, 0.5, BOX), (1, 2, 0.5, BOX)])
+        truth_of([(1, 1, BOX)]),
+        found_of([(1, 1, 0.5, BOX), (1, 2, 0.5, BOX)]),
     )
     assert (numbers["AP"], numbers["APmedium"], numbers["AR1"]) == pytest.approx(
         (1.0, 1.0, 1.0)
@@ -218,13 +222,14 @@ def test_of_equal_overlaps_the_last_object_is_taken() -> None:
         (1, 1, 0.9, (4.0, 0.0, 20.0, 20.0)),
         (1, 1, 0.8, (0.0, 0.0, 20.0, 20.0)),
     ]
-    assert (
-        evaluate(truth_of(twins), found_of(rows), "coco").counts[1].true_positives == 2
+    true_positives = (
+        evaluate(truth_of(twins), found_of(rows), "coco").counts[1].true_positives
     )
-    assert (
+    assert true_positives == 2
+    true_positives = (
         evaluate(truth_of(twins[::-1]), found_of(rows), "coco").counts[1].true_positives
-        == 1
     )
+    assert true_positives == 1
 
 
 def test_both_engines_agree_on_ties_of_overlap() -> None:
@@ -240,7 +245,8 @@ def test_both_engines_agree_on_ties_of_overlap() -> None:
             [(1, 1, 1 / (place + 2), box) for place, box in enumerate(boxes[1])]
         )
         assert_same(
-            evaluate(truth, found, "coco"), evaluate_with_pycocotools(truth, found)
+            evaluate(truth, found, "coco"),
+            evaluate_with_pycocotools(truth, found),
         )
 
 
@@ -250,7 +256,8 @@ def test_the_hundred_and_first_detection_of_an_image_is_not_looked_at() -> None:
     assert numbers["AP"] == 0.0
     assert numbers["AR100"] == 0.0
     numbers = summary(
-        truth_of([(1, 1, BOX)]), found_of([*misses[1:], (1, 1, 0.5, BOX)])
+        truth_of([(1, 1, BOX)]),
+        found_of([*misses[1:], (1, 1, 0.5, BOX)]),
     )
     assert numbers["AR10"] == 0.0
     assert numbers["AR100"] == 1.0
@@ -258,7 +265,8 @@ def test_the_hundred_and_first_detection_of_an_image_is_not_looked_at() -> None:
 
 def test_the_stated_area_decides_the_range() -> None:
     numbers = summary(
-        truth_of([(1, 1, BOX)], area=[100.0]), found_of([(1, 1, 0.9, BOX)])
+        truth_of([(1, 1, BOX)], area=[100.0]),
+        found_of([(1, 1, 0.9, BOX)]),
     )
     assert numbers["APsmall"] == pytest.approx(1.0)
     assert numbers["APmedium"] is None
@@ -292,5 +300,6 @@ def test_corners_are_inclusive() -> None:
     assert coco_from_corners(corners_from_coco(boxes)).tolist() == boxes.tolist()
     found = Detections.from_rows(np.array([[1, 1, 0.9, 10, 10, 49, 49]], float))
     assert evaluate(truth_of([(1, 1, BOX)]), found, "coco").summary == summary(
-        truth_of([(1, 1, BOX)]), found_of([(1, 1, 0.9, BOX)])
+        truth_of([(1, 1, BOX)]),
+        found_of([(1, 1, 0.9, BOX)]),
     )

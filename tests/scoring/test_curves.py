@@ -76,15 +76,9 @@ def test_cocos_curves_are_the_precisions_of_pycocotools(
             if (precision[:, :, place] == -1).all():
                 assert category not in curves
             else:
-                assert (
-                    curves[category].recall.tolist()
-                    == evaluators[-1].params.recThrs.tolist()
-                )
-                assert (
-                    curves[category].precision_50.tolist()
-                    == precision[0, :, place].tolist()
-                )
-                assert (
-                    curves[category].precision_75.tolist()
-                    == precision[5, :, place].tolist()
-                )
+                values = curves[category].recall.tolist()
+                assert values == evaluators[-1].params.recThrs.tolist()
+                values = curves[category].precision_50.tolist()
+                assert values == precision[0, :, place].tolist()
+                values = curves[category].precision_75.tolist()
+                assert values == precision[5, :, place].tolist()

@@ -107,11 +107,13 @@ def test_mending_a_type_moves_the_map_by_what_it_gains(
         places = np.column_stack([truth.image, truth.category, truth.boxes])
         truth = truth.of_objects(
             np.isin(
-                np.arange(len(places)), np.unique(places, axis=0, return_index=True)[1]
+                np.arange(len(places)),
+                np.unique(places, axis=0, return_index=True)[1],
             )
         )
         truth = replace(
-            truth, difficult=np.random.default_rng(seed).random(len(truth.image)) < 0.2
+            truth,
+            difficult=np.random.default_rng(seed).random(len(truth.image)) < 0.2,
         )
     found = oracle.detections(rows)
     analysis = analyse_errors(truth, found, metric)
@@ -122,7 +124,8 @@ def test_mending_a_type_moves_the_map_by_what_it_gains(
         assert gain == pytest.approx(after.map - before.map, abs=EXACT)
         assert gain >= 0
     ordered = evaluate(
-        *mended(truth, found, analysis, ErrorType.FALSE_POSITIVE), metric
+        *mended(truth, found, analysis, ErrorType.FALSE_POSITIVE),
+        metric,
     ).ap
     costs = {
         id_: (ordered[id_] or 0.0) - ap
@@ -174,13 +177,15 @@ def test_neither_the_names_of_images_nor_the_scale_of_confidences_matter(
     truth, rows, _ = contest
     found = oracle.detections(rows)
     found = replace(
-        found, confidence=np.random.default_rng(len(rows)).permutation(len(rows)) + 1.0
+        found,
+        confidence=np.random.default_rng(len(rows)).permutation(len(rows)) + 1.0,
     )
     shuffled = truth.image_ids.tolist()
     chance.shuffle(shuffled)
     renamed = dict(zip(truth.image_ids.tolist(), shuffled, strict=True))
     other_truth = replace(
-        truth, image=np.array([renamed[one] for one in truth.image.tolist()], np.int64)
+        truth,
+        image=np.array([renamed[one] for one in truth.image.tolist()], np.int64),
     )
     other = replace(
         found,
@@ -240,6 +245,7 @@ def test_each_type_is_told_by_what_the_detection_overlaps() -> None:
     named = ["duplicate", "background", "classification", "localisation", "both"]
     assert [OF_DETECTIONS[place] for place in analysis.found.outcome[1:]] == named
     assert analysis.found.object.tolist() == [0, -1, -1, 1, 1, -1]
+    # The first of two on one object.
     assert analysis.found.mends.tolist() == [
         False,
         False,
@@ -247,7 +253,7 @@ def test_each_type_is_told_by_what_the_detection_overlaps() -> None:
         True,
         False,
         False,
-    ]  # the first of two on one object
+    ]
     assert np.flatnonzero(analysis.found.missed).tolist() == [2]
 
 
@@ -300,7 +306,11 @@ _EMPTY = {
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("crowd", [False, True])
 @pytest.mark.parametrize("case", _EMPTY)
-def test_what_is_not_there_costs_nothing(case: str, crowd: bool, metric: str) -> None:
+def test_what_is_not_there_costs_nothing(
+    case: str,
+    crowd: bool,
+    metric: str,
+) -> None:
     images, categories, objects, rows = _EMPTY[case]
     truth = oracle.ground_truth(
         images,

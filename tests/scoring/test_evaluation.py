@@ -38,9 +38,8 @@ def test_a_stricter_iou_replaces_the_usual_one() -> None:
 
 def test_small_objects_are_easier_in_ilsvrc_det() -> None:
     truth = oracle.ground_truth([1], [1], [(1, 1, 0, 0, 3, 3)])
-    near = oracle.detections(
-        [(1, 1, 0.9, 2, 2, 5, 5)]
-    )  # 4 of 28 pixels; the object asks for 16/196
+    # 4 of 28 pixels; the object asks for 16/196.
+    near = oracle.detections([(1, 1, 0.9, 2, 2, 5, 5)])
     assert evaluate(truth, near, "ilsvrc-det").map == 1.0
     assert evaluate(truth, near, "lpirc").map == 0.0
 
@@ -220,9 +219,9 @@ def test_settings_that_cannot_be_are_refused() -> None:
 
 def test_the_signature_names_every_setting() -> None:
     nothing = oracle.detections([])
+    signature = evaluate(TRUTH, nothing).signature
     assert (
-        evaluate(TRUTH, nothing).signature
-        == f"lpirc|iou:0.5|blacklist:none|rules:{RULES_VERSION}|v:{VERSION}"
+        signature == f"lpirc|iou:0.5|blacklist:none|rules:{RULES_VERSION}|v:{VERSION}"
     )
     first = evaluate(
         TRUTH,
@@ -292,9 +291,8 @@ def test_portions_and_sparse_tables_change_nothing(
     monkeypatch.setattr(groups_module, "_WIDEST_SPAN", 0)
     monkeypatch.setattr(matching_module, "_PAIRS_AT_ONCE", 3)
     monkeypatch.setattr(ordering_module, "LARGEST_KEY", 0)
-    assert (
-        evaluate(truth, oracle.detections(rows), metric, blacklist=blacklist) == whole
-    )
+    result = evaluate(truth, oracle.detections(rows), metric, blacklist=blacklist)
+    assert result == whole
     assert (
         whole.counts == oracle.answer(truth, rows, metric, blacklist=blacklist).counts
     )

@@ -83,7 +83,8 @@ def test_the_map_of_each_half_is_the_metric_s_own(metric: str, contest: tuple) -
     maps = half_maps(truth, found, metric, blacklist=blacklist)
     some = range(0, HALVES, 23)
     assert maps[some] == pytest.approx(
-        [map_of_half(truth, found, blacklist, half, metric) for half in some], abs=EXACT
+        [map_of_half(truth, found, blacklist, half, metric) for half in some],
+        abs=EXACT,
     )
 
 
@@ -119,7 +120,8 @@ def test_a_larger_contest_agrees_too_however_it_is_cut(
     whole = half_maps(truth, found, metric)
     some = range(0, HALVES, 11)
     assert whole[some] == pytest.approx(
-        [map_of_half(truth, found, set(), half, metric) for half in some], abs=EXACT
+        [map_of_half(truth, found, set(), half, metric) for half in some],
+        abs=EXACT,
     )
     monkeypatch.setattr(halves_module, "_CELLS_AT_ONCE", 100)
     assert half_maps(truth, found, metric).tolist() == whole.tolist()
@@ -147,9 +149,8 @@ def test_sums_have_an_order_that_a_loop_repeats_bit_by_bit() -> None:
         precisions = []
         taken = set()
         for rank, (_, image, place) in enumerate(rows, start=1):
-            if (
-                image not in taken and found.boxes[place][0] < 30
-            ):  # overlaps its image's object enough
+            # Overlaps its image's object enough.
+            if image not in taken and found.boxes[place][0] < 30:
                 overlap = (BOX[2] + 1 - found.boxes[place][0]) / (
                     20 + found.boxes[place][0] - BOX[0]
                 )
@@ -166,10 +167,8 @@ def test_a_category_has_its_halves_alone_as_with_the_others() -> None:
     truth, found = some_contest()
     whole = half_averages(truth, found, "lpirc", seed=4)
     assert whole.shape == (3, HALVES)
-    assert (
-        mean_of_categories(whole).tolist()
-        == half_maps(truth, found, "lpirc", 4).tolist()
-    )
+    values = mean_of_categories(whole).tolist()
+    assert values == half_maps(truth, found, "lpirc", 4).tolist()
     alone = replace(
         truth.of_objects(truth.category == 2),
         category_ids=np.array([2]),
@@ -242,7 +241,8 @@ def test_the_halves_are_drawn_by_whole_numbers_that_any_machine_has() -> None:
     drawn = halves_of(images, seed)
     for pair in range(PAIRS):
         ranked = sorted(
-            range(images), key=lambda image: (key(pair * images + image), image)
+            range(images),
+            key=lambda image: (key(pair * images + image), image),
         )
         assert np.flatnonzero(drawn[:, 2 * pair]).tolist() == sorted(ranked[:4])
 

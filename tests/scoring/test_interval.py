@@ -29,18 +29,19 @@ def run(
 
 
 def test_three_intervals_are_told_apart() -> None:
-    halves = np.array(
-        [0.30, 0.36, 0.28, 0.38]
-    )  # mean 0.33, deviations 0.03, 0.03, 0.05, 0.05
+    # Mean 0.33, deviations 0.03, 0.03, 0.05, 0.05.
+    halves = np.array([0.30, 0.36, 0.28, 0.38])
     found = map_intervals(0.32, halves)
     spread = math.sqrt(0.0017)
     assert found.spread == pytest.approx(spread)
     assert found.bias == pytest.approx(0.01)
     assert found.mean == pytest.approx(
-        (0.32 - 1.96 * spread, 0.32 + 1.96 * spread), abs=1e-5
+        (0.32 - 1.96 * spread, 0.32 + 1.96 * spread),
+        abs=1e-5,
     )
     assert found.other == pytest.approx(
-        (0.32 - 2.772 * spread, 0.32 + 2.772 * spread), abs=1e-4
+        (0.32 - 2.772 * spread, 0.32 + 2.772 * spread),
+        abs=1e-4,
     )
     low = 0.32 - 0.0241421 - 1.96 * spread
     high = 0.32 - 0.01 + 1.96 * spread
@@ -69,11 +70,13 @@ def test_the_halves_of_means_spread_as_means_do() -> None:
 
 def test_both_sources_add_up_in_the_score_s_interval() -> None:
     assert score_interval(0.3, 0.01, 2.0, 0.0) == pytest.approx(
-        (0.15 - 1.96 * 0.005, 0.15 + 1.96 * 0.005), abs=1e-6
+        (0.15 - 1.96 * 0.005, 0.15 + 1.96 * 0.005),
+        abs=1e-6,
     )
     half_width = 1.96 * math.hypot(0.005, 0.15 * 0.03 / math.sqrt(3))
     assert score_interval(0.3, 0.01, 2.0, 0.03) == pytest.approx(
-        (0.15 - half_width, 0.15 + half_width), abs=1e-6
+        (0.15 - half_width, 0.15 + half_width),
+        abs=1e-6,
     )
 
 
@@ -94,7 +97,8 @@ def test_runs_on_other_images_are_not_compared_half_by_half() -> None:
     for theirs in ("others", None):
         chance = chance_of_order(run(0.302, WIDE + 0.002, theirs), run(0.3, WIDE))
         assert chance == pytest.approx(
-            0.5 + 0.002 / sd / math.sqrt(2 * math.pi), abs=1e-3
+            0.5 + 0.002 / sd / math.sqrt(2 * math.pi),
+            abs=1e-3,
         )
     assert chance_of_order(run(0.4, WIDE, None), run(0.3, WIDE, None)) < 1
 
@@ -125,7 +129,8 @@ def test_what_a_run_does_not_share_with_others_on_its_meter_counts_there_too() -
 def test_the_spread_between_attempts_counts_and_few_attempts_widen_it() -> None:
     chances = [
         chance_of_order(
-            run(energy_spread=spread), run(energy_wh=1.02, energy_spread=spread)
+            run(energy_spread=spread),
+            run(energy_wh=1.02, energy_spread=spread),
         )
         for spread in (
             None,

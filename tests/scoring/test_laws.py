@@ -62,7 +62,11 @@ def contests(
 
 @pytest.mark.parametrize("metric", METRICS[:2])
 @given(contests(), st.sampled_from([0.3, 0.5, 0.75, 1.0]))
-def test_the_oracle_agrees(metric: str, contest: tuple, iou: float) -> None:
+def test_the_oracle_agrees(
+    metric: str,
+    contest: tuple,
+    iou: float,
+) -> None:
     truth, rows, blacklist = contest
     got = evaluate(truth, oracle.detections(rows), metric, iou, blacklist)
     expected = oracle.answer(truth, rows, metric, iou, blacklist)
@@ -109,9 +113,8 @@ def test_the_map_over_time_is_that_of_what_is_there(
         evaluate(truth, chosen(found, np.flatnonzero(since <= at)), metric).map
         for at in range(3)
     ]
-    assert (
-        maps_over_time(truth, found, since, 3, rule_named(metric)).tolist() == expected
-    )
+    values = maps_over_time(truth, found, since, 3, rule_named(metric)).tolist()
+    assert values == expected
 
 
 @given(contests(), st.randoms(use_true_random=False))
@@ -131,10 +134,8 @@ def test_the_network_cannot_change_a_score(
                 chance.choice([image for image, left in waiting.items() if left])
             ].pop(0)
         )
-    assert (
-        evaluate(truth, oracle.detections(mixed)).ap
-        == evaluate(truth, oracle.detections(rows)).ap
-    )
+    ap = evaluate(truth, oracle.detections(mixed)).ap
+    assert ap == evaluate(truth, oracle.detections(rows)).ap
 
 
 @given(contests(), st.integers(1, 10**9))
@@ -190,9 +191,8 @@ def test_image_numbers_may_be_permuted_when_no_confidence_recurs(
         truth.crowd.tolist(),
     )
     moved = oracle.detections([(new[row[0]], *row[1:]) for row in distinct])
-    assert (
-        evaluate(renamed, moved).ap == evaluate(truth, oracle.detections(distinct)).ap
-    )
+    ap = evaluate(renamed, moved).ap
+    assert ap == evaluate(truth, oracle.detections(distinct)).ap
 
 
 @given(contests())
@@ -222,7 +222,5 @@ def test_a_later_false_positive_of_lowest_confidence_changes_nothing(
     image = int(truth.image_ids[0])
     category = int(truth.category_ids[0])
     more = [*rows, (image, category, -9.0, 900.0, 900.0, 901.0, 901.0)]
-    assert (
-        evaluate(truth, oracle.detections(more)).ap
-        == evaluate(truth, oracle.detections(rows)).ap
-    )
+    ap = evaluate(truth, oracle.detections(more)).ap
+    assert ap == evaluate(truth, oracle.detections(rows)).ap

@@ -97,7 +97,11 @@ def test_corners_at_the_end_of_the_numbers_overlap_nothing() -> None:
         (20, 30, 0.5),
     ],
 )
-def test_small_objects_ask_for_less(width: int, height: int, expected: float) -> None:
+def test_small_objects_ask_for_less(
+    width: int,
+    height: int,
+    expected: float,
+) -> None:
     box = np.array([[0, 0, width - 1, height - 1]], float)
     assert object_thresholds(box, 0.5)[0] == min(0.5, expected)
 

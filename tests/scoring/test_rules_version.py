@@ -70,7 +70,8 @@ def fixed_contest() -> tuple[GroundTruth, Detections]:
                 )
             )  # type: ignore[arg-type]
     for image, category, confidence, left in zip(
-        *(islice(chance, 40) for _ in range(4)), strict=True
+        *(islice(chance, 40) for _ in range(4)),
+        strict=True,
     ):
         box = [left % 99 + edge for edge in (0, 5, 20, 40)]
         rows.append((1 + image % 9, 1 + category % 4, confidence % 10 / 10, *box))  # type: ignore[arg-type]

@@ -142,10 +142,8 @@ def test_the_command_says_how_many(tmp_path: Path) -> None:
         == images_needed(facts["sd_of_difference"], 20, 0.05, 0.8)
         > 20
     )
-    assert (
-        f"{facts['images_needed']} images tell mAPs 0.05 apart"
-        in CliRunner().invoke(command, pair).stdout
-    )
+    stdout = CliRunner().invoke(command, pair).stdout
+    assert f"{facts['images_needed']} images tell mAPs 0.05 apart" in stdout
     assert CliRunner().invoke(command, [*pair, "--detections", "c"]).exit_code == 2
     assert CliRunner().invoke(command, given[:2]).exit_code == 2
     assert CliRunner().invoke(command, [*pair, "--gap", "nan"]).exit_code == 2

@@ -57,10 +57,12 @@ def test_the_official_evaluator_agrees(name: str) -> None:
         int(category): ap for category, ap in table(name, "expected_ap.csv").tolist()
     }
     assert {category: result.ap[category] for category in expected} == pytest.approx(
-        expected, abs=1e-12
+        expected,
+        abs=1e-12,
     )
     assert result.map == pytest.approx(
-        sum(expected.values()) / len(expected), abs=1e-12
+        sum(expected.values()) / len(expected),
+        abs=1e-12,
     )
     assert result.categories_with_ground_truth == len(expected)
 

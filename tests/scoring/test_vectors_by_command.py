@@ -39,7 +39,8 @@ def scored(
         if (folder / f"{option}.csv").exists():
             files += [f"--{option}", str(folder / f"{option}.csv")]
     result = CliRunner().invoke(
-        main, ["score", *files, "--metric", metric, *options, "--json"]
+        main,
+        ["score", *files, "--metric", metric, *options, "--json"],
     )
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout), result.stderr.splitlines()
@@ -66,7 +67,8 @@ def test_the_official_ilsvrc_program_agrees(name: str, words: str) -> None:
         key: ap for key, ap in document["ap"].items() if ap is not None
     } == pytest.approx(answers, abs=EXACT)
     assert document["map"] == pytest.approx(
-        sum(answers.values()) / len(answers), abs=EXACT
+        sum(answers.values()) / len(answers),
+        abs=EXACT,
     )
     assert len(warnings) == 1
     assert words in warnings[0]
@@ -81,11 +83,11 @@ def test_the_official_voc_programs_agree(name: str) -> None:
         iou = row["iou"]
         document, warnings = scored(name, metric, "--iou", iou)
         assert document["ap"][row["class"]] == pytest.approx(
-            float(row["ap"]), abs=EXACT
+            float(row["ap"]),
+            abs=EXACT,
         )
-        assert len(warnings) == (
-            name == "voc_random"
-        )  # images that only detections name
+        # Images that only detections name.
+        assert len(warnings) == (name == "voc_random")
         assert all(
             "line 200: image 36 is not in the ground truth" in warning
             for warning in warnings

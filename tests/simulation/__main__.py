@@ -50,9 +50,8 @@ def main() -> int:
     given = parser.parse_args()
     if given.days == 1:
         return _replay(given.seed)
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(1)
-    )  # so that the folder in memory is taken away
+    # So that the folder in memory is taken away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with TemporaryDirectory(
         prefix="simulated-",
         dir=RAM if RAM.is_dir() else None,

@@ -50,7 +50,11 @@ class Outcome:
         )
 
 
-def simulate(seed: int, lasts_s: float = 300.0, mishaps: Sequence[str] = ()) -> Outcome:
+def simulate(
+    seed: int,
+    lasts_s: float = 300.0,
+    mishaps: Sequence[str] = (),
+) -> Outcome:
     """One contest day; the same seed gives the same day. `mishaps` may name the only ones that happen."""
     random = Random(seed)  # noqa: S311 - to be repeated
     with hall(random) as made:
@@ -127,9 +131,10 @@ def _reckon(made: Hall, watch: Watch) -> None:
     if scheduler.failures:
         return
     made.start_live()
+    # One a tick.
     scheduler.sleep(
         EVERY_S * (sum(row["state"] == "closed" for row in found.runs.values()) + 2)
-    )  # one a tick
+    )
     with open_contest(made.folder) as contest:
         watch.fail("provisional_equals_final", _provisional(contest))
     if scheduler.failures:
@@ -142,7 +147,8 @@ def _reckon(made: Hall, watch: Watch) -> None:
     watch.look()
     with open_contest(made.folder) as contest:
         watch.fail(
-            "score_is_of_the_acknowledged", _scores(made, contest, records(made))
+            "score_is_of_the_acknowledged",
+            _scores(made, contest, records(made)),
         )
         watch.fail("board_equals_recomputation", _board(contest))
         watch.fail("close_binds_the_evidence", _closings(made, contest, records(made)))
@@ -180,7 +186,11 @@ def _provisional(contest: Contest) -> Iterator[str]:
             yield f"run {run.id} is closed, and its provisional score has seen {seen}"
 
 
-def _scores(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
+def _scores(
+    made: Hall,
+    contest: Contest,
+    found: Records,
+) -> Iterator[str]:
     ground_truth = read_ground_truth(contest.test_set.folder)
     for run in contest.store.runs.find(RunState.JUDGED):
         judged = contest.store.scores.latest(run.id)
@@ -215,7 +225,11 @@ def _scores(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
                 yield f"run {run.id} has the provisional mAP {seen.map} and the final one {judged.map}"
 
 
-def _closings(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
+def _closings(
+    made: Hall,
+    contest: Contest,
+    found: Records,
+) -> Iterator[str]:
     """The event of a run's close states its chain, readings and served images; what teams hold is signed."""
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(contest.key.public))
     for run, events in found.events.items():
@@ -236,7 +250,11 @@ def _closings(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
                 yield f"what {attempt.team} holds of the close of run {attempt.run} is not signed"
 
 
-def _rows_of(found: Records, made: Hall, run: int) -> list[list[float]]:
+def _rows_of(
+    found: Records,
+    made: Hall,
+    run: int,
+) -> list[list[float]]:
     """The rows of a run's bodies as its team sent them, in the order in which they are stored."""
     attempt = made.model.attempts.get(run)
     bodies = (

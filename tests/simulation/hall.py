@@ -88,12 +88,14 @@ def prepared() -> Path:
     text += f'\n[[stations]]\nname = "{second[0]}"\nmeter = "{second[1]}"\nupdate_interval_s = 5\n'
     fixed = Random(1)  # noqa: S311 - to be repeated
     with patch(
-        "secrets.token_hex", lambda count: fixed.randbytes(count).hex()
+        "secrets.token_hex",
+        lambda count: fixed.randbytes(count).hex(),
     ):  # image orders follow from them
         create_contest(folder / "contest", text)
     hashed = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
     assert passwords.matches(
-        hashed, PASSWORD
+        hashed,
+        PASSWORD,
     )  # known from now on, so no thread checks it
     passwords.decoy_hash()  # made once for each process, at random
     with open_contest(folder / "contest") as contest:
@@ -465,11 +467,13 @@ def _settings(text: str, random: Random) -> str:
     text = text.replace('testset = "../set"', 'testset = "../../set"')
     text = text.replace("window_s = 60 ", f"window_s = {random.choice((20, 40, 60))} ")
     text = text.replace(
-        "auto_arm = false", f"auto_arm = {random.choice(('true', 'false'))}"
+        "auto_arm = false",
+        f"auto_arm = {random.choice(('true', 'false'))}",
     )
     if random.random() < 0.3:
         text = text.replace("# per_attempt = 100", "per_attempt = 5").replace(
-            "# [images]", "[images]"
+            "# [images]",
+            "[images]",
         )
     if random.random() < 0.2:
         text = text.replace("# count_unserved", "count_unserved")

@@ -193,7 +193,8 @@ def acknowledged_once(hall: Hall, found: Records) -> Iterator[str]:  # noqa: C90
                 yield f"{what} has the receipt {receipt}, and stored are totals of {sorted(totals)}"
         for post in posts:
             if not np.array_equal(
-                np.frombuffer(post["rows"], "<f8").reshape(-1, 7), np.array(sent.rows)
+                np.frombuffer(post["rows"], "<f8").reshape(-1, 7),
+                np.array(sent.rows),
             ):
                 yield f"{what} is stored with other rows"
     for run, posts in found.posts.items():
@@ -307,7 +308,8 @@ def session_of(hall: Hall, row: sqlite3.Row) -> Session | None:
     start_s = hall.host.world_s(row["start_s"], row["boot_id"])
     sessions = hall.boxes[STATIONS[row["station"]]].sessions
     return next(
-        (one for one in reversed(sessions) if one.start_s <= start_s + ROUNDING_S), None
+        (one for one in reversed(sessions) if one.start_s <= start_s + ROUNDING_S),
+        None,
     )
 
 

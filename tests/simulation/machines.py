@@ -18,8 +18,8 @@ from lpirc_power.errors import MeterLost, MeterTimeout
 from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.integrator import Integrator
 from lpirc_power.simulator.loads import Electrical
-from lpirc_power.visa import errors as link_failures
 from lpirc_power.visa import link as _link  # noqa: F401 - imported before any day: what it makes must not be simulated
+from lpirc_power.visa import link_failures
 from referee.clock import Clock
 from tests.simulation.scheduler import Died, Scheduler, SimLock, Task
 
@@ -45,7 +45,11 @@ class Host(Clock):
     def monotonic_s(self) -> float:
         return self.scheduler.now_s - self.boots_s[-1]
 
-    def world_s(self, monotonic_s: float, boot_id: str | None) -> float:
+    def world_s(
+        self,
+        monotonic_s: float,
+        boot_id: str | None,
+    ) -> float:
         """A time of that boot's monotonic clock as a time of the world."""
         return monotonic_s + self.boots_s[int(boot_id or "1") - 1]
 
@@ -72,7 +76,11 @@ class Connection(sqlite3.Connection):
 
     host: Host
 
-    def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:  # type: ignore[override]
+    def execute(
+        self,
+        sql: str,
+        *arguments: Any,
+    ) -> sqlite3.Cursor:  # type: ignore[override]
         host = self.host
         me = self.host.scheduler.here()
         if me is None:
@@ -97,7 +105,11 @@ class Connection(sqlite3.Connection):
         self.host.writer = None
         self.host.writing.release()
 
-    def executemany(self, sql: str, *arguments: Any) -> sqlite3.Cursor:  # type: ignore[override]
+    def executemany(
+        self,
+        sql: str,
+        *arguments: Any,
+    ) -> sqlite3.Cursor:  # type: ignore[override]
         if self.host.disk_is_full:
             raise sqlite3.OperationalError("database or disk is full")
         return super().executemany(sql, *arguments)
@@ -111,9 +123,10 @@ class Connection(sqlite3.Connection):
         try:
             if error[0] is None:
                 try:
+                    # The disk takes its time.
                     host.scheduler.sleep(
                         host.scheduler.random.choice((0.0, 0.002, 0.02))
-                    )  # the disk takes its time
+                    )
                 except Died:
                     super().__exit__(Died, None, None)
                     raise
@@ -247,7 +260,11 @@ class Wire:
         self._pass()
         self._box.instrument.execute(message)
 
-    def query(self, message: str, timeout_ms: int | None = None) -> str:
+    def query(
+        self,
+        message: str,
+        timeout_ms: int | None = None,
+    ) -> str:
         self._pass()
         answer = None if self._box.is_silent else self._box.instrument.execute(message)
         self._pass()

@@ -134,7 +134,9 @@ def the_energy_of_the_previous_run() -> AbstractContextManager[object]:
 
 def whatever_the_meter_holds_is_the_energy() -> AbstractContextManager[object]:
     return patch.multiple(
-        station_meters, _foreign=lambda *_: None, _in_doubt=lambda *_: None
+        station_meters,
+        _foreign=lambda *_: None,
+        _in_doubt=lambda *_: None,
     )
 
 
@@ -234,7 +236,9 @@ def a_judge_that_counts_images_not_served() -> AbstractContextManager[object]:
 
 def a_provisional_score_that_is_not_finished() -> AbstractContextManager[object]:
     return patch.object(
-        provisional_scores.FollowedRuns, "_unpublished", lambda _self: []
+        provisional_scores.FollowedRuns,
+        "_unpublished",
+        lambda _self: [],
     )
 
 

@@ -78,9 +78,8 @@ class Team:
         pause_s = self.random.choice((0.5, 2.0, 6.0))
         while not self.hall.is_over and attempt.closed_at_s is None:
             self.hall.scheduler.sleep(self.random.uniform(0, pause_s))
-            if (
-                self.random.random() < 0.08
-            ):  # right at the deadline, and on both its sides
+            # Right at the deadline, and on both its sides.
+            if self.random.random() < 0.08:
                 left_s = (
                     attempt.opened_by_s + attempt.window_s - self.hall.scheduler.now_s
                 )
@@ -150,9 +149,8 @@ class Team:
             found = self.random.choice(
                 [*true_boxes()[attempt.order[image - 1]], [1, 1, 1, 9, 9]]
             )
-            rows.append(
-                [image, found[0], self.hall.model.serial / 100000, *found[1:]]
-            )  # no two are the same
+            # No two are the same.
+            rows.append([image, found[0], self.hall.model.serial / 100000, *found[1:]])
         if self.is_legacy and self.random.random() < 0.5:
             fields = [("token", attempt.token)]
             fields += [
@@ -209,7 +207,11 @@ class Team:
         for task in tasks:
             self.hall.scheduler.join(task)
 
-    def _quietly(self, attempt: Attempt, sent: Sent) -> Callable[[], None]:
+    def _quietly(
+        self,
+        attempt: Attempt,
+        sent: Sent,
+    ) -> Callable[[], None]:
         def post() -> None:
             try:
                 self._post(attempt, sent)

@@ -163,7 +163,8 @@ class Scheduler:
         chosen = ready[0] if len(ready) == 1 else self.random.choice(ready)
         self.switches += 1
         self.trace = zlib.crc32(
-            f"{chosen.number} {self.now_s:.6f}".encode(), self.trace
+            f"{chosen.number} {self.now_s:.6f}".encode(),
+            self.trace,
         )
         return chosen
 
@@ -246,7 +247,11 @@ class SimLock:
         self._is_held = False
         self._waiters: list[Task] = []
 
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+    def acquire(
+        self,
+        blocking: bool = True,
+        timeout: float = -1,
+    ) -> bool:
         scheduler = self._scheduler
         me = self._scheduler.here()
         if me is None:  # after the day, as when rubbish is collected
@@ -294,7 +299,11 @@ class SimRLock:
         self._owner: Task | None = None
         self._count = 0
 
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+    def acquire(
+        self,
+        blocking: bool = True,
+        timeout: float = -1,
+    ) -> bool:
         me = self._scheduler.here()
         if me is None:
             return True
@@ -375,7 +384,11 @@ class SimPool:
     def __init__(self, _workers: int) -> None:
         self._threads: list[SimThread] = []
 
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def submit(
+        self,
+        call: Callable[..., Any],
+        *arguments: Any,
+    ) -> Future[Any]:
         future: Future[Any] = Future()
 
         def run() -> None:

@@ -75,7 +75,8 @@ def main(words: Sequence[str]) -> int:
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make test-on", description=__doc__)
     parser.add_argument(
-        "suite", help="trixie, forky, bookworm or another suite of Debian"
+        "suite",
+        help="trixie, forky, bookworm or another suite of Debian",
     )
     parser.add_argument(
         "--only", choices=list(STEPS), help="only bare, or only with what CI installs"

@@ -45,7 +45,8 @@ def clone(home: Path, user: str, *, fresh: bool) -> None:
         shutil.copytree(SHARED, projects / SHARED.name, dirs_exist_ok=True)
     if user == USER:
         subprocess.run(
-            ["chown", "-R", f"{USER_ID}:{USER_ID}", str(home_of_user)], check=True
+            ["chown", "-R", f"{USER_ID}:{USER_ID}", str(home_of_user)],
+            check=True,
         )
 
 

@@ -113,7 +113,8 @@ def full(suite: str, mirror: Mirror, cache: Path) -> FileSystem:
     if not _is_current(folder, BARE + packages):
         with _building(folder, BARE + packages) as (unfinished, log):
             subprocess.run(
-                ["cp", "-a", "--reflink=auto", beneath, unfinished], check=True
+                ["cp", "-a", "--reflink=auto", beneath, unfinished],
+                check=True,
             )
             _install(unfinished, packages, mirror, suite, log)
     return FileSystem(folder, cache / f"{suite}-home")

@@ -101,11 +101,12 @@ def test_a_mirror_that_is_away_is_one_line_and_no_failure(
         free.bind(("127.0.0.1", 0))
         away = f"http://127.0.0.1:{free.getsockname()[1]}"
     monkeypatch.setattr(file_system, "check_machine", lambda: None)
+    # Debootstrap, which may be missing, fails.
     monkeypatch.setattr(
         file_system,
         "_logged",
         lambda *_: 1,
-    )  # debootstrap, which may be missing, fails
+    )
     assert main(["trixie", "--mirror", away, "--cache", str(tmp_path)]) == 0
     told = capsys.readouterr()
     assert told.out.startswith(
@@ -125,10 +126,8 @@ def test_a_file_system_that_is_not_built_is_a_failure_where_the_mirror_answers(
     monkeypatch.setattr(file_system, "_logged", lambda *_: 1)
     assert main(["trixie", "--mirror", url(packages()), "--cache", str(tmp_path)]) == 1
     log = tmp_path / "trixie-bare.log"
-    assert (
-        capsys.readouterr().err
-        == f"trixie: debootstrap of trixie failed 3 times; {log} says why\n"
-    )
+    err = capsys.readouterr().err
+    assert err == f"trixie: debootstrap of trixie failed 3 times; {log} says why\n"
     assert not (tmp_path / "trixie-bare").exists()
 
 

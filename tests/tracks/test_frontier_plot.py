@@ -138,7 +138,8 @@ def test_a_label_at_the_edge_stands_inside_the_frame_and_not_over_another_point(
     None
 ):
     axes, (label,) = labelled(
-        [(0.0, 0.0), (100.0, 0.0), (95.0, 0.2)], ["", "a team with a name"]
+        [(0.0, 0.0), (100.0, 0.0), (95.0, 0.2)],
+        ["", "a team with a name"],
     )
     box = label.get_window_extent()
     assert axes.bbox.x0 < box.x0

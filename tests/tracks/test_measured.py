@@ -9,7 +9,8 @@ from tests.tracks.runs import measured
 
 
 @pytest.mark.parametrize(
-    "value", [math.nan, math.inf, -math.inf, 0.0, -1.0, 1e-320, 1e300]
+    "value",
+    [math.nan, math.inf, -math.inf, 0.0, -1.0, 1e-320, 1e300],
 )
 @pytest.mark.parametrize("name", ["latency_ms", "total_s", "longest_ms", "energy_wh"])
 def test_a_time_or_an_energy_that_cannot_be_is_refused_by_its_name(

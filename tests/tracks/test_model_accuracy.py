@@ -104,7 +104,8 @@ def test_top_1_counts_right_answers_over_all_images() -> None:
 @pytest.mark.parametrize("image", [0, 5])
 def test_answers_for_other_images_are_refused(image: int) -> None:
     with pytest.raises(
-        RefereeError, match=f"image {image} is not in the set of 4 images"
+        RefereeError,
+        match=f"image {image} is not in the set of 4 images",
     ):
         top1_percent([5, 7, 7, 1000], [(image, 5)])
 

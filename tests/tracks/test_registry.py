@@ -190,7 +190,8 @@ def test_settings_are_told_by_name() -> None:
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_the_client_benches_by_the_numbers_of_the_rule(name: str) -> None:
-    preset, rule = PRESETS[name], track_named(name)
+    preset = PRESETS[name]
+    rule = track_named(name)
     assert (preset.task, preset.preprocessing) == (rule.task, rule.preprocessing)
     assert preset.image_budget_s == rule.budget_s(1)
     assert preset.cooldown_s == (COOLDOWN_S if rule.is_suite else 0)

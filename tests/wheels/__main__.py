@@ -74,7 +74,11 @@ def main() -> int:
     return int(any(one.failure for one in outcomes))
 
 
-def tried_alone(job: Job, wheels: Mapping[str, Path], folder: Path) -> Outcome:
+def tried_alone(
+    job: Job,
+    wheels: Mapping[str, Path],
+    folder: Path,
+) -> Outcome:
     """Install one distribution into a fresh environment of `folder`, and let it do its job."""
     began_s = time.monotonic()
     work = folder / "work"

@@ -41,7 +41,7 @@ class Verdict:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the run counts."""
+        """Tell whether the run counts."""
         return self.value is not None
 
 

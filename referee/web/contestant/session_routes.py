@@ -36,7 +36,7 @@ blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 
 @blueprint.get("/health")
 def health() -> Response:
-    """Whether the referee answers, and what contest this is; no login."""
+    """Say that the referee answers, and for which contest; no login."""
     contest = part(Callers).contest
     config = contest.config
     images = config.images.per_attempt or len(contest.test_set.images)
@@ -83,7 +83,7 @@ def _categories() -> list[dict[str, object]]:
 
 @blueprint.get("/session")
 def show_session() -> Response:
-    """Where the run stands."""
+    """Say where the run stands."""
     callers = part(Callers)
     asked = present_request()
     try:

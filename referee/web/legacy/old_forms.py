@@ -77,7 +77,7 @@ class Form:
         return unquote_plus(value.decode("utf-8", "replace"), errors="replace")
 
     def _start(self, key: bytes) -> int | None:
-        """Where the value of a key begins. Keys with escapes are looked for where a form of a few fields is."""
+        """Return where the value of a key begins. Keys with escapes are looked for where a form of a few fields is."""
         if self.body.startswith(key):
             return len(key)
         place = self.body.find(b"&" + key)
@@ -137,7 +137,7 @@ def multipart_boundary() -> bytes:
 
 
 def has_body() -> bool:
-    """Whether the request says that it has a body."""
+    """Tell whether the request says that it has a body."""
     return request.content_length is not None or "Transfer-Encoding" in request.headers
 
 

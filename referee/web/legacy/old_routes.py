@@ -173,14 +173,14 @@ def _opened(team: str) -> OpenRun:
 
 @blueprint.route("/verify", methods=BOTH)
 def verify() -> Response:
-    """Whether the token is that of an open run."""
+    """Say whether the token is that of an open run."""
     _admitted(read_form())
     return text(VALID_TOKEN)
 
 
 @blueprint.post("/no_of_images")
 def count_images() -> Response:
-    """How many images there are."""
+    """Say how many images there are."""
     form = read_form()
     try:
         return text(str(_admitted(form).run.images))

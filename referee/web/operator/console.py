@@ -68,7 +68,7 @@ def console() -> Response:
 
 @blueprint.get("/live")
 def live() -> Response:
-    """What changes of it: the same for all who look, and rendered once for them."""
+    """The part of it that changes: the same for all who look, and rendered once for them."""
     return html(_fragment(part(OperatorsDesk).status.look().body))
 
 
@@ -126,7 +126,7 @@ def _reports(numbers: list[int]) -> list[Path]:
 
 
 def _shown(body: bytes) -> dict[str, Any]:
-    """What the templates take: the status document `body`, and what follows from it for the actions."""
+    """Return the values of the templates: the status document `body`, and what follows from it for the actions."""
     now = orjson.loads(body)
     queued = [one["team"] for one in now["queue"]]
     others = [

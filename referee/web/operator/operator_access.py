@@ -1,4 +1,4 @@
-"""Who may use the operator's routes: the bearer of the operator's key, and the console's session after a log-in."""
+"""Access to the operator's routes: for the bearer of the operator's key, and the console's session after a log-in."""
 
 from __future__ import annotations
 

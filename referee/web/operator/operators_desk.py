@@ -13,7 +13,7 @@ from referee.web.live_status import LiveStatus
 
 @dataclass(frozen=True)
 class OperatorsDesk:
-    """What operators see and begin: the status, the judging, whether contest.toml has changed; guesses of passwords."""
+    """The status, the judging, the watch of contest.toml, and the guesses of operators' passwords."""
 
     callers: Callers
     config_watch: ConfigWatch

@@ -1,4 +1,4 @@
-"""What everyone polls, kept in memory: written once, packed once, the same for all who ask.
+"""Answers that everyone polls, kept in memory: written once, packed once, the same for all who ask.
 
 Shared caches may keep it for a second (RFC 9111) and give it out for one more while they ask again (RFC 5861). What
 depends on who asks never goes through here.

@@ -115,7 +115,8 @@ def test_values_are_normalized_by_colour_before_the_order_of_colours_changes() -
 
 def overlap(a: Any, b: Any) -> float:
     shared = max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(
-        0.0, min(a[3], b[3]) - max(a[1], b[1])
+        0.0,
+        min(a[3], b[3]) - max(a[1], b[1]),
     )
     both = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1])
     return shared / (both - shared) if shared else 0.0
@@ -163,7 +164,8 @@ def test_suppression_is_torchvisions_rule(
 ) -> None:
     """An IoU *greater* than the threshold with a kept box of a higher score; only of its class, as batched_nms."""
     sides = np.array(
-        [[x, y, x + w, y + h] for x, y, w, h, _, _ in drawn], float
+        [[x, y, x + w, y + h] for x, y, w, h, _, _ in drawn],
+        float,
     ).reshape(-1, 4)
     classes = np.array([one[4] for one in drawn], int)
     scores = np.array([one[5] / 4 for one in drawn], float)

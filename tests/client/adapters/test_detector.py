@@ -60,7 +60,8 @@ def saved(folder: Path, data: bytes, **settings: Any) -> Path:
 
 
 @pytest.mark.parametrize(
-    "head", ["yolov5", "yolov8", "yolov10", "tf-ssd", "torchvision"]
+    "head",
+    ["yolov5", "yolov8", "yolov10", "tf-ssd", "torchvision"],
 )
 def test_each_head_is_recognized_and_gives_the_exact_box(
     tmp_path: Path,
@@ -91,7 +92,8 @@ def test_a_letterboxed_image_gives_boxes_in_its_own_pixels_whatever_its_exif_say
     exif[0x0112] = 6  # to be shown turned by 90 degrees
     detect = Adapter("onnx", saved(tmp_path, finder("yolov8")))
     ((category, _, *box),) = detect(
-        jpeg((64, 128), (16, 32, 48, 96), exif=exif), CONTEST
+        jpeg((64, 128), (16, 32, 48, 96), exif=exif),
+        CONTEST,
     )
     assert category == 7
     assert box == pytest.approx([16, 32, 47, 95])
@@ -118,9 +120,8 @@ def test_bytes_in_nhwc_of_any_size_stretched_and_bgr(tmp_path: Path) -> None:
         colour="bgr",
         names=NAMES,
     )
-    assert (
-        list(Adapter("onnx", file)(jpeg((64, 64), (8, 16, 40, 32)), CONTEST)) == []
-    )  # red is its blue
+    # Red is its blue.
+    assert list(Adapter("onnx", file)(jpeg((64, 64), (8, 16, 40, 32)), CONTEST)) == []
 
 
 @pytest.mark.parametrize("quantized", [False, True])
@@ -281,7 +282,8 @@ def test_files_that_are_not_there_or_of_another_kind_are_named(tmp_path: Path) -
 def test_categories_that_match_nothing_are_named_on_both_sides(tmp_path: Path) -> None:
     detect = Adapter("onnx", saved(tmp_path, finder("yolov8")))
     with pytest.raises(
-        ModelError, match=r"has the classes sky, red box .* but not car, bus"
+        ModelError,
+        match=r"has the classes sky, red box .* but not car, bus",
     ):
         list(
             detect(
@@ -320,7 +322,8 @@ def test_without_its_extra_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     file = saved(tmp_path, finder("yolov8"))
     with pytest.raises(
-        ModelError, match=r'needs onnxruntime; .*pip install "\./client\[onnx\]"'
+        ModelError,
+        match=r'needs onnxruntime; .*pip install "\./client\[onnx\]"',
     ):
         Adapter("onnx", file)
 
@@ -329,7 +332,8 @@ def test_names_that_a_file_states_in_another_form_are_none(tmp_path: Path) -> No
     file = saved(
         tmp_path,
         finder("yolov8").replace(
-            b"{0: 'sky', 1: 'red box'}", b"sky, red box, and no dict"[:24]
+            b"{0: 'sky', 1: 'red box'}",
+            b"sky, red box, and no dict"[:24],
         ),
     )
     with pytest.raises(ModelError, match="does not name its classes"):

@@ -39,7 +39,11 @@ def nothing(_: Message) -> None:
 
 
 @contextlib.contextmanager
-def relay(url: str, before: Fault = nothing, after: Fault = nothing) -> Iterator[str]:
+def relay(
+    url: str,
+    before: Fault = nothing,
+    after: Fault = nothing,
+) -> Iterator[str]:
     """Serve the referee at `url` with faults in what goes there and in what comes back; gives the relay's address."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -62,9 +66,8 @@ def relay(url: str, before: Fault = nothing, after: Fault = nothing) -> Iterator
             body = self.rfile.read(size) if size <= LARGEST_BODY_BYTES else b""
             message = Message(self.command, self.path, dict(self.headers), body)
             before(message)
-            with contextlib.suppress(
-                ConnectionError
-            ):  # it may refuse before it has read all
+            # It may refuse before it has read all.
+            with contextlib.suppress(ConnectionError):
                 self.referee.request(
                     message.method,
                     message.path,

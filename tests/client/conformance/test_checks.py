@@ -261,7 +261,8 @@ def test_the_command_reports_as_table_and_junit_and_opens_a_run_only_if_told(
         "skipped": "0",
     }
     assert float(suite.attrib["time"]) == pytest.approx(
-        sum(float(one.attrib["time"]) for one in suite), abs=1e-6
+        sum(float(one.attrib["time"]) for one in suite),
+        abs=1e-6,
     )
 
 

@@ -235,7 +235,8 @@ def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_t
     with proxied(url, findings) as address, requests.Session() as session:
         session.trust_env = False
         token = session.post(
-            f"{address}/login", {"username": TEAM, "password": PASSWORD}
+            f"{address}/login",
+            {"username": TEAM, "password": PASSWORD},
         ).text
         session.headers.update(
             {"Authorization": f"Bearer {token}", "Connection": "close"}
@@ -256,14 +257,12 @@ def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_t
         assert receipt["sha256"] == hashlib.sha256(body).hexdigest()
         old = session.post(f"{address}/image", {"token": token, "image_name": "3"})
         assert old.content == direct.content
-        assert (
-            session.post(
-                f"{address}/logout",
-                {"token": token},
-                headers={"Connection": "close"},
-            ).text
-            == "Logout success\n"
-        )
+        text = session.post(
+            f"{address}/logout",
+            {"token": token},
+            headers={"Connection": "close"},
+        ).text
+        assert text == "Logout success\n"
     assert {one.name: one.result for one in findings}["no-log-out"] == "PASS"
 
 
@@ -289,7 +288,8 @@ def test_a_strange_request_gets_the_very_bytes_that_the_referee_answers(
 ) -> None:
     def answer(to: str) -> bytes:
         with socket.create_connection(
-            to.rpartition("/")[2].split(":"), TIMEOUT_S
+            to.rpartition("/")[2].split(":"),
+            TIMEOUT_S,
         ) as connection:
             connection.sendall(STRANGE[name])
             with connection.makefile("rb") as read:
@@ -380,9 +380,8 @@ def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(
         address = process.stderr.readline().split(" as ")[0].split()[-1]
         client = Client(address)
         client.log_in()
-        client.ask(
-            "GET", "/v1/health"
-        )  # on the same connection: by then the log-in is noted
+        # On the same connection: by then the log-in is noted.
+        client.ask("GET", "/v1/health")
         process.send_signal(signal.SIGINT)
         assert process.wait(TIMEOUT_S) == 1
         document = json.loads(process.stdout.read())

@@ -65,7 +65,8 @@ def test_a_body_whose_answer_got_lost_is_sent_again_with_its_key(
 
 
 @pytest.mark.parametrize(
-    ("started_s", "rules"), [(6.9, ["retry-after-ignored"]), (7.0, [])]
+    ("started_s", "rules"),
+    [(6.9, ["retry-after-ignored"]), (7.0, [])],
 )
 def test_retry_after_is_waited_for(started_s: float, rules: list[str]) -> None:
     assert (

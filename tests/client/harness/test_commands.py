@@ -96,9 +96,8 @@ def test_a_classifier_answers_each_image_with_its_colour(
     images: Callable[..., Path],
     quantized: bool,
 ) -> None:
-    grey = exact_jpeg(
-        Image.new("L", (64, 48), 120)
-    )  # all three outputs alike: the lowest index
+    # All three outputs alike: the lowest index.
+    grey = exact_jpeg(Image.new("L", (64, 48), 120))
     folder = images([even(*RED), even(*GREEN), even(*BLUE), grey])
     result = bench(
         classifier(quantized=quantized), folder, "--task", "classification", *ONCE
@@ -111,7 +110,8 @@ def test_a_classifier_answers_each_image_with_its_colour(
         [4, RED_INDEX],
     ]
     assert [row[2] for row in rows] == pytest.approx(
-        [200 / 255, 220 / 255, 240 / 255, 120 / 255], abs=1e-6
+        [200 / 255, 220 / 255, 240 / 255, 120 / 255],
+        abs=1e-6,
     )
     assert result["processed"] == 4
     assert result["stopped_by"] == "end"
@@ -147,7 +147,8 @@ def test_a_detector_answers_with_boxes_in_pixels_of_the_original(
         ),
     ]
     assert np.array([*rows[:3], *rows[100:102]]) == pytest.approx(
-        np.array(wanted), abs=1e-4
+        np.array(wanted),
+        abs=1e-4,
     )
     # All others are ground, cell by cell.
     assert {round(row[2] * 255) for row in rows[3:100] + rows[102:]} == {60}
@@ -206,9 +207,8 @@ def test_the_document_is_whole_and_its_figures_agree(
         }
     ]
     assert len(latency["repeat_means_ms"]) == 3
-    assert (
-        len(result["predictions"]["labels"]) == result["processed"] == 5
-    )  # of the first repeat only
+    # Of the first repeat only.
+    assert len(result["predictions"]["labels"]) == result["processed"] == 5
     assert latency["counted"] == 3 * 4  # without the first of each repeat
     assert latency["mean_ms"] == pytest.approx(np.mean(latency["repeat_means_ms"]))
     assert (
@@ -507,7 +507,8 @@ def test_it_ends_with_its_parent(
         "--json",
     ]
     with subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+        [sys.executable, "-c", "input()"],
+        stdin=subprocess.PIPE,
     ) as parent:
         command = ["lpirc-harness", *map(str, arguments), "--parent", str(parent.pid)]
         with warm_programs.start(command, env=environment) as process:

@@ -22,7 +22,8 @@ from tests.deploy.deployment import program
 from tests.tflite_models import classifier
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="namespaces are those of Linux"
+    sys.platform != "linux",
+    reason="namespaces are those of Linux",
 )
 
 OPEN = Confinement(reason="for comparison")
@@ -104,9 +105,8 @@ def test_a_model_runs_confined_with_its_limits(confined: Confinement) -> None:
         limits = Path(f"/proc/{model}/limits").read_text()
     hard = {line[:26].strip(): line[26:].split()[1] for line in limits.splitlines()}
     assert int(hard["Max processes"]) < 64
-    assert (
-        int(hard["Max address space"]) < 16 << 30
-    )  # code that took over the runtime cannot raise it
+    # Code that took over the runtime cannot raise it.
+    assert int(hard["Max address space"]) < 16 << 30
 
 
 def _command(pid: int) -> bytes:

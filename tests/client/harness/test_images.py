@@ -75,7 +75,8 @@ def test_an_image_that_is_not_the_manifests_is_refused(tmp_path: Path) -> None:
     assert content(image) == b"bee"
     image.path.write_bytes(b"wasp")
     with pytest.raises(
-        ModelError, match=r"image 1 .*its SHA-256 is not the manifest's"
+        ModelError,
+        match=r"image 1 .*its SHA-256 is not the manifest's",
     ):
         content(image)
 
@@ -126,7 +127,8 @@ def test_a_missing_folder_image_or_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="there is no image in it"):
         list_images(tmp_path)
     with pytest.raises(
-        ModelError, match=r"image 1 \(.*gone.png\): it cannot be read: No such file"
+        ModelError,
+        match=r"image 1 \(.*gone.png\): it cannot be read: No such file",
     ):
         content(ImageFile(1, tmp_path / "gone.png"))
 

@@ -46,7 +46,8 @@ def test_each_image_has_its_outputs_and_its_time(loaded: RuntimeModel) -> None:
 
 
 @pytest.mark.skipif(
-    not hasattr(os, "sched_setaffinity"), reason="cores are chosen on Linux"
+    not hasattr(os, "sched_setaffinity"),
+    reason="cores are chosen on Linux",
 )
 def test_a_job_on_the_same_core_takes_its_share_of_the_processor_time() -> None:
     cores = os.sched_getaffinity(0)
@@ -54,7 +55,8 @@ def test_a_job_on_the_same_core_takes_its_share_of_the_processor_time() -> None:
     pixels = np.zeros((2000, 500, 500, 3), np.uint8)
     busy = f"import os\nos.sched_setaffinity(0, {{{max(cores)}}})\nprint(flush=True)\nwhile True: pass"
     with subprocess.Popen(
-        [sys.executable, "-c", busy], stdout=subprocess.PIPE
+        [sys.executable, "-c", busy],
+        stdout=subprocess.PIPE,
     ) as other:
         assert other.stdout is not None
         other.stdout.readline()

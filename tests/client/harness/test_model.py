@@ -53,7 +53,8 @@ def test_what_is_not_a_model_is_refused_with_its_value(
 
 
 @pytest.mark.parametrize(
-    "path", [Path("/nowhere/m.tflite"), Path("/"), Path("/dev/zero")]
+    "path",
+    [Path("/nowhere/m.tflite"), Path("/"), Path("/dev/zero")],
 )
 def test_a_file_that_cannot_be_read_is_reported(path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be read: ") as caught:

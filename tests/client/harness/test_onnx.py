@@ -123,7 +123,8 @@ def test_a_model_that_breaks_one_rule_is_refused_for_that_one(
     said: str,
 ) -> None:
     (problem,) = refusals(
-        process, constant_answers(shape, dtype, SCORES, inputs=inputs)
+        process,
+        constant_answers(shape, dtype, SCORES, inputs=inputs),
     )
     assert (problem.code, said in problem.sentence) == (code, True), problem.sentence
 
@@ -150,7 +151,8 @@ def test_a_model_cannot_read_another_file_as_its_weights(
     (tmp_path / "secret").write_bytes(bytes(4 * 3 * 1001))
     monkeypatch.chdir(tmp_path)
     with ModelProcess(
-        "m.onnx", confined=Confinement(reason="the runtime alone must refuse it")
+        "m.onnx",
+        confined=Confinement(reason="the runtime alone must refuse it"),
     ) as bare:
         with pytest.raises(ModelError, match="the runtime refused it") as caught:
             refusals(bare, with_weights_beside("secret"))
@@ -170,9 +172,8 @@ def test_damaged_models_are_all_reported() -> None:
         for seed in range(DAMAGED):
             task, data = bases[seed % 3]
             try:
-                start = data[
-                    : len(data) if seed % 2 else HEAD_BYTES
-                ]  # what follows is mostly weights
+                # What follows is mostly weights.
+                start = data[: len(data) if seed % 2 else HEAD_BYTES]
                 problems = refusals(
                     process,
                     corrupted(start, seed) + data[len(start) :],
@@ -294,7 +295,8 @@ void tflite_plugin_destroy_delegate(void *delegate) { free(delegate); }
 
 
 @pytest.mark.skipif(
-    shutil.which("cc") is None, reason="needs a C compiler: apt-get install gcc"
+    shutil.which("cc") is None,
+    reason="needs a C compiler: apt-get install gcc",
 )
 def test_a_delegates_library_is_loaded_and_is_not_named_where_it_takes_nothing(
     bench: Callable[..., dict[str, Any]],

@@ -35,7 +35,8 @@ def found(boxes: Any, classes: Any, scores: Any) -> Answers:
 
 def test_the_highest_score_wins_and_the_lowest_index_of_equal_ones() -> None:
     result = labels(
-        answers([[[0.1, 0.7, 0.2]], [[0.4, 0.2, 0.4]], [[0.0, 0.0, 0.0]]]), [5, 6, 9]
+        answers([[[0.1, 0.7, 0.2]], [[0.4, 0.2, 0.4]], [[0.0, 0.0, 0.0]]]),
+        [5, 6, 9],
     )
     assert result.rows == [(5, 1, 0.7), (6, 0, 0.4), (9, 0, 0.0)]
     assert result.not_finite == []
@@ -220,7 +221,8 @@ def objects_and_answers(seed: int) -> tuple[NDArray[np.float64], Answers]:
     chance = np.random.default_rng(seed)
     near = chance.uniform(0, 0.7, (len(SIZES), 100, 2))
     boxes = np.concatenate(
-        [near, near + chance.uniform(0.01, 0.3, near.shape)], axis=2
+        [near, near + chance.uniform(0.01, 0.3, near.shape)],
+        axis=2,
     ).astype(np.float32)
     classes = np.array(CATEGORIES)[chance.integers(0, 3, (len(SIZES), 100))] - 1
     objects = []

@@ -36,7 +36,11 @@ def levels(pixels: Pixels) -> list[int]:
     return pixels[0, :, 0].tolist()
 
 
-def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
+def encoded(
+    image: Image.Image,
+    kind: str,
+    **options: object,
+) -> bytes:
     with io.BytesIO() as file:
         image.save(file, kind, **options)
         return file.getvalue()
@@ -55,7 +59,11 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
         (427, 27, 373),  # 26.6875
     ],
 )
-def test_ovic_crops_each_side_with_halves_up(side: int, start: int, new: int) -> None:
+def test_ovic_crops_each_side_with_halves_up(
+    side: int,
+    start: int,
+    new: int,
+) -> None:
     assert central_crop(side, 256) == Crop(start, 16, new, 224)
     assert central_crop(256, side) == Crop(16, start, 224, new)
 
@@ -127,7 +135,8 @@ def test_resizing_is_that_of_tensorflow(size: tuple[int, int, int, int]) -> None
     )
     runtime.allocate_tensors()
     runtime.set_tensor(
-        runtime.get_input_details()[0]["index"], pixels[None].astype(np.float32)
+        runtime.get_input_details()[0]["index"],
+        pixels[None].astype(np.float32),
     )
     runtime.invoke()
     exact = runtime.get_tensor(runtime.get_output_details()[0]["index"])[0]
@@ -145,14 +154,13 @@ def test_grey_cmyk_and_palette_images_become_rgb() -> None:
     grey = decode(IMAGE, encoded(Image.new("L", (8, 8), 128), "JPEG"))
     assert grey.shape == (8, 8, 3)
     assert (grey == 128).all()
-    assert (
-        decode(IMAGE, encoded(Image.new("CMYK", (8, 8), (0, 0, 0, 0)), "JPEG"))[
-            0, 0
-        ].tolist()
-        == [255] * 3
-    )
+    values = decode(IMAGE, encoded(Image.new("CMYK", (8, 8), (0, 0, 0, 0)), "JPEG"))[
+        0, 0
+    ].tolist()
+    assert values == [255] * 3
     palette = Image.new("RGB", (2, 2), (255, 0, 0)).convert(
-        "P", palette=Image.Palette.ADAPTIVE
+        "P",
+        palette=Image.Palette.ADAPTIVE,
     )
     assert decode(IMAGE, encoded(palette, "PNG"))[0, 0].tolist() == [255, 0, 0]
 
@@ -163,7 +171,8 @@ def test_transparency_is_dropped_and_exif_orientation_left_aside() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # stored turned by 90 degrees
     assert decode(
-        IMAGE, encoded(Image.new("RGB", (16, 8)), "JPEG", exif=exif)
+        IMAGE,
+        encoded(Image.new("RGB", (16, 8)), "JPEG", exif=exif),
     ).shape == (8, 16, 3)
 
 

@@ -26,7 +26,8 @@ from tests.contest_day import descendants_of
 from tests.tflite_models import classifier, endless, greedy, unknown_operator
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="limits and signals are those of Linux"
+    sys.platform != "linux",
+    reason="limits and signals are those of Linux",
 )
 
 SETTINGS = Settings("classification", "central-crop", memory_mb=300, timeout_s=20.0)
@@ -175,7 +176,8 @@ def test_noise_on_stdout_and_stderr_is_not_an_answer(
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with ModelProcess(
-        "m.tflite", confined=OPEN
+        "m.tflite",
+        confined=OPEN,
     ) as noisy:  # more than the log may hold; writing it fails quietly
         assert examine(noisy, model_file(classifier()), SETTINGS)[1] == []
 

@@ -26,7 +26,11 @@ PLANE = np.zeros((1, 100))
 SCORES = [("scores", np.zeros((1, 1001), np.float32))]
 
 
-def refusals(process: ModelProcess, data: bytes, task: str) -> list[ModelError]:
+def refusals(
+    process: ModelProcess,
+    data: bytes,
+    task: str,
+) -> list[ModelError]:
     return examine(
         process,
         model_file(data),
@@ -34,7 +38,11 @@ def refusals(process: ModelProcess, data: bytes, task: str) -> list[ModelError]:
     )[1]
 
 
-def labels_of(shape: tuple[int, ...], dtype: str = "uint8", inputs: int = 1) -> bytes:
+def labels_of(
+    shape: tuple[int, ...],
+    dtype: str = "uint8",
+    inputs: int = 1,
+) -> bytes:
     return constant_answers(shape, dtype, SCORES, inputs=inputs)
 
 
@@ -182,7 +190,8 @@ def test_everything_wrong_with_a_model_is_reported_at_once() -> None:
 def test_a_model_with_wrong_tensors_is_not_run(process: ModelProcess) -> None:
     # It would be given the wrong number of bytes; that it is refused by its tensors shows that it was not.
     data = constant_answers(
-        (1, 8, 8, 4), answers=[("scores", np.zeros((1, 7), np.float32))]
+        (1, 8, 8, 4),
+        answers=[("scores", np.zeros((1, 7), np.float32))],
     )
     found = refusals(process, data, "classification")
     assert [problem.code for problem in found] == [

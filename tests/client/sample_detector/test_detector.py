@@ -134,7 +134,8 @@ def test_on_the_synthetic_set_it_is_good_but_not_perfect(tmp_path: Path) -> None
             if a["image_id"] == image.number
         ]
         for category, _, *box in detect(
-            made.image_path(image.number).read_bytes(), categories
+            made.image_path(image.number).read_bytes(),
+            categories,
         ):
             found += 1
             right += any(

@@ -165,7 +165,8 @@ def test_the_file_names_no_address_and_the_serial_number_only_of_a_simulated_met
 
 def test_the_file_names_neither_resource_nor_host_where_a_sentence_does() -> None:
     tried = Certification(
-        "TCPIP::box.lab.example::INSTR@py", Setup(None, None, 0.25, 0)
+        "TCPIP::box.lab.example::INSTR@py",
+        Setup(None, None, 0.25, 0),
     )
     found = tried.masked(
         str(no_host("TCPIP::box.lab.example::INSTR", "box.lab.example"))
@@ -271,10 +272,8 @@ def test_a_question_without_an_answer_and_a_call_that_fails_are_marked() -> None
         "A,B,C,D\r\n",
         None,
     ]
-    assert (
-        parse("marked", "\n".join(transcript.conversation)).exchanges[-1].failure
-        == "meter-timeout"
-    )
+    failure = parse("marked", "\n".join(transcript.conversation)).exchanges[-1].failure
+    assert failure == "meter-timeout"
 
 
 def test_ctrl_c_restores_the_meter_and_keeps_what_was_said(

@@ -35,7 +35,11 @@ def files_up_to(most_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def fail(logbook: Logbook, error: BaseException, *readings: Reading) -> None:
+def fail(
+    logbook: Logbook,
+    error: BaseException,
+    *readings: Reading,
+) -> None:
     with logbook.opened():
         for reading in readings:
             logbook.take(reading)

@@ -45,7 +45,8 @@ def test_energy_is_load_times_time_and_every_reading_is_in_the_file(
     # However late this program came to see that the time was over, the timer had ended it.
     assert facts["duration_s"] == pytest.approx(2.0, abs=1e-3)
     assert facts["accuracy"]["percent"] == pytest.approx(
-        100 * (0.036 + 0.075) / 36, rel=0.01
+        100 * (0.036 + 0.075) / 36,
+        rel=0.01,
     )
     readings = read_recording(tmp_path / "run.csv")
     assert len(readings) == facts["readings"]
@@ -78,12 +79,13 @@ def test_a_steadier_room_is_stated_and_makes_the_limit_of_a_board_on_dc_smaller(
     assert facts["setup"]["ambient_change_c"] == 1.0
     # For one degree 0.02 % of 15 V x 0.5 A, and 500 uA x 12 V.
     assert facts["accuracy"]["drift_percent"] == pytest.approx(
-        100 * (0.003 * 0.5 + 0.0005 * 12) / 6, rel=0.01
+        100 * (0.003 * 0.5 + 0.0005 * 12) / 6,
+        rel=0.01,
     )
-    assert (
-        meter("record", address, "-o", "other.csv", "--ambient-change", "-1").returncode
-        == 2
-    )
+    returncode = meter(
+        "record", address, "-o", "other.csv", "--ambient-change", "-1"
+    ).returncode
+    assert returncode == 2
 
 
 def test_a_recorder_that_is_held_up_past_its_time_counts_what_the_timer_did(
@@ -97,9 +99,8 @@ def test_a_recorder_that_is_held_up_past_its_time_counts_what_the_timer_did(
     recording = started(
         "record", address, "-o", "run.csv", "--duration", "2", *FIXED, "--json"
     )
-    until(
-        lambda: lines_in(tmp_path / "run.csv") > 3
-    )  # the first reading may have no data
+    # The first reading may have no data.
+    until(lambda: lines_in(tmp_path / "run.csv") > 3)
     recording.send_signal(signal.SIGSTOP)
     until(lambda: "TIM" in asked(address, ":INTEGRATE:STATE?")[0])
     held_s = time.monotonic()
@@ -142,7 +143,8 @@ def test_a_program_keeps_its_output_and_its_exit_code(
     facts = json.loads(again.stdout.splitlines()[-1])
     assert facts["duration_s"] > 1.0
     assert facts["energy_j"] == pytest.approx(
-        36 * facts["duration_s"], abs=start_stop_j(facts)
+        36 * facts["duration_s"],
+        abs=start_stop_j(facts),
     )
 
 
@@ -151,10 +153,10 @@ def test_a_program_that_is_killed_gives_the_exit_code_of_a_shell(
     meter: Any,
 ) -> None:
     program = (sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
-    assert (
-        meter("record", simulate().address, "-o", "run.csv", "--", *program).returncode
-        == 137
-    )
+    returncode = meter(
+        "record", simulate().address, "-o", "run.csv", "--", *program
+    ).returncode
+    assert returncode == 137
 
 
 def test_the_former_settings_are_back_afterwards(
@@ -205,7 +207,8 @@ def test_ctrl_c_leaves_a_whole_file_and_tells_the_energy(
     assert len(readings) == facts["readings"]
     assert readings[-1].energy_wh == facts["energy_wh"]
     assert facts["energy_j"] == pytest.approx(
-        36 * facts["duration_s"], abs=start_stop_j(facts)
+        36 * facts["duration_s"],
+        abs=start_stop_j(facts),
     )
     assert knobs(address)[4:] == before
 
@@ -272,7 +275,8 @@ def test_a_cut_cable_is_told_and_costs_no_energy(
     facts = json.loads(told)
     assert facts["link_losses"] == 1
     assert facts["energy_j"] == pytest.approx(
-        36 * facts["duration_s"], abs=start_stop_j(facts)
+        36 * facts["duration_s"],
+        abs=start_stop_j(facts),
     )
 
 

@@ -21,7 +21,8 @@ def test_simulate_prints_its_address_and_ends_when_told(simulate: Any) -> None:
 
 def test_simulate_ends_with_the_process_it_serves() -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+        [sys.executable, "-c", "input()"],
+        stdin=subprocess.PIPE,
     ) as parent:
         command = [*METER, "simulate", "--parent", str(parent.pid)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as simulator:

@@ -61,7 +61,8 @@ def test_it_is_told_whether_updates_restart_at_start_and_neither_differs(
 
 
 @pytest.mark.parametrize(
-    "box", [LoggedBox(latched=True), LoggedBox(values={"WH": "-0.00000E+00"})]
+    "box",
+    [LoggedBox(latched=True), LoggedBox(values={"WH": "-0.00000E+00"})],
 )
 def test_a_reset_that_shows_with_the_next_update_or_as_minus_0_does_not_differ(
     box: LoggedBox,
@@ -117,7 +118,8 @@ def test_the_part_is_found_whichever_update_is_read_first(
     waiting = reading(0.0, power_w=power_w, energy_wh=0.0)
     for read in ((1, 2, 3), (2, 4, 9)):
         assert start_part([waiting, *map(after, read)], interval_s) == pytest.approx(
-            part, abs=1e-6
+            part,
+            abs=1e-6,
         )
 
 

@@ -193,7 +193,8 @@ class Window:
     def _update(self) -> None:
         panel = self.panel
         gain = self._gains.setdefault(
-            (panel.voltage, panel.current), float(self.rng.choice([-1.0, 1.0]))
+            (panel.voltage, panel.current),
+            float(self.rng.choice([-1.0, 1.0])),
         )
         if not (panel.blind or panel.is_over):
             panel.joules += self._counted_ws * (1 + 0.0009 * gain)
@@ -291,7 +292,11 @@ def _reading(
     )  # fmt: skip
 
 
-def _changes(panel: Panel, asked: Any, interval_s: float) -> list[str]:
+def _changes(
+    panel: Panel,
+    asked: Any,
+    interval_s: float,
+) -> list[str]:
     differs = {
         HOLD: panel.hold,
         AVERAGING: panel.averaging,

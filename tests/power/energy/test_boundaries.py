@@ -145,7 +145,8 @@ def test_the_first_update_may_hold_only_a_part_of_the_integration(
     ]
     readings = [reading(0.1, energy_wh=0.0), *readings]
     measured = measurement(
-        {"update_interval_s": 0.25}, integrator_wh=(39 + share) * update_wh
+        {"update_interval_s": 0.25},
+        integrator_wh=(39 + share) * update_wh,
     )
     assert checks(readings, measured)["integrator-steps"].ok
 

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from lpirc_power.standing import Standing
 
 
-def flat(reading: Any, power_w: float, apparent_va: float) -> list[Any]:
+def flat(
+    reading: Any,
+    power_w: float,
+    apparent_va: float,
+) -> list[Any]:
     amperes = apparent_va / 120.0
     return [
         reading(
@@ -50,10 +54,8 @@ def test_settings_that_readings_name_in_another_order_are_named_once(
     readings = flat(reading, 6.0, 6.0)
     readings[4] = reading(4.0, changed="a was set, it is 1; b was set, it is 2")
     readings[6] = reading(6.0, changed="b was set, it is 2; a was set, it is 1")
-    assert (
-        "(a was set, it is 1; b was set, it is 2)"
-        in checks(readings, measurement())["range-changed"].sentence
-    )
+    sentence = checks(readings, measurement())["range-changed"].sentence
+    assert "(a was set, it is 1; b was set, it is 2)" in sentence
 
 
 @given(
@@ -232,7 +234,8 @@ def test_nothing_is_known_of_a_meter_at_home_and_nothing_is_held_against_it(
     checks: Any,
 ) -> None:
     found = checks(
-        flat(reading, 6.0, math.nan), measurement(model="rapl", official=False)
+        flat(reading, 6.0, math.nan),
+        measurement(model="rapl", official=False),
     )
     assert found["accuracy"].ok
     assert found["accuracy"].sentence == (

@@ -35,7 +35,8 @@ def test_constant_power_integrates_to_power_times_time(
 ) -> None:
     expected = power_w * length_s / 3600
     assert trapezoid_wh([1.0, 2.0, 3.0], [power_w] * 3, 0.0, length_s) == pytest.approx(
-        expected, rel=1e-9
+        expected,
+        rel=1e-9,
     )
 
 
@@ -124,7 +125,8 @@ def test_above_idle_is_what_the_power_above_idle_makes(
     energy_wh = power_w * elapsed_s / 3600
     expected = (power_w - idle_w) * elapsed_s / 3600
     assert above_idle_wh(energy_wh, idle_w, elapsed_s) == pytest.approx(
-        expected, abs=1e-6
+        expected,
+        abs=1e-6,
     )
 
 
@@ -136,7 +138,8 @@ def test_a_real_wt310_integrates_like_its_readings(recordings: Path) -> None:
     times, powers, integrator_wh = recorded(recordings / "wt310_readings_user_330.csv")
     assert math.isnan(powers[0])
     assert trapezoid_wh(times, powers, times[0], times[-1]) == pytest.approx(
-        integrator_wh, rel=0.002
+        integrator_wh,
+        rel=0.002,
     )
 
 
@@ -144,5 +147,6 @@ def test_a_real_wt310_without_load_integrates_its_own_noise(recordings: Path) ->
     times, powers, integrator_wh = recorded(recordings / "wt310_readings_lpirc.csv")
     assert times[-1] == 300
     assert trapezoid_wh(times, powers, 0.0, 300.0) == pytest.approx(
-        integrator_wh, abs=1e-9
+        integrator_wh,
+        abs=1e-9,
     )

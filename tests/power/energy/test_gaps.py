@@ -48,7 +48,8 @@ def test_a_gap_is_exactly_a_pause_of_more_than_three_updates_and_two_seconds(
 ) -> None:
     times = [tenth / 10 for tenth in tenths]
     found = checks(
-        [reading(t) for t in times], measurement({"update_interval_s": interval_s})
+        [reading(t) for t in times],
+        measurement({"update_interval_s": interval_s}),
     )["reading-gaps"]
     limit_s = max(3 * interval_s, 2.0)
     pauses_s = [
@@ -144,6 +145,7 @@ def test_no_short_window_misses_updates_for_its_edges_or_a_meter_deaf_after_its_
     ]
     readings = [reading(t) for t in times if deaf_s <= t <= length_s]
     found = checks(
-        readings, measurement({"update_interval_s": interval_s}, end_s=length_s)
+        readings,
+        measurement({"update_interval_s": interval_s}, end_s=length_s),
     )["reading-gaps"]
     assert "missed" not in found.sentence.replace("few updates were missed", "")

@@ -21,7 +21,11 @@ def readings(power_w: float = 36.0, count: int = 41) -> list[Reading]:
     ]
 
 
-def complaint(*changed: Reading, start_s: float = 101.0, end_s: float = 103.0) -> str:
+def complaint(
+    *changed: Reading,
+    start_s: float = 101.0,
+    end_s: float = 103.0,
+) -> str:
     with pytest.raises(EnergyUnmeasured) as failure:
         inference_energy(changed or readings(), start_s, end_s, 100, METER, None)
     assert failure.value.code == "energy-unmeasured"

@@ -29,7 +29,8 @@ def test_an_integral_that_does_not_fit_the_readings_fails(
 ) -> None:
     readings = [reading(float(t)) for t in range(601)]
     assert compared(
-        readings, measurement(end_s=600.0, integrator_wh=SOUND_WH * 1.005)
+        readings,
+        measurement(end_s=600.0, integrator_wh=SOUND_WH * 1.005),
     ).ok
     wrong = compared(readings, measurement(end_s=600.0, integrator_wh=SOUND_WH * 1.01))
     assert not wrong.ok
@@ -67,7 +68,8 @@ def test_it_holds_exactly_within_its_tolerance(
 ) -> None:
     readings = [reading(float(t)) for t in range(601)]
     found = compared(
-        readings, measurement(end_s=600.0, integrator_wh=SOUND_WH * (1 + offset))
+        readings,
+        measurement(end_s=600.0, integrator_wh=SOUND_WH * (1 + offset)),
     )
     assert found.ok is (
         abs(found.figures["difference_wh"]) <= found.figures["tolerance_wh"]
@@ -196,7 +198,8 @@ def test_integrator_time_holds_exactly_within_two_seconds(
 
 
 @pytest.mark.parametrize(
-    ("start_stop_s", "span_s"), [(None, 1.0), (0.3, 0.3), (2.0, 2.0)]
+    ("start_stop_s", "span_s"),
+    [(None, 1.0), (0.3, 0.3), (2.0, 2.0)],
 )
 def test_what_starting_and_stopping_took_is_allowed_for_at_the_power_of_the_edges(
     reading: Any,

@@ -14,7 +14,11 @@ PLAIN = Limits(0.002, 0.001, 0.001, 0.0, 10.0)
 """Of a meter that shows watts only: no influence of the apparent power, no drift."""
 
 
-def taken(reading: Any, power_w: float, **different: float) -> list[Any]:
+def taken(
+    reading: Any,
+    power_w: float,
+    **different: float,
+) -> list[Any]:
     values = {"apparent_va": power_w, "current_a": power_w / 120.0} | different
     return [reading(float(t), power_w=power_w, **values) for t in range(11)]
 
@@ -70,7 +74,8 @@ def test_a_meter_that_tells_fractions_of_a_second_says_itself_how_much_longer_it
 ) -> None:
     long = {"integrator_timer_s": 600}
     found = energy_of(
-        taken(reading, 6.0), measurement(long, integrator_s=10.4, start_stop_s=0.1)
+        taken(reading, 6.0),
+        measurement(long, integrator_s=10.4, start_stop_s=0.1),
     )
     assert found.start_stop_share == pytest.approx(0.4 / 10)
 
@@ -124,7 +129,8 @@ def test_a_drift_that_does_not_matter_is_not_told(
 
 def watts_only(measurement: Any, **limits: object) -> Measurement:
     made: Measurement = replace(
-        measurement(model="PM100"), limits=replace(PLAIN, **limits)
+        measurement(model="PM100"),
+        limits=replace(PLAIN, **limits),
     )  # type: ignore[arg-type]
     return made
 
@@ -183,7 +189,8 @@ def test_where_a_limit_is_not_known_the_sentence_says_why_and_does_not_hold(
         "apparent_va": math.nan,
     }
     measured = replace(
-        watts_only(measurement, **limits), integrator_wh=power_w * 10 / 3600
+        watts_only(measurement, **limits),
+        integrator_wh=power_w * 10 / 3600,
     )
     found = accuracy(energy_of(taken(reading, read_w, **nothing), measured))
     assert not found.ok

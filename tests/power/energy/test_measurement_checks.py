@@ -86,11 +86,13 @@ def test_a_meter_at_home_without_voltage_passes_but_for_being_one(
     home: str,
 ) -> None:
     unknown = dict.fromkeys(
-        ("voltage_v", "current_a", "apparent_va", "power_factor"), math.nan
+        ("voltage_v", "current_a", "apparent_va", "power_factor"),
+        math.nan,
     )
     readings = [reading(float(t), **unknown) for t in range(11)]
     found = checks(
-        readings, measurement({"voltage_range_v": None}, model=home, official=False)
+        readings,
+        measurement({"voltage_range_v": None}, model=home, official=False),
     )
     assert [code for code, check in found.items() if not check.ok] == ["official-meter"]
 

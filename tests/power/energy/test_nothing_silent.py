@@ -197,7 +197,8 @@ def test_a_stop_of_1_6_s_in_600_s_is_told_with_its_time_and_cost(action: str) ->
     assert stopped.severity == "error"
     assert stopped.figures["first_s"] == pytest.approx(100.05, abs=0.2)
     assert stopped.figures["missing_wh"] == pytest.approx(
-        case.true_wh * 1.6 / 600, rel=0.15
+        case.true_wh * 1.6 / 600,
+        rel=0.15,
     )
     assert "from 100." in stopped.sentence
     if reset:
@@ -231,7 +232,8 @@ def test_ranges_that_are_changed_and_put_back_are_told_with_times_and_energy(
     assert changed.figures["first_s"] == pytest.approx(3.1, abs=0.2)
     assert changed.figures["last_s"] == pytest.approx(17.9, abs=0.2)
     assert changed.figures["measured_wh"] == pytest.approx(
-        case.true_wh * 15 / 20, rel=0.05
+        case.true_wh * 15 / 20,
+        rel=0.05,
     )
 
 
@@ -272,7 +274,11 @@ def test_an_energy_recovered_exactly_after_a_gap_is_compared_where_it_was_seen()
     assert "integrator-trapezoid" in failed(checked(replace(case, measured=more)))
 
 
-def directed(rng: Rng, interval_s: float, length_s: float) -> list[Action]:
+def directed(
+    rng: Rng,
+    interval_s: float,
+    length_s: float,
+) -> list[Action]:
     """Attacks that hide behind losses of the link, holds, or single updates, and undo what they did."""
     found: list[Action] = []
     for _ in range(rng.integers(1, 4)):

@@ -44,7 +44,8 @@ def test_a_recorded_run_has_one_energy_by_integrator_and_by_trapezoid(
     assert measured.integrator_wh == 0.000729776
     assert measured.integrator_s == 30.0
     assert checks["integrator-trapezoid"].figures["trapezoid_wh"] == pytest.approx(
-        0.000729776, rel=0.002
+        0.000729776,
+        rel=0.002,
     )
     assert [code for code, check in checks.items() if not check.ok] == []
 
@@ -54,7 +55,8 @@ def test_a_recorded_run_without_load_is_told_as_one(
 ) -> None:
     measured, checks = checked("wt310_readings_lpirc.csv")
     assert checks["integrator-trapezoid"].figures["trapezoid_wh"] == pytest.approx(
-        measured.integrator_wh, abs=1e-9
+        measured.integrator_wh,
+        abs=1e-9,
     )
     assert checks["low-load"].ok is False
     assert checks["low-load"].severity == "error"

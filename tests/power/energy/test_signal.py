@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def flat(reading: Any, power_w: float, **different: object) -> list[Any]:
+def flat(
+    reading: Any,
+    power_w: float,
+    **different: object,
+) -> list[Any]:
     given_too = {
         "apparent_va": abs(power_w),
         "current_a": abs(power_w) / 120.0,
@@ -138,7 +142,8 @@ def test_a_meter_of_unknown_error_may_be_a_hundredth_of_its_largest_power_below_
 
     def ok(least_w: float) -> bool:
         unknown = dict.fromkeys(
-            ("voltage_v", "current_a", "apparent_va", "power_factor"), math.nan
+            ("voltage_v", "current_a", "apparent_va", "power_factor"),
+            math.nan,
         )
         readings = [
             *flat(reading, 6.0, **unknown),
@@ -180,7 +185,8 @@ def test_at_crest_factor_6_twice_as_much_is_shown_as_nothing(
 ) -> None:
     # 0.1 W is 0.67 % of 15 W.
     found = checks(
-        flat(reading, 0.1, current_a=0.05), measurement({"crest_factor": crest_factor})
+        flat(reading, 0.1, current_a=0.05),
+        measurement({"crest_factor": crest_factor}),
     )["low-load"]
     assert found.ok is ok
     assert ok or "less than 1.0% of the range of 15 W" in found.sentence

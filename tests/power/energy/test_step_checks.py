@@ -38,7 +38,11 @@ def exact(reading: Make, power_w: float = 6.0) -> list[Reading]:
     ]
 
 
-def moved(readings: list[Reading], place: int, updates: float) -> list[Reading]:
+def moved(
+    readings: list[Reading],
+    place: int,
+    updates: float,
+) -> list[Reading]:
     """From `place` on WH is so many updates higher."""
     return [
         replace(one, energy_wh=one.energy_wh + updates * UPDATE_WH)
@@ -48,7 +52,11 @@ def moved(readings: list[Reading], place: int, updates: float) -> list[Reading]:
     ]
 
 
-def steps(measurement: Make, readings: list[Reading], **different: Any) -> Check:
+def steps(
+    measurement: Make,
+    readings: list[Reading],
+    **different: Any,
+) -> Check:
     last_wh = readings[-1].energy_wh + readings[-1].power_w * UPDATE_S / 3600
     setup = {"update_interval_s": UPDATE_S, "integrator_timer_s": 60}
     given = {"integrator_wh": last_wh, "start_stop_s": 0.0} | different
@@ -307,7 +315,8 @@ def test_a_source_lowers_wh_by_up_to_three_updates_and_never_raises_it(
 
 
 @pytest.mark.parametrize(
-    "ahead_s", [0.0, 0.5]
+    "ahead_s",
+    [0.0, 0.5],
 )  # the integrator may have begun before the window
 @pytest.mark.parametrize(("lost_s", "ok"), [(1.5, True), (1.51, False)])
 def test_time_may_lag_by_its_resolution_two_updates_and_the_clocks(
@@ -386,7 +395,8 @@ def test_in_the_end_time_lacks_no_more_than_its_resolution_of_window_or_timer(
         "setup": {"integrator_timer_s": timer_s},
     }
     measured = measurement(
-        {"update_interval_s": UPDATE_S, **ended.pop("setup")}, **ended
+        {"update_interval_s": UPDATE_S, **ended.pop("setup")},
+        **ended,
     )  # type: ignore[dict-item]
     assert integrator_steps([], measured).ok is ok
 
@@ -412,7 +422,5 @@ def test_only_its_timer_may_have_ended_an_integrator_and_only_in_its_time_or_at_
     runs: bool,
 ) -> None:
     ended = reading(at_s, integrator_s=ran_s, state=IntegratorState.TIMEUP)
-    assert (
-        integrator_stopped([ended], measurement({"integrator_timer_s": timer_s})).ok
-        is runs
-    )
+    ok = integrator_stopped([ended], measurement({"integrator_timer_s": timer_s})).ok
+    assert ok is runs

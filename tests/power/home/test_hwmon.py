@@ -233,7 +233,8 @@ def test_a_sensor_for_root_only_is_told_with_the_remedy(
     (open_folder / HWMON / "hwmon1/curr1_input").chmod(0)
     request.getfixturevalue("unprivileged")
     with pytest.raises(
-        MeterError, match=r"curr1_input may not be read by this user; `sudo chmod a\+r`"
+        MeterError,
+        match=r"curr1_input may not be read by this user; `sudo chmod a\+r`",
     ) as caught:
         Hwmon("", open_folder)
     assert caught.value.code == "meter-permission"

@@ -58,7 +58,8 @@ def opened(address: str, root: Path, clocks: Clocks) -> Meter:
 
 
 @pytest.mark.parametrize(
-    "content", ["9" * 400, "9" * 21, "1_0", "1.5", "", "0x10", "٣"]
+    "content",
+    ["9" * 400, "9" * 21, "1_0", "1.5", "", "0x10", "٣"],
 )
 @pytest.mark.parametrize(
     ("address", "file"),

@@ -278,7 +278,8 @@ def test_samples_that_are_too_uncertain_are_counted_and_warned_of(
     until(lambda: int(asking.ask("Uncertainty").split(",")[5]) >= 2)
     asking.ask("Stop")
     mean, *_, total, invalid, good, unknown = map(
-        float, asking.ask("Uncertainty").split(",")[1:]
+        float,
+        asking.ask("Uncertainty").split(",")[1:],
     )
     assert mean > 0.05
     assert invalid + unknown == total

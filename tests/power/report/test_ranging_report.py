@@ -74,9 +74,10 @@ def test_a_load_that_no_range_holds_has_no_lines_for_the_contest() -> None:
 
 def test_unmeasured_peaks_are_null_in_json() -> None:
     facts = ranged_facts(replace(FOUND, load=replace(LOAD, current_peak_a=math.nan)))
-    assert (
-        json.loads(json.dumps(facts, allow_nan=False))["load"]["current_peak_a"] is None
-    )
+    current_peak_a = json.loads(json.dumps(facts, allow_nan=False))["load"][
+        "current_peak_a"
+    ]
+    assert current_peak_a is None
 
 
 def test_a_run_with_flagged_readings_is_to_be_made_again() -> None:

@@ -46,7 +46,8 @@ class Recorder:
         with self._changed:
             wanted = len(self.readings) + count
             assert self._changed.wait_for(
-                lambda: len(self.readings) >= wanted, TIMEOUT_S
+                lambda: len(self.readings) >= wanted,
+                TIMEOUT_S,
             )
 
 
@@ -54,7 +55,8 @@ class Recorder:
 def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     """The meters at `sim:` start in a tenth of the time; tests/power/test_addresses.py starts them as users do."""
     monkeypatch.setattr(
-        "lpirc_power.simulator_address.subprocess", warm_programs.Simulators
+        "lpirc_power.simulator_address.subprocess",
+        warm_programs.Simulators,
     )
 
 
@@ -108,7 +110,8 @@ class Paced:
         self._stood_still = threading.Event()
         self._pace = threading.Lock()
         self.instrument = Instrument(
-            parse_load("constant:36W", self.monotonic), self.monotonic
+            parse_load("constant:36W", self.monotonic),
+            self.monotonic,
         )
         self.server = Vxi11Server(self.instrument, "127.0.0.1", 0)
 
@@ -193,7 +196,11 @@ def sampler(recorder: Recorder) -> Iterator[Callable[..., Sampler]]:
 class Flawed:
     """The real driver, but for the calls that replace its own."""
 
-    def __init__(self, meter: Any, calls: dict[str, Callable[..., Any]]) -> None:
+    def __init__(
+        self,
+        meter: Any,
+        calls: dict[str, Callable[..., Any]],
+    ) -> None:
         self.meter = meter
         self._calls = calls
 

@@ -152,7 +152,8 @@ def test_a_hung_meter_goes_on_where_it_was(
     recorder.more(2)
     assert not run.checks()["reading-gaps"].ok
     assert run.sampler.stop().energy_wh == pytest.approx(
-        broken.state()["true_energy_wh"], rel=1e-5
+        broken.state()["true_energy_wh"],
+        rel=1e-5,
     )
 
 
@@ -169,7 +170,8 @@ def test_a_restart_that_keeps_the_integral_is_a_gap_only(
     recorder.more(5)
     assert [event.kind for event in recorder.events] == ["meter-lost", "meter-back"]
     assert run.sampler.stop().energy_wh == pytest.approx(
-        broken.state()["true_energy_wh"], rel=1e-5
+        broken.state()["true_energy_wh"],
+        rel=1e-5,
     )
 
 
@@ -220,9 +222,8 @@ def test_a_wrong_answer_is_no_reading_and_ends_nothing(
 ) -> None:
     run = going()
     broken.tell("wrong nonsense")
-    until(
-        lambda: len(recorder.events) >= 2
-    )  # lost and back; a busy host may lose it again
+    # Lost and back; a busy host may lose it again.
+    until(lambda: len(recorder.events) >= 2)
     recorder.more(2)
     assert "'nonsense'" in recorder.events[0].sentence
     assert run.failed() == set()
@@ -383,9 +384,8 @@ def test_a_link_that_breaks_at_the_start_charges_nothing_of_the_time_until_it_is
     first, second = recorder.readings[:2]
     assert first.energy_wh * 3600 / 36 <= second.monotonic_s - lost_s[0]
     final = run.stop()
-    assert (
-        run.ran_s < time.monotonic() - called_s - 1.5
-    )  # the time until the link was back is none of it
+    # The time until the link was back is none of it.
+    assert run.ran_s < time.monotonic() - called_s - 1.5
     assert final.energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
 
 
@@ -423,7 +423,8 @@ def test_hold_at_the_end_of_a_run_costs_no_energy_and_is_told(
     checks = run.checks()
     assert ":HOLD OFF was set, it is 1" in checks["range-changed"].sentence
     assert run.sampler.stop().energy_wh == pytest.approx(
-        broken.state()["true_energy_wh"], rel=1e-5
+        broken.state()["true_energy_wh"],
+        rel=1e-5,
     )
 
 
@@ -438,7 +439,8 @@ def test_hold_before_a_run_is_released_and_put_back(
     run.start()
     recorder.more(5)
     assert run.stop().energy_wh == pytest.approx(
-        broken.state()["true_energy_wh"], rel=1e-5
+        broken.state()["true_energy_wh"],
+        rel=1e-5,
     )
     assert run.changes == ()
     run.close()

@@ -89,7 +89,8 @@ def test_a_setting_that_is_changed_meanwhile_leaves_no_idle_power(
 
 
 @pytest.mark.parametrize(
-    ("interval_s", "longest_s"), [(0.1, 5.0), (1.0, 5.0), (20.0, 60.0)]
+    ("interval_s", "longest_s"),
+    [(0.1, 5.0), (1.0, 5.0), (20.0, 60.0)],
 )
 def test_a_meter_that_measures_nothing_new_is_not_waited_for_long(
     reading: Make,

@@ -72,9 +72,8 @@ def test_who_looks_on_changes_nothing(
     # A busy machine misses updates, which tell as gaps and steps.
     missed = {"low-load", "reading-gaps", "integrator-steps"}
     assert set(failed(energy_checks(recorder.readings, measured))) <= missed
-    assert (
-        max(pauses.lengths_s) < 0.12
-    )  # of no update it had to be told by other values
+    # Of no update it had to be told by other values.
+    assert max(pauses.lengths_s) < 0.12
     assert recorder.events == []
 
 

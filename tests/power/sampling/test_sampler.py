@@ -72,7 +72,8 @@ def test_the_child_of_sim_is_gone_after_close(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "lpirc_power.simulator_address.subprocess", subprocess
+        "lpirc_power.simulator_address.subprocess",
+        subprocess,
     )  # a child of our own
     before = children()
     run = sampler("sim:constant:5W")
@@ -350,7 +351,8 @@ def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "lpirc_power.sampling.sampling_thread.STARTING_S", 20.0
+        "lpirc_power.sampling.sampling_thread.STARTING_S",
+        20.0,
     )  # a busy host may ask first after the real 0.3 s
     deaf = iter([False])
 

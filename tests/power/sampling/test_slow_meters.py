@@ -141,7 +141,8 @@ def test_no_question_is_lost_on_a_meter_that_is_deaf_for_a_moment_after_its_star
     assert 0.2 < run.start(1.0) < 0.3
     assert run.meter.errors == []
     assert run.stop()[0].energy_wh == pytest.approx(
-        POWER_W * run.meter.ran_s / 3600, rel=1e-5
+        POWER_W * run.meter.ran_s / 3600,
+        rel=1e-5,
     )
 
 

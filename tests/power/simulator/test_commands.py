@@ -52,18 +52,14 @@ def test_headers_come_short_or_long_in_any_case_with_units(
 ) -> None:
     box = meter()
     box.execute(message)
-    assert (
-        box.execute(":INPUT:VOLTAGE:RANGE?;:INPUT:VOLTAGE:AUTO?;:STATUS:ERROR?")
-        == '150.0E+00;0;0,"No error"'
-    )
+    rows = box.execute(":INPUT:VOLTAGE:RANGE?;:INPUT:VOLTAGE:AUTO?;:STATUS:ERROR?")
+    assert rows == '150.0E+00;0;0,"No error"'
 
 
 def test_a_header_without_colon_stays_in_the_group(meter: Any) -> None:
     box = meter()
-    assert (
-        box.execute(":INTEGRATE:TIMER 0,10,0;MODE CONTINUOUS;*OPC?;TIMER?")
-        == "1;0,10,0"
-    )
+    rows = box.execute(":INTEGRATE:TIMER 0,10,0;MODE CONTINUOUS;*OPC?;TIMER?")
+    assert rows == "1;0,10,0"
     assert box.execute(":INTEGRATE:STATE?;INPUT:MODE?") == "RESET"
     assert error(box).startswith("113,")
 
@@ -166,10 +162,8 @@ def test_a_full_error_queue_says_so_last(meter: Any) -> None:
 def test_reset_keeps_the_communication_settings(meter: Any) -> None:
     box = meter()
     box.execute(":RATE 1;:INPUT:VOLTAGE:RANGE 60;:NUMERIC:NUMBER 2;*RST")
-    assert (
-        box.execute(":RATE?;:INPUT:VOLTAGE:RANGE?;AUTO?;:NUMERIC:NUMBER?")
-        == "250.0E-03;600.0E+00;1;9"
-    )
+    rows = box.execute(":RATE?;:INPUT:VOLTAGE:RANGE?;AUTO?;:NUMERIC:NUMBER?")
+    assert rows == "250.0E-03;600.0E+00;1;9"
     assert box.execute(":COMMUNICATE:HEADER?;VERBOSE?") == "0;1"
 
 

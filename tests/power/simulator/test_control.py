@@ -36,7 +36,8 @@ class Bench:
     def tell(self, line: str) -> str:
         host, port = self.control.address.split(":")
         with socket.create_connection(
-            (host, int(port)), timeout=TIMEOUT_S
+            (host, int(port)),
+            timeout=TIMEOUT_S,
         ) as connection:
             connection.sendall(line.encode() + b"\n")
             return connection.makefile().readline().rstrip("\n")
@@ -314,10 +315,8 @@ def test_a_locked_panel_does_nothing_until_somebody_unlocks_it_there(
     assert bench.tell("knob :INPUT:MODE?") == "ok RMS"
     assert bench.state()["integrator"] == "START"
     assert bench.tell("unlock") == "ok"
-    assert (
-        bench.instrument.execute(":SYSTEM:KLOCK?;:COMMUNICATE:REMOTE?;LOCKOUT?")
-        == "0;0;0"
-    )
+    rows = bench.instrument.execute(":SYSTEM:KLOCK?;:COMMUNICATE:REMOTE?;LOCKOUT?")
+    assert rows == "0;0;0"
     assert bench.tell("knob :INTEGRATE:STOP") == "ok"
     assert bench.state()["integrator"] == "STOP"
 
@@ -360,7 +359,8 @@ def test_several_clients_are_answered_whoever_else_is_silent(bench: Bench) -> No
 
     def converse(command: str) -> None:
         with socket.create_connection(
-            (host, int(port)), timeout=TIMEOUT_S
+            (host, int(port)),
+            timeout=TIMEOUT_S,
         ) as connection:
             stream = connection.makefile("rw")
             for _ in range(50):

@@ -135,10 +135,8 @@ def test_a_meter_without_filters_has_that_of_updates_only(
 ) -> None:
     box = meter(without=["filters"])
     box.execute(":STATUS:FILTER1 FALL;FILTER2 FALL")
-    assert (
-        box.execute(":STATUS:ERROR?;FILTER1?")
-        == '114,"Header suffix out of range";FALL'
-    )
+    rows = box.execute(":STATUS:ERROR?;FILTER1?")
+    assert rows == '114,"Header suffix out of range";FALL'
     assert box.execute(":STATUS:FILTER9?") is None
     assert "FALL" in box.execute(":STATUS?")
     clock.pass_s(1)

@@ -42,7 +42,8 @@ def test_steps_repeat_from_the_start() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["wt310_readings_user_330.csv", "wt310_readings_lpirc.csv"]
+    "name",
+    ["wt310_readings_user_330.csv", "wt310_readings_lpirc.csv"],
 )
 def test_a_recording_of_2015_is_played_at_its_own_seconds_and_again(
     recordings: Path,
@@ -68,10 +69,12 @@ def test_a_recorded_run_of_a_real_meter_is_a_load_of_the_energy_that_the_meter_i
     recordings: Path,
 ) -> None:
     load = parse_load(
-        f"csv:{recordings / 'wt310_readings_user_330.csv'}", time.monotonic
+        f"csv:{recordings / 'wt310_readings_user_330.csv'}",
+        time.monotonic,
     )
     assert load.mean(0.0, 30.0).power_w * 30 / 3600 == pytest.approx(
-        0.000729776, rel=0.002
+        0.000729776,
+        rel=0.002,
     )
 
 
@@ -124,7 +127,8 @@ def test_cpu_load_follows_a_process_until_it_is_gone(until: Any) -> None:
 
 def test_what_a_shell_runs_counts_as_its_own(until: Any) -> None:
     with subprocess.Popen(
-        ["sh", "-c", "while :; do :; done & read line; kill $!"], stdin=subprocess.PIPE
+        ["sh", "-c", "while :; do :; done & read line; kill $!"],
+        stdin=subprocess.PIPE,
     ) as shell:
         load = parse_load(f"cpu:{shell.pid},idle=2W,busy=9W", time.monotonic)
         until(lambda: load.mean(0.0, 1.0).power_w > 2.5)
@@ -133,7 +137,8 @@ def test_what_a_shell_runs_counts_as_its_own(until: Any) -> None:
 
 def test_an_idle_process_draws_idle_power(until: Any) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+        [sys.executable, "-c", "input()"],
+        stdin=subprocess.PIPE,
     ) as idle:
         load = parse_load(f"cpu:{idle.pid},idle=3W,busy=9W,volts=230V", time.monotonic)
         until(lambda: load.mean(0.0, 1.0).power_w < 3.5)
@@ -225,7 +230,8 @@ def test_noise_has_one_integral_however_it_is_divided(times: list[float]) -> Non
 
 def test_a_callable_is_a_load() -> None:
     load = Drawn(
-        lambda start_s, end_s: 5.0 + (start_s + end_s) / 2, Wave(voltage_v=230.0)
+        lambda start_s, end_s: 5.0 + (start_s + end_s) / 2,
+        Wave(voltage_v=230.0),
     )
     assert load.mean(2.0, 4.0).power_w == 8.0
     assert load.mean(2.0, 4.0).current_a == pytest.approx(8 / 230)

@@ -93,7 +93,11 @@ def test_what_is_written_reads_back(
         (":NUMERIC:ITEM256?", 114),
     ],
 )
-def test_what_makes_no_sense_is_refused(meter: Any, message: str, code: int) -> None:
+def test_what_makes_no_sense_is_refused(
+    meter: Any,
+    message: str,
+    code: int,
+) -> None:
     box = meter()
     box.execute(message)
     assert error(box) == code
@@ -240,7 +244,5 @@ def test_automatic_ranging_takes_only_the_ranges_it_may(meter: Any, clock: Any) 
     box = meter("constant:36W")  # 120 V; 0.3 A
     box.execute(":INPUT:VOLTAGE:CONFIG 600,300;:INPUT:CURRENT:CONFIG 20,2")
     clock.pass_s(2)
-    assert (
-        box.execute(":INPUT:VOLTAGE:RANGE?;:INPUT:CURRENT:RANGE?")
-        == "300.0E+00;2.000E+00"
-    )
+    rows = box.execute(":INPUT:VOLTAGE:RANGE?;:INPUT:CURRENT:RANGE?")
+    assert rows == "300.0E+00;2.000E+00"

@@ -140,7 +140,8 @@ def test_rubbish_on_a_connection_ends_that_one_only(
     rubbish: bytes,
 ) -> None:
     with socket.create_connection(
-        ("127.0.0.1", mapper.port), timeout=TIMEOUT_S
+        ("127.0.0.1", mapper.port),
+        timeout=TIMEOUT_S,
     ) as line:
         line.sendall(rubbish)
         line.shutdown(socket.SHUT_WR)
@@ -156,7 +157,8 @@ def test_no_thread_is_left_when_it_is_closed(server: Vxi11Server, until: Any) ->
     before = set(threading.enumerate())
     mapping = Portmapper({}, "127.0.0.1", 0)
     with socket.create_connection(
-        ("127.0.0.1", mapping.port), timeout=TIMEOUT_S
+        ("127.0.0.1", mapping.port),
+        timeout=TIMEOUT_S,
     ) as line:
         line.sendall(uint(0x80000028) + b"half")
         mapping.close()
@@ -172,7 +174,8 @@ def test_a_taken_port_is_told_with_what_to_do(mapper: Portmapper) -> None:
 
 
 @pytest.mark.skipif(
-    os.geteuid() == 0, reason="root may take port 111; an ordinary user tries it"
+    os.geteuid() == 0,
+    reason="root may take port 111; an ordinary user tries it",
 )
 def test_a_port_one_may_not_have_is_told_with_what_to_do() -> None:
     with pytest.raises(MeterError) as caught:

@@ -56,8 +56,9 @@ def test_slow_rates_and_auto_are_for_e_models(meter: Any, rate: str) -> None:
     old.execute(f":RATE {rate}")
     assert codes(old) in ("222", "120")
     new.execute(f":RATE {rate}")
+    rows = new.execute(":RATE?")
     assert (
-        new.execute(":RATE?")
+        rows
         == {
             "10S": "10.000E+00",
             "20S": "20.000E+00",
@@ -71,10 +72,8 @@ def test_crest_factor_6a_is_for_e_models(meter: Any) -> None:
     new = meter(model="WT310E")
     old.execute(":INPUT:CFACTOR A6")
     assert codes(old) == "222"
-    assert (
-        new.execute(":INPUT:CFACTOR A6;CFACTOR?;:INPUT:CURRENT:RANGE?")
-        == "A6;10.000E+00"
-    )
+    rows = new.execute(":INPUT:CFACTOR A6;CFACTOR?;:INPUT:CURRENT:RANGE?")
+    assert rows == "A6;10.000E+00"
 
 
 @pytest.mark.parametrize(
@@ -105,9 +104,8 @@ def test_elements_that_are_not_there_are_refused(
 def test_the_factory_items_lie_ten_apart_for_each_element(meter: Any) -> None:
     box = meter(model="WT332E")
     asked = ";".join(f":NUMERIC:ITEM{index}?" for index in (1, 9, 10, 11, 21, 31, 39))
-    assert (
-        box.execute(f"{asked};NUMBER?") == "U,1;FI,1;NONE;NONE;U,3;U,SIGMA;FI,SIGMA;39"
-    )
+    rows = box.execute(f"{asked};NUMBER?")
+    assert rows == "U,1;FI,1;NONE;NONE;U,3;U,SIGMA;FI,SIGMA;39"
     assert meter().execute(":NUMERIC:NUMBER?") == "9"
 
 
@@ -118,15 +116,12 @@ def test_the_load_is_shared_by_the_elements_that_are_wired(
     box = meter("constant:36W", model="WT333E")
     box.execute(":NUMERIC:NUMBER 4;ITEM1 P,1;ITEM2 P,2;ITEM3 P,3;ITEM4 P,SIGMA")
     clock.pass_s(1)
-    assert (
-        box.execute(":NUMERIC:VALUE?") == "12.000E+00,12.000E+00,12.000E+00,36.000E+00"
-    )
+    rows = box.execute(":NUMERIC:VALUE?")
+    assert rows == "12.000E+00,12.000E+00,12.000E+00,36.000E+00"
     box.execute(":INPUT:WIRING P1W3")
     clock.pass_s(1)
-    assert (
-        box.execute(":INPUT:WIRING?;:NUMERIC:VALUE?")
-        == "P1W3;18.000E+00,0.0000E+00,18.000E+00,36.000E+00"
-    )
+    rows = box.execute(":INPUT:WIRING?;:NUMERIC:VALUE?")
+    assert rows == "P1W3;18.000E+00,0.0000E+00,18.000E+00,36.000E+00"
 
 
 def test_the_sum_adds_powers_and_energies_and_takes_the_mean_of_voltage_and_current(

@@ -55,9 +55,8 @@ def test_a_controlled_meter_announces_both_addresses_and_ends_when_told() -> Non
         ran = CliRunner().invoke(fault, [place, "state"])
         assert ran.exit_code == 0
         assert json.loads(ran.output)["model"] == "WT333E"
-        assert (
-            CliRunner().invoke(fault, [place, "load", "constant:-5W"]).output == "ok\n"
-        )
+        output = CliRunner().invoke(fault, [place, "load", "constant:-5W"]).output
+        assert output == "ok\n"
         ran = CliRunner().invoke(fault, [place, "restart", "never"])
         assert isinstance(ran.exception, MeterError)
         assert ran.exception.sentence.startswith(
@@ -80,15 +79,15 @@ def test_a_meter_that_hangs_and_is_cut_ends_when_told() -> None:
             ["slow", "3600000"],
             ["drop-link", "3600"],
         ):
-            assert (
-                CliRunner().invoke(fault, [control.split()[1], *line]).output == "ok\n"
-            )
+            output = CliRunner().invoke(fault, [control.split()[1], *line]).output
+            assert output == "ok\n"
         process.send_signal(signal.SIGINT)
         assert process.wait(TIMEOUT_S) == 0
 
 
 @pytest.mark.parametrize(
-    "address", ["5025", "host", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x"]
+    "address",
+    ["5025", "host", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x"],
 )
 def test_a_control_address_is_a_host_and_a_port(address: str) -> None:
     ran = CliRunner().invoke(fault, [address, "state"])

@@ -206,7 +206,7 @@ def test_milli_amperes_and_mega_amperes_are_told_apart() -> None:
 
 
 def test_header_and_data_may_be_any_space_apart() -> None:
-    assert (
-        box().execute(":COMM:HEAD\t OFF;VERB   ON;:INPUT:VOLTAGE:RANGE\t150 V;RANGE?")
-        == "150.0E+00"
+    rows = box().execute(
+        ":COMM:HEAD\t OFF;VERB   ON;:INPUT:VOLTAGE:RANGE\t150 V;RANGE?"
     )
+    assert rows == "150.0E+00"

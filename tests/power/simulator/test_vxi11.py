@@ -194,9 +194,8 @@ def test_an_abort_ends_a_waiting_read(wire: Any, server: Vxi11Server) -> None:
         ended = threading.Event()
 
         def abort_until_ended() -> None:
-            while not ended.wait(
-                0.01
-            ):  # the read may not have begun when the first abort comes
+            # The read may not have begun when the first abort comes.
+            while not ended.wait(0.01):
                 assert aborting.call(1, uint(link), program=CORE + 1).uint() == 0
 
         thread = threading.Thread(target=abort_until_ended)
@@ -280,15 +279,15 @@ def test_wrong_calls_get_the_errors_of_rpc(
 
 
 @pytest.mark.parametrize(
-    "rubbish", [b"\xff\xff\xff\xff", b"GET / HTTP/1.1\r\n\r\n", b"\x80\x00\x00\x04abcd"]
+    "rubbish",
+    [b"\xff\xff\xff\xff", b"GET / HTTP/1.1\r\n\r\n", b"\x80\x00\x00\x04abcd"],
 )
 def test_what_is_no_call_ends_that_connection_only(wire: Any, rubbish: bytes) -> None:
     line = wire()
     sound = wire()
     line.socket.sendall(rubbish)
-    with contextlib.suppress(
-        ConnectionResetError
-    ):  # what was sent after the first fault is never read
+    # What was sent after the first fault is never read.
+    with contextlib.suppress(ConnectionResetError):
         assert line.socket.recv(1) == b""
     assert sound.link() > 0
 
@@ -417,7 +416,8 @@ def test_no_rubbish_on_either_channel_keeps_the_meter_from_others(
     with (
         contextlib.suppress(ConnectionError),
         socket.create_connection(
-            ("127.0.0.1", getattr(server, channel)), timeout=TIMEOUT_S
+            ("127.0.0.1", getattr(server, channel)),
+            timeout=TIMEOUT_S,
         ) as line,
     ):
         for part in parts:
@@ -452,7 +452,8 @@ def test_no_thread_is_left_when_it_is_closed_with_everything_under_way(
         waiting.write(link, b":COMM:WAIT 32768")
         waiting.write(link, b" " * (INPUT_BUFFER - 10) + b"*OPC?")
         blocked.send(
-            WRITE, uint(blocked.link(), 60000, 0, END) + opaque(b"*OPC?;" * 400)
+            WRITE,
+            uint(blocked.link(), 60000, 0, END) + opaque(b"*OPC?;" * 400),
         )
         half.socket.sendall(uint(0x80000400) + b"half")
         server.cut(3600)

@@ -39,7 +39,8 @@ def test_a_program_that_knows_serial_ports_only_talks_over_the_pty(line: str) ->
             assert select.select([port], [], [], 20)[0]
             assert re.fullmatch(rb"YOKOGAWA,WT310,\S+,F1.03\n", os.read(port, 4096))
             os.write(
-                port, b":STAT:FILT1 FALL\n:STAT:EESR?\n:COMM:WAIT 1\n:NUM:VAL? 3\n"
+                port,
+                b":STAT:FILT1 FALL\n:STAT:EESR?\n:COMM:WAIT 1\n:NUM:VAL? 3\n",
             )
             answers = b""
             while answers.count(b"\n") < 2:

@@ -27,7 +27,8 @@ def call(connection: socket.socket) -> int:
     """Take one RPC call; returns its number."""
     (mark,) = struct.unpack(">I", connection.recv(4, socket.MSG_WAITALL))
     return int.from_bytes(
-        connection.recv(mark & ~LAST_FRAGMENT, socket.MSG_WAITALL)[:4], "big"
+        connection.recv(mark & ~LAST_FRAGMENT, socket.MSG_WAITALL)[:4],
+        "big",
     )
 
 
@@ -175,7 +176,8 @@ def test_an_answer_without_end_is_a_lost_link_after_its_time(
         contextlib.closing(Link(peer.address)) as link,
     ):
         with pytest.raises(
-            MeterError, match="came too slowly to be waited for"
+            MeterError,
+            match="came too slowly to be waited for",
         ) as caught:
             link.query("*IDN?", timeout_ms=100)
         assert caught.value.code == "meter-lost"

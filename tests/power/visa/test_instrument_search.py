@@ -123,7 +123,8 @@ def test_a_meter_on_the_network_is_found_by_a_broadcast(on_network: Any) -> None
 
 def test_a_serial_port_is_listed_and_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "pyvisa_py.serial.comports", lambda: [("/dev/ttyUSB0", "adapter", "")]
+        "pyvisa_py.serial.comports",
+        lambda: [("/dev/ttyUSB0", "adapter", "")],
     )
     ran = CliRunner().invoke(main, ["find"])
     assert ran.exit_code == 0

@@ -59,7 +59,8 @@ def test_a_server_that_accepts_and_says_nothing_is_unreachable() -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["nonsense", "TCPIP::127.0.0.1,5::SOCKET::7", "ASRL99::INSTR"]
+    "address",
+    ["nonsense", "TCPIP::127.0.0.1,5::SOCKET::7", "ASRL99::INSTR"],
 )
 def test_an_address_pyvisa_cannot_use_is_a_meter_error(address: str) -> None:
     with pytest.raises(MeterError) as caught:
@@ -159,9 +160,8 @@ def test_a_killed_server_is_noticed_at_once_and_for_good(link: Any) -> None:
 
 def test_a_server_dying_under_a_query_costs_no_processor_time(link: Any) -> None:
     opened, simulator = link
-    opened.write(
-        ":COMMUNICATE:WAIT 65535"
-    )  # nothing sets a bit: the answer to what follows never comes
+    # Nothing sets a bit: the answer to what follows never comes.
+    opened.write(":COMMUNICATE:WAIT 65535")
     codes: list[str] = []
     asking = threading.Thread(target=lambda: codes.append(refused(opened)))
     before_s = time.process_time()
@@ -169,9 +169,8 @@ def test_a_server_dying_under_a_query_costs_no_processor_time(link: Any) -> None
     simulator.kill()
     asking.join()
     assert codes == ["meter-lost"]
-    assert (
-        time.process_time() - before_s < 1.0
-    )  # a spinning reader would burn three seconds
+    # A spinning reader would burn three seconds.
+    assert time.process_time() - before_s < 1.0
 
 
 def test_closing_twice_and_after_a_loss_is_fine(simulate: Any) -> None:

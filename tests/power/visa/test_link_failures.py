@@ -37,7 +37,11 @@ ADDRESS = "GPIB0::1::INSTR"
         ),
     ],
 )
-def test_what_is_missing_is_one_sentence(text: str, code: str, says: str) -> None:
+def test_what_is_missing_is_one_sentence(
+    text: str,
+    code: str,
+    says: str,
+) -> None:
     error = link_failures.no_session(ADDRESS, text)
     assert error is not None
     assert error.code == code
@@ -58,7 +62,11 @@ def test_other_words_are_not_about_what_is_missing() -> None:
         ("timed", "meter-unreachable", "makes no link"),
     ],
 )
-def test_a_refused_link_says_why(code: str, expected: str, says: str) -> None:
+def test_a_refused_link_says_why(
+    code: str,
+    expected: str,
+    says: str,
+) -> None:
     error = link_failures.no_link("TCPIP::meter::INSTR", code)
     assert error.code == expected
     assert (says in error.sentence) is True

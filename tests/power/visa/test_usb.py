@@ -53,7 +53,11 @@ def failure(address: str = ADDRESS) -> MeterError:
     return caught.value
 
 
-def test_a_whole_run_over_usb(bus: Any, clocks: Clocks, until: Any) -> None:
+def test_a_whole_run_over_usb(
+    bus: Any,
+    clocks: Clocks,
+    until: Any,
+) -> None:
     bus(plugged_in())
     with contextlib.closing(Link(ADDRESS)) as link:
         meter = wt300(link, clocks)

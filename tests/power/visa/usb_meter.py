@@ -108,7 +108,11 @@ class UsbMeter(IBackend):
             ),
         )
 
-    def get_configuration_descriptor(self, _dev: Any, config: int) -> SimpleNamespace:
+    def get_configuration_descriptor(
+        self,
+        _dev: Any,
+        config: int,
+    ) -> SimpleNamespace:
         if config:
             raise IndexError
         return _fields(
@@ -157,7 +161,11 @@ class UsbMeter(IBackend):
 
     def close_device(self, _handle: Any) -> None: ...
 
-    def set_configuration(self, _handle: Any, _value: int) -> None: ...
+    def set_configuration(
+        self,
+        _handle: Any,
+        _value: int,
+    ) -> None: ...
 
     def get_configuration(self, _handle: Any) -> int:
         return 1
@@ -170,7 +178,11 @@ class UsbMeter(IBackend):
 
     def release_interface(self, _handle: Any, _intf: int) -> None: ...
 
-    def is_kernel_driver_active(self, handle: Any, _intf: int) -> bool:
+    def is_kernel_driver_active(
+        self,
+        handle: Any,
+        _intf: int,
+    ) -> bool:
         return bool(handle.has_kernel_driver)
 
     def detach_kernel_driver(self, handle: Any, _intf: int) -> None:
@@ -302,7 +314,11 @@ def _fields(names: str, *values: Any) -> SimpleNamespace:
     return SimpleNamespace(**dict(zip(names.split(), values, strict=True)))
 
 
-def plugged_in(opening: int = 0, claiming: int = 0, serial: str = SERIAL) -> UsbMeter:
+def plugged_in(
+    opening: int = 0,
+    claiming: int = 0,
+    serial: str = SERIAL,
+) -> UsbMeter:
     return UsbMeter(simulated().execute, serial, opening, claiming)
 
 

@@ -56,9 +56,8 @@ def test_no_range_means_auto_range(box: Any) -> None:
     meter, spy = box
     meter.attach()
     meter.configure(Setup(None, None, 0.25, 0, mode="dc"))
-    assert (
-        spy.query(":INPUT:VOLTAGE:AUTO?;:INPUT:CURRENT:AUTO?;:INPUT:MODE?") == "1;1;DC"
-    )
+    answer = spy.query(":INPUT:VOLTAGE:AUTO?;:INPUT:CURRENT:AUTO?;:INPUT:MODE?")
+    assert answer == "1;1;DC"
 
 
 @pytest.mark.parametrize(
@@ -90,10 +89,8 @@ def test_crest_factor_six_halves_what_can_be_chosen(box: Any) -> None:
     meter.attach()
     assert meter.choices().voltage_ranges_v == (15, 30, 60, 150, 300, 600)
     meter.configure(Setup(7.5, 0.0025, 0.1, 60, crest_factor=6))
-    assert (
-        spy.query(":INPUT:CFACTOR?;VOLTAGE:RANGE?;:INPUT:CURRENT:RANGE?")
-        == "6;7.5E+00;2.5E-03"
-    )
+    answer = spy.query(":INPUT:CFACTOR?;VOLTAGE:RANGE?;:INPUT:CURRENT:RANGE?")
+    assert answer == "6;7.5E+00;2.5E-03"
     assert meter.choices().voltage_ranges_v == (7.5, 15, 30, 75, 150, 300)
     with pytest.raises(MeterError, match=r"7\.5, 15, 30, 75, 150, 300 V"):
         meter.configure(Setup(600.0, 1.0, 0.1, 60, crest_factor=6))
@@ -133,9 +130,8 @@ def test_a_start_gives_no_data_until_the_next_update(box: Any, dialect: str) -> 
     begun_s = time.monotonic()
     meter.start()
     reading = meter.read()
-    if dialect == "free-running" and math.isfinite(
-        reading.voltage_v
-    ):  # an update has ended just now
+    # An update has ended just now.
+    if dialect == "free-running" and math.isfinite(reading.voltage_v):
         assert reading.energy_wh * 3600 <= 36 * (time.monotonic() - begun_s)
         return
     assert math.isnan(reading.voltage_v)
@@ -191,7 +187,8 @@ def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(
     meter.attach()
     meter.start()
     with pytest.raises(
-        MeterError, match=r"813 .*cannot be changed until the integrator is reset"
+        MeterError,
+        match=r"813 .*cannot be changed until the integrator is reset",
     ) as caught:
         Dialogue(spy, clocks).apply(plain(":RATE", "1"))
     assert caught.value.code == "meter-refused"
@@ -203,10 +200,8 @@ def test_attaching_touches_neither_ranges_nor_integrator(box: Any) -> None:
         ":COMMUNICATE:HEADER OFF;VERBOSE ON;:INPUT:VOLTAGE:RANGE 60;:RATE 1;:INTEGRATE:START"
     )
     meter.attach()
-    assert (
-        spy.query(":INPUT:VOLTAGE:RANGE?;:RATE?;:INTEGRATE:STATE?")
-        == "60.0E+00;1.000E+00;START"
-    )
+    answer = spy.query(":INPUT:VOLTAGE:RANGE?;:RATE?;:INTEGRATE:STATE?")
+    assert answer == "60.0E+00;1.000E+00;START"
     assert spy.query(":STATUS:ERROR?").startswith("0,")
 
 
@@ -385,9 +380,8 @@ def test_an_element_or_the_sum_of_all_is_measured_whatever_the_wiring_was(
     with contextlib.closing(Link(address)) as link:
         meter = wt300(link, clocks)
         if element == "sum":
-            link.write(
-                ":INPUT:WIRING P3W3"
-            )  # the sum would leave out the second element
+            # The sum would leave out the second element.
+            link.write(":INPUT:WIRING P3W3")
         setup = Setup(150.0, 1.0, 0.1, 3600, element=element)
         meter.configure(setup)
         assert meter.changes(setup) == ()

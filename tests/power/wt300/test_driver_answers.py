@@ -75,7 +75,11 @@ class Canned:
         header, _, data = message.partition(" ")
         self.answers[f"{header}?"] = data
 
-    def query(self, message: str, timeout_ms: int | None = None) -> str:
+    def query(
+        self,
+        message: str,
+        timeout_ms: int | None = None,
+    ) -> str:
         self.timeout_ms.append(timeout_ms)
         if message in self.answers or ";" not in message:
             return self._answer(message)
@@ -141,7 +145,11 @@ class Watched(Canned):
                 if setting.command == message:
                     self.answers[setting.query] = setting.expected
 
-    def query(self, message: str, timeout_ms: int | None = None) -> str:
+    def query(
+        self,
+        message: str,
+        timeout_ms: int | None = None,
+    ) -> str:
         if message in self.answers or ";" not in message:
             self.asked.append(message)
             return super().query(message, timeout_ms)
@@ -221,7 +229,8 @@ def test_a_start_that_never_comes_true_says_why() -> None:
         ":STATUS:ERROR?": ['842,"x"', '0,"No error"'],
     }
     with pytest.raises(
-        MeterError, match=r"answers TIMEUP.*842.*must be reset first"
+        MeterError,
+        match=r"answers TIMEUP.*842.*must be reset first",
     ) as caught:
         wt300(link, hurried).start()
     assert caught.value.code == "meter-refused"
@@ -239,7 +248,8 @@ def test_a_zero_level_that_cannot_be_compensated_is_told(clocks: Clocks) -> None
     link = Canned()
     link.answers["*CAL?"] = "1"
     with pytest.raises(
-        MeterError, match="could not compensate its zero level, it answers 1"
+        MeterError,
+        match="could not compensate its zero level, it answers 1",
     ) as caught:
         wt300(link, clocks).zero()
     assert caught.value.code == "meter-refused"
@@ -263,7 +273,8 @@ def test_what_does_not_go_back_is_told_after_all_else_is_back(clocks: Clocks) ->
 
     link.write = stubborn  # type: ignore[method-assign]
     with pytest.raises(
-        MeterError, match=r"Not all former settings are restored.*:RATE 1 "
+        MeterError,
+        match=r"Not all former settings are restored.*:RATE 1 ",
     ) as caught:
         meter.restore()
     assert caught.value.code == "meter-refused"
@@ -376,7 +387,8 @@ def test_the_sample_of_record_waits_for_an_update_but_not_for_ever() -> None:
     meter = wt300(link, hurried)
     meter.attach()
     link.answers |= dict.fromkeys(
-        (":HOLD?", ":NUMERIC:HOLD?", ":MEASURE:MHOLD?", ":STATUS:EESR?"), "0"
+        (":HOLD?", ":NUMERIC:HOLD?", ":MEASURE:MHOLD?", ":STATUS:EESR?"),
+        "0",
     )
     old, new = (f"{flag};1,2,3,4,5,6,7,8,9;P,1;WH,1;0;STOP" for flag in "01")
     link.answers[SampleForm.of_run("1").question] = [old, old, new]
@@ -437,7 +449,11 @@ class Spelling(Canned):
         header, _, data = message.partition(" ")
         self.answers.setdefault(f"{header}?", data)
 
-    def query(self, message: str, timeout_ms: int | None = None) -> str:
+    def query(
+        self,
+        message: str,
+        timeout_ms: int | None = None,
+    ) -> str:
         if message in OPTIONAL_QUESTIONS:
             return "0"
         return super().query(message, timeout_ms)

@@ -137,12 +137,14 @@ def test_a_recording_is_made(box: LoggedBox, tmp_path: Path) -> None:
         ]
         file = str(tmp_path / "run.csv")
         ran = CliRunner().invoke(
-            main, ["record", address, "-o", file, *options, "--json"]
+            main,
+            ["record", address, "-o", file, *options, "--json"],
         )
     assert ran.exit_code == 0, ran.output
     facts = json.loads(ran.stdout)
     assert facts["energy_wh"] * 3600 == pytest.approx(
-        POWER_W * facts["duration_s"], rel=0.02
+        POWER_W * facts["duration_s"],
+        rel=0.02,
     )
     assert "range-changed" not in {
         check["code"] for check in facts["checks"] if not check["ok"]

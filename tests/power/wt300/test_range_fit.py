@@ -68,10 +68,8 @@ def test_a_higher_crest_factor_never_asks_for_more_of_the_same_ranges(
     peak: float,
     room: float,
 ) -> None:
-    assert (
-        fit(CURRENTS_A, "A", rms, peak, 6, room).needed
-        <= fit(CURRENTS_A, "A", rms, peak, 3, room).needed
-    )
+    needed = fit(CURRENTS_A, "A", rms, peak, 6, room).needed
+    assert needed <= fit(CURRENTS_A, "A", rms, peak, 3, room).needed
 
 
 @given(st.permutations(CURRENTS_A), AMPERES, AMPERES)

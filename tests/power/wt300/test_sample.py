@@ -34,7 +34,8 @@ def test_events_that_earlier_questions_have_cleared_are_kept_until_an_update() -
 
 def test_an_onlooker_gets_the_same_but_not_whether_it_is_new() -> None:
     taken, events = ASIDE.taken(
-        "1;2;3;4;5;6;7;:NUM:NORM:ITEM204 P,1;:NUM:NORM:ITEM206 WH,1;65;TIM", parts
+        "1;2;3;4;5;6;7;:NUM:NORM:ITEM204 P,1;:NUM:NORM:ITEM206 WH,1;65;TIM",
+        parts,
     )
     assert taken == ([1, 2, 3, 4, 5, 6, 7], 65, 0, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
     assert events == 0
@@ -92,7 +93,8 @@ def test_a_sample_that_makes_no_sense_is_a_meter_error(answer: str) -> None:
 )
 def test_values_of_something_else_are_no_sample(power: str, energy: str) -> None:
     with pytest.raises(
-        MeterError, match="another program has changed which values it gives"
+        MeterError,
+        match="another program has changed which values it gives",
     ):
         RUN.taken(f"0;1,2,3,4,5,6,7,8,9;{power};{energy};0;START", parts)
 

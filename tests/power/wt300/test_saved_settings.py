@@ -129,7 +129,8 @@ def test_who_never_configured_has_nothing_to_put_back(box: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "at", [":RATE ", ":NUMERIC:NORMAL:NUMBER "]
+    "at",
+    [":RATE ", ":NUMERIC:NORMAL:NUMBER "],
 )  # while measuring is set up, and talking
 def test_settings_come_back_also_after_a_failed_setup(
     found: Any,
@@ -211,11 +212,12 @@ def test_a_driver_on_a_new_link_knows_the_former_settings(
         contextlib.closing(Link(simulate("--serial", "ANOTHER").address)) as other,
     ):
         wt300(first, clocks, former).configure(SETUP)
+        # Another meter: what was found does not belong to it.
         wt300(
             other,
             clocks,
             former,
-        ).restore()  # another meter: what was found does not belong to it
+        ).restore()
         assert other.query(":INPUT:VOLTAGE:AUTO?").endswith(":AUTO 1")
 
 

@@ -48,7 +48,11 @@ def refused(
     return failure.value.code
 
 
-def guess_out(checks: PasswordChecks, stored: str | None, now_s: float = 0.0) -> None:
+def guess_out(
+    checks: PasswordChecks,
+    stored: str | None,
+    now_s: float = 0.0,
+) -> None:
     codes = [refused(checks, *HERE, stored, now_s) for _ in range(FAILURES_ALLOWED)]
     assert codes == ["bad-credentials"] * FAILURES_ALLOWED
 

@@ -83,7 +83,8 @@ def test_changed_bytes_are_found_or_change_nothing(whole: Path, tmp_path: Path) 
         if told.returncode:  # a date or an attribute may be another one
             # Of its mark of the end nothing may be left, or of its manifest's name.
             assert re.search(
-                "not a whole one: |is cut short|is a zip, but not a backup", told.stderr
+                "not a whole one: |is cut short|is a zip, but not a backup",
+                told.stderr,
             )
             assert not folder.exists()
             continue
@@ -95,7 +96,8 @@ def test_changed_bytes_are_found_or_change_nothing(whole: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "name", ["../escaped", "/escaped", "a/../../escaped", "testset//x", "a/./b"]
+    "name",
+    ["../escaped", "/escaped", "a/../../escaped", "testset//x", "a/./b"],
 )
 def test_a_path_that_climbs_out_is_refused(
     whole: Path,

@@ -32,7 +32,8 @@ def folder(tmp_path: Path, small_set: TestSet) -> Path:
         + UNCONFINED
     )
     create_contest(
-        made, config_text(small_set) + track + "# testset of the finals: unknown\n"
+        made,
+        config_text(small_set) + track + "# testset of the finals: unknown\n",
     )
     synthesize(
         made / "public",
@@ -185,9 +186,8 @@ def test_nothing_is_restored_over_a_contest_or_into_a_folder_with_files(
     assert sorted(folder.rglob("*")) == before
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "photo").touch()
-    assert (
-        "or is not empty" in called("restore", str(file), str(tmp_path / "full")).stderr
-    )
+    stderr = called("restore", str(file), str(tmp_path / "full")).stderr
+    assert "or is not empty" in stderr
     inside = called("restore", str(file), str(folder / "new" / "sub"))
     assert inside.returncode == 1
     new = folder / "new" / "sub"
@@ -243,10 +243,10 @@ def test_a_backup_takes_the_place_of_an_older_backup_only(
     assert stat.S_IMODE(again.stat().st_mode) == 0o600
     assert "own.zip" not in " ".join(zipfile.ZipFile(again).namelist())
     assert called("backup", str(folder), "-o", str(folder)).returncode == 1
-    assert (
-        "No such file"
-        in called("backup", str(folder), "-o", str(tmp_path / "none" / "a.zip")).stderr
-    )
+    stderr = called(
+        "backup", str(folder), "-o", str(tmp_path / "none" / "a.zip")
+    ).stderr
+    assert "No such file" in stderr
 
 
 def test_a_backup_that_fails_leaves_the_older_one_and_nothing_else(
@@ -273,9 +273,8 @@ def test_a_disk_that_is_full_is_told_with_the_place_that_was_to_be_made(
     content = file.read_bytes()
     before = sorted(tmp_path.iterdir())
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(
-        resource.RLIMIT_FSIZE, (1_000_000, hard)
-    )  # a write fails as on a full disk
+    # A write fails as on a full disk.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))
     try:
         told = called("backup", str(folder), "-o", str(file))
         told_of_restore = called("restore", str(file), str(tmp_path / "copy"))
@@ -330,7 +329,8 @@ def test_a_place_of_a_test_set_that_cannot_be_changed_is_told_before_anything_is
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("signing-key", ["--with-keys"]), ("models", [])]
+    ("name", "options"),
+    [("signing-key", ["--with-keys"]), ("models", [])],
 )
 def test_what_cannot_be_looked_at_is_not_left_out_of_a_backup(
     folder: Path,

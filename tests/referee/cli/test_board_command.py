@@ -15,9 +15,8 @@ def test_the_board_is_frozen_and_unveiled_from_the_command_line(
         assert refused.returncode == 1
         assert ("is not being served" in refused.stderr) is True
         day.serve()
-        assert (
-            "live, there is nothing to unveil" in day.refers("board", "unveil").stderr
-        )
+        stderr = day.refers("board", "unveil").stderr
+        assert "live, there is nothing to unveil" in stderr
         assert day.refers("board", "freeze").stdout.startswith(
             "The board is frozen since 20"
         )

@@ -170,18 +170,14 @@ def test_init_refuses_what_could_not_be_served(tmp_path: Path, small_set: Path) 
 def test_teams_are_added_listed_and_disabled(day: Day, tmp_path: Path) -> None:
     password = tmp_path / "password"
     password.write_text("from a file\r\nsecond line\n")
-    assert (
-        day.refers("team", "add", "fox", "--password-file", str(password)).stdout
-        == "Registered fox.\n"
-    )
+    stdout = day.refers("team", "add", "fox", "--password-file", str(password)).stdout
+    assert stdout == "Registered fox.\n"
     by_variable = called(
         "team", "add", "gnu", "--contest", str(day.folder), LPIRC_PASSWORD=PASSWORD
     )
     assert by_variable.returncode == 0
-    assert (
-        day.refers("team", "disable", "gnu").stdout
-        == "gnu is disabled: it can no longer log in.\n"
-    )
+    stdout = day.refers("team", "disable", "gnu").stdout
+    assert stdout == "gnu is disabled: it can no longer log in.\n"
     listed = {
         one["team"]: one["disabled"]
         for one in json.loads(day.refers("team", "list", "--json").stdout)
@@ -200,7 +196,8 @@ def test_a_disabled_team_is_called_so_everywhere_and_can_be_enabled(
     assert called("team", "disable", *team).returncode == 0
     with open_contest(day.folder) as contest:
         with pytest.raises(
-            RefereeError, match="'eel' is disabled; see: referee team enable"
+            RefereeError,
+            match="'eel' is disabled; see: referee team enable",
         ):
             RunControl(contest, Clock()).arm("eel", "station-1")
         with pytest.raises(RefereeError, match="no team 'cod'; see: referee team list"):
@@ -232,10 +229,13 @@ def test_the_contest_may_come_from_the_environment_or_the_present_folder(
 ) -> None:
     expected = day.refers("team", "list").stdout
     assert refers("team", "list", cwd=day.folder).stdout == expected
-    assert (
-        refers("team", "list", cwd=tmp_path, REFEREE_CONTEST=str(day.folder)).stdout
-        == expected
-    )
+    stdout = refers(
+        "team",
+        "list",
+        cwd=tmp_path,
+        REFEREE_CONTEST=str(day.folder),
+    ).stdout
+    assert stdout == expected
     assert "is not a contest folder" in stated(refers("team", "list", cwd=tmp_path))
 
 
@@ -350,7 +350,8 @@ def test_a_reader_that_goes_away_gets_no_traceback(day: Day) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ['Contest \U0001f600 "q" \\ ü', "bell \x7f\x07", "tab\there"]
+    "name",
+    ['Contest \U0001f600 "q" \\ ü', "bell \x7f\x07", "tab\there"],
 )
 def test_a_contest_of_any_name_can_be_read_again(
     tmp_path: Path,

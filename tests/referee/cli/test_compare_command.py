@@ -97,10 +97,8 @@ def test_the_ratio_of_the_scores_is_divided_into_map_and_energy(
         f"(log ratio {math.log(whole):+.3f} = {math.log(of_map):+.3f} +0.693)" in told
     )
     assert "State, metric, test set and window are the same." in told
-    assert (
-        "<td>regret</td>"
-        in called("compare", "1", "2", "--contest", str(hall.folder), "--html").stdout
-    )
+    stdout = called("compare", "1", "2", "--contest", str(hall.folder), "--html").stdout
+    assert "<td>regret</td>" in stdout
 
 
 def test_two_folders_with_a_run_each_are_compared_and_what_they_differ_in_is_told(

@@ -80,9 +80,8 @@ def test_a_demo_shows_a_day_of_16_teams_goes_on_when_its_server_dies_and_ends_wh
         assert store.queue.teams()
         assert store.announcements.standing()
         browser = {"Accept": "text/html"}
-        assert (
-            "Juniper" in session.get(f"{url}/", headers=browser, timeout=TIMEOUT_S).text
-        )
+        text = session.get(f"{url}/", headers=browser, timeout=TIMEOUT_S).text
+        assert "Juniper" in text
         form = {"name": "demo", "password": password}
         console = session.post(
             f"{url}/operator/login",
@@ -195,7 +194,8 @@ def board_of(url: str) -> dict[str, Any]:
     with requests.Session() as session:
         session.trust_env = False
         board: dict[str, Any] = session.get(
-            f"{url}/board.json", timeout=TIMEOUT_S
+            f"{url}/board.json",
+            timeout=TIMEOUT_S,
         ).json()
         return board
 
@@ -242,9 +242,8 @@ def test_no_report_of_the_demo_advises_a_log_out_that_a_real_board_could_not_hav
     in_the_morning = [
         at_most for run, (_, at_most) in day.regrets.items() if run <= MORNING
     ]
-    assert (
-        max(in_the_morning) < 1.5
-    )  # without a word of what is known how well: nobody posts before its model is loaded
+    # Without a word of what is known how well: nobody posts before its model is loaded.
+    assert max(in_the_morning) < 1.5
 
 
 def test_after_a_day_the_demo_begins_anew_at_the_same_address_and_keeps_nothing_of_it(

@@ -242,9 +242,8 @@ def test_a_copied_configuration_goes_on_with_the_id_that_is_told(
     line = sentence_of(folder).partition("write ")[2].partition(" into")[0]
     path.write_text("\n".join([line, *path.read_text().splitlines()[1:]]))
     assert codes(folder) == []
-    path.write_text(
-        "\n".join(path.read_text().splitlines()[1:])
-    )  # as in a folder of an earlier version
+    # As in a folder of an earlier version.
+    path.write_text("\n".join(path.read_text().splitlines()[1:]))
     assert codes(folder) == []
 
 
@@ -574,7 +573,9 @@ def test_a_busy_port_a_clock_that_is_behind_and_little_room_are_told(
         )
     assert "set the clock" in told(folder)["clock-behind"]
     monkeypatch.setattr(
-        sys.modules["referee.cli.doctor_command"], "LEAST_FREE_BYTES", 2**60
+        sys.modules["referee.cli.doctor_command"],
+        "LEAST_FREE_BYTES",
+        2**60,
     )
     assert codes(folder) == ["no-room", "clock-behind"]
 

@@ -69,9 +69,8 @@ def test_without_a_terminal_the_rules_are_safe_and_it_says_which(
     assert (folder / config.backup.folder).is_dir()
     sound, advice = called("doctor", str(folder)).stdout.splitlines()
     assert sound == f"Nothing is wrong with {folder}."
-    assert advice.startswith(
-        "advice, unguarded: "
-    )  # where it will be served is not known yet
+    # Where it will be served is not known yet.
+    assert advice.startswith("advice, unguarded: ")
 
 
 def test_rules_that_are_given_stand_in_the_file_and_nothing_is_said_of_them(

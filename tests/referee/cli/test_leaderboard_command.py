@@ -288,7 +288,11 @@ class Page(HTMLParser):
         self.notes: list[str] = []
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(
+        self,
+        tag: str,
+        attrs: list[tuple[str, str | None]],
+    ) -> None:
         self.tags.append(tag)
         self.loads += [str(value) for name, value in attrs if name in ("src", "href")]
         if tag == "li":
@@ -375,15 +379,13 @@ def test_a_run_below_least_map_is_shown_without_rank_in_every_form(
     ]
     assert "b below" in table
     assert f"Run 3 of cat is not ranked: {why}." in table
-    assert (
-        f"Run 3 of cat is not ranked: {why}."
-        in called("leaderboard", *where, "--html").stdout
-    )
+    stdout = called("leaderboard", *where, "--html").stdout
+    assert f"Run 3 of cat is not ranked: {why}." in stdout
     assert f"Not ranked: {why}." in called("run", "show", "3", *where).stdout
-    assert (
-        json.loads(called("run", "show", "3", *where, "--json").stdout)["not_ranked"]
-        == why
-    )
+    not_ranked = json.loads(called("run", "show", "3", *where, "--json").stdout)[
+        "not_ranked"
+    ]
+    assert not_ranked == why
     listed = json.loads(called("run", "list", *where, "--json").stdout)
     assert [one["not_ranked"] for one in listed] == [None, None, why, None]
 
@@ -441,7 +443,8 @@ def test_a_run_in_review_is_shown_without_rank_in_every_form_and_wins_nothing(
     assert listed[0]["not_ranked"] == why
     assert listed[0]["images_seen"] == 3
     judged.store.reviews.add(
-        1, Review("jo", "a spike", START.isoformat(), ("peak-clipping",))
+        1,
+        Review("jo", "a spike", START.isoformat(), ("peak-clipping",)),
     )
     rows = json.loads(called("leaderboard", *where, "--json").stdout)
     assert [(row["rank"], row["team"]) for row in rows] == [

@@ -248,7 +248,8 @@ def test_what_is_no_contest_no_run_or_too_short_a_head_is_told(
 
 def test_the_log_follows_what_other_processes_write(folder: Path, store: Store) -> None:
     following = Program(
-        [program("referee"), "log", str(folder), "--follow"], folder / "log.txt"
+        [program("referee"), "log", str(folder), "--follow"],
+        folder / "log.txt",
     )
     try:
         assert "signing-key" in following.first_line()

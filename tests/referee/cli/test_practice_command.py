@@ -123,10 +123,12 @@ def test_a_run_goes_through_the_faults_and_its_score_is_told_and_on_the_board(
     assert ("Traceback" in stderr) is False
     cut, gap, restart = rest.splitlines()
     assert re.fullmatch(
-        r"\d+ of \d+ requests were cut off, .* Each answer was 0\.01 s late\.", cut
+        r"\d+ of \d+ requests were cut off, .* Each answer was 0\.01 s late\.",
+        cut,
     )
     silence = re.fullmatch(
-        r"Run 1, after (1\.\d) s: the meter answered nothing for 1 s\.", gap
+        r"Run 1, after (1\.\d) s: the meter answered nothing for 1 s\.",
+        gap,
     )
     assert silence is not None, gap
     began_s = float(silence[1])
@@ -153,10 +155,8 @@ def test_what_there_is_goes_on_with_another_meter(
     config.write_text(config.read_text().replace("window_s = 600", "window_s = 60"))
     assert prepare(folder, small_set.folder, "sim:") == password
     set_meter(config, 'TCPIP::10.0.0.1,"\\9::INSTR')
-    assert (
-        tomllib.loads(config.read_text())["stations"][0]["meter"]
-        == 'TCPIP::10.0.0.1,"\\9::INSTR'
-    )
+    meter = tomllib.loads(config.read_text())["stations"][0]["meter"]
+    assert meter == 'TCPIP::10.0.0.1,"\\9::INSTR'
     set_meter(config, "rapl:")
     with open_contest(folder) as contest:
         assert [*contest.store.teams.all()] == ["practice"]
@@ -213,7 +213,8 @@ def test_another_test_set_or_a_contest_of_others_is_refused(
     with pytest.raises(RefereeError, match=r"has the test set .*; choose another DIR"):
         prepare(tmp_path / "home", other.folder, "sim:")
     with pytest.raises(
-        RefereeError, match="is not a practice contest; choose another DIR"
+        RefereeError,
+        match="is not a practice contest; choose another DIR",
     ):
         prepare(tmp_path / "day", None, "sim:")
     assert (tmp_path / "day" / "contest.toml").read_bytes() == before

@@ -55,6 +55,5 @@ def test_a_script_that_no_system_executes_is_told_in_its_log(tmp_path: Path) -> 
         client.write(json.dumps([str(script)]))
         until(lambda: client.exit_code is not None)
         assert client.exit_code == 1
-    assert (
-        tmp_path / "log"
-    ).read_text() == f"{script} cannot be executed: Exec format error\n"
+    text = (tmp_path / "log").read_text()
+    assert text == f"{script} cannot be executed: Exec format error\n"

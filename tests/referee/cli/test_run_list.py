@@ -44,12 +44,13 @@ def run_in(
     **more: object,
 ) -> Run:
     """A run in that state, that was last looked at while it was open."""
+    # A test may take long.
     setup = Setup(
         150.0,
         0.5,
         update_interval_s=600.0,
         integrator_timer_s=600,
-    )  # a test may take long
+    )
     values = {"testset_digest": hall.contest.test_set.digest, "setup": setup} | more
     run = stored_run(hall.store, **values)
     figures = (
@@ -235,14 +236,16 @@ def test_a_long_name_makes_the_table_wider_than_the_terminal(hall: House) -> Non
         ("leaderboard", "No run has a score"),
     ],
 )
-def test_an_empty_list_says_so(hall: House, line: str, words: str) -> None:
+def test_an_empty_list_says_so(
+    hall: House,
+    line: str,
+    words: str,
+) -> None:
     result = called(*line.split(), "--contest", str(hall.folder))
     assert result.returncode == 0
     assert result.stdout == ""
     assert result.stderr.startswith(words)
-    assert (
-        json.loads(
-            called(*line.split(), "--json", "--contest", str(hall.folder)).stdout
-        )
-        == []
+    document = json.loads(
+        called(*line.split(), "--json", "--contest", str(hall.folder)).stdout
     )
+    assert document == []

@@ -64,7 +64,11 @@ def judged_run(
     return run
 
 
-def versus(hall: House, first: int, second: int) -> subprocess.CompletedProcess[str]:
+def versus(
+    hall: House,
+    first: int,
+    second: int,
+) -> subprocess.CompletedProcess[str]:
     return called(
         "run", "versus", str(first), str(second), "--contest", str(hall.folder)
     )
@@ -88,10 +92,8 @@ def test_a_meeting_with_a_run_in_review_is_not_decided_until_it_is_let_stand(
         'peak-clipping failed (Clipped); let it stand (referee run review 1 --note "…") or void it.\n'
     )
     let_stand(hall.contest, 1, "jo", "a spike of 10 ms", START)
-    assert (
-        versus(hall, *runs).stdout
-        == "1  run 1 of ant: 0.25  reviewed\n1  run 2 of bee: 0.25\n"
-    )
+    stdout = versus(hall, *runs).stdout
+    assert stdout == "1  run 1 of ant: 0.25  reviewed\n1  run 2 of bee: 0.25\n"
 
 
 def test_a_run_in_review_that_would_have_no_rank_anyway_loses_its_meeting(

@@ -28,7 +28,11 @@ def folder(tmp_path: Path, small_set: TestSet) -> Path:
     return tmp_path / "contest"
 
 
-def imported(folder: Path, text: str | bytes, *options: str) -> tuple[int, str, str]:
+def imported(
+    folder: Path,
+    text: str | bytes,
+    *options: str,
+) -> tuple[int, str, str]:
     file = folder.parent / "teams.csv"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     told = called("team", "import", str(file), *options, "--contest", str(folder))
@@ -48,7 +52,8 @@ def test_a_generated_password_can_be_typed_and_is_another_each_time() -> None:
 
 def test_teams_are_imported_with_passwords_that_are_shown_once(folder: Path) -> None:
     code, told, news = imported(
-        folder, 'Team,Affiliation\nant,Ant Hill\n\nbee,\n"cat, the",\n'
+        folder,
+        'Team,Affiliation\nant,Ant Hill\n\nbee,\n"cat, the",\n',
     )
     assert code == 0
     assert news == "Registered 3 teams.\n"
@@ -79,12 +84,10 @@ def test_teams_are_imported_with_passwords_that_are_shown_once(folder: Path) -> 
 def test_every_bad_line_is_told_with_its_number_and_nothing_is_imported(
     folder: Path,
 ) -> None:
-    assert (
-        called(
-            "team", "add", "Fox", "--contest", str(folder), LPIRC_PASSWORD=PASSWORD
-        ).returncode
-        == 0
-    )
+    returncode = called(
+        "team", "add", "Fox", "--contest", str(folder), LPIRC_PASSWORD=PASSWORD
+    ).returncode
+    assert returncode == 0
     text = "team,affiliation\nant,\n,Nowhere\nbee,a,b\nANT,\nfox,\ng\tnu,\nok,\n"
     code, told, news = imported(folder, text)
     assert code == 1
@@ -176,7 +179,8 @@ def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(
         assert shown.count(str(store.identity.public_key())) == 2
     passwords = set(
         re.findall(
-            f"{WORD}(?:-{WORD}){{3}}".replace("(", "(?:").replace("(?:?:", "(?:"), shown
+            f"{WORD}(?:-{WORD}){{3}}".replace("(", "(?:").replace("(?:?:", "(?:"),
+            shown,
         )
     )
     assert len(passwords) == 2
@@ -185,12 +189,10 @@ def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(
     assert code == 1
     assert ("exists and may hold passwords" in news) is True
     assert "fox" not in teams(folder)
-    assert (
-        called(
-            "team", "import", str(sheet), "--url", "http://x", "--contest", str(folder)
-        ).returncode
-        == 2
-    )
+    returncode = called(
+        "team", "import", str(sheet), "--url", "http://x", "--contest", str(folder)
+    ).returncode
+    assert returncode == 2
 
 
 def test_teams_are_added_all_or_none(store: Store) -> None:
@@ -219,9 +221,8 @@ def test_a_new_password_ends_the_old_one_at_once_and_a_disabled_team_s_run_goes_
             )
 
         token = str(day.login("ant")["token"])
-        assert (
-            log_in(PASSWORD).status_code == 201
-        )  # from now on it is a password that was right
+        # From now on it is a password that was right.
+        assert log_in(PASSWORD).status_code == 201
         told = day.refers("team", "password", "ant").stdout
         new = told.removeprefix("The new password of ant: ").strip()
         problem(log_in(PASSWORD), 401, "bad-credentials")

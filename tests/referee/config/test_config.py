@@ -244,7 +244,8 @@ def test_a_mistake_is_reported_in_one_sentence_with_file_key_and_value(
 def test_backups_are_made_only_into_a_folder_that_is_named(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD).backup.folder == ""
     backup = read(
-        tmp_path, GOOD + '[backup]\nfolder = "/media/stick"\nevery_min = 5\n'
+        tmp_path,
+        GOOD + '[backup]\nfolder = "/media/stick"\nevery_min = 5\n',
     ).backup
     assert backup.folder == "/media/stick"
     assert backup.every_min == 5.0
@@ -255,7 +256,8 @@ def test_the_images_of_an_attempt_and_what_counts_are_settings(tmp_path: Path) -
     assert usual.images.per_attempt == 0
     assert usual.count_unserved is False
     other = read(
-        tmp_path, "count_unserved = true\n" + GOOD + "[images]\nper_attempt = 100\n"
+        tmp_path,
+        "count_unserved = true\n" + GOOD + "[images]\nper_attempt = 100\n",
     )
     assert other.images.per_attempt == 100
     assert other.count_unserved is True
@@ -267,11 +269,13 @@ def test_two_stations_cannot_share_a_meter(tmp_path: Path) -> None:
         for name in ("left", "right")
     )
     assert "'TCPIP::10.0.0.7::INSTR' is given to two stations" in complaint(
-        tmp_path, text
+        tmp_path,
+        text,
     )
     other_library = text.replace("::INSTR", "::instr@py", 1)
     assert "'TCPIP::10.0.0.7::INSTR' is given to two stations" in complaint(
-        tmp_path, other_library
+        tmp_path,
+        other_library,
     )
     assert (
         len(read(tmp_path, text.replace("TCPIP::10.0.0.7::INSTR", "sim:")).stations)

@@ -11,7 +11,8 @@ def test_whole_numbers_of_64_bits_are_read(number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [f"0x{'f' * 4000}", f"0o{'7' * 5000}", str(2**63), str(-(2**63) - 1)]
+    "text",
+    [f"0x{'f' * 4000}", f"0o{'7' * 5000}", str(2**63), str(-(2**63) - 1)],
 )
 @pytest.mark.parametrize("form", ["a = {}", "a = [1, [{}]]", "[[a]]\nb.c = {}"])
 def test_larger_numbers_are_refused_without_printing_their_digits(

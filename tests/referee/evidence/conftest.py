@@ -38,7 +38,8 @@ def proved(
         wrong = another_key(folder)
         made = {}
         for number, name in enumerate(
-            ("others", "judged", "empty", "unjudged"), start=1
+            ("others", "judged", "empty", "unjudged"),
+            start=1,
         ):
             out = folder / f"{name}.zip"
             exported = day.refers("bundle", "export", str(number), "-o", str(out))

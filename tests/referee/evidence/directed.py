@@ -36,19 +36,24 @@ TWENTY = [40.0 * place for place in range(20)]
 QUESTIONS = {
     "an overlap of exactly one half": Question([(10, 10, 10, 10)], [(10, 10, 19, 29)]),
     "an overlap of exactly what a small object asks for": Question(
-        [(10, 10, 10, 10)], [(5, 5, 24, 24)]
+        [(10, 10, 10, 10)],
+        [(5, 5, 24, 24)],
     ),
     "an object without width, which asks for nothing": Question(
-        [(10, 10, 0, 10), (50, 0, 9, 9)], [FAR]
+        [(10, 10, 0, 10), (50, 0, 9, 9)],
+        [FAR],
     ),
     "equal overlaps of two objects in a row": Question(
-        IN_A_ROW, [(5, 0, 24, 19), (0, 0, 19, 19)]
+        IN_A_ROW,
+        [(5, 0, 24, 19), (0, 0, 19, 19)],
     ),
     "a better overlap of the last one": Question(
-        IN_A_ROW, [(5, 0, 24, 19), (10, 0, 29, 19)]
+        IN_A_ROW,
+        [(5, 0, 24, 19), (10, 0, 29, 19)],
     ),
     "a taken object, with another one at hand": Question(
-        [(0, 0, 20, 20), (4, 0, 20, 20)], [(0, 0, 19, 19), (1, 0, 20, 19)]
+        [(0, 0, 20, 20), (4, 0, 20, 20)],
+        [(0, 0, 19, 19), (1, 0, 20, 19)],
     ),
     "a crowd that overlaps more": Question(
         [(0, 0, 20, 20), (0, 0, 40, 40)],
@@ -56,10 +61,12 @@ QUESTIONS = {
         crowds=(1,),
     ),
     "a perfect detection, first in the list": Question(
-        [(0, 0, 20, 20)], [(0, 0, 19, 19)]
+        [(0, 0, 20, 20)],
+        [(0, 0, 19, 19)],
     ),
     "the 101st detection of an image": Question(
-        [(0, 0, 20, 20)], [FAR] * 100 + [(0, 0, 19, 19)]
+        [(0, 0, 20, 20)],
+        [FAR] * 100 + [(0, 0, 19, 19)],
     ),
     "an object that is too large to count": Question(
         [(0, 0, 20, 20), (50, 0, 20, 20)],
@@ -67,10 +74,12 @@ QUESTIONS = {
         areas={1: 1.5e10},
     ),
     "a detection that is too large to count": Question(
-        [(0, 0, 20, 20)], [(400, 400, 2e5, 2e5), (0, 0, 19, 19)]
+        [(0, 0, 20, 20)],
+        [(400, 400, 2e5, 2e5), (0, 0, 19, 19)],
     ),
     "an inverted detection": Question(
-        [(0, 0, 20, 20)], [(90, 10, 40, 60), (0, 0, 19, 19)]
+        [(0, 0, 20, 20)],
+        [(90, 10, 40, 60), (0, 0, 19, 19)],
     ),
     "recalls that are just met": Question(
         [(x, 1, 10, 10) for x in TWENTY],
@@ -85,18 +94,22 @@ QUESTIONS = {
     ),
     # Found by search: one step in another order ends on the other side of an overlap that is asked for.
     "the overlap 0.8999999999999999": Question(
-        [(25.4, 9, 15, 14.2)], [(25.4, 9, 37.9, 22.2)]
+        [(25.4, 9, 15, 14.2)],
+        [(25.4, 9, 37.9, 22.2)],
     ),
     "a half by fractions": Question([(24.4, 11, 8.2, 12.3)], [(24.4, 11, 39.8, 22.3)]),
     "a half by other fractions": Question(
-        [(11.2, 6.7, 18.4, 25.4)], [(11.2, 6.7, 47, 31.1)]
+        [(11.2, 6.7, 18.4, 25.4)],
+        [(11.2, 6.7, 47, 31.1)],
     ),
     "a half of sizes": Question([(12.2, 1.8, 16.9, 8.6)], [(12.2, 1.8, 45, 9.4)]),
     "what a small object asks for by its own sides": Question(
-        [(20.7, 23.9, 6.1, 11.4)], [(15.7, 18.9, 30.8, 39.3)]
+        [(20.7, 23.9, 6.1, 11.4)],
+        [(15.7, 18.9, 30.8, 39.3)],
     ),
     "the same by fractions": Question(
-        [(18.4, 23.9, 11.9, 8.7)], [(13.4, 18.9, 34.3, 36.6)]
+        [(18.4, 23.9, 11.9, 8.7)],
+        [(13.4, 18.9, 34.3, 36.6)],
     ),
     "an image that was not served": Question(
         [(0, 0, 20, 20)],

@@ -34,7 +34,7 @@ from referee.store.chain import (
     terms_sha256,
 )
 from referee.store.records import Score
-from referee.store.rules import rules_of
+from referee.store.run_rules import rules_of
 from tests.referee.evidence.proved import MANIFEST, Proved, lines, opened, sealed_parts
 
 Chance = np.random.Generator
@@ -86,7 +86,8 @@ class History:
             for name in ("readings", "served")
         }
         digests["terms_sha256"] = terms_sha256(
-            [self.run[name] for name in TERMS], self.order
+            [self.run[name] for name in TERMS],
+            self.order,
         )
         self.set_detail(
             "closed",

@@ -83,7 +83,11 @@ def opened(data: bytes) -> Texts:
     }
 
 
-def sealed_parts(texts: Texts, key: ContestKey, public_key: str) -> dict[str, bytes]:
+def sealed_parts(
+    texts: Texts,
+    key: ContestKey,
+    public_key: str,
+) -> dict[str, bytes]:
     predicate = json.loads(texts[MANIFEST])["predicate"]
     contents = {
         name: text for name, text in texts.items() if name not in (MANIFEST, ENVELOPE)

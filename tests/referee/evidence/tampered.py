@@ -31,7 +31,11 @@ class Tampered:
     how: str
 
 
-def tampered(proved: Proved, count: int, seed: int) -> Iterator[Tampered]:
+def tampered(
+    proved: Proved,
+    count: int,
+    seed: int,
+) -> Iterator[Tampered]:
     """So many altered bundles, half of them by a byte."""
     chance = np.random.default_rng(seed)
     texts = opened(proved.data)

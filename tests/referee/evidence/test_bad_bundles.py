@@ -141,7 +141,8 @@ def test_a_run_that_is_not_judged_has_a_bundle_that_says_so(
 ) -> None:
     run = closed_with_bodies(contest, [as_json(found_boxes(contest))])
     items = verify(
-        export_bundle(contest, run.id, tmp_path / "1.zip", START).read_bytes(), Given()
+        export_bundle(contest, run.id, tmp_path / "1.zip", START).read_bytes(),
+        Given(),
     )
     assert failed(items) == []
     assert "map" in [item.name for item in items if item.outcome == "not checked"]
@@ -171,9 +172,8 @@ def test_bodies_of_an_earlier_version_are_taken_as_they_are_stored(
     }
     assert "An earlier version did not keep 2 of them" in items["bodies"].sentence
     assert items["closing"].outcome == "not checked"
-    assert failed([*items.values()]) == [
-        ("log-chain", MANIFEST)
-    ]  # the links are those of the events before
+    # The links are those of the events before.
+    assert failed([*items.values()]) == [("log-chain", MANIFEST)]
     assert names_of_failed(by_second((tmp_path / "run.zip").read_bytes())) == [
         "log-chain"
     ]
@@ -189,9 +189,11 @@ def test_stored_rows_of_no_image_of_the_run_are_named_by_both(
             "UPDATE posts SET body = NULL, content_type = NULL, number = NULL, previous = NULL"
         )
         first = database.execute("SELECT rows FROM posts WHERE id = 1").fetchone()[0]
+        # Image 0.
         database.execute(
-            "UPDATE posts SET rows = ? WHERE id = 1", (bytes(8) + first[8:],)
-        )  # image 0
+            "UPDATE posts SET rows = ? WHERE id = 1",
+            (bytes(8) + first[8:],),
+        )
     data = exported(contest, run, tmp_path)
     assert ("bodies", "bodies.gz") in failed(verify(data, Given()))
     assert "bodies" in names_of_failed(by_second(data))
@@ -402,9 +404,8 @@ def test_a_run_without_bound_rules_that_an_earlier_version_judged_lacks_its_mete
     found = Recomputed(read_signed(data), None)
     assert found.bundle.result is not None
     score = CHECKS["score"]
-    stated = found.bundle.result | {
-        "energy_own_limit": None
-    }  # as format 3 has what is NULL up to form 15
+    # As format 3 has what is NULL up to form 15.
+    stated = found.bundle.result | {"energy_own_limit": None}
     found.bundle = replace(found.bundle, result=stated)
     assert score(found, Given()).startswith(f"{found.judged.map} / ")
     found.bundle = replace(found.bundle, result=stated | {"energy_own_limit": 0.5})

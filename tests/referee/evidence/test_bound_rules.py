@@ -18,7 +18,7 @@ from referee.contest import open_contest
 from referee.judging.public_documents import public_board
 from referee.judging.run_figures import current_judgement
 from referee.judging.standings import standings
-from referee.store.rules import rules_of
+from referee.store.run_rules import rules_of
 from tests.contest_day import TEAM, Day, contest_day, until
 from tests.referee.evidence.proved import by_main, failed, guesses, opened, sentences
 from tests.referee.factories import START
@@ -117,13 +117,14 @@ def test_a_rule_edited_while_a_run_is_open_is_not_its_rule(day: Day) -> None:
     assert day.server is not None
     assert day.server.end() == 0
     day.serve()  # the run goes on, and the contest has another metric
-    assert (
-        day.server.ask("GET", "/v1/session", token).json()["rules"] == session["rules"]
-    )
+    rules = day.server.ask("GET", "/v1/session", token).json()["rules"]
+    assert rules == session["rules"]
     with day.store() as store:
-        assert (
-            day.post(token, guesses(store, 1, day.testset, seed=1)).status_code == 202
-        )
+        status_code = day.post(
+            token,
+            guesses(store, 1, day.testset, seed=1),
+        ).status_code
+        assert status_code == 202
     closed(day, token)
     assert day.refers("judge", "1").returncode == 0
     with open_contest(day.folder) as contest:
@@ -173,9 +174,10 @@ def test_a_truth_corrected_twice_shows_both_corrections_each_signed(day: Day) ->
     for number in (1, 2):
         newest = correct(newest, day.testset)
         digests.append(newest.digest)
-        assert (
-            day.refers("rejudge", "--all", "--reason", f"box {number}").returncode == 0
-        )
+        returncode = day.refers(
+            "rejudge", "--all", "--reason", f"box {number}"
+        ).returncode
+        assert returncode == 0
     assert len({*digests}) == 3
     data = bundle(day)
     assert failed(by_main(data)) == []
@@ -242,7 +244,5 @@ def test_the_rules_of_a_restored_contest_of_an_older_form_are_not_bound_and_that
     (place,) = board(day)["ranking"]
     assert place["rules_sha256"] is None
     assert place["other_rules"] == []
-    assert (
-        "rules not bound (armed by an earlier version)"
-        in day.refers("run", "show", "1").stdout
-    )
+    stdout = day.refers("run", "show", "1").stdout
+    assert "rules not bound (armed by an earlier version)" in stdout

@@ -12,7 +12,7 @@ import pytest
 
 from lpirc_testsets import synthesize
 from referee.store.chain import receipt_link
-from referee.store.rules import rules_of
+from referee.store.run_rules import rules_of
 from tests.contest_day import Day, called, contest_day
 from tests.referee.evidence.proved import opened
 
@@ -62,16 +62,14 @@ def posted(day: Day, token: str) -> list[dict[str, Any]]:
         (urlencode(form).encode(), "application/x-www-form-urlencoded"),
         multipart(form),
     ):
-        assert (
-            day.server.ask(
-                "POST",
-                "/result",
-                None,
-                {"Content-Type": content_type},
-                data=body,
-            ).status_code
-            == 200
-        )
+        status_code = day.server.ask(
+            "POST",
+            "/result",
+            None,
+            {"Content-Type": content_type},
+            data=body,
+        ).status_code
+        assert status_code == 200
     return kept
 
 
@@ -107,7 +105,11 @@ def told(bundle: Path, *options: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def with_receipts(bundle: Path, folder: Path, lines: list[str]) -> tuple[int, str]:
+def with_receipts(
+    bundle: Path,
+    folder: Path,
+    lines: list[str],
+) -> tuple[int, str]:
     (folder / "receipts.jsonl").write_text("\n".join(lines))
     return told(bundle, "--receipts", str(folder / "receipts.jsonl"))
 
@@ -143,7 +145,8 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_one_that_never_was_fa
 ) -> None:
     bundle = run[0]
     first, *events = map(
-        json.loads, opened(bundle.read_bytes())["events.jsonl.gz"].splitlines()
+        json.loads,
+        opened(bundle.read_bytes())["events.jsonl.gz"].splitlines(),
     )
     before = first["before"]
     link = first["previous"]

@@ -110,7 +110,12 @@ def directed_bundles(tmp_path_factory: pytest.TempPathFactory) -> Bundles:
     return bundles_of(folder, METRICS, test_set, bodies, unserved=1)
 
 
-def made_bundles(folder: Path, metrics: Sequence[str], *, is_bound: bool) -> Bundles:
+def made_bundles(
+    folder: Path,
+    metrics: Sequence[str],
+    *,
+    is_bound: bool,
+) -> Bundles:
     """By metric the bundle of a judged run whose rules are bound, or of one from before rules were."""
     test_set = crowded(folder / "set")
     rows = rows_with_ties(test_set)
@@ -189,9 +194,8 @@ def test_both_compute_the_bits_of_the_directed_set(
         json.loads(line) for line in opened(one.data)["posts.jsonl.gz"].splitlines()
     ]
     assert [post["refused"] for post in posts] == [0, 0, 1]
-    assert (
-        result_of(one)["detections"] == posts[-1]["received_total"] - 1
-    )  # of the image that was not served
+    # Of the image that was not served.
+    assert result_of(one)["detections"] == posts[-1]["received_total"] - 1
 
 
 OF_CORNERS = ("lpirc", "ilsvrc-det", "voc-area", "voc-11")
@@ -361,7 +365,11 @@ def test_the_set_tells_the_metrics_apart(bundles: Bundles) -> None:
     assert len({result_of(one)["map"] for one in bundles.values()}) == len(METRICS)
 
 
-def with_figure_aside(bundle: Proved, what: str, share: float = 0.0) -> bytes:
+def with_figure_aside(
+    bundle: Proved,
+    what: str,
+    share: float = 0.0,
+) -> bytes:
     """The bundle signed anew with a figure one bit aside, or by that share of it."""
 
     def aside(value: float) -> float:

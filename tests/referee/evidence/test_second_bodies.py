@@ -119,7 +119,11 @@ def test_neither_takes_an_id_that_float32_may_have_rounded() -> None:
             BODIES.accepted_rows(post, body, IMAGES, categories)
 
 
-def by_second(body: bytes, content_type: str, refused: int) -> list[list[float]]:
+def by_second(
+    body: bytes,
+    content_type: str,
+    refused: int,
+) -> list[list[float]]:
     post = {
         "kind": "body",
         "content_type": content_type,

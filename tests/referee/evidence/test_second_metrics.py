@@ -66,7 +66,8 @@ def random_case(seed: int) -> tuple[bytes, Rows]:
     else:
         pool = np.hstack([corners, chance.choice(SIDES, (count, 2))])
     truth = ground_truth(
-        pool[chance.integers(0, count, int(chance.choice([1, 9, 30])))].tolist(), chance
+        pool[chance.integers(0, count, int(chance.choice([1, 9, 30])))].tolist(),
+        chance,
     )
 
     rows = []
@@ -77,9 +78,11 @@ def random_case(seed: int) -> tuple[bytes, Rows]:
         if chance.random() < 0.2:
             w *= 2  # an overlap of one half, or just below by rounding
         if chance.random() < 0.05:
+            # Inverted; beyond the largest area.
             w, h = chance.choice(
-                [-w, 1e5 + 1, 1e200], 2
-            ).tolist()  # inverted; beyond the largest area
+                [-w, 1e5 + 1, 1e200],
+                2,
+            ).tolist()
         confidence = float(chance.choice([0.1, 0.5, 0.9, chance.random()]))
         corners_of_it = [x, y, x + w - 1, y + h - 1]
         rows.append(
@@ -95,7 +98,11 @@ def random_case(seed: int) -> tuple[bytes, Rows]:
     return truth, rows
 
 
-def by_referee(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, float]]:
+def by_referee(
+    metric: str,
+    truth: bytes,
+    rows: Rows,
+) -> tuple[float, dict[int, float]]:
     problems = Problems()
     document = parse_coco(Path("truth.json"), problems, text=truth.decode())
     problems.raise_if_any("ground-truth-invalid")
@@ -106,7 +113,11 @@ def by_referee(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, 
     }
 
 
-def by_second(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, float]]:
+def by_second(
+    metric: str,
+    truth: bytes,
+    rows: Rows,
+) -> tuple[float, dict[int, float]]:
     objects = SECOND.read_objects(truth, {*IMAGES})
     ap = SECOND.average_precisions(OF_SECOND[metric], objects, rows)
     return SECOND.mean(ap.values()), ap

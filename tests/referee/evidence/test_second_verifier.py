@@ -27,7 +27,7 @@ from referee.evidence.bundle_container import (
 from referee.evidence.bundle_verification import verify
 from referee.evidence.given_facts import Given
 from referee.evidence.signed_statement import sign
-from referee.store.rules import rules_of
+from referee.store.run_rules import rules_of
 from tests.referee.evidence.proved import (
     SCRIPT,
     SECOND,
@@ -84,9 +84,8 @@ def test_a_bundle_of_format_3_names_no_makers_and_holds_for_ever() -> None:
 
 def test_a_bundle_of_coco_whose_sums_had_another_order_holds_for_ever() -> None:
     data = Path(__file__).with_name("format-2-coco.zip").read_bytes()
-    assert (
-        json.loads(opened(data)["result.json"])["map"] == 0.5039306930693068
-    )  # as exact sums: ...069
+    # As exact sums: ...069.
+    assert json.loads(opened(data)["result.json"])["map"] == 0.5039306930693068
     for verifier in (by_main, by_second):
         found = verifier(data)
         assert failed(found) == []
@@ -348,7 +347,8 @@ def test_both_refuse_a_manifest_of_another_run_or_contest_than_run_json(
     texts = opened(judged.data)
     data = judged.sealed(_with_value(texts, MANIFEST, "predicate", name, value=value))
     with pytest.raises(
-        BadBundle, match="of another run or contest than the manifest says"
+        BadBundle,
+        match="of another run or contest than the manifest says",
     ) as bad:
         verify(data, Given())
     assert bad.value.part == RUN
@@ -403,10 +403,8 @@ def test_receipts_of_another_form_are_named(proved: dict[str, Proved]) -> None:
     unknown = lines([*kept, {"run": kept[0]["run"], "something": 1}])
     assert SECOND.verify(judged.data, receipts=unknown).wrong["receipts"]
     only_rules = lines([one for one in kept if "rules_sha256" in one])
-    assert (
-        "no receipts"
-        in SECOND.verify(judged.data, receipts=only_rules).wrong["receipts"]
-    )
+    receipts = SECOND.verify(judged.data, receipts=only_rules).wrong["receipts"]
+    assert "no receipts" in receipts
 
 
 def test_both_detect_what_others_altered(proved: dict[str, Proved]) -> None:
@@ -499,17 +497,13 @@ def test_the_script_runs_alone_and_tells_what_it_leaves_out(
     assert "holds; not checked: " in good.stdout
     assert " Wh, computed here\n" in good.stdout
     receipts.write_bytes(b"\n")
-    assert (
-        "receipts          failed: the file holds no receipts"
-        in told("--receipts", str(receipts)).stdout
-    )
+    stdout = told("--receipts", str(receipts)).stdout
+    assert "receipts          failed: the file holds no receipts" in stdout
     receipts.write_bytes(b"\xef\xbb\xbf" + judged.receipts)
-    assert (
-        told(
-            "--receipts", str(receipts), "--key", f" {judged.key.public.upper()}"
-        ).returncode
-        == 0
-    )
+    returncode = told(
+        "--receipts", str(receipts), "--key", f" {judged.key.public.upper()}"
+    ).returncode
+    assert returncode == 0
     for bad in (
         b"[]",
         b'{"run": 2, "number": "1"}',

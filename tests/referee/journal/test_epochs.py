@@ -87,9 +87,8 @@ def test_who_has_been_superseded_learns_it_though_it_never_lists_the_folder_agai
     claim = claim_epoch(journal, first, 1)
     require_current(journal, claim)
     successor = claim_epoch(journal, second, 2)
-    with (
-        monkeypatch.context() as stale
-    ):  # a network file system may remember for a minute which names there are
+    # A network file system may remember for a minute which names there are.
+    with monkeypatch.context() as stale:
         stale.setattr(epochs, "newest_epoch", lambda _: 1)
         with pytest.raises(Superseded):
             require_current(journal, claim)

@@ -56,9 +56,8 @@ def test_it_is_dead_when_signs_of_life_and_answers_both_have_ended(
         clock.advance(AFTER_S - 0.5)
         assert not first.is_dead()
     write_beat(tmp_path, 2, Beat(1, process=8))  # of another epoch
-    beat_path(tmp_path, 1).write_bytes(
-        bytes(256)
-    )  # whatever harmed it is no sign of life, either
+    # Whatever harmed it is no sign of life, either.
+    beat_path(tmp_path, 1).write_bytes(bytes(256))
     assert not first.is_dead()
     clock.advance(1)
     assert first.is_dead()

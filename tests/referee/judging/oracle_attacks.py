@@ -115,7 +115,12 @@ def scene(images: int, categories: int, seed: int) -> GroundTruth:
     )
 
 
-def belief_of(truth: GroundTruth, seed: int, *, is_mixed: bool = False) -> Belief:
+def belief_of(
+    truth: GroundTruth,
+    seed: int,
+    *,
+    is_mixed: bool = False,
+) -> Belief:
     """What a middling client knows of a set of images.
 
     With `is_mixed`, its first and second choices are exchanged in half of the categories, it does not know in which: as
@@ -152,7 +157,11 @@ def belief_of(truth: GroundTruth, seed: int, *, is_mixed: bool = False) -> Belie
     )
 
 
-def one_a_question(oracle: Oracle, belief: Belief, at_once: int = 1) -> Belief:
+def one_a_question(
+    oracle: Oracle,
+    belief: Belief,
+    at_once: int = 1,
+) -> Belief:
     """Try an object a question, of the rarest category first: where the figure rises, its first category is right."""
     rarity = np.bincount(belief.first, minlength=belief.categories + 1)[belief.first]
     order = np.lexsort((np.abs(belief.by_first - 0.5), rarity))
@@ -265,7 +274,8 @@ def by_category(oracle: Oracle, belief: Belief) -> Belief:
     """Try the first choices of some categories a question: are they better there than the second ones?"""
     before = 0.0
     for group in np.array_split(
-        np.random.default_rng(0).permutation(belief.categories) + 1, 19
+        np.random.default_rng(0).permutation(belief.categories) + 1,
+        19,
     ):
         rows = np.flatnonzero(np.isin(belief.first, group))
         oracle.post(belief.firsts(rows, 0.0))

@@ -14,7 +14,11 @@ from referee.store.records import Run, RunState
 from tests.referee.factories import START, TEAM, run_record, steady_readings
 
 
-def guesses(contest: Contest, found: float, seed: int = 0) -> NDArray[np.float64]:
+def guesses(
+    contest: Contest,
+    found: float,
+    seed: int = 0,
+) -> NDArray[np.float64]:
     """Rows (n, 7) by the test set's numbers: this part of the objects, a little beside, and some false ones."""
     truth = read_ground_truth(contest.test_set.folder)
     rng = np.random.default_rng(seed)

@@ -38,7 +38,8 @@ def store_runs(
             sent[:, 2] = (rows[:, 2] ** chance.uniform(0.5, 1.5, len(rows))).round(4)
             sent[:, 3:] += chance.normal(0, chance.uniform(0, 3), (len(rows), 1))
             parts = np.split(
-                sent.astype("<f4"), np.searchsorted(rows[:, 0], bodies, "right")
+                sent.astype("<f4"),
+                np.searchsorted(rows[:, 0], bodies, "right"),
             )
             closed_with_bodies(
                 contest,

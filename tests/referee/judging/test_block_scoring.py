@@ -141,7 +141,8 @@ def same(one: Scored, other: Scored) -> bool:
         np.zeros(0) if each.halves is None else each.halves for each in (one, other)
     ]
     return json.loads(one.figures) == json.loads(other.figures) and np.array_equal(
-        *samples, equal_nan=True
+        *samples,
+        equal_nan=True,
     )
 
 
@@ -156,7 +157,8 @@ def test_a_run_by_blocks_is_bit_for_bit_the_whole(
     expected = score_whole(whole)
     assert same(score_large(Here(), given_, lambda: posts), expected)
     kept = np.array(
-        [data.draw(st.booleans()) for _ in given_.ground_truth.image], np.bool_
+        [data.draw(st.booleans()) for _ in given_.ground_truth.image],
+        np.bool_,
     )
     before = score_whole(
         replace(whole, ground_truth=given_.ground_truth.of_objects(kept))

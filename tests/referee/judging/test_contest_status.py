@@ -17,7 +17,11 @@ NOW = START
 SIGNATURE = "metric=lpirc"
 
 
-def judged(house: House, number: int, score: float | None = 1.0) -> None:
+def judged(
+    house: House,
+    number: int,
+    score: float | None = 1.0,
+) -> None:
     failed = (
         Check(
             "accuracy",
@@ -129,7 +133,8 @@ def test_what_changes_about_a_run_that_was_read_before_is_seen(
     judged(house, number)
     assert shown() == ("judged", 0.25, 1.0, 0, None)
     house.store.reviews.add(
-        number, Review("eve", "fine", START.isoformat(), ("accuracy",))
+        number,
+        Review("eve", "fine", START.isoformat(), ("accuracy",)),
     )
     assert shown() == ("judged", 0.25, 1.0, 0, "fine")
     other = (
@@ -165,7 +170,8 @@ def test_an_open_run_shows_what_the_server_knows_of_it(
     house.store.queue.change(lambda _: ["badgers"])
     reader = StatusReader(house.contest)
     armed = reader.read(
-        NOW, Known(meters={"one": ("ready", None)}, waiting=frozenset([number]))
+        NOW,
+        Known(meters={"one": ("ready", None)}, waiting=frozenset([number])),
     )
     (station,) = armed["stations"]
     assert station["meter_state"] == "ready"

@@ -70,9 +70,8 @@ def test_an_integrator_that_does_not_run_is_told_while_it_is_read_and_then_the_m
     word: IntegratorState,
 ) -> None:
     assert state(readings=Readings(1.0, 1.0, word)) is FigureState.INTEGRATOR_STOPPED
-    assert (
-        state(readings=Readings(1.0, 60.0, word)) is FigureState.INTEGRATOR_STOPPED
-    )  # no energy, either
+    # No energy, either.
+    assert state(readings=Readings(1.0, 60.0, word)) is FigureState.INTEGRATOR_STOPPED
     assert state(readings=Readings(60.0, 60.0, word)) is FigureState.METER_AWAY
 
 

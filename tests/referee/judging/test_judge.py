@@ -74,9 +74,11 @@ def guesses(test_set: TestSet, seed: int) -> NDArray[np.float64]:
             np.maximum(shaken[:, :2], shaken[:, 2:]),
         ]
     )
+    # With ties: the order of arrival decides.
     confidence = np.round(
-        rng.uniform(0, 1, len(image)), 1
-    )  # with ties: the order of arrival decides
+        rng.uniform(0, 1, len(image)),
+        1,
+    )
     found = np.column_stack(
         [image, np.where(rng.random(len(image)) < 0.8, category, 1), confidence, shaken]
     )
@@ -591,7 +593,8 @@ def test_a_run_of_a_part_of_the_images_is_judged_on_them_only(
     assert (
         judged.map
         == evaluate(
-            of_drawn, Detections.from_rows(sent[np.isin(sent[:, 0], drawn)])
+            of_drawn,
+            Detections.from_rows(sent[np.isin(sent[:, 0], drawn)]),
         ).map
     )
     assert judged.map > 0
@@ -646,12 +649,13 @@ def test_blind_rows_and_a_log_out_at_once_outrank_a_champion_unless_there_is_a_l
         ]
     )
     truth = read_ground_truth(contest.test_set.folder)
+    # One of them hits, by luck.
     blind[0] = [
         truth.image[0],
         truth.category[0],
         0.01,
         *truth.boxes[0],
-    ]  # one of them hits, by luck
+    ]
     figures = {
         "elapsed_s": 1.2,
         "energy_wh": 2 * 1.2 / 3600,

@@ -172,10 +172,11 @@ def test_a_run_whose_scoring_fails_is_named_with_the_reason_and_the_others_are_j
     contest: Contest,
     how: list[str],
 ) -> None:
+    # As a damaged disk would.
     with (
         closing(sqlite3.connect(folder / "contest.db")) as connection,
         connection,
-    ):  # as a damaged disk would
+    ):
         connection.execute("UPDATE posts SET rows = zeroblob(56) WHERE run = 2")
         connection.execute("UPDATE posts SET rows = x'ff' || rows WHERE run = 3")
     done = called("judge", "--all", *how, "--json", "--contest", str(folder))

@@ -104,9 +104,11 @@ def kill_workers(folder: Path) -> None:
     chance = random.Random(0)  # noqa: S311 - of a seed
     for killed in range(KILLS):
         until(lambda ends=killed: count(folder, "end") >= ends and at_work(folder))
+        # It has just ended its work, and will be killed idle.
         with suppress(
-            ProcessLookupError, IndexError
-        ):  # it has just ended its work, and will be killed idle
+            ProcessLookupError,
+            IndexError,
+        ):
             os.kill(chance.choice(at_work(folder)), signal.SIGKILL)
 
 

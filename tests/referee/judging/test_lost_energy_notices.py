@@ -28,7 +28,11 @@ def contest(build: Build) -> Contest:
     return build(public_score=True).contest
 
 
-def lose(contest: Contest, run: int, code: str = "meter-reset") -> None:
+def lose(
+    contest: Contest,
+    run: int,
+    code: str = "meter-reset",
+) -> None:
     contest.store.log.append(START, run, "energy-lost", code=code, elapsed_s=5.0)
 
 

@@ -76,7 +76,11 @@ def open_run(
     )
 
 
-def close(contest: Contest, run: Run, energy_wh: float | None = 2.0) -> None:
+def close(
+    contest: Contest,
+    run: Run,
+    energy_wh: float | None = 2.0,
+) -> None:
     contest.store.runs.change(
         run.id,
         (RunState.OPEN,),
@@ -108,7 +112,11 @@ def found_boxes(
     return np.array_split(np.vstack([rows, again]), 7)
 
 
-def posted(contest: Contest, run: Run, rows: NDArray[np.float64]) -> None:
+def posted(
+    contest: Contest,
+    run: Run,
+    rows: NDArray[np.float64],
+) -> None:
     contest.store.posts.append(
         run.id,
         rows,
@@ -377,10 +385,11 @@ def test_a_run_that_closed_while_nobody_looked_is_told_once(
     later = FollowedRuns(contest, Clock())
     later.tick()
     last = shown(contest, run)
+    # Nor again by the next process.
     for process in (
         later,
         FollowedRuns(contest, Clock()),
-    ):  # nor again by the next process
+    ):
         process.tick()
         assert shown(contest, run) == last
     judged = judge(contest, run.id, Clock())

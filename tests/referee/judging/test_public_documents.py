@@ -167,11 +167,12 @@ def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> N
     frozen(contest, clock)
     judged(contest, "badgers", 0.5)
     publisher.tick()
+    # One that was under way.
     contest.store.published.publish(
         public_board(contest, START),
         "{}",
         clock.utc(),
-    )  # one that was under way
+    )
     assert (
         (row(contest).document, row(contest).utc)
         == (before.document, before.utc)

@@ -204,7 +204,8 @@ def test_a_signature_of_an_earlier_form_is_not_compared() -> None:
 
 
 scores = st.lists(
-    st.tuples(st.sampled_from("abcdef"), st.sampled_from([0.1, 0.2, 0.3])), max_size=12
+    st.tuples(st.sampled_from("abcdef"), st.sampled_from([0.1, 0.2, 0.3])),
+    max_size=12,
 )
 
 

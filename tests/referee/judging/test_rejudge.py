@@ -58,7 +58,11 @@ def contest(tmp_path: Path, first_set: TestSet) -> Iterator[Contest]:
         yield opened
 
 
-def correct(test_set: TestSet, folder: Path, categories: Any = None) -> TestSet:
+def correct(
+    test_set: TestSet,
+    folder: Path,
+    categories: Any = None,
+) -> TestSet:
     """The same images in `folder`, of whose objects only those are left that bee found."""
     truth = read_ground_truth(test_set.folder)
     found = np.random.default_rng(1).random(len(truth.image)) < 0.5
@@ -130,7 +134,8 @@ def test_a_dry_run_leaves_out_runs_of_another_window_as_the_board_does(
     contest: Contest,
 ) -> None:
     other = replace(
-        contest, config=replace(contest.config, window_s=contest.config.window_s + 1)
+        contest,
+        config=replace(contest.config, window_s=contest.config.window_s + 1),
     )
     said = preview(other, None, CLOCK, None, None)
     assert [one.rank for one in said.changes] == [(None, None)] * 2
@@ -163,9 +168,8 @@ def test_a_corrected_ground_truth_is_on_record_and_the_board_is_by_it(
         assert last["armed_with"] == was
         assert again.store.runs.get(1).testset_digest == was
         had = images_had(again.store, "ant", corrected.images_digest)
-        assert had[1].tolist() == list(
-            range(8, 0, -1)
-        )  # so the team gets none of them as a fresh one
+        # So the team gets none of them as a fresh one.
+        assert had[1].tolist() == list(range(8, 0, -1))
 
 
 def test_while_the_contest_is_served_a_changed_set_is_refused(contest: Contest) -> None:
@@ -198,15 +202,12 @@ def test_a_set_of_other_images_or_categories_is_refused(
         seed=5,
         size=(96, 64),
     )
-    assert (
-        code_of(preview, contest, None, CLOCK, None, images.folder) == "testset-changed"
-    )
+    code = code_of(preview, contest, None, CLOCK, None, images.folder)
+    assert code == "testset-changed"
     fewer = [replace(one, id=one.id + 1) for one in contest.test_set.categories]
     renumbered = correct(contest.test_set, tmp_path / "renumbered", fewer)
-    assert (
-        code_of(preview, contest, None, CLOCK, None, renumbered.folder)
-        == "testset-changed"
-    )
+    code = code_of(preview, contest, None, CLOCK, None, renumbered.folder)
+    assert code == "testset-changed"
     other = replace(contest, test_set=images)
     assert code_of(rejudge, other, 1, CLOCK, ANN) == "testset-changed"
     found = rejudge(other, None, CLOCK, ANN)
@@ -221,10 +222,8 @@ def test_a_set_that_is_not_as_its_manifest_says_is_refused(
     corrected = correct(contest.test_set, tmp_path / "corrected")
     with corrected.ground_truth_path.open("a") as file:
         file.write(" ")
-    assert (
-        code_of(preview, contest, None, CLOCK, None, corrected.folder)
-        == "testset-changed"
-    )
+    code = code_of(preview, contest, None, CLOCK, None, corrected.folder)
+    assert code == "testset-changed"
 
 
 def test_runs_of_an_earlier_form_learn_their_images_while_their_set_is_still_there(
@@ -265,7 +264,8 @@ def test_the_command_tells_each_change_and_who_changes_places(
     assert told.returncode == 0
     assert told.stderr == "No judgement was stored.\n"
     assert re.search(
-        r" ant   0\.\d{5} -> 0\.\d{5}  \d\.\d{4} -> \d\.\d{4}  1 -> 2", told.stdout
+        r" ant   0\.\d{5} -> 0\.\d{5}  \d\.\d{4} -> \d\.\d{4}  1 -> 2",
+        told.stdout,
     )
     document = json.loads(called(*dry, "--json").stdout)
     assert document["stored"] is False

@@ -119,9 +119,8 @@ def test_figures_are_released_twice_a_minute_however_often_rows_come_and_anyone_
         if released is not None and released not in seen:
             seen.append(released)
         if second == 40:
-            watched.followed = FollowedRuns(
-                watched.contest, watched.clock
-            )  # the process was replaced
+            # The process was replaced.
+            watched.followed = FollowedRuns(watched.contest, watched.clock)
     times = [StillClock(EVERY_S * part).utc().isoformat() for part in range(1, 5)]
     assert [one.released_utc for one in seen] == times
     assert len({one.detections for one in seen}) == 4
@@ -354,7 +353,8 @@ def test_a_client_that_asks_for_ten_minutes_gains_no_hundredth_of_map(
     learned: Belief = ATTACKS[attack](attacked, belief)
     attacked.post(learned.final())
     rows = undo_image_order(
-        contest.store.posts.detections(run.id), contest.store.runs.image_order(run.id)
+        contest.store.posts.detections(run.id),
+        contest.store.runs.image_order(run.id),
     )
     assert 2 <= attacked.answers <= WINDOW_S / EVERY_S
     assert 0.3 < without < 0.7

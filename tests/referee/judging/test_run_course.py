@@ -100,7 +100,8 @@ def test_a_run_is_told_from_its_records(build: Callable[..., House]) -> None:
         "energy_wh": 0.06,
     }
     course = course_of(
-        hall.contest, store.runs.change(run.id, (RunState.ARMED,), **over)
+        hall.contest,
+        store.runs.change(run.id, (RunState.ARMED,), **over),
     )
     assert [(one.phase, one.elapsed_s) for one in course.phases] == [
         ("waiting", 1.0),

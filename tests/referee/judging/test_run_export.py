@@ -137,7 +137,8 @@ def test_coco_results_load_with_pycocotools_and_score_as_judged(
     ground_truth = read_ground_truth(contest.test_set.folder)
     scored = evaluate(ground_truth, read_detections(file, ground_truth))
     assert scored.map == pytest.approx(
-        judge(contest, run.id, DrivenClock()).map, abs=1e-12
+        judge(contest, run.id, DrivenClock()).map,
+        abs=1e-12,
     )
     assert scored.map > 0
 
@@ -163,7 +164,8 @@ def test_readings_are_a_recording_and_events_are_beside(
     run = closed_run(contest, guesses(contest, 0.7), served=2)
     export_run(contest, run.id, tmp_path, ("csv",))
     assert read_recording(tmp_path / "readings.csv") == contest.store.readings.of_run(
-        run.id, 0.0
+        run.id,
+        0.0,
     )
     events = [
         json.loads(line)
@@ -209,7 +211,8 @@ def test_without_pyarrow_parquet_is_refused_and_nothing_is_written(
     run = closed_run(contest, guesses(contest, 0.7))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(
-        RefereeError, match=r"pip install 'lpirc-referee\[parquet\]'"
+        RefereeError,
+        match=r"pip install 'lpirc-referee\[parquet\]'",
     ) as refused:
         export_run(contest, run.id, tmp_path / "out", tuple(FORMATS))
     assert refused.value.code == "no-pyarrow"

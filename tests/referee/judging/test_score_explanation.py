@@ -89,7 +89,8 @@ def test_a_judgement_by_another_metric_or_ground_truth_is_not_explained(
         score.signature.replace("gt:", "gt:0"),
     ):
         with pytest.raises(
-            RefereeError, match="so its errors are not shown"
+            RefereeError,
+            match="so its errors are not shown",
         ) as refused:
             explain(hall.contest, run, replace(score, signature=signature))
         assert refused.value.code == "judged-otherwise"
@@ -100,11 +101,12 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_is_explained_by_it(
 ) -> None:
     hall = build()
     run, _ = judged(hall)
+    # As it was armed.
     run = hall.store.runs.change(
         run.id,
         (RunState.JUDGED,),
         testset_digest="e" * 64,
-    )  # as it was armed
+    )
     images = hall.contest.test_set.images_digest
     run = hall.store.runs.change(run.id, (RunState.JUDGED,), images_digest=images)
     score = judge(hall.contest, run.id, Clock(), again=Again("ann"))

@@ -408,12 +408,13 @@ def test_attempts_tell_the_energy_spread_but_not_one_in_review_or_void(
         )
         for wh in energies_wh
     ]
+    # The readings say otherwise.
     wrong = closed_run(
         contest,
         power_w=360,
         energy_wh=0.2,
         team="newts",
-    )  # the readings say otherwise
+    )
     alone = closed_run(contest, power_w=39.6, energy_wh=0.11)
     for run in (*attempts, wrong, alone):
         judge_with_interval(contest, run, CLOCK)

@@ -46,7 +46,8 @@ def made(
         [(i, c, *box) for i, c, box in objects],
     )
     rows = np.array([(i, c, p, *box) for i, c, p, box in found], np.float64).reshape(
-        -1, 7
+        -1,
+        7,
     )
     return ScoringInput(
         metric,
@@ -107,10 +108,11 @@ def test_only_the_categories_that_a_correction_touches_are_scored(
     monkeypatch.setattr(scoring_job, "evaluate", evaluate)
     objects[1] = (2, 2, (50, 50, 59, 59))
     after = score_whole(made("lpirc", objects, found, [True] * 3), known)
+    # By the contest's metric, and by that of the published champions.
     assert scored == [
         [2],
         [2],
-    ]  # by the contest's metric, and by that of the published champions
+    ]
     assert after.aps[CONTEST] == {1: 1.0, 2: 0.0, 5: 1.0}
 
 

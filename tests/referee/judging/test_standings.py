@@ -307,9 +307,8 @@ def test_a_run_below_least_map_is_shown_with_the_reason_and_wins_nothing(
         assert document["not_ranked_code"] == "below-least-map"
         assert set(document) == set(place_document(found.places[0]))
         reason = found.unranked[1].standing.not_ranked
-        assert (
-            figures_of(contest, contest.store.runs.get(2), START).not_ranked == reason
-        )
+        not_ranked = figures_of(contest, contest.store.runs.get(2), START).not_ranked
+        assert not_ranked == reason
         assert figures_of(contest, contest.store.runs.get(1), START).not_ranked is None
 
 
@@ -513,7 +512,8 @@ def test_a_run_in_review_changes_no_prize_and_no_prize_s_bar(hall: House) -> Non
     config.write_text(f"{config.read_text()}\n{prizes}")
     with open_contest(hall.folder) as contest:
         for number, (reached, energy_wh) in enumerate(
-            ((0.5, 1.0), (0.4, 0.2)), start=1
+            ((0.5, 1.0), (0.4, 0.2)),
+            start=1,
         ):
             judged_run(hall, f"team {number}", energy_wh)
             hall.store.scores.add(

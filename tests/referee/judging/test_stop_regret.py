@@ -182,9 +182,8 @@ def test_a_start_and_stop_that_were_measured_bound_the_energy_of_a_moment(
     hall.store.log.append(START, run.id, "closed", start_stop_s=0.05)
     regret = regret_of(hall.contest, run)
     assert regret is not None
-    assert regret.limit_wh[0] == pytest.approx(
-        0.01 * (0.05 + 0.1) + 0.001
-    )  # and the reading after it
+    # And the reading after it.
+    assert regret.limit_wh[0] == pytest.approx(0.01 * (0.05 + 0.1) + 0.001)
     assert regret.best == 0
     assert regret.ratio == pytest.approx(10.0)
     assert regret.least_ratio == pytest.approx(0.1 / 0.0125)
@@ -222,7 +221,8 @@ def test_without_posts_energy_or_readings_nothing_is_known(
     assert regret_of(hall.contest, closed_run(hall, posts, energy_wh=0.0)) is None
     assert (
         regret_of(
-            hall.contest, closed_run(hall, posts, watt=float("nan"), energy_wh=0.1)
+            hall.contest,
+            closed_run(hall, posts, watt=float("nan"), energy_wh=0.1),
         )
         is None
     )

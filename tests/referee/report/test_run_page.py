@@ -47,7 +47,11 @@ class Page(HTMLParser):
         self.close()
         assert self.open == []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(
+        self,
+        tag: str,
+        attrs: list[tuple[str, str | None]],
+    ) -> None:
         self.tags.add(tag)
         self.references += [
             value or ""
@@ -57,7 +61,11 @@ class Page(HTMLParser):
         if tag not in VOID_ELEMENTS:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(
+        self,
+        tag: str,
+        attrs: list[tuple[str, str | None]],
+    ) -> None:
         self.handle_starttag(tag, attrs)
         if tag not in VOID_ELEMENTS:
             self.open.pop()
@@ -152,10 +160,8 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     done = called("report", "2", "--contest", str(hall.folder))
     assert done.returncode == 0
     assert done.stderr.startswith("The board is frozen")
-    assert (
-        "The board is frozen"
-        in called("leaderboard", "--html", "--contest", str(hall.folder)).stderr
-    )
+    stderr = called("leaderboard", "--html", "--contest", str(hall.folder)).stderr
+    assert "The board is frozen" in stderr
     text = Path(done.stdout.strip()).read_text()
     page = Page(text)
     assert page.tags.isdisjoint({"script", "link", "img", "iframe"})
@@ -190,7 +196,8 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
         reverse=True,
     )
     assert re.findall(
-        r'<th scope="row">([\w-]+)</th><td>([\d.]+)</td><td>[\d.]+</td></tr>', text
+        r'<th scope="row">([\w-]+)</th><td>([\d.]+)</td><td>[\d.]+</td></tr>',
+        text,
     )[-len(aps) :] == [(name, f"{ap:.5f}") for ap, name in aps]
     assert ("svg" in page.tags) is True
     assert ("missed" in page.text) is True
@@ -257,10 +264,8 @@ def test_what_a_run_lacks_is_said(build: Callable[..., House]) -> None:
     assert "no detection found an object" in shown
     assert "This run is void and does not count: power cut" in shown
     assert "This run is not ranked: it is void." in shown
-    assert (
-        "the best one of its team is run 2"
-        in page_of(hall.contest, judged_run(hall, share=0.5)).text
-    )
+    text = page_of(hall.contest, judged_run(hall, share=0.5)).text
+    assert "the best one of its team is run 2" in text
     assert "not judged as it stands" in page_of(hall.contest, closed_run(hall)).text
     never = store.runs.change(
         stored_run(store).id,
@@ -284,7 +289,8 @@ def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
     )
     shown = page_of(hall.contest, low).text
     assert re.search(
-        r"This run is not ranked: its mAP 0\.\d+ is below least_map 0\.9\.", shown
+        r"This run is not ranked: its mAP 0\.\d+ is below least_map 0\.9\.",
+        shown,
     )
     assert "Its window had 30 s of extra time." in shown
     assert "<b>Ants & Co</b>. Test, station one" in shown
@@ -296,7 +302,8 @@ def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
     ]
     assert "This run is in review: a check failed" in shown
     store.reviews.add(
-        low.id, Review("anna", "the plug was loose", START.isoformat(), tuple(failed))
+        low.id,
+        Review("anna", "the plug was loose", START.isoformat(), tuple(failed)),
     )
     shown = page_of(hall.contest, low).text
     assert "This run is in review" not in shown
@@ -338,9 +345,8 @@ def test_a_run_with_nothing_but_crowds_or_nothing_at_all_has_a_report(
         }
         hall.store.runs.change(run.id, (RunState.ARMED,), state="closed", **over)
         judge(hall.contest, run.id, Clock())
-        assert (
-            "it has no score" in page_of(hall.contest, hall.store.runs.get(run.id)).text
-        )
+        text = page_of(hall.contest, hall.store.runs.get(run.id)).text
+        assert "it has no score" in text
 
 
 def test_boxes_that_look_like_a_mistake_are_told_before_the_result(
@@ -406,7 +412,8 @@ def test_names_are_never_markup_and_a_missing_image_is_said(
     with new_folder(tmp_path / "set") as folder:
         for image in small_set.images:
             shutil.copy(
-                small_set.image_path(image.number), folder / "images" / image.file
+                small_set.image_path(image.number),
+                folder / "images" / image.file,
             )
         objects = [ObjectRecord(one, 1, (1, 2, 30, 20), 600) for one in (1, 2)]
         write_records(folder, "odd", small_set.images, [Category(1, MARKUP)], objects)
@@ -426,10 +433,8 @@ def test_all_reports_are_written_and_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hall = build()
-    assert (
-        called("report", "--all", "--contest", str(hall.folder)).stderr
-        == "No run is over yet.\n"
-    )
+    stderr = called("report", "--all", "--contest", str(hall.folder)).stderr
+    assert stderr == "No run is over yet.\n"
     closed_run(hall)
     closed_run(hall)
     stored_run(hall.store)

@@ -16,7 +16,11 @@ from referee.errors import RefereeError
 from tests.referee.factories import House
 
 
-def code_of(action: Callable[..., Any], *arguments: Any, **named: Any) -> str:
+def code_of(
+    action: Callable[..., Any],
+    *arguments: Any,
+    **named: Any,
+) -> str:
     with pytest.raises((RefereeError, MeterError)) as failure:
         action(*arguments, **named)
     return failure.value.code
@@ -39,9 +43,8 @@ def missing(house: House) -> tuple[str, str]:
 def integrates(address: str) -> bool:
     """Whether the meter at `address` says so to someone else who asks."""
     with contextlib.closing(Link(address)) as panel:
-        return "STAR" in panel.query(
-            ":INTEGRATE:STATE?"
-        )  # in full if the meter is verbose
+        # In full if the meter is verbose.
+        return "STAR" in panel.query(":INTEGRATE:STATE?")
 
 
 @contextmanager

@@ -327,7 +327,8 @@ def test_an_armed_run_is_opened_from_its_own_station_only(build: Build) -> None:
     house = gated(build)
     run = house.control.arm(TEAM, "two")
     with pytest.raises(
-        RefereeError, match=r"Station two does not accept requests from 192\.168\.1\.20"
+        RefereeError,
+        match=r"Station two does not accept requests from 192\.168\.1\.20",
     ):
         house.control.login(TEAM, LEFT)
     assert kinds(house, run.id) == ["armed"]
@@ -410,11 +411,11 @@ def test_without_it_a_run_with_images_that_the_team_has_had_says_so_and_its_judg
 
 def test_more_images_than_there_are_cannot_be_given(build: Build) -> None:
     house = build(
-        station(meter="TCPIP::127.0.0.1,1::inst0::INSTR"), images={"per_attempt": 6}
+        station(meter="TCPIP::127.0.0.1,1::inst0::INSTR"),
+        images={"per_attempt": 6},
     )
-    assert (
-        code_of(house.control.arm, TEAM, "one") == "bad-config"
-    )  # before a meter is asked
+    # Before a meter is asked.
+    assert code_of(house.control.arm, TEAM, "one") == "bad-config"
     assert house.store.runs.find() == []
 
 
@@ -439,9 +440,8 @@ def test_after_a_restore_a_run_of_the_same_number_has_another_order(
     lost_order = house.store.runs.image_order(lost.id).tolist()
     house.control.close(lost.id, "logout")
     orders = []
-    for number in range(
-        2
-    ):  # two of 120 orders are the same one time in 120, three hardly ever
+    # Two of 120 orders are the same one time in 120, three hardly ever.
+    for number in range(2):
         with open_contest(
             restored(house.folder, tmp_path / f"restored-{number}", copy)
         ) as contest:
@@ -527,7 +527,8 @@ def found_all(house: House, live: OpenRun) -> int:
     number = {
         image: at
         for at, image in enumerate(
-            house.store.runs.image_order(live.run.id).tolist(), start=1
+            house.store.runs.image_order(live.run.id).tolist(),
+            start=1,
         )
     }
     own = np.isin(truth.image, [*number])

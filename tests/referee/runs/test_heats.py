@@ -110,7 +110,8 @@ def test_a_signal_needs_a_heat_of_two_armed_runs_whose_teams_wait(build: Build) 
     house.control.arm("badgers", "two", "final")
     assert code_of(house.control.login, TEAM) == "not-started"
     with pytest.raises(
-        RefereeError, match="badgers has not logged in within the last 5 s"
+        RefereeError,
+        match="badgers has not logged in within the last 5 s",
     ):
         house.control.start("final")
     assert code_of(house.control.login, "badgers") == "not-started"
@@ -211,9 +212,8 @@ def test_a_start_that_cannot_be_stored_opens_nothing(
             return made
 
         monkeypatch.setattr(run_control, "start_meters", started)
-        assert (
-            code_of(house.control.start, "final", absent_too=True) == "storage-failed"
-        )
+        code = code_of(house.control.start, "final", absent_too=True)
+        assert code == "storage-failed"
     monkeypatch.undo()
     assert states(house) == ["armed", "armed"]
     assert not any(integrates(one.address) for one in meters)
@@ -296,7 +296,8 @@ def test_log_ins_that_come_with_the_signal_get_the_open_runs(
     until(
         lambda: (
             not house.control.board.absent(
-                house.store.runs.find(), house.clock.monotonic_s()
+                house.store.runs.find(),
+                house.clock.monotonic_s(),
             )
         )
     )

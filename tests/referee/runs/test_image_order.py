@@ -34,7 +34,11 @@ def order_of(
 
 
 @given(SECRETS, NONCES, st.integers(0, 500))
-def test_every_image_comes_exactly_once(secret: bytes, nonce: str, images: int) -> None:
+def test_every_image_comes_exactly_once(
+    secret: bytes,
+    nonce: str,
+    images: int,
+) -> None:
     order = image_order(secret, nonce, np.zeros(images, np.int64), images, shuffle=True)
     assert order.dtype == np.int64
     assert sorted(order.tolist()) == list(range(1, images + 1))
@@ -73,9 +77,8 @@ def test_each_run_has_its_own_order() -> None:
 def test_the_places_of_an_image_are_spread_evenly() -> None:
     places = [order_of(SECRET, str(run), 10).index(1) for run in range(2000)]
     counts = np.bincount(places, minlength=10)
-    assert (
-        float(((counts - 200) ** 2 / 200).sum()) < 30.0
-    )  # chi square, 9 degrees of freedom: one in 2000
+    # Chi square, 9 degrees of freedom: one in 2000.
+    assert float(((counts - 200) ** 2 / 200).sum()) < 30.0
 
 
 @pytest.mark.parametrize("images", [0, 1])

@@ -81,7 +81,8 @@ def test_a_receipt_tells_rows_digest_and_total(live: OpenRun, store: Store) -> N
     assert live.received_total == 5
     assert first.sha256 != second.sha256
     assert np.array_equal(
-        store.posts.detections(live.run.id), np.vstack([rows(3), rows(2)])
+        store.posts.detections(live.run.id),
+        np.vstack([rows(3), rows(2)]),
     )
 
 

@@ -262,12 +262,15 @@ def test_a_station_that_is_free_on_record_is_armed_only_after_its_meter_is_put_a
 
     def waiting(meters: StationMeters, *given: Any) -> None:
         armed.append(threads.submit(house.control.arm, "badgers", "one"))
-        assert not is_set_up.wait(
-            0.2
-        )  # the station is locked: what is right never depends on this pause
+        # The station is locked: what is right never depends on this pause.
+        assert not is_set_up.wait(0.2)
         put_aside(meters, *given)
 
-    def watched(meters: StationMeters, *given: Any, **named: Any) -> RunMeter:
+    def watched(
+        meters: StationMeters,
+        *given: Any,
+        **named: Any,
+    ) -> RunMeter:
         is_set_up.set()
         return set_up(meters, *given, **named)
 
@@ -396,9 +399,8 @@ def test_a_close_that_cannot_be_stored_is_tried_again_and_keeps_its_end(
         ended_s = live.window.end_s
         assert house.store.runs.get(1).state is RunState.OPEN
         assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
-        assert (
-            code_of(house.control.login, TEAM) == "window-closed"
-        )  # not locked out for good, and no second run
+        # Not locked out for good, and no second run.
+        assert code_of(house.control.login, TEAM) == "window-closed"
     until(live.done.is_set)
     closed = house.store.runs.get(1)
     assert closed.state == RunState.CLOSED
@@ -464,7 +466,8 @@ def test_an_energy_that_was_read_but_not_stored_is_still_in_the_meter_after_the_
     instrument: Any,
 ) -> None:
     house = build(
-        station(meter=instrument("--load", "constant:36W").address), auto_arm=True
+        station(meter=instrument("--load", "constant:36W").address),
+        auto_arm=True,
     )
     live = house.control.login(TEAM)
     with busy_database(house):

@@ -444,11 +444,12 @@ def test_a_run_that_was_ended_is_not_reopened_by_a_crash_before_its_close(
     assert ended.state is RunState.OPEN
     until(lambda: hall.clock.advance(1.0) or closing.done())
     closing.result()
+    # As the crash had left it.
     hall.store.runs.change(
         1,
         (RunState.CLOSED,),
         state=RunState.OPEN.value,
-    )  # as the crash had left it
+    )
     cable.mend()
     hall.restart(orderly=False)
     with pytest.raises(RefereeError, match="is closed"):
@@ -550,7 +551,8 @@ def test_a_contest_folder_of_form_7_goes_on_as_before(build: Build) -> None:
     with contextlib.closing(sqlite3.connect(path)) as old:
         old.executescript(
             FORM_7.read_text(encoding="utf-8").replace(
-                "d" * 64, house.contest.test_set.digest
+                "d" * 64,
+                house.contest.test_set.digest,
             )
         )
     with open_contest(house.folder) as contest:

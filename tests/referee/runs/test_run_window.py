@@ -158,7 +158,8 @@ def resumed(
 UPTIMES = st.floats(0, 1e6)
 JUMPS = st.floats(-1e6, 1e6)
 RECORDED = st.none() | st.tuples(
-    st.floats(0, 600), JUMPS.map(lambda s: OPENED + timedelta(seconds=s))
+    st.floats(0, 600),
+    JUMPS.map(lambda s: OPENED + timedelta(seconds=s)),
 )
 
 
@@ -251,10 +252,8 @@ def test_an_end_without_a_time_on_record_does_not_end_the_window() -> None:
     window = window_of(opened_run(closed_by="logout", elapsed_s=None), 5.0, None)
     assert window.closed_s is None
     assert window.end_s == 700.0
-    assert (
-        window_of(opened_run(closed_by=None, elapsed_s=42.0), 5.0, None).closed_s
-        is None
-    )
+    closed_s = window_of(opened_run(closed_by=None, elapsed_s=42.0), 5.0, None).closed_s
+    assert closed_s is None
 
 
 def test_a_run_that_was_not_started_would_have_its_whole_window_left() -> None:

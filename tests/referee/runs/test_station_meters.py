@@ -36,9 +36,8 @@ def test_what_starting_and_stopping_took_is_on_record(
     for closed_by in ("logout", "deadline"):
         live = house.control.login(TEAM)
         if closed_by == "deadline":
-            house.clock.advance(
-                64.0
-            )  # the host was busy, but the meter's timer ended the integral
+            # The host was busy, but the meter's timer ended the integral.
+            house.clock.advance(64.0)
             until(live.done.is_set)
         else:
             house.control.close(live.run.id, closed_by)
@@ -123,9 +122,8 @@ def test_the_meter_shows_the_energy_until_it_is_needed_and_then_has_its_settings
     )
     asked = ":COMMUNICATE:HEADER?;:INPUT:VOLTAGE:RANGE?;:INPUT:MODE?;:INTEGRATE:TIMER?"
     with contextlib.closing(Link(meter.address)) as panel:
-        panel.write(
-            ":INPUT:VOLTAGE:RANGE 600V"
-        )  # a meter that ranges by itself may do so at any moment
+        # A meter that ranges by itself may do so at any moment.
+        panel.write(":INPUT:VOLTAGE:RANGE 600V")
         before = panel.query(asked)
         house.control.arm(TEAM, "one")
         assert panel.query(asked) == "0;300.0E+00;DC;0,10,0"
@@ -181,9 +179,8 @@ def test_a_meter_that_is_gone_at_the_end_leaves_the_run_closed_without_energy(
     until(lambda: live.meter.sampler.link_error is not None)
     closing = threads.submit(house.control.close, 1, "logout")
     assert live.ending.wait(TIMEOUT_S)
-    until(
-        lambda: house.clock.advance(1.0) or closing.done()
-    )  # Sampler.stop tries for ten seconds
+    # Sampler.stop tries for ten seconds.
+    until(lambda: house.clock.advance(1.0) or closing.done())
     closed = closing.result()
     assert closed.state == RunState.CLOSED
     assert closed.energy_wh is None
@@ -279,15 +276,13 @@ def test_an_energy_in_doubt_is_read_later_and_no_arming_destroys_it(
         house = build(station(meter=peer.address), auto_arm=True)
         meter.clock = house.clock
         live = house.control.login(TEAM)
-        until(
-            lambda: len(house.store.readings.of_run(1, 0.0)) > 0
-        )  # without values there is nothing to hold
+        # Without values there is nothing to hold.
+        until(lambda: len(house.store.readings.of_run(1, 0.0)) > 0)
         meter.panel_held = True
         for _ in range(5):
             house.clock.advance(1.0)
-            now_s = (
-                house.clock.monotonic_s()
-            )  # a reading that was under way is of before
+            # A reading that was under way is of before.
+            now_s = house.clock.monotonic_s()
             until(
                 lambda at_s=now_s: (
                     (last := live.meter.sampler.last) and last.monotonic_s > at_s

@@ -237,20 +237,24 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(
         ): "not a database",
         broken("cut", cut): "malformed",
         broken(
-            "older", lambda folder: (folder / f"{database}-count").write_text("9999")
+            "older",
+            lambda folder: (folder / f"{database}-count").write_text("9999"),
         ): "of 9999 records",
         broken(
-            "newer", lambda folder: change(folder, "PRAGMA user_version = 99")
+            "newer",
+            lambda folder: change(folder, "PRAGMA user_version = 99"),
         ): "form 99",
         broken(
-            "half", lambda folder: (folder / f"{database}-wal").write_bytes(b"x")
+            "half",
+            lambda folder: (folder / f"{database}-wal").write_bytes(b"x"),
         ): "copy the whole folder",
         broken(
             "damaged",
             lambda folder: change(folder, """UPDATE runs SET setup = '{"odd": 1}'"""),
         ): "it is damaged",
         broken(
-            "unnamed", lambda folder: (folder / "contest.toml").unlink()
+            "unnamed",
+            lambda folder: (folder / "contest.toml").unlink(),
         ): "contest.toml",
         broken("foreign", _foreign): "not a contest's database",
         tmp_path / "absent": "is not a contest folder",
@@ -326,12 +330,10 @@ def test_a_bundle_counts_where_its_contest_is_not_there(
 ) -> None:
     file = tmp_path / "run-1.zip"
     folder = copy("spring")
-    assert (
-        called(
-            "bundle", "export", "1", "-o", str(file), "--contest", str(folder)
-        ).returncode
-        == 0
-    )
+    returncode = called(
+        "bundle", "export", "1", "-o", str(file), "--contest", str(folder)
+    ).returncode
+    assert returncode == 0
     (one,) = documents(file, made / "autumn")[:1]
     (own,) = documents(folder)[:1]
     apart = {"contest", "rank", "level_with", "latest"}
@@ -400,17 +402,18 @@ def test_a_corrected_ground_truth_gives_what_judging_each_contest_again_gives(
     with monkeypatch.context() as patched:
         patched.setattr("referee.judging.judge_many.score_whole", watched)
         dry = called("season", *map(str, (*folders, *how)), "--dry-run")
-    assert known == [True] * len(
-        was
-    )  # what the correction does not touch is not computed again
+    # What the correction does not touch is not computed again.
+    assert known == [True] * len(was)
     assert (
         sorted(one.name for one in out.iterdir())
         == ["season.db", "season.db-count"][:1]
     )
     with monkeypatch.context() as patched:
+        # All is known now.
         patched.setattr(
-            "referee.judging.judge_many.score_whole", None
-        )  # all is known now
+            "referee.judging.judge_many.score_whole",
+            None,
+        )
         found = documents(*folders, *how)
     elsewhere = documents(
         *folders,
@@ -486,7 +489,8 @@ def test_many_contests_give_one_board(copy: Copy) -> None:
             database.execute("UPDATE runs SET team = team || ?", (number % 10,))
             better = 1 + number / 100
             database.execute(
-                "UPDATE scores SET map = map * ?, score = score * ?", (better, better)
+                "UPDATE scores SET map = map * ?, score = score * ?",
+                (better, better),
             )
         write_log_again(folder)
     found = best(*folders)
@@ -668,7 +672,8 @@ def test_nothing_after_the_freeze_changes_a_season(copy: Copy, tmp_path: Path) -
             )
             judge_with_interval(contest, run.id, CLOCK)
         contest.store.reviews.add(
-            2, Review("jo", "It stands.", CLOCK.utc().isoformat(), ())
+            2,
+            Review("jo", "It stands.", CLOCK.utc().isoformat(), ()),
         )
         contest.store.runs.change(
             3,
@@ -698,12 +703,10 @@ def test_a_bundle_of_a_frozen_contest_does_not_get_round_its_freeze(
     spring = copy("spring")
     file = tmp_path / "run-4.zip"
     frozen(spring)
-    assert (
-        called(
-            "bundle", "export", "4", "-o", str(file), "--contest", str(spring)
-        ).returncode
-        == 0
-    )
+    returncode = called(
+        "bundle", "export", "4", "-o", str(file), "--contest", str(spring)
+    ).returncode
+    assert returncode == 0
     assert documents(spring, file) == documents(spring)
 
 

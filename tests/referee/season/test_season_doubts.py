@@ -16,7 +16,7 @@ from referee.contest import open_contest
 from referee.judging.board_publisher import Publisher
 from referee.judging.public_documents import empty_board
 from referee.store import DATABASE_NAME
-from referee.store.rules import Rules
+from referee.store.run_rules import Rules
 from tests.contest_day import called
 from tests.referee.season.conftest import CLOCK
 from tests.referee.season.test_season import change, documents
@@ -237,12 +237,10 @@ def test_another_key_than_the_one_that_was_noted_is_said(
     out = tmp_path / "out"
     bundle = tmp_path / "run-1.zip"
     documents(bound, "--out", out)
-    assert (
-        called(
-            "bundle", "export", "1", "-o", str(bundle), "--contest", str(bound)
-        ).returncode
-        == 0
-    )
+    returncode = called(
+        "bundle", "export", "1", "-o", str(bundle), "--contest", str(bound)
+    ).returncode
+    assert returncode == 0
     assert codes(documents(bundle, "--out", out)) == {"ant": []}
     noted = json.loads((out / "season-pins.json").read_text())
     ((contest, pin),) = noted.items()

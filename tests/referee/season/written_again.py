@@ -48,7 +48,8 @@ def write_log_again(folder: Path) -> None:
             link = log_link(link, digest)
             changed = (event["detail"], link, event["id"])
             database.execute(
-                "UPDATE events SET detail = ?, link = ? WHERE id = ?", changed
+                "UPDATE events SET detail = ?, link = ? WHERE id = ?",
+                changed,
             )
 
 
@@ -72,6 +73,7 @@ def follow_their_run(folder: Path) -> None:
             posts = database.execute(_POSTS, (run.id,)).fetchall()
             for number, *of_post, post in posts:
                 database.execute(
-                    "UPDATE posts SET previous = ? WHERE id = ?", (link, post)
+                    "UPDATE posts SET previous = ? WHERE id = ?",
+                    (link, post),
                 )
                 link = receipt_link(link, number, *of_post)

@@ -225,7 +225,8 @@ def test_an_altered_event_breaks_the_log(
         store.log.append(START, None, "note", number=number)
     with database:
         database.execute(
-            "UPDATE events SET detail = ? WHERE id = 2", (json.dumps({"number": 7}),)
+            "UPDATE events SET detail = ? WHERE id = 2",
+            (json.dumps({"number": 7}),),
         )
     assert [stored == computed for stored, computed in links(database)] == [
         True,

@@ -73,7 +73,11 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made.connection.close()
 
 
-def hold(bench: Bench, threads: ThreadPoolExecutor, number: int = 0) -> Future[int]:
+def hold(
+    bench: Bench,
+    threads: ThreadPoolExecutor,
+    number: int = 0,
+) -> Future[int]:
     """Let a thread lead and wait in its commit."""
     bench.goes_on.clear()
     bench.is_committing.clear()
@@ -170,9 +174,11 @@ def test_a_failure_in_the_thread_that_leads_leaves_no_other_waiting(
     bench.goes_on.set()
     assert leading.result(20) == 0
     assert isinstance(broken.exception(20), failure)
+    # Nothing of its transaction is on disk.
     assert isinstance(
-        beside.exception(20), failure
-    )  # nothing of its transaction is on disk
+        beside.exception(20),
+        failure,
+    )
     assert bench.write(3) == 30
     assert bench.stored() == [0, 3]
 

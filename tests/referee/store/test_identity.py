@@ -45,7 +45,11 @@ def opened(path: Path) -> Iterator[Store]:
         yield store
 
 
-def taken_away(path: Path, suffix: str, how: str) -> Callable[[], object]:
+def taken_away(
+    path: Path,
+    suffix: str,
+    how: str,
+) -> Callable[[], object]:
     """Remove, move or replace a file; returns what puts it back."""
     file = path.with_name(path.name + suffix)
     kept = file.with_name("kept")
@@ -81,10 +85,8 @@ def test_nothing_is_acknowledged_into_a_file_that_the_next_start_will_not_open(
     assert post(store) == acknowledged + 2
     store.integrity.watch(START)
     taken_away(tmp_path / "contest.db", suffix, how)
-    assert (
-        code_of(lambda: store.integrity.watch(START + timedelta(seconds=1)))
-        == "storage-failed"
-    )
+    code = code_of(lambda: store.integrity.watch(START + timedelta(seconds=1)))
+    assert code == "storage-failed"
     with opened(max(tmp_path.glob("contest-rescued-*.db"))) as rescued:
         assert rescued.posts.count_detections(run) == acknowledged + 2
 

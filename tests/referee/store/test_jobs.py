@@ -76,9 +76,8 @@ def test_a_lease_that_is_renewed_does_not_run_out(store: Store) -> None:
     assert store.jobs.renew(["a", "b"], "one", renewed, LEASE_S) == {"a"}
     assert leased(store, "two", 45, "a") is None
     late = START + timedelta(seconds=51)
-    assert store.jobs.renew(["a"], "one", late, LEASE_S) == {
-        "a"
-    }  # no other has asked for it meanwhile
+    # No other has asked for it meanwhile.
+    assert store.jobs.renew(["a"], "one", late, LEASE_S) == {"a"}
 
 
 def test_a_job_that_fails_three_times_has_failed_with_its_reason(store: Store) -> None:

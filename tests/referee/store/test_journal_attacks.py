@@ -120,11 +120,12 @@ def test_an_older_database_never_writes_over_what_was_committed(folder: Path) ->
             closing(LogFile(log_of(folder))) as file,
             pytest.raises(StorageFailed, match="older copy"),
         ):
+            # By a process that has not committed since.
             file.append(
                 earlier,
                 [],
                 lambda: None,
-            )  # by a process that has not committed since
+            )
         assert log_of(folder).read_bytes() == before
 
 

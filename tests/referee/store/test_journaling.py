@@ -442,9 +442,8 @@ def test_what_a_power_cut_left_of_a_record_is_no_room(
 ) -> None:
     played(folder)
     with log(folder).open("ab") as file:
-        file.write(
-            bytes(4096) + b"its second page"
-        )  # the first one did not come to the disk
+        # The first one did not come to the disk.
+        file.write(bytes(4096) + b"its second page")
     with closing(opened(folder)) as store:
         assert b"its second page" not in log(folder).read_bytes()
         post(store, 1, 9)
@@ -453,7 +452,8 @@ def test_what_a_power_cut_left_of_a_record_is_no_room(
 
 
 @pytest.mark.parametrize(
-    "value", [float("inf"), float("-inf"), 2**63 - 1, -(2**63), 1e-320, "\u00fc\x00"]
+    "value",
+    [float("inf"), float("-inf"), 2**63 - 1, -(2**63), 1e-320, "\u00fc\x00"],
 )
 def test_a_record_holds_every_value_of_the_database(
     tmp_path: Path,

@@ -183,9 +183,8 @@ def test_posts_that_come_at_the_same_time_are_stored_as_if_each_had_come_alone(
             if post[0] == which
         ]
         keyed = {(key, receipt) for (_, key), receipt in mine if key is not None}
-        assert len(keyed) == len(
-            {key for key, _ in keyed}
-        )  # every post of a key got the same receipt
+        # Every post of a key got the same receipt.
+        assert len(keyed) == len({key for key, _ in keyed})
         counts = [receipt.row_count for _, receipt in keyed]
         counts += [receipt.row_count for (_, key), receipt in mine if key is None]
         assert (
@@ -216,7 +215,8 @@ def test_a_full_disk_refuses_what_would_fill_it(
     append(store, run, rows(3))
     monkeypatch.setattr(post_table, "LEAST_FREE_BYTES", 2**62)
     with pytest.raises(
-        RefereeError, match=r"^The referee's disk has only [\d.]+ MB left"
+        RefereeError,
+        match=r"^The referee's disk has only [\d.]+ MB left",
     ) as failure:
         append(store, run, rows(1))
     assert failure.value.code == "no-room"

@@ -354,7 +354,8 @@ def test_only_posts_with_a_key_are_in_the_index_of_keys(
     planned = f"EXPLAIN QUERY PLAN SELECT sha256 FROM posts WHERE run = {run} AND idempotency_key = 'a'"  # noqa: S608
     assert "posts_by_key" in found(path, planned)[0][-1]
     ((made,),) = found(
-        path, "SELECT sql FROM sqlite_master WHERE name = 'posts_by_key'"
+        path,
+        "SELECT sql FROM sqlite_master WHERE name = 'posts_by_key'",
     )
     assert made.endswith("WHERE idempotency_key IS NOT NULL")
     assert store.posts.find(run, "b") is not None
@@ -366,7 +367,8 @@ def test_a_contest_that_an_older_server_serves_is_not_upgraded(tmp_path: Path) -
     with (tmp_path / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(
-            RefereeError, match="is being served by an older version"
+            RefereeError,
+            match="is being served by an older version",
         ) as failure:
             Store.open(path)
     assert failure.value.code == "contest-busy"
@@ -466,9 +468,11 @@ def test_a_new_database_of_the_tests_has_the_tables_of_the_program(
             found(tmp_path / "quick.db", sql) == found(tmp_path / "real.db", sql) != []
         )
     for (name,) in found(
-        tmp_path / "real.db", "SELECT name FROM sqlite_master WHERE type = 'table'"
+        tmp_path / "real.db",
+        "SELECT name FROM sqlite_master WHERE type = 'table'",
     ):
         rows_of = f"SELECT * FROM {name}"  # noqa: S608 - its own tables
         assert found(tmp_path / "quick.db", rows_of) == found(
-            tmp_path / "real.db", rows_of
+            tmp_path / "real.db",
+            rows_of,
         )

@@ -46,7 +46,11 @@ def append(
     )
 
 
-def code_of(action: object, *arguments: object, **named: object) -> str:
+def code_of(
+    action: object,
+    *arguments: object,
+    **named: object,
+) -> str:
     with pytest.raises(RefereeError) as failure:
         action(*arguments, **named)  # type: ignore[operator]
     return failure.value.code
@@ -114,18 +118,18 @@ def test_what_the_meter_was_set_to_and_found_at_comes_back(store: Store) -> None
     assert run.idle_power_w == 2.5
     assert run.meter_changes is None
     changes = (":RATE 250MS was set, it is 1.000E+00", "ä")
-    assert (
-        store.runs.change(
-            run.id,
-            (RunState.ARMED,),
-            meter_changes=changes,
-        ).meter_changes
-        == changes
-    )
-    assert (
-        store.runs.change(run.id, (RunState.ARMED,), meter_changes=()).meter_changes
-        == ()
-    )
+    meter_changes = store.runs.change(
+        run.id,
+        (RunState.ARMED,),
+        meter_changes=changes,
+    ).meter_changes
+    assert meter_changes == changes
+    meter_changes = store.runs.change(
+        run.id,
+        (RunState.ARMED,),
+        meter_changes=(),
+    ).meter_changes
+    assert meter_changes == ()
 
 
 def test_a_run_without_image_order_never_exists(store: Store) -> None:
@@ -179,7 +183,8 @@ def test_figures_of_a_run_come_back_exactly(store: Store, figure: float) -> None
 def test_a_run_in_another_state_is_not_changed(store: Store) -> None:
     run = stored_run(store)
     with pytest.raises(
-        RefereeError, match="is armed; this needs it open or closed"
+        RefereeError,
+        match="is armed; this needs it open or closed",
     ) as failure:
         store.runs.change(
             run.id,
@@ -189,9 +194,8 @@ def test_a_run_in_another_state_is_not_changed(store: Store) -> None:
         )
     assert failure.value.code == "run-state"
     assert store.runs.get(run.id) == run
-    assert (
-        code_of(store.runs.change, 99, (RunState.OPEN,), state="void") == "run-unknown"
-    )
+    code = code_of(store.runs.change, 99, (RunState.OPEN,), state="void")
+    assert code == "run-unknown"
 
 
 def test_of_two_that_change_a_run_at_once_one_wins(store: Store) -> None:
@@ -553,7 +557,8 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
         run = stored_run(impatient).id
         judge.execute("BEGIN IMMEDIATE")
         with pytest.raises(
-            RefereeError, match="another process keeps it locked"
+            RefereeError,
+            match="another process keeps it locked",
         ) as failure:
             append(impatient, run, rows(1))
         assert failure.value.code == "storage-failed"

@@ -74,12 +74,10 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
     assert told.returncode == 0, told.stderr
     assert after > before  # it went on meanwhile
     assert server.ask("DELETE", "/v1/session", token).status_code == 200
-    assert (
-        called(
-            "backup", str(made.folder), "-o", str(closed_file), "--with-keys"
-        ).returncode
-        == 0
-    )
+    returncode = called(
+        "backup", str(made.folder), "-o", str(closed_file), "--with-keys"
+    ).returncode
+    assert returncode == 0
 
     until(lambda: list((made.folder / "copies").glob("*.zip")))
     (scheduled,) = (made.folder / "copies").iterdir()
@@ -131,7 +129,8 @@ class Schedule:
         every_min: float = 1.0,
     ) -> None:
         self.contest = replace(
-            contest, config=replace(contest.config, backup=Backup(folder, every_min))
+            contest,
+            config=replace(contest.config, backup=Backup(folder, every_min)),
         )
         self.clock = DrivenClock()
         self.stop = threading.Event()

@@ -32,9 +32,8 @@ def test_it_no_longer_looks_at_what_the_server_was_started_with(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
-            assert (
-                int(server.stdout.readline()) > 10_000
-            )  # said by the worker, once it answers
+            # Said by the worker, once it answers.
+            assert int(server.stdout.readline()) > 10_000
         finally:
             server.terminate()
             server.wait(TIMEOUT_S)

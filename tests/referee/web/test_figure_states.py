@@ -196,10 +196,8 @@ def test_the_public_board_shows_no_figure_that_nobody_has_renewed(hall: Hall) ->
     (now,) = hall.client.get("/board.json").json["now"]
     assert (now["score"], now["map"], now["energy_wh"], now["power_w"]) == (None,) * 4
     assert now["figure_state"] is None
-    assert (
-        "power and score are not known at the moment"
-        in hall.client.get("/board/live").text
-    )
+    text = hall.client.get("/board/live").text
+    assert "power and score are not known at the moment" in text
 
 
 def test_a_score_is_there_again_when_the_meter_is(hall: Hall) -> None:

@@ -121,7 +121,8 @@ def test_an_error_nobody_foresaw_is_one_problem_document_and_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(
-        "referee.web.contestant.single_image.image_number", lambda *_: 1 / 0
+        "referee.web.contestant.single_image.image_number",
+        lambda *_: 1 / 0,
     )
     for ask in both:
         status, headers, content = ask("GET", "/v1/images/1", {})

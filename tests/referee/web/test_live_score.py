@@ -158,10 +158,8 @@ def test_a_killed_live_score_is_replaced_harms_nobody_and_ends_with_its_server(
     os.kill(live, signal.SIGKILL)
     assert made.post(token).status_code == 202
     until(lambda: set(descendants_of(made.server.pid)) - {worker, live})
-    assert (
-        "the process of the provisional scores has ended (-9)"
-        in (made.folder / "server.log").read_text()
-    )
+    text = (made.folder / "server.log").read_text()
+    assert "the process of the provisional scores has ended (-9)" in text
     sent = post_everything(made, token)
     with made.store() as store:
         until(

@@ -133,12 +133,10 @@ def test_a_power_cut_is_one_line_in_every_view_and_state_until_the_run_is_void(
         assert made.refers("judge", "1").returncode == 0
         shown_everywhere(line)
         assert warned(made) == {"next: no one is queued": [line]}
-        assert (
-            made.refers(
-                "run", "void", "1", "--reason", "the meter had no power"
-            ).returncode
-            == 0
-        )
+        returncode = made.refers(
+            "run", "void", "1", "--reason", "the meter had no power"
+        ).returncode
+        assert returncode == 0
         shown_everywhere(None)
         assert warned(made) == {}
         assert made.refers("run", "unvoid", "1").returncode == 0

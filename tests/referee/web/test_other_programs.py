@@ -14,9 +14,10 @@ def test_a_program_that_opens_and_closes_the_database_takes_nothing_from_it(
     # log with its last user: whatever the server does with descriptors, it must leave those of the database alone.
     made = day(served=False)
     config = made.folder / "contest.toml"
+    # One user less.
     config.write_text(
         config.read_text().replace("live_score = true", "live_score = false")
-    )  # one user less
+    )
     made.serve()
     token = made.login()["token"]
     for number in range(1, 4):

@@ -57,7 +57,8 @@ def cramped(build: Callable[..., House]) -> tuple[FlaskClient, str, sqlite3.Conn
     house.store.teams.add("ant", hash_password(PASSWORD), START)
     client = create_app(house.contest, house.control, house.clock).test_client()
     token = client.post(
-        "/v1/session", json={"team": "ant", "password": PASSWORD}
+        "/v1/session",
+        json={"team": "ant", "password": PASSWORD},
     ).get_json()["token"]
     house.store.database.connection.execute("PRAGMA busy_timeout = 20")
     other = sqlite3.connect(
@@ -88,7 +89,8 @@ def test_a_body_that_cannot_be_stored_is_to_be_sent_again_and_then_counts_once(
 
     def accepted() -> int:
         standing = client.get(
-            "/v1/session", headers={"Authorization": f"Bearer {token}"}
+            "/v1/session",
+            headers={"Authorization": f"Bearer {token}"},
         ).get_json()
         return int(standing["detections_accepted"])
 

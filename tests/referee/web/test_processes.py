@@ -81,9 +81,8 @@ def test_the_servers_own_worker_keeps_the_contest_locked_too(
         assert server.stdout is not None
         assert server.stdout.readline()
         workers = workers_of(server.pid)
-        os.kill(
-            workers[0], signal.SIGSTOP
-        )  # else it might see that it is alone, and end
+        # Else it might see that it is alone, and end.
+        os.kill(workers[0], signal.SIGSTOP)
         server.kill()
         server.wait()
         try:

@@ -56,10 +56,8 @@ def test_wrong_credentials_tell_not_which_part_is_wrong(
         "/v1/session",
         json={"team": team or " x ", "password": password or "x"},
     )
-    assert (
-        problem(answer, 401, "bad-credentials")["detail"]
-        == "Team or password is wrong."
-    )
+    detail = problem(answer, 401, "bad-credentials")["detail"]
+    assert detail == "Team or password is wrong."
 
 
 def test_a_disabled_team_is_like_an_unknown_one(hall: Day, server: Server) -> None:
@@ -212,7 +210,11 @@ def test_a_token_with_a_character_changed_is_refused(
         problem(server.ask("GET", "/v1/session", changed), 401, "bad-token")
 
 
-def test_an_expired_token_is_refused(hall: Day, server: Server, token: str) -> None:
+def test_an_expired_token_is_refused(
+    hall: Day,
+    server: Server,
+    token: str,
+) -> None:
     with open_contest(hall.folder) as contest:
         expired = issue(
             contest.secret,
@@ -341,22 +343,18 @@ def test_a_compressed_body_is_refused_even_where_its_bytes_would_make_rows(
     before = received(server, token)
     headers = JSON | {"Content-Encoding": coding}
     answer = server.ask("POST", "/v1/detections", token, headers, data=json.dumps(ROWS))
-    assert (
-        "send it uncompressed"
-        in problem(answer, 415, "unsupported-media-type")["detail"]
-    )
+    detail = problem(answer, 415, "unsupported-media-type")["detail"]
+    assert "send it uncompressed" in detail
     assert received(server, token) == before
     headers = JSON | {"Content-Encoding": "identity"}
-    assert (
-        server.ask(
-            "POST",
-            "/v1/detections",
-            token,
-            headers,
-            data=json.dumps(ROWS),
-        ).status_code
-        == 202
-    )
+    status_code = server.ask(
+        "POST",
+        "/v1/detections",
+        token,
+        headers,
+        data=json.dumps(ROWS),
+    ).status_code
+    assert status_code == 202
 
 
 @pytest.mark.parametrize("key", ["", "k" * 201, "\xe9"])
@@ -431,7 +429,8 @@ def test_a_wish_for_another_protocol_is_passed_over(
 
 
 @pytest.mark.parametrize(
-    "sent", [b"\x16\x03\x01\x00\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"]
+    "sent",
+    [b"\x16\x03\x01\x00\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"],
 )
 def test_what_is_no_http_gets_an_answer_and_does_no_harm(
     server: Server,
@@ -466,7 +465,8 @@ def test_methods_are_told_apart_by_case(
 
 
 @pytest.mark.parametrize(
-    "hosts", ["", "Host:\r\n", "Host: x\r\nHost: y\r\n", "Host: x\r\nHost: x\r\n"]
+    "hosts",
+    ["", "Host:\r\n", "Host: x\r\nHost: y\r\n", "Host: x\r\nHost: x\r\n"],
 )
 @pytest.mark.parametrize("path", ["/v1/images/1", "/v1/health"])
 def test_a_request_that_names_no_host_or_several_is_refused(
@@ -486,7 +486,8 @@ def test_a_client_of_http_1_0_needs_to_name_no_host(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/session", "/v1/images/1", "/v1/detections", "/login"]
+    "path",
+    ["/v1/session", "/v1/images/1", "/v1/detections", "/login"],
 )
 def test_options_tells_the_methods_and_has_no_body(server: Server, path: str) -> None:
     answer = server.ask("OPTIONS", path)
@@ -512,9 +513,8 @@ def test_who_ends_its_side_before_the_answer_and_sends_again_is_counted_once(
         "\r\n".join([*fields, f"Content-Length: {len(body)}", "", ""]).encode() + body
     )
     before = received(server, token)
-    server.raw(
-        sent, cut=True
-    )  # taken or not, as the server in front of us came to see the end of it
+    # Taken or not, as the server in front of us came to see the end of it.
+    server.raw(sent, cut=True)
     again = server.ask(
         "POST",
         "/v1/detections",

@@ -144,11 +144,12 @@ def test_every_kind_of_refusal_names_team_run_address_and_reason(
         b"POST /v1/detections HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
     )
     ask("POST", "/v1/session", json={"team": TEAM, "password": "wrong"})
+    # The only station has a run.
     ask(
         "POST",
         "/v1/session",
         json={"team": "bee", "password": PASSWORD},
-    )  # the only station has a run
+    )
     ask("POST", "/login", data={"username": "bee", "password": "wrong"})
     made.post(token, [[99, 1, 0.5, 0, 0, 5, 5]])
     ask("GET", "/v1/images/99", token)

@@ -240,10 +240,8 @@ def test_a_frozen_worker_is_replaced_and_the_run_goes_on(
     assert server.first_line() == server.ready
     assert not is_running(worker)
     assert made.post(token).json()["received_total"] == 2 * len(ROWS)
-    assert (
-        "the worker has shown no sign of life for 15 s"
-        in (made.folder / "server.log").read_text()
-    )
+    text = (made.folder / "server.log").read_text()
+    assert "the worker has shown no sign of life for 15 s" in text
 
 
 def test_rows_count_for_an_image_that_was_fetched_just_before_the_server_was_killed(
@@ -310,9 +308,8 @@ def test_the_token_of_a_run_that_a_restore_took_back_is_refused(
     for name in ("contest.db-wal", "contest.db-shm"):
         (made.folder / name).unlink(missing_ok=True)
     (made.folder / "copy.db").replace(made.folder / "contest.db")
-    shutil.rmtree(
-        made.folder / "journal"
-    )  # else what the copy lacks is taken from there
+    # Else what the copy lacks is taken from there.
+    shutil.rmtree(made.folder / "journal")
     refused = refers("serve", str(made.folder), "--port", "0").stderr
     assert "is gone: it begins again with a copy of the database" in refused
     assert refused.endswith(f"referee doctor {made.folder} --accept\n")
@@ -329,14 +326,12 @@ def test_the_token_of_a_run_that_a_restore_took_back_is_refused(
         problem(second.ask(method, path, lost["token"]), 401, "bad-token")
     problem(made.post(lost["token"]), 401, "bad-token")
     problem(made.post(lost["token"], key="k"), 401, "bad-token")
-    assert (
-        second.ask(
-            "POST",
-            "/image",
-            data={"token": lost["token"], "image_name": "1"},
-        ).status_code
-        == 401
-    )
+    status_code = second.ask(
+        "POST",
+        "/image",
+        data={"token": lost["token"], "image_name": "1"},
+    ).status_code
+    assert status_code == 401
     assert second.ask("GET", "/v1/images/1", again["token"]).status_code == 200
 
 
@@ -348,10 +343,10 @@ def test_after_a_log_out_and_restarts_a_token_only_reads_and_a_restored_backup_g
     made = day()
     token = made.login()["token"]
     backup = tmp_path / "backup.zip"
-    assert (
-        called("backup", str(made.folder), "-o", str(backup), "--with-keys").returncode
-        == 0
-    )
+    returncode = called(
+        "backup", str(made.folder), "-o", str(backup), "--with-keys"
+    ).returncode
+    assert returncode == 0
     assert made.server is not None
     ended = made.server.ask("DELETE", "/v1/session", token).json()
     for _ in range(2):
@@ -405,11 +400,12 @@ def test_a_run_that_was_open_before_runs_had_a_random_value_goes_on_with_its_tok
     )
     server = made.serve()
     assert server.ask("GET", "/v1/images/1", old).status_code == 200
+    # Its value is not that of the run.
     problem(
         server.ask("GET", "/v1/images/1", token),
         401,
         "bad-token",
-    )  # its value is not that of the run
+    )
     again = made.login()["token"]
     assert server.ask("GET", "/v1/images/1", again).status_code == 200
     assert server.ask("DELETE", "/v1/session", old).status_code == 200

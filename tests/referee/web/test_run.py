@@ -112,16 +112,14 @@ def test_json_and_text_rows_mean_the_same(hall: Day, token: str) -> None:
         ),
     ]
     for kind, body in bodies:
-        assert (
-            hall.server.ask(
-                "POST",
-                "/v1/detections",
-                token,
-                {"Content-Type": kind},
-                data=body,
-            ).status_code
-            == 202
-        )
+        status_code = hall.server.ask(
+            "POST",
+            "/v1/detections",
+            token,
+            {"Content-Type": kind},
+            data=body,
+        ).status_code
+        assert status_code == 202
     with hall.store() as store:
         stored = store.posts.detections(1)[-6:]
     assert np.array_equal(stored, np.array(rows * 3, dtype=np.float64))

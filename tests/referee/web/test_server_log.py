@@ -26,7 +26,11 @@ def handler() -> Iterator[BackgroundHandler]:
     made.close()
 
 
-def tell(handler: BackgroundHandler, text: str, level: int = logging.INFO) -> None:
+def tell(
+    handler: BackgroundHandler,
+    text: str,
+    level: int = logging.INFO,
+) -> None:
     handler.handle(logging.makeLogRecord({"levelno": level, "msg": text}))
 
 
@@ -74,11 +78,12 @@ def test_lines_come_in_order_and_one_that_cannot_be_made_costs_no_other(
         assert (tmp_path / "log").read_text() == "first\nsecond\n"
         log.close()
         tell(handler, "lost")
+        # As in a service that was started without one.
         patch.setattr(
             sys,
             "stderr",
             None,
-        )  # as in a service that was started without one
+        )
         tell(handler, "lost, too")
         handler._lines.join()  # noqa: SLF001 - waits until the thread has written
 
@@ -106,7 +111,11 @@ def test_a_warning_that_comes_again_is_written_once_a_minute(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    def tell_at(second: int, text: str, level: int = logging.ERROR) -> None:
+    def tell_at(
+        second: int,
+        text: str,
+        level: int = logging.ERROR,
+    ) -> None:
         error = (ValueError, ValueError(text), None)
         said = {
             "levelno": level,

@@ -71,9 +71,11 @@ def stalled(journal: Path, epoch: int = 1) -> Iterator[None]:
     finally:
         pipe = file.rename(file.with_suffix(".pipe"))
         kept.rename(file)
+        # Whoever waits goes on, and reads what the file says.
         descriptor = os.open(
-            pipe, os.O_RDWR
-        )  # whoever waits goes on, and reads what the file says
+            pipe,
+            os.O_RDWR,
+        )
         os.write(descriptor, file.read_bytes()[:16] * 100)
         until(lambda: not processes_at(pipe))
         os.close(descriptor)
@@ -134,9 +136,10 @@ def test_while_the_disk_stalls_it_is_said_and_open_runs_go_on(
         for _ in range(3):
             told = problem(made.post(token, key="kept"), 503, "journal-stalled")
             assert told["retry_after_s"] == 5
-        assert (
-            server.ask("GET", "/v1/session", token).json()["detections_accepted"] == 0
-        )
+        detections_accepted = server.ask("GET", "/v1/session", token).json()[
+            "detections_accepted"
+        ]
+        assert detections_accepted == 0
     until(lambda: trouble() == "None")
     until(lambda: "answers again" in log.read_text())
     until(lambda: made.post(token, key="kept").status_code == 202)
@@ -178,7 +181,8 @@ def test_without_required_the_contest_goes_on_and_the_record_says_from_when_to_w
     )
     until(lambda: made.refers("team", "disable", "ant").returncode == 0)
     assert re.search(
-        f"journal-behind: .* {SINCE}: its disk did not answer", doctor(made)
+        f"journal-behind: .* {SINCE}: its disk did not answer",
+        doctor(made),
     )
     assert made.post(token).json()["received_total"] == 5 * len(ROWS)
     assert noted("journal-behind") == 1
@@ -260,10 +264,8 @@ def test_neither_a_copy_nor_a_folder_without_its_disk_is_served(
     assert (copy / "contest.db").read_bytes() == held
     with stalled(journal):
         assert "has not answered for 0.2 s" in refused(made.folder)
-        assert (
-            "journal-stalled: The journal's disk at "
-            in refers("doctor", str(made.folder)).stdout
-        )
+        stdout = refers("doctor", str(made.folder)).stdout
+        assert "journal-stalled: The journal's disk at " in stdout
     hidden = journal.rename(tmp_path / "not mounted")
     assert f"The journal of {made.folder} is not at {journal}" in refused(made.folder)
     journal.mkdir()

@@ -142,9 +142,8 @@ def test_bodies_that_fall_silent_or_drip_are_answered_and_ended_and_no_other_con
         ended = [received_to_its_end(one)[:13] for one in full]
         assert set(ended) <= {b"HTTP/1.1 408 ", b"HTTP/1.1 429 "}
         assert ended.count(b"HTTP/1.1 408 ") >= LOG_INS_OF_AN_ADDRESS
-        until(
-            lambda: login_from(server, RIVALS[0], OTHER_TEAM)[0] == 201
-        )  # their threads and slots are free
+        # Their threads and slots are free.
+        until(lambda: login_from(server, RIVALS[0], OTHER_TEAM)[0] == 201)
         works(made, token)
 
 
@@ -290,9 +289,8 @@ def test_a_rival_in_a_station_s_network_keeps_no_other_station_s_team_out(
     with ExitStack() as stack:
         places = [f"127.0.4.{n}" for n in range(1, 17)]
 
-        def fill() -> (
-            object
-        ):  # also on a machine so busy that the first ones end before the last ones begin
+        # Also on a machine so busy that the first ones end before the last ones begin.
+        def fill() -> object:
             return half_bodies(stack, server, ["/v1/session", "/result"], places)
 
         until(lambda: fill() and login_from(server, "127.0.4.99", TEAM)[0] == 429)
@@ -304,7 +302,11 @@ def test_a_connection_on_which_another_request_waits_is_not_that_of_a_silent_bod
 ):
     suspect = Suspect(sent_s=100.0, received_bytes=1000)
 
-    def is_ended(now_s: float, received_s: float, received_bytes: int) -> bool:
+    def is_ended(
+        now_s: float,
+        received_s: float,
+        received_bytes: int,
+    ) -> bool:
         found = Traffic(now_s - 100.0, now_s - received_s, received_bytes)
         return suspect.is_silent_one(found, now_s)
 
@@ -313,11 +315,12 @@ def test_a_connection_on_which_another_request_waits_is_not_that_of_a_silent_bod
     assert not is_ended(101.0, 101.0, 1300)  # another request
     assert not is_ended(180.0, 101.0, 1300)  # it waits
     assert is_ended(100.0 + LONGEST_WORK_S, 101.0, 1300)
+    # No request takes so long to come.
     assert is_ended(
         101.0 + SLOW_S,
         101.0 + SLOW_S,
         1320,
-    )  # no request takes so long to come
+    )
     assert not is_ended(101.0 + SLOW_S, 101.0 + SLOW_S, 1000 + PART_BYTES)
 
 

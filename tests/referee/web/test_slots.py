@@ -39,7 +39,11 @@ def crowd() -> Iterator[Callable[..., socket.socket]]:
         yield connect
 
 
-def unfinished(token: str, path: str = "/v1/detections", length: int = 1000) -> bytes:
+def unfinished(
+    token: str,
+    path: str = "/v1/detections",
+    length: int = 1000,
+) -> bytes:
     lines = [f"POST {path} HTTP/1.1", "Host: referee", f"Content-Length: {length}"]
     bearing = [f"Authorization: Bearer {token}"] if token else []
     return "\r\n".join([*lines, *bearing, "", "[[1, 1"]).encode()
@@ -80,12 +84,10 @@ def test_stalled_bodies_of_a_run_exhaust_that_run_and_no_other(
         )
         refused = problem(made.post(stalling), 429, "too-many-requests")
         assert refused["retry_after_s"] == 1
-        assert (
-            server.ask("GET", "/v1/images/1", stalling).status_code == 200
-        )  # an image holds no slot
-    assert (
-        made.refers("run", "close", "1").returncode == 0
-    )  # nor does it keep the operator out
+        # An image holds no slot.
+        assert server.ask("GET", "/v1/images/1", stalling).status_code == 200
+    # Nor does it keep the operator out.
+    assert made.refers("run", "close", "1").returncode == 0
 
 
 def test_batches_that_no_one_reads_exhaust_their_own_run(
@@ -179,7 +181,8 @@ def test_an_old_result_with_a_bad_token_is_refused_before_the_rest_of_it_is_read
     crowd: Callable[..., socket.socket],
 ) -> None:
     start = unfinished("", "/result", LARGEST_BODY_BYTES).replace(
-        b"[[1, 1", b"token=nonsense&x="
+        b"[[1, 1",
+        b"token=nonsense&x=",
     )
     start += b"1" * LARGEST_DOCUMENT_BYTES
     assert crowd(hall.server, start).recv(1000).startswith(b"HTTP/1.1 401 ")

@@ -184,9 +184,8 @@ def test_what_was_acknowledged_by_a_host_that_died_is_at_the_other_one(
     assert kinds_of(first).count("took-over") == 1
     assert kinds_of(first).count("rebooted") == 1
     (worker,) = workers_of(standby.pid)
-    os.kill(
-        worker, signal.SIGKILL
-    )  # what replaces it serves, and takes over no second time
+    # What replaces it serves, and takes over no second time.
+    os.kill(worker, signal.SIGKILL)
     assert Server.first_line(standby) == standby.ready
     assert kinds_of(first).count("took-over") == 1
 
@@ -263,7 +262,8 @@ def test_of_two_that_stand_by_one_takes_over_and_the_other_follows_it(
         )
     )
     serving, following = sorted(
-        both, key=lambda one: one.ask("GET", "/v1/health").status_code
+        both,
+        key=lambda one: one.ask("GET", "/v1/health").status_code,
     )
     serving.until_serving()
     first.server = serving
@@ -291,10 +291,10 @@ def test_a_server_that_was_ended_in_order_is_taken_over_only_by_hand(
     assert standby.end() == 0
     backup = folder.with_name("day.zip")
     restored = folder.with_name("restored")
-    assert (
-        called("backup", str(first.folder), "-o", str(backup), "--with-keys").returncode
-        == 0
-    )
+    returncode = called(
+        "backup", str(first.folder), "-o", str(backup), "--with-keys"
+    ).returncode
+    assert returncode == 0
     assert called("restore", str(backup), str(restored)).returncode == 0
     now = Standby(restored, "--now")
     first.servers.append(now)
@@ -391,7 +391,5 @@ def test_what_may_not_stand_by_is_told_why(
         (folder / name).write_bytes(other)
         assert words in told()
         (folder / name).write_bytes(kept)
-    assert (
-        "is not the address of a referee"
-        in refers("standby", str(folder), "--first", "hall-a").stderr
-    )
+    stderr = refers("standby", str(folder), "--first", "hall-a").stderr
+    assert "is not the address of a referee" in stderr

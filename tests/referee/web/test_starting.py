@@ -107,9 +107,8 @@ def test_a_test_set_that_changed_is_not_served(
     made = day(served=False, testset=images.folder)
     path = images.image_path(2)
     path.write_bytes(path.read_bytes() + b"\0")
-    ended = refers(
-        "serve", str(made.folder), "--port", "0"
-    )  # by the look beside serving
+    # By the look beside serving.
+    ended = refers("serve", str(made.folder), "--port", "0")
     (line,) = (one for one in ended.stderr.splitlines() if one.startswith("referee: "))
     assert ended.returncode == 1
     assert "changed since its manifest was made" in line
@@ -263,9 +262,8 @@ def test_all_networks_are_announced_by_addresses_that_answer(
     urls = re.findall(r"http://\S+", server.ready)
     assert urls == [f"http://{one}:{server.port}" for one in wanted]
     for url in urls:
-        assert (
-            requests.get(f"{url}/v1/health", timeout=TIMEOUT_S).json()["status"] == "ok"
-        )
+        status = requests.get(f"{url}/v1/health", timeout=TIMEOUT_S).json()["status"]
+        assert status == "ok"
     assert made.refers("run", "arm", TEAM).returncode == 0
     said = server.log.read_text()
     assert (

@@ -37,7 +37,8 @@ def test_no_path_leads_to_the_truth_or_to_a_secret(build: Callable[..., House]) 
         [*places, "testset/ground_truth.json"],
     ):
         body = client.get(
-            root + climb + place, headers={"Authorization": f"Bearer {token}"}
+            root + climb + place,
+            headers={"Authorization": f"Bearer {token}"},
         ).get_data()
         assert [path for path, content in hidden.items() if content in body] == [], (
             root,

@@ -42,7 +42,11 @@ def seen_as(behind_proxy: Day) -> Ask:
     token = behind_proxy.login()["token"]
     assert server is not None
 
-    def ask(peer: str, *forwarded: str, path: str = "/v1/session") -> str:
+    def ask(
+        peer: str,
+        *forwarded: str,
+        path: str = "/v1/session",
+    ) -> str:
         return asked(server, token, peer, forwarded, path)
 
     return ask

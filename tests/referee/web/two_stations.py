@@ -71,7 +71,11 @@ def asked_from(
         connection.close()
 
 
-def login_from(server: Server, address: str, team: str) -> tuple[int, dict[str, Any]]:
+def login_from(
+    server: Server,
+    address: str,
+    team: str,
+) -> tuple[int, dict[str, Any]]:
     status, body = asked_from(
         server,
         address,

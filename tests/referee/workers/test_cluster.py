@@ -53,9 +53,8 @@ class Cluster:
             "--port",
             "0",
         )
-        until(
-            lambda: file.exists() and file.read_text().endswith("\n}")
-        )  # it is there before it is written
+        # It is there before it is written.
+        until(lambda: file.exists() and file.read_text().endswith("\n}"))
         self.address = str(json.loads(file.read_text())["address"])
 
     def worker(self, *program: str) -> subprocess.Popen[bytes]:
@@ -102,11 +101,12 @@ def said() -> list[str]:
 def workers(hall: Cluster, said: list[str]) -> Iterator[ClusterWorkers]:
     hall.worker()
     with pytest.MonkeyPatch.context() as patch:
+        # A worker starts slowly on a busy machine.
         patch.setattr(
             cluster,
             "WAIT_S",
             TIMEOUT_S,
-        )  # a worker starts slowly on a busy machine
+        )
         made = ClusterWorkers(hall.address, None, said.append)
     made._client._timeout = 1.0  # noqa: SLF001 - for how long it tries to connect again
     yield made
@@ -335,9 +335,8 @@ def test_a_job_whose_worker_is_killed_is_done_by_the_next(
     job = store.jobs.get("stay")
     assert job.state == JobState.DONE
     assert job.failures == 0
-    assert (
-        1 <= job.losses <= 2
-    )  # and once more, if it was given to the worker that was gone
+    # And once more, if it was given to the worker that was gone.
+    assert 1 <= job.losses <= 2
 
 
 def test_stopped_work_ends_with_its_process(
@@ -402,11 +401,11 @@ def test_a_scheduler_that_is_killed_gives_the_jobs_back(
         assert others is not None
         worker = others.submit(os.getpid).result(TIMEOUT_S)
         assert others.submit(os.nice, 0).result(TIMEOUT_S) == min(
-            os.nice(0) + NICENESS, 19
+            os.nice(0) + NICENESS,
+            19,
         )
-        assert stay.carried_out(store, others, lambda: None) == [
-            ""
-        ]  # a second start goes on
+        # A second start goes on.
+        assert stay.carried_out(store, others, lambda: None) == [""]
     assert not is_running(worker)
 
 

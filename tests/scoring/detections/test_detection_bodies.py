@@ -282,10 +282,8 @@ def test_a_name_that_only_looks_like_one_of_the_seven_is_not_taken_for_it() -> N
         (b"xmin", b"xm.in"),
         (b"CLASS_ID", b"CLASS_ID2"),
     ):
-        assert (
-            refusal(row.replace(name, other) + b"&" + row, FORM).code
-            == "length-mismatch"
-        )
+        code = refusal(row.replace(name, other) + b"&" + row, FORM).code
+        assert code == "length-mismatch"
     swapped = (
         row.replace(b"xmin", b"?").replace(b"ymin", b"xmin").replace(b"?", b"ymin")
     )
@@ -320,7 +318,8 @@ def test_what_is_no_form_of_detections_is_not_taken_for_none(body: bytes) -> Non
 
 def test_unequal_lists_are_told_by_their_lengths() -> None:
     failure = refusal(
-        form([ROW] * 2).replace(b"&ymax=40.25", b"", 1) + b"&CLASS_ID=1", FORM
+        form([ROW] * 2).replace(b"&ymax=40.25", b"", 1) + b"&CLASS_ID=1",
+        FORM,
     )
     assert failure.code == "length-mismatch"
     assert (

@@ -68,10 +68,15 @@ def refusal(
 
 
 @pytest.mark.parametrize(
-    "header", [HEADER, HEADER.replace("class", "category"), "\ufeff" + HEADER]
+    "header",
+    [HEADER, HEADER.replace("class", "category"), "\ufeff" + HEADER],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_csv_keeps_the_order_of_its_rows(tmp_path: Path, header: str, end: str) -> None:
+def test_csv_keeps_the_order_of_its_rows(
+    tmp_path: Path,
+    header: str,
+    end: str,
+) -> None:
     path = write(
         tmp_path,
         end.join([header, f"5,2,{NUMBERS}", "", f"1,7,{NUMBERS}", f"5,1,{NUMBERS}"]),
@@ -134,7 +139,8 @@ def test_the_contest_s_rows_need_no_header(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize("name", ["found.json", "found.txt"])
 def test_coco_boxes_become_inclusive_corners(tmp_path: Path, name: str) -> None:
     found = read_detections(
-        write(tmp_path, [ENTRY, {**ENTRY, "image_id": 20180000001}], name), PLAIN
+        write(tmp_path, [ENTRY, {**ENTRY, "image_id": 20180000001}], name),
+        PLAIN,
     )
     assert pairs(found) == [(1, 2), (20180000001, 2)]
     assert found.boxes[0].tolist() == [1.5, 2, 10.5, 21.5]
@@ -299,7 +305,8 @@ def test_coco_results_are_tolerated_alike_and_keep_their_boxes(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "row", ["1.5,1", "d,1", "1,cat", "1,9007199254740994", "inf,1"]
+    "row",
+    ["1.5,1", "d,1", "1,cat", "1,9007199254740994", "inf,1"],
 )
 def test_only_whole_numbers_are_new_ids(tmp_path: Path, row: str) -> None:
     with pytest.raises(RefereeError, match=r"line 2: .* is unknown"):
@@ -340,7 +347,8 @@ def test_a_blacklist_goes_by_id_or_name(tmp_path: Path, header: str) -> None:
 def test_mistakes_in_a_blacklist_are_named(tmp_path: Path) -> None:
     path = write(tmp_path, "image,class\n1,9\n9,1\n1\n")
     with pytest.raises(
-        RefereeError, match="line 2: category '9' is unknown"
+        RefereeError,
+        match="line 2: category '9' is unknown",
     ) as failure:
         read_blacklist(path, PLAIN)
     assert failure.value.code == "bad-blacklist"

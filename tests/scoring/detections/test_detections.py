@@ -104,7 +104,8 @@ def test_negative_and_fractional_corners_and_any_confidence_are_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    "content_type", ["", "multipart/form-data", "text/html", "json"]
+    "content_type",
+    ["", "multipart/form-data", "text/html", "json"],
 )
 def test_other_types_are_not_understood(content_type: str) -> None:
     assert refusal(b"[]", content_type).code == "unsupported-media-type"
@@ -223,7 +224,8 @@ def test_values_are_checked_and_named(
     bad = [*ROW[:column], value, *ROW[column + 1 :]]
     text = "\n".join(" ".join(map(str, row)) for row in (ROW, bad)).encode()
     ((line, problem),) = problems(
-        [ROW, bad] if content_type == JSON else text, content_type
+        [ROW, bad] if content_type == JSON else text,
+        content_type,
     )
     assert line == 2
     assert problem.startswith(words)
@@ -273,7 +275,8 @@ def test_at_most_twenty_problems_are_told_and_all_are_counted() -> None:
 )
 def test_text_lines_are_read_strictly(line: bytes, words: str) -> None:
     ((number, problem),) = problems(
-        b"1 1 0.5 1 1 2 2\n\n" + line + b"\r\n1 1 0.5 1 1 2 2\n", TEXT
+        b"1 1 0.5 1 1 2 2\n\n" + line + b"\r\n1 1 0.5 1 1 2 2\n",
+        TEXT,
     )
     assert number == 3
     assert words in problem

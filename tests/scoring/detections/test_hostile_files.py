@@ -141,7 +141,11 @@ def test_true_is_not_a_number_of_coco_results(root: Path, key: str) -> None:
 
 @pytest.mark.parametrize("place", range(7))
 @pytest.mark.parametrize("digits", ["\u0661", "\uff11", "\u00b9", "1_0"])
-def test_only_ascii_digits_are_numbers(root: Path, place: int, digits: str) -> None:
+def test_only_ascii_digits_are_numbers(
+    root: Path,
+    place: int,
+    digits: str,
+) -> None:
     cells = [*GOOD]
     cells[place] = digits
     for text in (" ".join(cells), ",".join(cells), f"{HEADER}\n{','.join(cells)}"):
@@ -149,7 +153,8 @@ def test_only_ascii_digits_are_numbers(root: Path, place: int, digits: str) -> N
 
 
 @pytest.mark.parametrize(
-    "row", ["{0} 2 0.5 1 2 30 40", "1 2 {0} 1 2 30 40", "1 2 0.5 1 2 30 {0}"]
+    "row",
+    ["{0} 2 0.5 1 2 30 40", "1 2 {0} 1 2 30 40", "1 2 0.5 1 2 30 {0}"],
 )
 def test_a_field_of_many_digits_takes_no_longer_than_it_is_long(
     root: Path,
@@ -163,7 +168,11 @@ def test_a_field_of_many_digits_takes_no_longer_than_it_is_long(
 
 @given(hostile.cells, hostile.cells)
 @example(hostile.ARABIC_INDIC_12[:1], "1")
-def test_a_blacklist_with_any_cell(root: Path, image: str, category: str) -> None:
+def test_a_blacklist_with_any_cell(
+    root: Path,
+    image: str,
+    category: str,
+) -> None:
     path = write(root, f"image,class\n{image},{category}\n", "blacklist.csv")
     refusal(lambda: read_blacklist(path, TRUTH), path)
 

@@ -55,9 +55,8 @@ def entries(draw: st.DrawFn) -> str:
         ("bbox", draw(bboxes)),
         ("score", draw(numbers)),
     ]
-    again = draw(
-        st.lists(st.sampled_from(fields), max_size=1)
-    )  # the last of equal keys counts
+    # The last of equal keys counts.
+    again = draw(st.lists(st.sampled_from(fields), max_size=1))
     ordered = draw(st.permutations([*fields, *again, *draw(extras)]))
     return "{" + ", ".join(f'"{key}": {value}' for key, value in ordered) + "}"
 
@@ -175,7 +174,8 @@ print(peak_mb() - before)
 
 
 @pytest.mark.skipif(
-    sys.platform != "linux", reason="ru_maxrss counts other units elsewhere"
+    sys.platform != "linux",
+    reason="ru_maxrss counts other units elsewhere",
 )
 @pytest.mark.parametrize(
     ("content", "count", "most_mb"),

@@ -67,7 +67,8 @@ def test_a_place_that_cannot_be_is_told_by_the_name_that_was_given(
             ("loop/x", errno.ELOOP),
         ):
             with pytest.raises(
-                OSError, match=re.escape(os.strerror(number))
+                OSError,
+                match=re.escape(os.strerror(number)),
             ) as failure:
                 act(tmp_path / name)
             assert failure.value.filename == str(tmp_path / name)

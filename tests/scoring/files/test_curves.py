@@ -21,7 +21,8 @@ MISSED = Curve(np.array([], int), np.array([]), np.array([]), np.array([]))
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     pytest.importorskip(
-        "matplotlib", reason="matplotlib draws the curves and is not installed"
+        "matplotlib",
+        reason="matplotlib draws the curves and is not installed",
     )
     return tmp_path / "curves.svg"
 

@@ -99,9 +99,11 @@ def answer(objects, detections, iou):
         add(image, category, box)
     for image, category, confidence, *box in detections:
         found.add_detection(image, category, confidence, box)
+        # Tidecv looks only at the images of the ground truth.
         truth.add_image(
-            image, ""
-        )  # tidecv looks only at the images of the ground truth
+            image,
+            "",
+        )
     tide = TIDE(pos_threshold=iou)
     run = tide.evaluate(truth, found)
     main = tide.get_main_errors()["found"]

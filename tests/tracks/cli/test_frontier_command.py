@@ -37,7 +37,8 @@ def test_three_points_by_hand(points: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["T,A\n", "", "\ufeff", "time_ms,accuracy_percent\n"]
+    "header",
+    ["T,A\n", "", "\ufeff", "time_ms,accuracy_percent\n"],
 )
 def test_points_may_have_a_short_header_or_none(
     tmp_path: Path,
@@ -46,10 +47,8 @@ def test_points_may_have_a_short_header_or_none(
 ) -> None:
     other = tmp_path / "other.csv"
     other.write_text(header + POINTS.split("\n", 1)[1], encoding="utf-8")
-    assert (
-        called("frontier", "fit", str(other), "--json").stdout
-        == called("frontier", "fit", str(points), "--json").stdout
-    )
+    stdout = called("frontier", "fit", str(other), "--json").stdout
+    assert stdout == called("frontier", "fit", str(points), "--json").stdout
 
 
 def test_the_base_changes_k_and_the_target_is_read_off(points: Path) -> None:

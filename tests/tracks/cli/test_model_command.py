@@ -236,7 +236,8 @@ def test_board_and_list_judge_by_the_present_settings(hall: Hall) -> None:
     config = hall.day / "contest.toml"
     config.write_text(
         config.read_text().replace(
-            "budget_ms = 1000", "budget_ms = 1000\nk = 12.5\na0 = 40"
+            "budget_ms = 1000",
+            "budget_ms = 1000\nk = 12.5\na0 = 40",
         )
     )
     (listed,) = hall.told("list")
@@ -258,9 +259,8 @@ def test_board_and_list_judge_by_the_present_settings(hall: Hall) -> None:
     assert told.stderr.startswith("referee: warning: ")
     assert "budget_ms = -1" in told.stderr
     config.write_text(config.read_text().replace('"finder"', '"former"'))
-    assert hall.told("list") == [
-        made | {"broken_off": False}
-    ]  # as it was judged: the rule is gone
+    # As it was judged: the rule is gone.
+    assert hall.told("list") == [made | {"broken_off": False}]
     assert "ends in .png or .svg" in hall.refusal(
         "board", "--track", "finder", "--plot", "board.txt"
     )
@@ -286,12 +286,10 @@ def test_a_bench_on_one_machine_is_handed_in_on_another(hall: Hall) -> None:
         "submit", model, "--track", "phones", "--team", "beta", "--result", result
     )
     assert made["measurement"]["device"] == document["device"]["host"]
-    document["predictions"]["labels"][3][1] = (
-        models.GREEN
-    )  # a contestant's own improvement cannot be told
-    document["latency"]["mean_ms"] = (
-        document["latency"]["max_ms"] * 2
-    )  # but this one can
+    # A contestant's own improvement cannot be told.
+    document["predictions"]["labels"][3][1] = models.GREEN
+    # But this one can.
+    document["latency"]["mean_ms"] = document["latency"]["max_ms"] * 2
     result.write_text(json.dumps(document))
     assert "latency.mean_ms" in hall.refusal(
         "submit", model, "--track", "phones", "--team", "beta", "--result", result
@@ -549,12 +547,10 @@ def test_a_models_name_is_no_option(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(hall.model("-m", models.classifier()).parent)
-    assert (
-        hall.call(
-            "validate", "--track", "ovic-classification", "--", "-m.tflite"
-        ).stdout
-        == "ok\n"
-    )
+    stdout = hall.call(
+        "validate", "--track", "ovic-classification", "--", "-m.tflite"
+    ).stdout
+    assert stdout == "ok\n"
 
 
 def test_an_interruption_just_when_the_harness_has_ended_is_one(
@@ -579,9 +575,8 @@ def test_an_interruption_just_when_the_harness_has_ended_is_one(
 
 def test_validate_says_ok_or_every_refusal(hall: Hall) -> None:
     good = hall.model("good", models.classifier())
-    assert (
-        hall.call("validate", good, "--track", "ovic-classification").stdout == "ok\n"
-    )
+    stdout = hall.call("validate", good, "--track", "ovic-classification").stdout
+    assert stdout == "ok\n"
     bad = hall.model("bad", models.constant_answers((2, 8, 1001, 4), "float32"))
     told = hall.call("validate", bad, "--track", "ovic-classification", "--json")
     refusals = json.loads(told.stdout)["refusals"]
@@ -706,11 +701,12 @@ def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_me
         raise KeyboardInterrupt
 
     monkeypatch.setattr(harness, "bench", killed)
+    # As SIGKILL leaves it.
     monkeypatch.setattr(
         EntryWithdrawals,
         "give_up",
         lambda *_: None,
-    )  # as SIGKILL leaves it
+    )
     model = hall.model("mean", models.classifier())
     for _ in range(2):
         hall.call("submit", model, "--track", "phones", "--team", "alpha")
@@ -932,10 +928,8 @@ def test_a_document_written_by_hand_from_the_page_is_ranked_and_says_who_measure
     drawing = hall.folder / "board.svg"
     hall.board("phones", "--plot", str(drawing))
     assert escape(origin) in drawing.read_text()
-    assert (
-        hall.call("remeasure", "--track", "phones").stdout
-        == "Nothing is left to measure.\n"
-    )
+    stdout = hall.call("remeasure", "--track", "phones").stdout
+    assert stdout == "Nothing is left to measure.\n"
     assert not (hall.day / MODELS).exists()
 
 
@@ -962,15 +956,14 @@ def test_a_document_of_another_program_needs_its_author_and_the_boards_device_an
     assert made["model_sha256"] == sha256(b"DLC, for another runtime")
     assert not (hall.day / MODELS).exists()
     elsewhere.write_text(text.replace("Elite", "Gen 3"))
+    refusal = hall.refusal(*words, *by)
     assert (
-        "but the board of the track phones is that of 'Snapdragon 8 Elite'"
-        in hall.refusal(*words, *by)
+        "but the board of the track phones is that of 'Snapdragon 8 Elite'" in refusal
     )
     elsewhere.write_text(text.replace('"sha256": "', '"sha256": "0'))
     assert "images.sha256 is '0" in hall.refusal(*words, *by)
-    assert (
-        "at most 100 characters" in hall.call(*words, "--measured-by", "b" * 101).stderr
-    )
+    stderr = hall.call(*words, "--measured-by", "b" * 101).stderr
+    assert "at most 100 characters" in stderr
     for incomplete in (
         (words[0], *words[2:6]),
         (*words[:6], *by),
@@ -994,12 +987,10 @@ def test_a_track_takes_onnx_where_its_contest_and_its_rule_say_so(hall: Hall) ->
     assert [one.name for one in (hall.day / MODELS).iterdir()] == [
         f"{made['model_sha256']}.onnx"
     ]
-    assert (
-        hall.told("remeasure", "--track", "phones", "--build", "b", *ONCE)[
-            "measurement"
-        ]["metric"]
-        == 75.0
-    )
+    metric = hall.told("remeasure", "--track", "phones", "--build", "b", *ONCE)[
+        "measurement"
+    ]["metric"]
+    assert metric == 75.0
     config.write_text(
         config.read_text().replace('"finder"\n', '"finder"\nruntime = "onnxruntime"\n')
     )

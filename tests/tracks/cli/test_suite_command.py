@@ -86,9 +86,8 @@ def test_without_json_people_read_a_table(tmp_path: Path) -> None:
     code, stdout, _ = scored(tmp_path, TABLE)
     words = stdout.split()
     assert code == 0
-    assert (
-        words.index("12.00") > words.index("small") > words.index("10.00")
-    )  # the test that bee's sum lacks
+    # The test that bee's sum lacks.
+    assert words.index("12.00") > words.index("small") > words.index("10.00")
     assert (
         words.index("bee")
         < words.index("5.00")

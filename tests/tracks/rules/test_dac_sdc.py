@@ -71,9 +71,8 @@ def test_the_published_scores_of_2019_follow_from_one_mean_energy(base: int) -> 
 
 
 def test_too_few_frames_per_second_cut_the_overlap() -> None:
-    slow = TRACK.measure(
-        measured(60.0, 400.0, energy_wh=1.0)
-    )  # 2.5 images/s where 5 are needed
+    # 2.5 images/s where 5 are needed.
+    slow = TRACK.measure(measured(60.0, 400.0, energy_wh=1.0))
     assert slow.value == pytest.approx(0.3 * 2)
     assert "cut to 0.500 of it for 2.500 images/s" in slow.sentence
     assert TRACK.measure(measured(60.0, 200.0, energy_wh=1.0)).value == pytest.approx(
@@ -83,18 +82,14 @@ def test_too_few_frames_per_second_cut_the_overlap() -> None:
     assert free.measure(measured(60.0, 400.0, energy_wh=1.0)).value == pytest.approx(
         0.6 * 2
     )
-    assert (
-        TRACK.measure(measured(60.0, processed=0, total_s=1.0, energy_wh=1.0)).value
-        == 0.0
-    )
+    value = TRACK.measure(measured(60.0, processed=0, total_s=1.0, energy_wh=1.0)).value
+    assert value == 0.0
 
 
 def test_one_run_is_judged_in_a_field_of_its_own() -> None:
     run = measured(60.0, energy_wh=3.0)
-    assert (
-        TRACK.measure(run).value
-        == TRACK.rank([entry("ant", 1, 60.0, energy_wh=3.0)])[0].verdict.value
-    )
+    value = TRACK.measure(run).value
+    assert value == TRACK.rank([entry("ant", 1, 60.0, energy_wh=3.0)])[0].verdict.value
     assert not TRACK.measure(measured(60.0)).is_valid
 
 

@@ -18,7 +18,11 @@ SUBMISSION = st.lists(
 )
 
 
-def contest_run(name: str, submitted: int, images: list[tuple[float, bool]]) -> Entry:
+def contest_run(
+    name: str,
+    submitted: int,
+    images: list[tuple[float, bool]],
+) -> Entry:
     """Run a submission until its budget of 30 ms an image is used up; what comes after counts as wrong."""
     spent = 0.0
     processed = 0

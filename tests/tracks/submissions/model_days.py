@@ -50,7 +50,8 @@ def colour_set(
     for number, (colour, label) in enumerate(images, start=1):
         # No two alike: a test set may not hold an image twice.
         Image.new("RGB", (40 + number, 32), COLOURS[colour]).save(
-            pictures / f"{number}.jpg", quality=95
+            pictures / f"{number}.jpg",
+            quality=95,
         )
         lines.append(f"{number}.jpg,{label}")
     labels = folder / f"{name}.csv"
@@ -96,7 +97,8 @@ def model_contest(folder: Path, tracks: str) -> Iterator[Contest]:
     """A contest with the given [[tracks]] and two teams; test sets lie beside it."""
     station = '[[stations]]\nname = "one"\nmeter = "sim:"\n'
     create_contest(
-        folder, f'name = "Models"\ntestset = "../colours"\n{station}{tracks}'
+        folder,
+        f'name = "Models"\ntestset = "../colours"\n{station}{tracks}',
     )
     with open_contest(folder) as contest:
         for team in TEAMS:

@@ -43,7 +43,8 @@ def part(
         f"of {split}",
     )
     return replace(
-        Submission(*words, counts=split == "public", measurement=RIGHT), **more
+        Submission(*words, counts=split == "public", measurement=RIGHT),
+        **more,
     )
 
 
@@ -100,9 +101,8 @@ def test_a_withdrawn_entry_is_listed_once_with_who_and_why() -> None:
     assert odd.sentence.endswith(
         "is withdrawn, since 2026-05-04T11:00:00 by eve: of another team"
     )
-    assert (
-        found(part(1, "ant", withdrawn="interrupted", measurement=None)) == []
-    )  # given up, not withdrawn
+    # Given up, not withdrawn.
+    assert found(part(1, "ant", withdrawn="interrupted", measurement=None)) == []
 
 
 @pytest.mark.parametrize(

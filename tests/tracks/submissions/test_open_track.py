@@ -44,7 +44,8 @@ def test_a_track_has_its_rule_with_the_contests_settings(
     colours: TestSet,
 ) -> None:
     with model_contest(
-        tmp_path / "day", PUBLIC + "[tracks.settings]\nk = 10\na0 = 40\n"
+        tmp_path / "day",
+        PUBLIC + "[tracks.settings]\nk = 10\na0 = 40\n",
     ) as contest:
         track = open_track(contest, "ovic-classification")
     assert track.rule.settings()["k"] == 10.0
@@ -79,10 +80,8 @@ def test_a_track_that_cannot_be_opened_is_told(
 
 
 def test_a_track_without_hold_out_set_says_so(tmp_path: Path, colours: TestSet) -> None:
-    assert (
-        refusal(tmp_path, PUBLIC, "ovic-classification", holdout=True).code
-        == "no-holdout"
-    )
+    code = refusal(tmp_path, PUBLIC, "ovic-classification", holdout=True).code
+    assert code == "no-holdout"
 
 
 def test_a_set_whose_images_changed_measures_nothing(
@@ -100,7 +99,8 @@ def test_a_set_without_labels_or_with_bad_ones_is_told(
     rule = track_named("ovic-classification")
     colours.labels_path.write_text("file,label\n1.jpg,0\n2.jpg,8\n3.jpg,9\n")
     with pytest.raises(
-        TestSetError, match="label '0' is not a whole number from 1 to 1000"
+        TestSetError,
+        match="label '0' is not a whole number from 1 to 1000",
     ):
         track_on(colours.folder, "t", rule)
     colours.labels_path.unlink()
@@ -136,7 +136,8 @@ def test_a_rule_that_needs_one_object_an_image_is_told_before_anything_is_measur
     ).folder
     track_on(crowded, "t", track_named("ovic-detection"))
     with pytest.raises(
-        RefereeError, match="needs one object in each image; image 1 has 2"
+        RefereeError,
+        match="needs one object in each image; image 1 has 2",
     ):
         track_on(crowded, "t", track_named("dac-sdc"))
 
@@ -185,6 +186,5 @@ def test_a_hold_out_set_with_an_image_of_its_own_is_taken_and_one_that_is_not_th
     with model_contest(tmp_path / "day", PUBLIC + 'holdout = "../kept"\n') as contest:
         assert open_track(contest, "ovic-classification").split == "public"
         colour_set(tmp_path, ("blue", 9), ("green", 8), name="kept")
-        assert (
-            open_track(contest, "ovic-classification", holdout=True).split == "holdout"
-        )
+        split = open_track(contest, "ovic-classification", holdout=True).split
+        assert split == "holdout"

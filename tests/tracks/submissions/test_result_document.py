@@ -219,7 +219,8 @@ def test_a_document_of_another_program_says_enough_and_no_more_is_believed() -> 
     assert found["processed"] == 3
     assert says_same(elsewhere(), document.values)
     assert not says_same(
-        elsewhere(latency={"mean_ms": 2.5, "counted": 100}), document.values
+        elsewhere(latency={"mean_ms": 2.5, "counted": 100}),
+        document.values,
     )
 
 
@@ -293,7 +294,8 @@ def test_a_key_that_is_given_twice_is_found_among_many_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b'{"result_version": "%s"}', b'{"%s": 1, "%s": 2}']
+    "content",
+    [b'{"result_version": "%s"}', b'{"%s": 1, "%s": 2}'],
 )
 def test_a_complaint_does_not_repeat_what_is_long(content: bytes) -> None:
     assert len(complaint(content.replace(b"%s", b"x" * 10_000))) < 200

@@ -17,7 +17,11 @@ def test_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     return colour_set(folder, ("red", 7), ("green", 8))
 
 
-def said(test_set: TestSet, share: float | None, means_ms: list[float]) -> str | None:
+def said(
+    test_set: TestSet,
+    share: float | None,
+    means_ms: list[float],
+) -> str | None:
     """What is said of a run whose passes count one inference each."""
     mean_ms = sum(means_ms) / len(means_ms)
     changes: dict[str, Any] = {

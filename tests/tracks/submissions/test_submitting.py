@@ -203,7 +203,8 @@ def test_an_unstable_latency_is_measured_again_and_then_stored_as_such_at_no_cos
     assert made.counts is False
     assert contest.store.submissions.used("phones", "alpha", clock.utc()) == 0
     ((waiting, _),) = board(
-        track.rule, candidates(contest.store.submissions.all("phones"), "public")
+        track.rule,
+        candidates(contest.store.submissions.all("phones"), "public"),
     ).invalid
     assert waiting.made.is_unstable
     assert judged_now(made, track.rule) == made
@@ -214,7 +215,8 @@ def test_an_unstable_latency_is_measured_again_and_then_stored_as_such_at_no_cos
     quiet = runs(track, 1.0)
     measure_again(contest, track, made, "b", lambda _: next(quiet), clock)
     standing = board(
-        track.rule, candidates(contest.store.submissions.all("phones"), "public")
+        track.rule,
+        candidates(contest.store.submissions.all("phones"), "public"),
     )
     assert [line.candidate.made.id for line in standing.lines] == [2]
     assert standing.invalid == ()
@@ -223,7 +225,8 @@ def test_an_unstable_latency_is_measured_again_and_then_stored_as_such_at_no_cos
     )
     assert (
         build_number(
-            contest.store.submissions.get(2), contest.store.submissions.all("phones")
+            contest.store.submissions.get(2),
+            contest.store.submissions.all("phones"),
         )
         == 1
     )
@@ -293,7 +296,8 @@ def test_a_team_s_unstable_models_are_free_three_times_a_day_and_then_count(
     for number in range(FREE_REPETITIONS + limit):
         assert hand().is_unstable
         assert store.submissions.used("phones", "alpha", clock.utc()) == max(
-            0, number + 1 - FREE_REPETITIONS
+            0,
+            number + 1 - FREE_REPETITIONS,
         )
     refused = refusal(hand)
     assert refused.code == "submission-limit"
@@ -369,10 +373,8 @@ def test_one_document_is_one_submission_until_that_is_withdrawn(
     assert failure.code == "result-repeated"
     assert (f"as submission {made.id};" in failure.sentence) is True
     reordered = {"verdict": {"value": 75}} | dict(reversed(document.items()))
-    assert (
-        refusal(lambda: hand("alpha", json.dumps(reordered, indent=1).encode())).code
-        == "result-repeated"
-    )
+    code = refusal(lambda: hand("alpha", json.dumps(reordered, indent=1).encode())).code
+    assert code == "result-repeated"
     assert contest.store.submissions.used("phones", "alpha", NOON) == 1
     assert hand("beta").team == "beta"
     measured_again = document | {"started_utc": "2026-05-04T09:05:00+00:00"}
@@ -465,10 +467,8 @@ def test_of_two_that_take_the_last_one_together_one_is_refused(
 ) -> None:
     made = hand_in([7, 8, 9, 8])
     contest.store.submissions.accept(made, NOON, limit=2)
-    assert (
-        refusal(lambda: contest.store.submissions.accept(made, NOON, limit=2)).code
-        == "submission-limit"
-    )
+    code = refusal(lambda: contest.store.submissions.accept(made, NOON, limit=2)).code
+    assert code == "submission-limit"
     assert contest.store.submissions.used("phones", "alpha", NOON) == 2
 
 
@@ -482,9 +482,8 @@ def test_a_withdrawn_entry_still_counts_until_the_attempt_is_given_back(
     assert refusal(lambda: hand_in([7, 8, 9, 8])).code == "submission-limit"
     contest.store.entries.uncount(made[0].id)
     assert hand_in([7, 8, 9, 8]).id == 4
-    assert (
-        refusal(lambda: contest.store.entries.uncount(made[0].id)).code == "not-counted"
-    )
+    code = refusal(lambda: contest.store.entries.uncount(made[0].id)).code
+    assert code == "not-counted"
     for act in (
         contest.store.entries.uncount,
         lambda one: contest.store.entries.restore(one, NOON),
@@ -524,20 +523,27 @@ def test_a_configured_device_goes_before_the_first_one(
             )
             for host in ("board-7", "pi")
         ]
-        assert (
-            refusal(
-                lambda: submit(contest, track, orders[0], accepts, never, clock)
-            ).code
-            == "wrong-device"
-        )
-        assert (
-            submit(contest, track, orders[1], accepts, never, clock).measurement
-            is not None
-        )
+        code = refusal(
+            lambda: submit(contest, track, orders[0], accepts, never, clock)
+        ).code
+        assert code == "wrong-device"
+        measurement = submit(
+            contest,
+            track,
+            orders[1],
+            accepts,
+            never,
+            clock,
+        ).measurement
+        assert measurement is not None
 
 
 @pytest.mark.parametrize("team", ["nobody", "", "ALPHA"])
-def test_a_team_must_be_registered(contest: Contest, hand_in: Hand, team: str) -> None:
+def test_a_team_must_be_registered(
+    contest: Contest,
+    hand_in: Hand,
+    team: str,
+) -> None:
     assert refusal(lambda: hand_in([7, 8, 9, 8], team=team)).code == "team-unknown"
     contest.store.teams.set_disabled("alpha", True)
     assert "is disabled" in refusal(lambda: hand_in([7, 8, 9, 8])).sentence
@@ -639,12 +645,10 @@ def test_a_document_of_our_own_bench_that_is_wrong_is_the_houses_fault(
 ) -> None:
     content = packed(result(track.test_set, b"another model", [7, 8, 9, 8]))
     order = Order("alpha", model, "b")
-    assert (
-        refusal(
-            lambda: submit(contest, track, order, accepts, lambda _: content, clock)
-        ).code
-        == "bad-result"
-    )
+    code = refusal(
+        lambda: submit(contest, track, order, accepts, lambda _: content, clock)
+    ).code
+    assert code == "bad-result"
     (made,) = contest.store.submissions.all()
     assert made.withdrawn
     assert "model.sha256" in made.withdrawn
@@ -749,10 +753,10 @@ def test_a_kept_model_that_is_gone_is_told(
 ) -> None:
     made = hand_in([7, 8, 9, 8])
     (contest.folder / MODELS / f"{made.model_sha256}.tflite").unlink()
-    assert (
-        refusal(lambda: measure_again(contest, track, made, "two", never, clock)).code
-        == "model-missing"
-    )
+    code = refusal(
+        lambda: measure_again(contest, track, made, "two", never, clock)
+    ).code
+    assert code == "model-missing"
     assert len(contest.store.submissions.all()) == 1
 
 
@@ -774,17 +778,15 @@ def test_one_model_is_measured_at_a_time(
         hand_in([7, 8, 9, 8], team="beta")  # measured elsewhere: it disturbs nobody
         return content
 
-    assert (
-        submit(
-            contest,
-            track,
-            Order("alpha", model, "b"),
-            accepts,
-            bench,
-            clock,
-        ).measurement
-        is not None
-    )
+    measurement = submit(
+        contest,
+        track,
+        Order("alpha", model, "b"),
+        accepts,
+        bench,
+        clock,
+    ).measurement
+    assert measurement is not None
     assert refused == ["bench-busy"]
     assert [one.team for one in contest.store.submissions.all()] == ["alpha", "beta"]
     submit(contest, track, Order("beta", model, "b"), accepts, lambda _: content, clock)
@@ -849,7 +851,8 @@ def test_of_equal_teams_the_one_whose_model_came_first_stands_first_whatever_bui
     content = packed(result(track.test_set, MODEL, [7, 8, 9, 8]))
     measure_again(contest, track, first, "two", lambda _: content, clock)
     made = board(
-        track.rule, candidates(contest.store.submissions.all("phones"), "public")
+        track.rule,
+        candidates(contest.store.submissions.all("phones"), "public"),
     )
     assert [(line.rank, line.candidate.made.id) for line in made.lines] == [
         (1, 3),
@@ -883,10 +886,10 @@ def test_a_build_is_a_line_of_text_also_when_it_measures_again(
     build: str,
 ) -> None:
     made = hand_in([7, 8, 9, 8])
-    assert (
-        refusal(lambda: measure_again(contest, track, made, build, never, clock)).code
-        == "bad-build"
-    )
+    code = refusal(
+        lambda: measure_again(contest, track, made, build, never, clock)
+    ).code
+    assert code == "bad-build"
 
 
 @pytest.mark.parametrize("what", ["model", "result"])

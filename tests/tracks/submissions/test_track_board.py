@@ -14,7 +14,11 @@ from lpirc_tracks.submissions.track_board import (
 from referee.store.model_records import ModelMeasurement, Submission
 
 
-def measured(accuracy: float, latency_ms: float = 30.0, **more: float) -> Measured:
+def measured(
+    accuracy: float,
+    latency_ms: float = 30.0,
+    **more: float,
+) -> Measured:
     return Measured(
         accuracy,
         latency_ms,

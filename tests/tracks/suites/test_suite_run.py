@@ -87,7 +87,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def plan(place: Path) -> Callable[..., Path]:
-    def written(*tests: str, limit: int = 5, cooldown_s: int = 0) -> Path:
+    def written(
+        *tests: str,
+        limit: int = 5,
+        cooldown_s: int = 0,
+    ) -> Path:
         path = place / "suite.toml"
         head = f'device = "board"\ncooldown_s = {cooldown_s}\nlimit = {limit}\n'
         path.write_text(head + "".join(TESTS[test] for test in tests))
@@ -168,7 +172,8 @@ def test_a_test_with_an_unstable_latency_has_no_figures(
     busy = result(made, data, [7] * 5, **changes)
     monkeypatch.setattr(harness, "bench", lambda *_: packed(busy))
     track = first_images(
-        track_on(place / "colours", "aiotbench", track_named("aiotbench")), 5
+        track_on(place / "colours", "aiotbench", track_named("aiotbench")),
+        5,
     )
     (row,) = SuiteRun(
         read_plan(plan("good")),
@@ -238,11 +243,12 @@ def test_only_the_first_images_count(
     plan: Callable[..., Path],
     tmp_path: Path,
 ) -> None:
+    # In its own preprocessing.
     document = run(
         place,
         plan("onnx", limit=4),
         tmp_path / "table.csv",
-    )  # in its own preprocessing
+    )
     assert document["tests"][0]["accuracy_percent"] == 100.0
     assert document["tests"][0]["images"] == "4"
 
@@ -277,7 +283,11 @@ def test_an_interruption_keeps_what_was_measured(
     out = tmp_path / "table.csv"
     real = harness.bench
 
-    def interrupted(model: Path, *arguments: Any, **named: Any) -> bytes:
+    def interrupted(
+        model: Path,
+        *arguments: Any,
+        **named: Any,
+    ) -> bytes:
         if model.name == "quantized.tflite":
             raise KeyboardInterrupt
         return real(model, *arguments, **named)
@@ -341,7 +351,8 @@ def test_between_two_tests_the_device_cools_down(
 ) -> None:
     clock = Patient()
     track = first_images(
-        track_on(place / "colours", "aiotbench", track_named("aiotbench")), 5
+        track_on(place / "colours", "aiotbench", track_named("aiotbench")),
+        5,
     )
     read = read_plan(plan("garbage", "good", cooldown_s=300))
     reports: list[str] = []

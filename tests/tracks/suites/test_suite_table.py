@@ -64,7 +64,8 @@ def test_a_test_is_done_when_it_is_of_the_same_model_and_images() -> None:
         (replace(blank, images_sha256="c"), "images"),
     ):
         with pytest.raises(
-            RefereeError, match=f"has m \\(float\\) with other {told}"
+            RefereeError,
+            match=f"has m \\(float\\) with other {told}",
         ) as failure:
             row_of([DONE], changed, path)
         assert failure.value.code == "suite-changed"

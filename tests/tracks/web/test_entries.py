@@ -175,7 +175,11 @@ def own(day: Day, number: int | None = None, team: str = TEAM) -> Any:
     return answer.json()
 
 
-def scored(day: Day, answer: requests.Response, team: str = TEAM) -> dict[str, Any]:
+def scored(
+    day: Day,
+    answer: requests.Response,
+    team: str = TEAM,
+) -> dict[str, Any]:
     assert answer.status_code == 202, answer.text
     number = answer.json()["id"]
     until(lambda: own(day, number, team)["state"] not in ("waiting", "scoring"))
@@ -212,10 +216,11 @@ def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ti
     fewer = rows_of(images, misses=30)
     answer = hand_in(hall, csv_of(rows))
     assert answer.status_code == 202, answer.text
+    # The worker may have been faster than the answer.
     assert answer.json()["state"] in (
         "waiting",
         "scoring",
-    )  # the worker may have been faster than the answer
+    )
     entry = scored(hall, answer)
     assert entry["state"] == "scored"
     assert entry["score"] == expected(hall, rows, PUBLIC)
@@ -424,10 +429,8 @@ def test_a_corrected_track_scores_what_it_has_again_and_one_that_is_gone_says_so
     config.write_text(config.read_text().replace('name = "models"', 'name = "renamed"'))
     day.serve()
     until(lambda: own(day, answer.json()["id"])["state"] == "failed")
-    assert (
-        own(day, answer.json()["id"])["reason"]
-        == "The contest has no track models any more."
-    )
+    reason = own(day, answer.json()["id"])["reason"]
+    assert reason == "The contest has no track models any more."
     assert len(own(day)) == 3
 
 
@@ -578,17 +581,15 @@ def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(
         assert state()["attempts"] == 1
         assert state()["reason"] == "it stopped"
         (day.folder / "models" / f"{made.model_sha256}.csv").write_text("damaged")
-        shutil.rmtree(
-            day.folder / "columns"
-        )  # as after the server has gone through what waited
+        # As after the server has gone through what waited.
+        shutil.rmtree(day.folder / "columns")
         desk.ask()
         until(lambda: state()["state"] == "failed")
         assert "line 1 is neither seven values nor the header" in state()["reason"]
         assert str(day.folder) not in state()["reason"]
         assert store.jobs.get(str(made.job)).failures == 3
-        assert (
-            store.submissions.used("files", TEAM, Clock().utc()) == 1
-        )  # what failed costs nothing
+        # What failed costs nothing.
+        assert store.submissions.used("files", TEAM, Clock().utc()) == 1
         again = checked_entry(
             contest,
             config,
@@ -646,15 +647,13 @@ def test_a_server_that_cannot_confine_models_takes_none_and_says_what_to_do(
     config.write_text(config.read_text().replace(UNCONFINED, ""))
     day.serve()
     problem(hand_in(day, detector(), track="models", name="m.tflite"), 503, "not-ready")
-    assert (
-        hand_in(day, csv_of(rows_of(day.testset))).status_code == 202
-    )  # results files do not run
+    # Results files do not run.
+    assert hand_in(day, csv_of(rows_of(day.testset))).status_code == 202
     with day.store() as store:
         assert store.submissions.all("models") == []
     sentence = f"The track models takes no models: The unit of models at {left} does not answer"
-    until(
-        lambda: (day.folder / "server.log").read_text().count(sentence) >= 2
-    )  # at the start, and now
+    # At the start, and now.
+    until(lambda: (day.folder / "server.log").read_text().count(sentence) >= 2)
 
 
 def test_a_model_whose_name_ends_in_capitals_is_found_again(day: Day) -> None:

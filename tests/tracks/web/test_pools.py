@@ -100,7 +100,11 @@ def pool(
     # The referee's own look at the answers has its tests beside `claims`; here it would only take time.
     monkeypatch.setattr("lpirc_tracks.web.device_routes.doubt_of", lambda *given: None)
 
-    def make(*devices: str, calibration: bytes = b"", **track: object) -> Pool:
+    def make(
+        *devices: str,
+        calibration: bytes = b"",
+        **track: object,
+    ) -> Pool:
         test_set = colour_set(tmp_path, *SET)
         settings: dict[str, object] = {"name": "phones", "rule": "lpirc2018-track1"}
         settings |= {"testset": str(test_set.folder), "devices": list(devices)} | track
@@ -142,9 +146,8 @@ def test_a_device_that_fails_each_time_does_not_use_up_an_entry_that_another_dev
     work = ours.lease("pixel-5")
     too = ours.ask("POST", f"/{work['job']}/failed", "pixel-5", data=b"it hangs, too")
     problem(too, 422, "not-measured")
-    assert (
-        ours.lease("pixel-5")["job"] == made.job
-    )  # nobody is left on whom it has not failed
+    # Nobody is left on whom it has not failed.
+    assert ours.lease("pixel-5")["job"] == made.job
     ours.ask("DELETE", f"/{made.job}", "pixel-5")
 
     lonely = ours.queue(MODEL)
@@ -156,9 +159,8 @@ def test_a_device_that_fails_each_time_does_not_use_up_an_entry_that_another_dev
         "not-measured",
     )
     assert ours.gets_nothing("pixel-4")
-    ours.house.clock.advance(
-        calibrating.PRESENT.total_seconds() + 1
-    )  # the other is switched off
+    # The other is switched off.
+    ours.house.clock.advance(calibrating.PRESENT.total_seconds() + 1)
     assert ours.lease("pixel-4")["job"] == lonely.job
 
 
@@ -234,15 +236,12 @@ def test_devices_calibrate_first_and_one_that_is_not_like_the_others_gets_no_wor
     assert event["no_work"].startswith(off)
     assert ours.lease("pixel-4")["job"] == made.job
     store = ours.house.store
-    assert [one.id for one in store.submissions.all()] == [
-        made.id
-    ]  # no team paid for it
-    assert (
-        json.loads(ours.referee("model", "board", "--track", "phones", "--json"))[
-            "places"
-        ]
-        == []
-    )
+    # No team paid for it.
+    assert [one.id for one in store.submissions.all()] == [made.id]
+    places = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))[
+        "places"
+    ]
+    assert places == []
     ours.referee("device", "disable", "pixel-4", "--reason", "its fan is broken")
     problem(ours.ask("PUT", f"/{made.job}", "pixel-4"), 409, "lease-lost")
     job = store.jobs.get(str(made.job))
@@ -287,9 +286,8 @@ def test_what_a_device_may_not_do_with_a_calibration(pool: Callable[..., Pool]) 
     ours.add("liar")  # another key ends nothing
     assert ours.gets_nothing("liar")
     made = ours.queue(OURS)
-    assert (
-        ours.lease("pixel-4")["job"] == made.job
-    )  # which has nobody to wait for any more
+    # Which has nobody to wait for any more.
+    assert ours.lease("pixel-4")["job"] == made.job
 
 
 def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enables_it(
@@ -305,11 +303,12 @@ def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enable
     assert ours.told("pixel-4", 7.0)  # of a team's model
     assert ours.told("pixel-4", 2.05).startswith("calibrated")  # after so many results
     assert ours.gets_nothing("pixel-4")
+    # The command's clock cannot be set forward.
     monkeypatch.setattr(
         calibration,
         "AGAIN_AFTER",
         timedelta(0),
-    )  # the command's clock cannot be set forward
+    )
     assert ours.told("pixel-4", 2.01).startswith("calibrated")
     said = "its calibrations 1 and 7 differ: 2.000 and 2.500 ms, 25.0% apart; at most 5% is allowed."
     work = ours.lease("pixel-5")
@@ -323,14 +322,11 @@ def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enable
     monkeypatch.setattr(calibration, "AGAIN_AFTER", AGAIN_AFTER)
 
     where = ("--contest", str(ours.house.folder))
-    assert (
-        "Missing option '--reason'"
-        in called("device", "enable", "pixel-4", *where).stderr
-    )
+    stderr = called("device", "enable", "pixel-4", *where).stderr
+    assert "Missing option '--reason'" in stderr
     ours.referee("device", "enable", "pixel-4", "--reason", "it has a new battery")
-    assert ours.told("pixel-4", 2.06).startswith(
-        "calibrated: 2.060 ms"
-    )  # what was before is not compared
+    # What was before is not compared.
+    assert ours.told("pixel-4", 2.06).startswith("calibrated: 2.060 ms")
     assert ours.lease("pixel-4")["job"] == made.job
     acts = [
         one for one in ours.logged("operator") if one.get("action") == "device-enable"
@@ -382,7 +378,8 @@ def test_two_devices_with_one_key_have_one_lease_between_them(
         greeting = HELLO | {"name": "pixel-4"}
         answers = list(
             askers.map(
-                lambda _: ours.ask("POST", name="pixel-4", json=greeting), range(8)
+                lambda _: ours.ask("POST", name="pixel-4", json=greeting),
+                range(8),
             )
         )
     assert sorted(one.status_code for one in answers) == [200, *[204] * 7]

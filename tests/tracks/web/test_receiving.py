@@ -71,11 +71,16 @@ def day(tmp_path: Path, images: Path) -> Iterator[Day]:
         yield made
 
 
-def move_deadline(day: Day, until_utc: str, before: str = FUTURE) -> None:
+def move_deadline(
+    day: Day,
+    until_utc: str,
+    before: str = FUTURE,
+) -> None:
     config = day.folder / "contest.toml"
     config.write_text(
         config.read_text().replace(
-            f"holdout_until = {before}", f"holdout_until = {until_utc}"
+            f"holdout_until = {before}",
+            f"holdout_until = {until_utc}",
         )
     )
 
@@ -257,9 +262,8 @@ def test_an_upload_that_a_killed_server_had_whole_but_not_received_goes_on_at_it
         append(part.path, [b"1234"])
         arrived = uploads.create(Stated(TEAM, "files", "a.csv", 5, "a"))
         append(arrived.path, [b"12345"])
-        arrived.path.rename(
-            arrived.path.with_suffix(ARRIVED)
-        )  # it was about to get its row
+        # It was about to get its row.
+        arrived.path.rename(arrived.path.with_suffix(ARRIVED))
         after_restart = ResumableUploads(contest, Clock())
         assert [
             after_restart.find(one.number, TEAM).offset
@@ -485,7 +489,8 @@ def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
         copies = tmp_path / "other" / "models"
         copies.touch()
         with pytest.raises(
-            RefereeError, match="cannot be copied to the journal's disk"
+            RefereeError,
+            match="cannot be copied to the journal's disk",
         ):
             stored(contest, TEAM, csv_of(rows_of(images)), DrivenClock())
         assert contest.store.submissions.all("files") == []

@@ -42,7 +42,11 @@ def hall(tmp_path_factory: pytest.TempPathFactory, images: Path) -> Iterator[Day
         yield made
 
 
-def handed_in(day: Day, body: bytes, more: str = "") -> tuple[int, dict[str, Any]]:
+def handed_in(
+    day: Day,
+    body: bytes,
+    more: str = "",
+) -> tuple[int, dict[str, Any]]:
     assert day.server is not None
     path = f"/v1/entries?track=files&name=a.csv{more}"
     answer = day.server.ask("POST", path, data=body, auth=(TEAM, PASSWORD))

@@ -127,12 +127,10 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
     day.serve()
     best = scored_on_both(day, 0, TEAM)
     other = scored_on_both(day, 20, "bee")
-    assert (
-        "of another team"
-        in day.refers(
-            "model", "withdraw", str(best), "--reason", "of another team"
-        ).stdout
-    )
+    stdout = day.refers(
+        "model", "withdraw", str(best), "--reason", "of another team"
+    ).stdout
+    assert "of another team" in stdout
     parts = [one for one in told(day, "model", "list") if one["team"] == TEAM]
     assert [(one["split"], one["withdrawn"]) for one in parts] == [
         (PUBLIC, "of another team"),
@@ -213,10 +211,8 @@ def test_a_withdrawn_file_is_not_taken_again_and_the_attempt_is_used_up(
     assert hand_in(day, csv_of(rows_of(images, 1))).status_code == 202
     problem(hand_in(day, csv_of(rows_of(images, 2))), 409, "submission-limit")
     assert hand_in(day, body, "bee").status_code == 202  # that team is not withdrawn
-    assert (
-        "no longer counts"
-        in day.refers("model", "uncount", str(number), "--reason", "a trial").stdout
-    )
+    stdout = day.refers("model", "uncount", str(number), "--reason", "a trial").stdout
+    assert "no longer counts" in stdout
     assert "is withdrawn already, since" in refusal(
         day, "model", "withdraw", number, "--reason", "x"
     )
@@ -407,13 +403,13 @@ def test_a_published_track_takes_no_more_entries_though_its_end_is_moved(
     config.write_text(config.read_text().replace(PAST, FUTURE))
     server = day.serve()
     answer = hand_in(day, csv_of(rows_of(images, 2)))
-    assert (
-        "its final board was published"
-        in problem(answer, 409, "track-closed")["detail"]
-    )
+    detail = problem(answer, 409, "track-closed")["detail"]
+    assert "its final board was published" in detail
     assert board(day)["split"] == HOLDOUT
     number = own(day)[0]["id"]
-    assert (
-        server.ask("GET", f"/v1/entries/{number}", auth=(TEAM, PASSWORD)).status_code
-        == 200
-    )
+    status_code = server.ask(
+        "GET",
+        f"/v1/entries/{number}",
+        auth=(TEAM, PASSWORD),
+    ).status_code
+    assert status_code == 200

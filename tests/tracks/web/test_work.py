@@ -221,11 +221,12 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
     desk: Callable[..., Desk],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # The model never answers, here as there.
     monkeypatch.setattr(
         claims,
         "TIMEOUT_S",
         0.5,
-    )  # the model never answers, here as there
+    )
     ours = desk("pixel-4", "jetson")
     ours.serve()
     endless = models.endless()
@@ -246,10 +247,12 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
     assert job.losses == 0
     assert job.reason == "pixel-4 was interrupted."
     client, more = measuring()
-    assert (
-        ours.ask("POST", name="jetson", json=HELLO | {"name": "jetson"}).status_code
-        == 204
-    )
+    status_code = ours.ask(
+        "POST",
+        name="jetson",
+        json=HELLO | {"name": "jetson"},
+    ).status_code
+    assert status_code == 204
     client.kill()
     until(lambda: not any(map(is_running, [*harness, *more])))
     ours.house.clock.advance(LEASE_S + 1)
@@ -317,11 +320,12 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(claims, "LEASE_S", 0.1)
+    # The look may take long on a busy machine.
     monkeypatch.setattr(
         measuring_queue,
         "SPARE_RENEWALS",
         10_000,
-    )  # the look may take long on a busy machine
+    )
     renew = measuring_queue.leased
     renewed = []
     monkeypatch.setattr(
@@ -340,9 +344,8 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
             ours.lease(),
             packed(result(ours.test_set, model, answers, device__host="pixel-4")),
         )
-    assert (
-        len(renewed) > 2
-    )  # beside each of the two requests: the look takes longer than this lease
+    # Beside each of the two requests: the look takes longer than this lease.
+    assert len(renewed) > 2
     lie = "the device's answers differ from the referee's own on 1 of 4 images (4)."
     assert told.json()["outcome"].endswith(f"In review: {lie}")
 
@@ -359,7 +362,8 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
     assert shown["failed"] == 0
     assert entry_document(ours.house.store, ours.submission(2))["state"] == "review"
     assert f"in review, {lie.removesuffix('.')}; by itself 100.0000: " in ours.referee(
-        "model", "list"
+        "model",
+        "list",
     )
     submissions = ours.house.store.submissions.all("phones")
     assert [one.id for one in to_measure_again(submissions, "public", "b")] == [2]
@@ -395,16 +399,16 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
         "wrong-version",
     )
     assert "lpirc-client 0.2.0 does not fit the referee's 0.1.0" in told["detail"]
-    assert (
-        "is that of device jetson, not of pixel-4"
-        in problem(ours.ask("POST", name="jetson", json=HELLO), 401, "bad-token")[
-            "detail"
-        ]
-    )
-    assert (
-        ours.ask("POST", name="jetson", json=HELLO | {"name": "jetson"}).status_code
-        == 204
-    )
+    detail = problem(ours.ask("POST", name="jetson", json=HELLO), 401, "bad-token")[
+        "detail"
+    ]
+    assert "is that of device jetson, not of pixel-4" in detail
+    status_code = ours.ask(
+        "POST",
+        name="jetson",
+        json=HELLO | {"name": "jetson"},
+    ).status_code
+    assert status_code == 204
 
     work = ours.lease()
     assert ours.ask("POST", json=HELLO).status_code == 204  # one at a time
@@ -623,9 +627,8 @@ def test_a_device_that_renews_its_lease_for_ever_loses_it(
     assert job.failures == 0
     assert job.losses == 1
     assert job.reason == refused["detail"]
-    assert (
-        ours.lease("jetson")["job"] == work["job"]
-    )  # the next lease begins with all of its renewals
+    # The next lease begins with all of its renewals.
+    assert ours.lease("jetson")["job"] == work["job"]
     assert ours.ask("PUT", f"/{work['job']}", "jetson").status_code == 204
 
 
@@ -641,10 +644,12 @@ def test_several_devices_of_a_track_measure_a_model_each_and_none_is_thrown_away
     }
     works = {name: ours.lease(name) for name in ("pixel-4", "jetson")}
     assert works["pixel-4"]["job"] != works["jetson"]["job"]
-    assert (
-        ours.ask("POST", name="stranger", json=HELLO | {"name": "stranger"}).status_code
-        == 204
-    )
+    status_code = ours.ask(
+        "POST",
+        name="stranger",
+        json=HELLO | {"name": "stranger"},
+    ).status_code
+    assert status_code == 204
     for name, work in works.items():
         document = packed(
             result(
@@ -668,18 +673,19 @@ def test_without_named_devices_a_second_one_waits_until_the_first_has_measured_o
     ours.queue(MODEL)
     second = ours.queue(b"another model")
     work = ours.lease()
-    assert (
-        ours.ask("POST", name="jetson", json=HELLO | {"name": "jetson"}).status_code
-        == 204
-    )
+    status_code = ours.ask(
+        "POST",
+        name="jetson",
+        json=HELLO | {"name": "jetson"},
+    ).status_code
+    assert status_code == 204
     ours.house.clock.advance(LEASE_S + 1)
     other = ours.lease("jetson")  # the first one vanished
     assert other["job"] == work["job"]
     document = packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host="jetson"))
     assert ours.hand_in(other, document, "jetson").status_code == 200
-    assert (
-        ours.ask("POST", json=HELLO).status_code == 204
-    )  # the track is the other's now
+    # The track is the other's now.
+    assert ours.ask("POST", json=HELLO).status_code == 204
     job = ours.house.store.jobs.get(str(second.job))
     assert job.failures == 0
     assert ours.lease("jetson")["job"] == second.job
@@ -712,7 +718,8 @@ def test_a_result_of_a_device_whose_track_became_anothers_is_no_failure_of_the_e
     )
     utc = ours.house.clock.utc().isoformat()
     ours.house.store.submissions.add_measurement(
-        accepted.id, ModelMeasurement(utc, True, "", device="jetson")
+        accepted.id,
+        ModelMeasurement(utc, True, "", device="jetson"),
     )
     document = packed(
         result(ours.test_set, MODEL, [7, 8, 9, 8], device__host="pixel-4")

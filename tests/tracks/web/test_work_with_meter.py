@@ -88,14 +88,14 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
     assert outcome.meter_official is False
     assert METER in ours.referee("device", "list")
     monkeypatch.setattr(
-        "lpirc_tracks.submissions.entries.require_confined", lambda *_: None
+        "lpirc_tracks.submissions.entries.require_confined",
+        lambda *_: None,
     )
     open_to("m.tflite")
 
     again = ours.queue(models.detector() + b" ")
-    assert (
-        ours.ask("POST", json=HELLO).status_code == 204
-    )  # now it says nothing of a meter
+    # Now it says nothing of a meter.
+    assert ours.ask("POST", json=HELLO).status_code == 204
     with pytest.raises(RefereeError, match="has a meter"):
         open_to("m.tflite")
     work = ours.ask("POST", json=HELLO | {"meter": METER}).json()
@@ -105,10 +105,8 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
         document
         | {"energy": None, "model": document["model"] | {"sha256": again.model_sha256}}
     )
-    assert (
-        "energy is null"
-        in problem(ours.hand_in(work, without), 422, "not-measured")["detail"]
-    )
+    detail = problem(ours.hand_in(work, without), 422, "not-measured")["detail"]
+    assert "energy is null" in detail
     assert ours.submission(again.id).measurement is None
 
 

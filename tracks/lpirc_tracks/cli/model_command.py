@@ -316,7 +316,7 @@ def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
 
 
 def _notes(contest: Contest, made: Submission) -> str:
-    """How many builds of the model and submissions of the day there are, for people."""
+    """Say how many builds of the model and submissions of the day there are, for people."""
     build = build_number(made, contest.store.submissions.all(made.track))
     notes = [f"build {build} of this model"] if build > 1 else []
     if made.counts:

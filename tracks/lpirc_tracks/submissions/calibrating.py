@@ -46,14 +46,14 @@ PRESENT = timedelta(minutes=5)
 
 
 def is_present(device: Device | None, now: datetime) -> bool:
-    """Whether a device is registered, may get work, and has asked for something lately."""
+    """Tell whether a device is registered, may get work, and has asked for something lately."""
     if device is None or device.disabled is not None or device.seen_utc is None:
         return False
     return now - datetime.fromisoformat(device.seen_utc) <= PRESENT
 
 
 def digest_of(contest: Contest, config: ModelTrack, model_sha256: str) -> str:
-    """What calibrations must have in common to be compared: model, test set and rule. Raises RefereeError."""
+    """Return what calibrations must have in common to be compared: model, test set and rule. Raises RefereeError."""
     found = hashlib.sha256(
         f"{model_sha256} {config.rule_name} {sorted(config.settings.items())}".encode()
     )
@@ -73,7 +73,7 @@ def digest_of(contest: Contest, config: ModelTrack, model_sha256: str) -> str:
 def next_calibration(
     contest: Contest, device: str, track: str, now: datetime
 ) -> Submission | None:
-    """What a device must measure before any model of a track, as if it were handed in; None: it need not.
+    """Return what a device must measure before any model of a track, as if it were handed in; None: it need not.
 
     Raises RefereeError `model-unreadable`, `testset-unreadable`, `track-unknown`.
     """
@@ -132,7 +132,7 @@ def why_no_work(contest: Contest, device: str, track: str, now: datetime) -> str
 
 
 def calibrated(contest: Contest, device: str, track: str) -> str | None:
-    """Where a device lies among its pool, in words; None: it has no calibration that counts."""
+    """Say where a device lies among its pool; None: it has no calibration that counts."""
     config = configured_track(contest, track)
     if not config.calibration:
         return None
@@ -270,7 +270,7 @@ def _add(
 def _counting(
     contest: Contest, config: ModelTrack, digest: str
 ) -> dict[str, list[Calibration]]:
-    """What each device of the pool has measured since it was enabled the last time, oldest first."""
+    """Return what each device of the pool has measured since it was enabled the last time, oldest first."""
     known = contest.store.devices.all()
     found = dict[str, list[Calibration]]()
     pool = expected_devices(contest, config.name)

@@ -1,4 +1,4 @@
-"""How far the devices of a pool are apart, by their calibrations, and whether one contradicts itself. Pure."""
+"""Differences between the devices of a pool, by their calibrations, and contradictions of one. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGAIN_AFTER_RESULTS = 20
 
 
 def is_due(newest: Calibration | None, results: int, now: datetime) -> bool:
-    """Whether a device must calibrate before it measures more, after so many results since its newest calibration."""
+    """Tell whether a device must calibrate again, after so many results since its newest calibration."""
     if newest is None or newest.measured_utc is None:
         return True
     age = now - datetime.fromisoformat(newest.measured_utc)
@@ -24,7 +24,7 @@ def is_due(newest: Calibration | None, results: int, now: datetime) -> bool:
 
 
 def by_how_much(own: Calibration, pool: Sequence[Calibration]) -> tuple[str, bool]:
-    """Where a device lies among its pool, in words, and whether that is within the tolerances.
+    """Say where a device lies among its pool, and whether that is within the tolerances.
 
     `pool` is the newest calibration of each device that counts, with its own.
     """
@@ -43,7 +43,7 @@ def by_how_much(own: Calibration, pool: Sequence[Calibration]) -> tuple[str, boo
 
 
 def contradiction(newest: Calibration, earlier: Sequence[Calibration]) -> str | None:
-    """How a device's newest calibration contradicts one of its earlier ones; None where none does."""
+    """Say how a device's newest calibration contradicts one of its earlier ones; None where none does."""
     for one in earlier:
         found = difference(
             (_latency_ms(one), _accuracy_percent(one)),
@@ -55,7 +55,7 @@ def contradiction(newest: Calibration, earlier: Sequence[Calibration]) -> str | 
 
 
 def difference(one: tuple[float, float], other: tuple[float, float]) -> str | None:
-    """How two results for the same model, (latency [ms], accuracy [%]), differ beyond the tolerances; None: not."""
+    """Say how two results for the same model, (latency [ms], accuracy [%]), differ beyond the tolerances; None: not."""
     (one_ms, one_percent) = one
     (other_ms, other_percent) = other
     apart = max(one_ms, other_ms) / min(one_ms, other_ms) - 1

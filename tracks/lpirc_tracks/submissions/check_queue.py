@@ -36,7 +36,7 @@ from referee.workers.job_dispatch import Task, carry_out
 from referee.workers.worker_processes import LocalWorkers
 
 LIMIT_S = 600.0
-"""How long a check may take by the clock; then its process is killed."""
+"""Seconds that a check may take by the clock; then its process is killed."""
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class CheckQueue:
             self.workers.close()
 
     def waiting(self) -> list[Submission]:
-        """What waits for its check or is at it, in the order of the checks."""
+        """Return the uploads that wait for their check or are at it, in the order of the checks."""
         return in_turn(self.contest.store.submissions.unchecked(), self._served)
 
     def wait(self, number: int, timeout_s: float) -> None:

@@ -136,7 +136,7 @@ def _run_here(
 def difference(
     document: ResultDocument, own: ResultDocument, numbers: Sequence[int]
 ) -> str | None:
-    """How a device's answers on those images differ from the referee's own; None where they are equal enough."""
+    """Say how a device's answers on those images differ from the referee's own; None where they are equal enough."""
     differing = [
         number
         for place, number in enumerate(numbers, start=1)
@@ -179,7 +179,7 @@ def _rows(document: ResultDocument, number: int) -> NDArray[np.float64]:
 def _with_partner(
     rows: NDArray[np.float64], others: NDArray[np.float64], scale: float
 ) -> int:
-    """How many rows have one like them among the others: category, place and confidence."""
+    """Count the rows that have one like them among the others: category, place and confidence."""
     found = 0
     for row in rows:
         is_same_category = others[:, CATEGORY] == row[CATEGORY]

@@ -1,4 +1,4 @@
-"""What the models that teams hand in run in: a unit of systemd, bubblewrap, or nothing.
+"""Confinement of the models that teams hand in: a unit of systemd, bubblewrap, or none.
 
 The unit (docs/deploy/referee-models.socket) starts one process for each model, as a user of its own, and proves that it
 is confined before it runs anything. Where its socket is missing, the device harness confines a model by bubblewrap.
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Confinement:
-    """How models are confined on this host, as a sentence; `is_in_force` false: they are not, and why."""
+    """Confinement of models on this host, as a sentence; `is_in_force` false: they are not, and why."""
 
     is_in_force: bool
     sentence: str
@@ -80,7 +80,7 @@ class Looks:
         self._known: dict[tuple[Path, ...], tuple[float, Confinement]] = {}
 
     def confinement_of(self, hidden: Sequence[Path]) -> Confinement:
-        """How a model would run here, as `confinement_of`."""
+        """Return how a model would run here, as `confinement_of`."""
         key = tuple(hidden)
         with self._lock:
             until_s, found = self._known.get(key, (-math.inf, None))
@@ -94,7 +94,7 @@ _LOOKS = Looks(Clock())
 
 
 def takes_models(track: ModelTrack) -> bool:
-    """Whether models are handed in to a track, not files of results."""
+    """Tell whether models are handed in to a track, not files of results."""
     return track.rule_name != RESULTS
 
 
@@ -134,7 +134,7 @@ def note_confinement(contest: Contest) -> None:
 
 
 def hidden_files(contest: Contest) -> list[Path]:
-    """What no model may see: the contest folder, and the test sets of its tracks."""
+    """List the files that no model may see: the contest folder, and the test sets of its tracks."""
     sets = {
         name
         for track in contest.config.tracks
@@ -146,7 +146,7 @@ def hidden_files(contest: Contest) -> list[Path]:
 
 
 def unit_socket() -> Path | None:
-    """Where the unit of models listens; None where there is none."""
+    """Return the socket of the unit of models; None where there is none."""
     path = Path(os.environ.get(SOCKET_VARIABLE) or SOCKET)
     return path if path.is_socket() else None
 

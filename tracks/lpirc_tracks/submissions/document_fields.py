@@ -112,7 +112,7 @@ def shown(value: object) -> str:
 
 
 def is_number(value: object, largest: float = LARGEST_NUMBER) -> TypeGuard[float]:
-    """Whether it is a finite number, not beyond `largest`."""
+    """Tell whether it is a finite number, not beyond `largest`."""
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)

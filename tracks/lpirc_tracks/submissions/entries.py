@@ -74,7 +74,7 @@ def require_open(
 
 
 def _has_metered_device(contest: Contest, track: str) -> bool:
-    """Whether a device whose measurements count has a meter; no device named: any device."""
+    """Tell whether a device whose measurements count has a meter; no device named: any device."""
     meters = contest.store.devices.meters()
     return any(
         device in meters for device in expected_devices(contest, track) or meters
@@ -108,7 +108,7 @@ def check_model(
 
 
 def is_closed(config: ModelTrack, now: datetime) -> bool:
-    """Whether a track takes no more uploads."""
+    """Tell whether a track takes no more uploads."""
     return config.holdout_until is not None and now >= config.holdout_until
 
 
@@ -217,7 +217,7 @@ def board_by(
 def _without_place(
     made: Sequence[Submission], split: str, digest: str | None
 ) -> dict[str, int]:
-    """How many of the standing entries failed, wait for their measurement, or were measured on other images."""
+    """Count the standing entries that failed, wait for their measurement, or were measured on other images."""
     newest = {one.model_key: one for one in made if one.split == split}.values()
     images = digest or _newest_images(made, split)
     measured = [one for one in newest if one.measurement is not None]

@@ -36,7 +36,7 @@ REFUSED = frozenset(
 
 @dataclass(frozen=True)
 class Limits:
-    """What a model may use, and what a suite says of it; None: the default, of the rule or of the harness."""
+    """Limits of a model, and settings that a suite gives it; None: the default, of the rule or of the harness."""
 
     memory_mb: int | None = None
     timeout_s: float | None = None

@@ -47,7 +47,7 @@ IMAGES_BY_RENEWAL = (
 )
 SPARE_RENEWALS = 20
 METER = "meter-"
-"""How the codes of lpirc_power begin: a meter that failed says nothing of a model, as a device that vanished."""
+"""The beginning of the codes of lpirc_power: a meter that failed says nothing of a model, as a device that vanished."""
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +135,7 @@ def _calibrations(
 def _suits_another(
     contest: Contest, made: Submission, device: str, now: datetime
 ) -> bool:
-    """Whether a model failed on this device, while one of its pool on which it has not failed may soon take it."""
+    """Tell whether a model failed on this device, while one of its pool on which it has not failed may soon take it."""
     failed_on = contest.store.jobs.get(str(made.job)).failed_on
     return device in failed_on and _is_there_another(contest, made, {*failed_on}, now)
 
@@ -143,7 +143,7 @@ def _suits_another(
 def _is_there_another(
     contest: Contest, made: Submission, than: set[str], now: datetime
 ) -> bool:
-    """Whether a device of a model's pool that is none of `than` may soon take it."""
+    """Tell whether a device of a model's pool that is none of `than` may soon take it."""
     known = contest.store.devices.all()
     others = set(expected_devices(contest, made.track)) - than
     return any(

@@ -30,7 +30,7 @@ class Metering:
 def bench_on(
     track: OpenTrack, limits: Limits, metering: Metering | None, clock: Clock
 ) -> Bench:
-    """What benches a model on a track's test set, within the rule's budget, with a meter where there is one."""
+    """Return the function that benches a model on a track's test set, within the rule's budget, by a meter if given."""
     images = track.test_set
     rule = track.rule
     bench = partial(

@@ -1,4 +1,4 @@
-"""What an operator should look at before publishing the final board of a track. Pure."""
+"""Oddities of a track's final board that an operator should look at before it is published. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Oddity:
 def oddities(
     config: ModelTrack, submissions: Sequence[Submission], holdout_digest: str
 ) -> Iterator[Oddity]:
-    """What an operator should look at before publishing the final board of a track with these submissions."""
+    """List what an operator should look at before publishing the final board of a track with these submissions."""
     standing = [one for one in submissions if one.withdrawn is None]
     yield from _equal_files(standing)
     yield from _withdrawn(submissions)

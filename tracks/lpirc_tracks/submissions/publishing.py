@@ -145,7 +145,7 @@ def _board_document(
 
 
 def count_unscored(contest: Contest, config: ModelTrack) -> int:
-    """How many entries of a track are being received, checked, scored or measured."""
+    """Count the entries of a track that are being received, checked, scored or measured."""
     standing = (
         one
         for one in contest.store.submissions.all(config.name)
@@ -176,13 +176,13 @@ def unsettled_sentence(
 
 
 def publishes_itself(contest: Contest, config: ModelTrack, now: datetime) -> bool:
-    """Whether the organizer let the hold-out figures come out by themselves, and they are out."""
+    """Tell whether the organizer let the hold-out figures come out by themselves, and they are out."""
     is_over = config.publish_automatically and is_closed(config, now)
     return is_over and unsettled_sentence(contest, config, now) is None
 
 
 def is_final_shown(contest: Contest, config: ModelTrack, now: datetime) -> bool:
-    """Whether everyone may know the hold-out figures."""
+    """Tell whether everyone may know the hold-out figures."""
     newest = contest.store.publications.newest(config.name)
     is_published = newest is not None and newest.taken_back is None
     return is_published or publishes_itself(contest, config, now)

@@ -40,7 +40,7 @@ _moving = threading.Lock()
 
 @dataclass(frozen=True)
 class Offer:
-    """What a team hands in: to which track, under which name, for which refused upload (None: none)."""
+    """A file that a team hands in: to which track, under which name, for which refused upload (None: none)."""
 
     config: ModelTrack
     team: str
@@ -176,7 +176,7 @@ def uploads_folder(contest: Contest) -> Path:
 
 
 def count_arrived(contest: Contest) -> int:
-    """How many files have arrived whole and are not stored yet."""
+    """Count the files that have arrived whole and are not stored yet."""
     return len(list((contest.folder / UPLOADS).glob(f"*{ARRIVED}")))
 
 
@@ -194,7 +194,7 @@ def replaceable_until(config: ModelTrack, upload: Upload) -> datetime | None:
 
 
 def upload_document(contest: Contest, one: Submission) -> dict[str, Any]:
-    """What a team learns of an upload beside where it stands: its `receipt`, and what its check found.
+    """Return facts of an upload for its team, beside its state: its `receipt`, and what its check found.
 
     The receipt is signed by the contest's key over `entry_text`: it proves what was received, and when.
     """

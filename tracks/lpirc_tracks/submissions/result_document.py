@@ -121,7 +121,7 @@ class ResultDocument:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether another program than the harness made it."""
+        """Tell whether another program than the harness made it."""
         return ELSEWHERE in self.values
 
     def __getitem__(self, path: str) -> Any:
@@ -205,7 +205,7 @@ def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
 
 
 def says_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two documents state the same measurement, in whatever form; unknown keys are ignored."""
+    """Tell whether two documents state the same measurement, in whatever form; unknown keys are ignored."""
     answers = (
         "predictions.rows" if one.get("task") == "detection" else "predictions.labels"
     )

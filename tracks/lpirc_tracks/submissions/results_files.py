@@ -72,7 +72,7 @@ class ResultsSet:
         )
 
     def columns(self, folder: Path, file_sha256: str) -> Path:
-        """Where the columns of a file are kept in a contest's folder: they follow from file, images and rules."""
+        """Return the path where a file's columns are kept in a contest: they follow from file, images and rules."""
         return (
             folder
             / COLUMNS
@@ -179,7 +179,7 @@ def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
 
 
 def kept_upload(contest: Contest, one: Submission) -> Path:
-    """Where the file of an upload is kept."""
+    """Return the path where the file of an upload is kept."""
     return (
         contest.folder
         / MODELS

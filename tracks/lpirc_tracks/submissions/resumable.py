@@ -37,7 +37,7 @@ MOST_OF_A_TEAM = 4
 
 @dataclass(frozen=True)
 class Stated:
-    """What was said of an upload at its creation; `size` in bytes, `sha256` of the whole file."""
+    """Statements about an upload at its creation; `size` in bytes, `sha256` of the whole file."""
 
     team: str
     track: str
@@ -57,7 +57,7 @@ class Resumable:
 
     @property
     def offset(self) -> int:
-        """How many bytes have come."""
+        """The number of bytes that have come."""
         return self.path.stat().st_size
 
     @property

@@ -65,7 +65,7 @@ def remove_copy(contest: Contest, name: str) -> None:
 
 
 def _copy_of(contest: Contest, name: str) -> Path | None:
-    """Where a second copy belongs; None: the journal is not shared."""
+    """Return the path of a second copy; None: the journal is not shared."""
     if not is_shared(contest.config):
         return None
     return journal_folder(contest.folder, contest.config) / MODELS / name

@@ -1,4 +1,4 @@
-"""Whether a latency is the model's own, or something else slowed the model down while it was measured. Pure."""
+"""Tell whether a latency is the model's own, or something else slowed the model down while it was measured. Pure."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ Doubt = Callable[[ResultDocument], str | None]
 
 @dataclass(frozen=True)
 class Order:
-    """Who hands in what. `result`: a document of `measured_by`, or the team (None); None: it is measured here."""
+    """A team and what it hands in. `result`: a document of `measured_by` (None: the team); None: measured here."""
 
     team: str
     model: Path | None
@@ -257,7 +257,7 @@ def measure(
 
 
 def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict]:
-    """What a document's run is worth by the track's rule, by itself. Raises RefereeError for what cannot be judged."""
+    """Judge a document's run by the track's rule, by itself. Raises RefereeError for what cannot be judged."""
     energy = document.values.get("energy")
     measured = Measured(
         accuracy_percent=track.accuracy_percent(document),

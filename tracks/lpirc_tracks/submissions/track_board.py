@@ -30,7 +30,7 @@ class Candidate:
 
     @property
     def sentence(self) -> str:
-        """What the measurement states, by the settings of its time; or why it is in review."""
+        """The statement of the measurement, by the settings of its time; or why it is in review."""
         outcome = self.made.measurement
         if outcome is None:
             return ""
@@ -40,7 +40,7 @@ class Candidate:
 
     @property
     def confined(self) -> bool | None:
-        """Whether the model was; None if unknown."""
+        """Tell whether the model was; None if unknown."""
         return None if self.made.measurement is None else self.made.measurement.confined
 
     @property
@@ -145,7 +145,7 @@ def judged_now(one: Submission, rule: Track) -> Submission:
 
 
 def outcome_of(verdict: Verdict) -> dict[str, Any]:
-    """What a ModelMeasurement has of a verdict."""
+    """Return the fields of a ModelMeasurement for a verdict."""
     kept = {
         "valid": verdict.is_valid,
         "sentence": verdict.sentence,
@@ -155,7 +155,7 @@ def outcome_of(verdict: Verdict) -> dict[str, Any]:
 
 
 def build_number(made: Submission, submissions: Sequence[Submission]) -> int:
-    """How often a track's submissions have measured that model of that team on that test set, up to this one."""
+    """Count how often a track's submissions have measured that model of that team on that test set, up to this one."""
     measured = (
         one
         for one in submissions

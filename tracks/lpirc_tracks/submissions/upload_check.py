@@ -43,7 +43,7 @@ class Refused:
 def check_results(
     path: Path, of: ResultsSet, columns: Path
 ) -> dict[str, str] | Refused:
-    """What `check_file` finds within the limits."""
+    """Return what `check_file` finds within the limits."""
     try:
         with _limited():
             return check_file(path, of, columns)
@@ -60,7 +60,7 @@ def check_results(
 def check_other(
     check: Callable[..., dict[str, str]], *args: object
 ) -> dict[str, str] | Refused:
-    """What another check finds, which has limits of its own."""
+    """Return what another check finds, which has limits of its own."""
     try:
         return check(*args)
     except RefereeError as error:

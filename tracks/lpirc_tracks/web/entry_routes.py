@@ -116,7 +116,7 @@ def team_of_request() -> str:
 
 
 def offer_of(team: str, track: str, file: str, replaces: str | None) -> Offer:
-    """What a team wants to hand in. Raises RefereeError unless it may do so now, before any byte is read."""
+    """Return the offer of a team. Raises RefereeError unless it may do so now, before any byte is read."""
     contest = part(Callers).contest
     config = configured_track(contest, track)
     if replaces is not None and not (
@@ -133,7 +133,7 @@ def offer_of(team: str, track: str, file: str, replaces: str | None) -> Offer:
 
 
 def most_bytes(config: ModelTrack) -> int:
-    """How large a file of a track may be."""
+    """Return the most bytes of a track's file."""
     return LARGEST_RESULTS_BYTES if config.rule_name == RESULTS else LARGEST_MODEL_BYTES
 
 
@@ -163,7 +163,7 @@ def document_of(one: Submission) -> dict[str, Any]:
 
 
 def _wait_s() -> int:
-    """How long the client wants to wait. Raises RefereeError `bad-request`."""
+    """Read how long the client wants to wait. Raises RefereeError `bad-request`."""
     given = request.args.get("wait", "0")
     if not (given.isascii() and given.isdigit() and len(given) <= 9):
         raise RefereeError(

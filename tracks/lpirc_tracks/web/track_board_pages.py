@@ -83,7 +83,7 @@ def _which(board: dict[str, Any]) -> str:
 
 
 def _notes(board: dict[str, Any]) -> list[str]:
-    """What to know of the final board while it is not shown."""
+    """List what to know of the final board while it is not shown."""
     if board["published"] is not None or board["holdout_until"] is None:
         return []
     until = board["holdout_until"]

@@ -41,7 +41,7 @@ def _say_version(response: Response) -> Response:
 
 @blueprint.route("", methods=["OPTIONS"])
 def about() -> Response:
-    """What of the protocol is known here."""
+    """Answer which parts of the protocol are known here."""
     headers = {"Tus-Version": VERSION, "Tus-Max-Size": str(LARGEST_MODEL_BYTES)}
     headers["Tus-Extension"] = "creation,expiration,termination"
     return Response(status=204, headers=headers)
@@ -67,7 +67,7 @@ def create() -> Response:
 
 @blueprint.route("/<number>", methods=["HEAD"])
 def offset(number: str) -> Response:
-    """How much of an upload has come."""
+    """Answer how much of an upload has come."""
     found = background().resumable.find(number, team_of_request())
     size = {"Upload-Length": str(found.stated.size), "Cache-Control": "no-store"}
     return Response(status=200, headers=_headers(found) | size)
@@ -124,7 +124,7 @@ def _require_version() -> None:
 
 
 def _stated(team: str) -> Stated:
-    """What the client says of the file. Raises RefereeError `bad-request`."""
+    """Read what the client says of the file. Raises RefereeError `bad-request`."""
     given = dict(_pairs(request.headers.get("Upload-Metadata", "")))
     missing = [name for name in ("track", "name", "sha256") if not given.get(name)]
     if missing:

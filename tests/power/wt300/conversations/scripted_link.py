@@ -30,7 +30,11 @@ class ScriptedLink:
             f"{message!r} asks, and nobody reads the answer"
         )
 
-    def query(self, message: str, timeout_ms: int | None = None) -> str:
+    def query(
+        self,
+        message: str,
+        timeout_ms: int | None = None,
+    ) -> str:
         exchange = self._next(message)
         if exchange.failure is not None:
             failed = MeterLost if exchange.failure == MeterLost.CODE else MeterTimeout

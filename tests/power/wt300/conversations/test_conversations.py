@@ -40,7 +40,8 @@ def as_setup(words: list[str]) -> Setup:
         "update_interval_s": float,
         **dict.fromkeys(("integrator_timer_s", "crest_factor"), int),
         **dict.fromkeys(
-            ("line_filter", "frequency_filter"), lambda text: text in ("on", "True")
+            ("line_filter", "frequency_filter"),
+            lambda text: text in ("on", "True"),
         ),
     }
     return Setup(**{name: kinds.get(name, str)(text) for name, text in given.items()})
@@ -147,7 +148,8 @@ def test_an_independent_client_hears_the_same(
 ) -> None:
     instrument = python_vxi11.Instrument("127.0.0.1")
     instrument.client = python_vxi11.CoreClient(
-        "127.0.0.1", simulate(*told.options).port
+        "127.0.0.1",
+        simulate(*told.options).port,
     )
     instrument.open()
     with contextlib.closing(instrument):
@@ -203,7 +205,8 @@ def test_a_script_fails_on_wrong_missing_and_left_over_messages(
 
 
 @pytest.mark.parametrize(
-    "line", ["> *CLS", "= identify\n< x", "= identify\n> a?\n< b\n~ c", "? what"]
+    "line",
+    ["> *CLS", "= identify\n< x", "= identify\n> a?\n< b\n~ c", "? what"],
 )
 def test_a_file_that_makes_no_sense_is_named(line: str) -> None:
     with pytest.raises(

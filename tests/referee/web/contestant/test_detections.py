@@ -57,7 +57,11 @@ class Client:
                 break
         connection.close()
 
-    def _post(self, connection: http.client.HTTPConnection, key: str) -> None:
+    def _post(
+        self,
+        connection: http.client.HTTPConnection,
+        key: str,
+    ) -> None:
         body = f"1 1 0.5 0 0 5 {len(self.acknowledged)}\n" * (1 + self.number)
         headers = {
             "Authorization": f"Bearer {self._token}",
@@ -124,9 +128,10 @@ def test_what_is_no_such_body_is_refused_whole(
         422,
         code,
     )
-    assert (
-        server.ask("GET", "/v1/session", token).json()["detections_accepted"] == before
-    )
+    detections_accepted = server.ask("GET", "/v1/session", token).json()[
+        "detections_accepted"
+    ]
+    assert detections_accepted == before
 
 
 def test_totals_of_many_clients_are_exact(day: Callable[..., Day]) -> None:

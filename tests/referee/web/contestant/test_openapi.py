@@ -107,7 +107,8 @@ def test_every_code_in_the_document_has_the_status_it_is_told_with(
     told = {}
     for response in document["components"]["responses"].values():
         parts = response["content"]["application/problem+json"]["schema"].get(
-            "allOf", [{}, {}]
+            "allOf",
+            [{}, {}],
         )[1]
         for code in parts.get("properties", {}).get("code", {}).get("enum", ()):
             told[code] = parts["properties"]["status"]["const"]

@@ -38,7 +38,11 @@ def kept(answer: Any) -> dict[str, Any]:
     return receipt
 
 
-def closing_of(day: Day, token: str, method: str = "GET") -> dict[str, Any]:
+def closing_of(
+    day: Day,
+    token: str,
+    method: str = "GET",
+) -> dict[str, Any]:
     """The closing receipt as told now; the contest's key must have signed it."""
     told: dict[str, Any] = (
         served(day).ask(method, "/v1/session", token).json()["receipt"]
@@ -57,7 +61,11 @@ def public_key(day: Day) -> str:
     return str(found(day, "SELECT public_key FROM contest")[0][0])
 
 
-def found(day: Day, sql: str, *values: object) -> list[tuple[Any, ...]]:
+def found(
+    day: Day,
+    sql: str,
+    *values: object,
+) -> list[tuple[Any, ...]]:
     with contextlib.closing(sqlite3.connect(day.folder / "contest.db")) as database:
         return database.execute(sql, values).fetchall()
 
@@ -172,7 +180,8 @@ def test_the_chain_goes_on_over_a_restart_and_its_head_is_signed_at_the_log_out(
     assert closing["posts"] == 2
     assert closing["head"] == last["link"]
     assert found(
-        made, "SELECT lower(hex(link)) FROM events WHERE run = 1 AND kind = 'closed'"
+        made,
+        "SELECT lower(hex(link)) FROM events WHERE run = 1 AND kind = 'closed'",
     ) == [(closing["log"],)]
     with pytest.raises(InvalidSignature):
         verify(closing, SIGNED.format(**closing | {"posts": 3}))

@@ -17,7 +17,8 @@ def test_a_run_is_closing_until_its_closing_receipt_exists(
     house.store.teams.add("ant", hash_password(PASSWORD), START)
     client = create_app(house.contest, house.control, house.clock).test_client()
     opened = client.post(
-        "/v1/session", json={"team": "ant", "password": PASSWORD}
+        "/v1/session",
+        json={"team": "ant", "password": PASSWORD},
     ).get_json()
     bearer = {"Authorization": f"Bearer {opened['token']}"}
 
@@ -27,9 +28,8 @@ def test_a_run_is_closing_until_its_closing_receipt_exists(
         return shown["phase"], "receipt" in shown
 
     assert told() == ("open", False)
-    house.control.live(1).end(
-        "operator"
-    )  # the meter is still to be read, and the run to be stored
+    # The meter is still to be read, and the run to be stored.
+    house.control.live(1).end("operator")
     assert told() == ("closing", False)
     house.control.close(1, "operator")
     assert told() == ("closed", True)

@@ -105,7 +105,11 @@ class OldClient:
             method,
         )
 
-    def log_in(self, path: str = "/login", method: str = "POST") -> Told:
+    def log_in(
+        self,
+        path: str = "/login",
+        method: str = "POST",
+    ) -> Told:
         told = posted(
             self.server,
             path,

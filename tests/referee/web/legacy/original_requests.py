@@ -40,12 +40,12 @@ class Original:
             )
 
         written = LENGTH.sub(longer, head) + blank + body
-        if (
-            self.how == "ka3" or "pipelined" in self.name
-        ):  # several requests, each with a head of its own
+        # Several requests, each with a head of its own.
+        if self.how == "ka3" or "pipelined" in self.name:
             added = len(token) - len(placed)
             written = LENGTH.sub(
-                lambda found: found[1] + b"%d" % (int(found[2]) + added), self.request
+                lambda found: found[1] + b"%d" % (int(found[2]) + added),
+                self.request,
             )
         return written.replace(placed, token.encode())
 

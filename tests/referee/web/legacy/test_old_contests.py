@@ -172,9 +172,8 @@ def test_inverted_boxes_are_judged_as_false_detections(day: Callable[..., Day]) 
     made = day()
     client = client_of(made)
     client.log_in()
-    assert (
-        client.ask("/zipimages", image_name=1).status == 200
-    )  # the images count by the old routes, too
+    # The images count by the old routes, too.
+    assert client.ask("/zipimages", image_name=1).status == 200
     truth = read_ground_truth(made.testset)
     with made.store() as store:
         order = store.runs.image_order(1).tolist()
@@ -277,9 +276,8 @@ def test_nothing_is_written_before_all_of_it_was_checked(hall: Day, token: str) 
 
 
 def test_a_token_carries_no_password(token: str) -> None:
-    payload = token.partition(".")[2].rpartition(".")[
-        0
-    ]  # begins with a dot where packing made it shorter
+    # Begins with a dot where packing made it shorter.
+    payload = token.partition(".")[2].rpartition(".")[0]
     read = URLSafeSerializer("").load_payload(payload.encode())
     assert set(read) == {"run", "team", "expires_s", "nonce", "epoch"}
     assert PASSWORD not in json.dumps(read)
@@ -333,7 +331,8 @@ def test_numbers_are_stored_as_numbers_and_no_data_as_none(
     )
     # 9.91E+37 is the meter's way to say that it has no data.
     assert not asked(
-        hall, "SELECT 1 FROM readings WHERE max(power_w, energy_wh, voltage_v) > 1e30"
+        hall,
+        "SELECT 1 FROM readings WHERE max(power_w, energy_wh, voltage_v) > 1e30",
     )
 
 

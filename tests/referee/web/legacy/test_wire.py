@@ -108,10 +108,8 @@ def test_curl_with_multipart_forms_makes_a_whole_run(day: Callable[..., Day]) ->
     told = curl(server, "/login", ("username", TEAM), ("password", PASSWORD))
     assert told.status == 200
     token = ("token", told.body.decode())
-    assert (
-        curl(server, "/get_token", ("password", PASSWORD), ("username", TEAM)).body
-        == told.body
-    )
+    body = curl(server, "/get_token", ("password", PASSWORD), ("username", TEAM)).body
+    assert body == told.body
     assert curl(server, "/verify", token, method="GET").plain == (200, "Valid Token\n")
     assert curl(server, "/no_of_images", token).plain == (200, "6")
     assert curl(server, "/image", ("image_name", "2"), token).body.startswith(
@@ -123,9 +121,8 @@ def test_curl_with_multipart_forms_makes_a_whole_run(day: Callable[..., Day]) ->
         assert len(archive.namelist()) == 6
     assert curl(server, "/image_camera", token, ("image_name", "1")).status == 500
     rows = rows_of([1, 2]) + rows_of([3], "nan")
-    for _ in range(
-        2
-    ):  # curl draws another boundary each time: the same rows again still count once
+    # Curl draws another boundary each time: the same rows again still count once.
+    for _ in range(2):
         assert curl(server, "/result", token, *rows).plain == STORED
     assert count(made) == 2
     with made.store() as store:
@@ -143,7 +140,8 @@ def test_fields_of_a_multipart_form_are_read_whatever_its_boundary(
     ):
         before = count(hall)
         body = multipart(
-            [("token", old.token), *rows_of([1, 2, 3], f"0.7{number}")], boundary
+            [("token", old.token), *rows_of([1, 2, 3], f"0.7{number}")],
+            boundary,
         )
         quoted = f'"{boundary}"'
         assert sent(old.server, "/result", body, quoted).plain == STORED
@@ -153,7 +151,8 @@ def test_fields_of_a_multipart_form_are_read_whatever_its_boundary(
 
 @pytest.mark.parametrize("path", ["/verify", "/image", "/result", "/logout"])
 @pytest.mark.parametrize(
-    "fields", [[], [("token", "x")], [("tokens", "x"), ("image_name", "1")]]
+    "fields",
+    [[], [("token", "x")], [("tokens", "x"), ("image_name", "1")]],
 )
 def test_a_multipart_form_without_a_good_token_is_refused(
     old: OldClient,
@@ -170,14 +169,12 @@ def test_a_multipart_form_that_is_not_whole_stores_nothing(
     before = count(hall)
     fields = [("token", old.token), *rows_of([1, 2], "0.61")]
     assert sent(old.server, "/result", multipart(fields, end="")).status == 400
-    assert (
-        sent(
-            old.server,
-            "/result",
-            multipart(fields).replace(b'name="xmin"', b'name="\xff"'),
-        ).status
-        == 400
-    )
+    status = sent(
+        old.server,
+        "/result",
+        multipart(fields).replace(b'name="xmin"', b'name="\xff"'),
+    ).status
+    assert status == 400
     too_many = [("token", old.token), *rows_of([1] * 1500, "0.62")]
     assert sent(old.server, "/result", multipart(too_many)).status == 413
     assert count(hall) == before
@@ -193,23 +190,19 @@ def test_the_token_of_a_multipart_form_is_in_its_first_64_kib(
     assert len(late) > LARGEST_DOCUMENT_BYTES
     assert sent(old.server, "/result", late).plain == (401, "Invalid Token\n")
     assert count(hall) == before
-    assert (
-        sent(
-            old.server,
-            "/result",
-            multipart([*rows[:98], ("token", old.token), *rows[98:]]),
-        ).plain
-        == STORED
-    )
+    plain = sent(
+        old.server,
+        "/result",
+        multipart([*rows[:98], ("token", old.token), *rows[98:]]),
+    ).plain
+    assert plain == STORED
     assert count(hall) == before + 200
-    assert (
-        sent(
-            old.server,
-            "/verify",
-            multipart([("x", "1")] * 100 + [("token", old.token)]),
-        ).status
-        == 413
-    )
+    status = sent(
+        old.server,
+        "/verify",
+        multipart([("x", "1")] * 100 + [("token", old.token)]),
+    ).status
+    assert status == 413
     headers = (
         b'"token"\r\nContent-Type: text/plain\r\nContent-Transfer-Encoding: 8bit\r\n'
     )
@@ -241,7 +234,8 @@ def test_odd_parts_of_a_multipart_form(old: OldClient, hall: Day) -> None:
         assert sent(old.server, "/result", body, "1").plain == STORED
     assert count(hall) == before + 2
     as_file = multipart([("token", old.token)]).replace(
-        b'"token"', b'"token"; filename="t"'
+        b'"token"',
+        b'"token"; filename="t"',
     )
     assert sent(old.server, "/verify", as_file).plain == (401, "Invalid Token\n")
 
@@ -263,7 +257,8 @@ def test_a_token_that_ends_where_the_first_64_kib_do_is_read_whole(
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 @pytest.mark.parametrize(
-    "path", ["/help", "/verify", "/image", "/zipimages", "/result"]
+    "path",
+    ["/help", "/verify", "/image", "/zipimages", "/result"],
 )
 def test_a_client_that_reads_until_the_connection_ends_has_its_answer(
     old: OldClient,
@@ -278,7 +273,8 @@ def test_a_client_that_reads_until_the_connection_ends_has_its_answer(
         ("Connection: Keep-Alive\r\n", True),
     ):
         with socket.create_connection(
-            (old.server.host, old.server.port), TIMEOUT_S
+            (old.server.host, old.server.port),
+            TIMEOUT_S,
         ) as connection:
             connection.sendall(f"{head}{more}\r\n{form}".encode())
             answer = connection.makefile("rb")
@@ -304,10 +300,11 @@ def test_logging_in_after_the_run_gives_its_token_again(
     made = day(auto_arm=False)
     assert made.server is not None
     client = OldClient(made.server)
+    # There was no run yet.
     assert client.log_in().plain == (
         500,
         "Powermeter not connected\n",
-    )  # there was no run yet
+    )
     assert made.refers("run", "arm", TEAM).returncode == 0
     told = client.log_in()
     client.ask("/logout")

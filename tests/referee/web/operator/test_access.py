@@ -153,14 +153,18 @@ def test_without_its_csrf_token_a_session_changes_nothing(
         )
         assert "X-CSRF-Token" in problem(answer, 401, "bad-token")["detail"]
     assert hall.server is not None
+    # As a browser sends for a proxy.
     headers = {
         "Cookie": f"{COOKIE}={cookie}",
         "Authorization": "Basic eDp5",
-    }  # as a browser sends for a proxy
-    assert (
-        hall.server.ask("POST", "/operator/queue/draw", None, headers).status_code
-        == 401
-    )
+    }
+    status_code = hall.server.ask(
+        "POST",
+        "/operator/queue/draw",
+        None,
+        headers,
+    ).status_code
+    assert status_code == 401
     assert ask(hall, cookie, "POST", "/operator/logout").status_code == 401
 
 
@@ -177,7 +181,8 @@ def test_a_forged_an_old_and_a_foreign_session_are_refused(
         "x",
         cookie[:-2] + ("A" if cookie[-2] != "A" else "B") + cookie[-1],
         issue_operator(
-            bytes(32), OperatorSession("eve", right, generation, now_s + 60)
+            bytes(32),
+            OperatorSession("eve", right, generation, now_s + 60),
         ),
         issue_operator(secret, OperatorSession("eve", right, generation, now_s - 1)),
         issue_operator(secret, OperatorSession("eve", right, "another", now_s + 60)),
@@ -186,10 +191,12 @@ def test_a_forged_an_old_and_a_foreign_session_are_refused(
             OperatorSession("eve", stamp(secret, "another"), generation, now_s + 60),
         ),
         issue_operator(
-            secret, OperatorSession("mallory", right, generation, now_s + 60)
+            secret,
+            OperatorSession("mallory", right, generation, now_s + 60),
         ),
         issue_operator(
-            secret, OperatorSession("eve", right, generation, now_s + 60, by_key=True)
+            secret,
+            OperatorSession("eve", right, generation, now_s + 60, by_key=True),
         ),
     ):
         problem(ask(hall, forged, "GET", "/operator/status"), 401, "bad-token")
@@ -207,16 +214,21 @@ def test_a_session_ends_when_the_operator_is_removed_or_gets_another_password(
     }
     with hall.store() as store:
         for name in cookies:
-            assert (
-                ask(hall, cookies[name], "GET", "/operator/status").status_code == 200
-            )
+            status_code = ask(
+                hall,
+                cookies[name],
+                "GET",
+                "/operator/status",
+            ).status_code
+            assert status_code == 200
             store.operators.remove(name)
         store.operators.add("changed", hash_password("another"), Clock().utc())
+        # Registered again, by the same password.
         store.operators.add(
             "removed",
             HASH,
             Clock().utc(),
-        )  # registered again, by the same password
+        )
     for one in cookies.values():
         assert ask(hall, one, "GET", "/operator/status").status_code == 401
 
@@ -226,17 +238,15 @@ def test_a_log_out_ends_the_session_also_for_a_copy_of_its_cookie(
     cookie: str,
 ) -> None:
     csrf = csrf_of(hall.folder, cookie)
-    assert (
-        ask(
-            hall,
-            cookie,
-            "POST",
-            "/operator/logout",
-            csrf,
-            allow_redirects=False,
-        ).status_code
-        == 303
-    )
+    status_code = ask(
+        hall,
+        cookie,
+        "POST",
+        "/operator/logout",
+        csrf,
+        allow_redirects=False,
+    ).status_code
+    assert status_code == 303
     problem(ask(hall, cookie, "GET", "/operator/status"), 401, "bad-token")
     problem(ask(hall, cookie, "POST", "/operator/queue/draw", csrf), 401, "bad-token")
     with hall.store() as store:
@@ -263,10 +273,10 @@ def test_a_log_out_ends_all_sessions_of_that_operator_and_no_restart_revives_one
     by_key = log_in(made, "eve", key).cookies[COOKIE]
     backup = tmp_path / "backup.zip"
     restored = tmp_path / "restored"
-    assert (
-        called("backup", str(made.folder), "-o", str(backup), "--with-keys").returncode
-        == 0
-    )
+    returncode = called(
+        "backup", str(made.folder), "-o", str(backup), "--with-keys"
+    ).returncode
+    assert returncode == 0
 
     left = ask(
         made,
@@ -324,17 +334,15 @@ def test_a_log_out_that_cannot_be_stored_is_refused_and_not_only_said(
         database.commit()
     problem(refused, 503, "storage-failed")
     assert "Set-Cookie" not in refused.headers
-    assert (
-        ask(
-            hall,
-            cookie,
-            "POST",
-            "/operator/logout",
-            csrf,
-            allow_redirects=False,
-        ).status_code
-        == 303
-    )
+    status_code = ask(
+        hall,
+        cookie,
+        "POST",
+        "/operator/logout",
+        csrf,
+        allow_redirects=False,
+    ).status_code
+    assert status_code == 303
     problem(ask(hall, cookie, "GET", "/operator/status"), 401, "bad-token")
 
 
@@ -376,20 +384,23 @@ def test_what_a_holder_of_the_key_does_under_a_name_is_not_taken_for_that_operat
     path = "/operator/announcements"
     user = {"X-Operator-User": "eve"}
     for one in (cookie, as_eve, nameless):
-        assert (
-            ask(
-                hall,
-                one,
-                "POST",
-                path,
-                csrf_of(hall.folder, one),
-                json={"text": "Hi"},
-            ).status_code
-            == 201
-        )
-    assert (
-        hall.server.ask("POST", path, key, user, json={"text": "Hi"}).status_code == 201
-    )
+        status_code = ask(
+            hall,
+            one,
+            "POST",
+            path,
+            csrf_of(hall.folder, one),
+            json={"text": "Hi"},
+        ).status_code
+        assert status_code == 201
+    status_code = hall.server.ask(
+        "POST",
+        path,
+        key,
+        user,
+        json={"text": "Hi"},
+    ).status_code
+    assert status_code == 201
 
     status = hall.server.ask("GET", "/operator/status", key).json()
     shown = [one["operator"] for one in status["announcements"][:4]]
@@ -495,7 +506,8 @@ def test_one_host_keeps_no_operator_from_logging_in(hall: Day, key: str) -> None
     try:
         for _ in range(UNAUTHENTICATED_AT_ONCE + 10):
             connection = socket.create_connection(
-                ("127.0.0.1", hall.server.port), source_address=("127.0.0.9", 0)
+                ("127.0.0.1", hall.server.port),
+                source_address=("127.0.0.9", 0),
             )
             connection.sendall(
                 b"POST /operator/login HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nn"
@@ -504,7 +516,8 @@ def test_one_host_keeps_no_operator_from_logging_in(hall: Day, key: str) -> None
 
         def is_refused() -> bool:
             with socket.create_connection(
-                ("127.0.0.1", hall.server.port), source_address=("127.0.0.9", 0)
+                ("127.0.0.1", hall.server.port),
+                source_address=("127.0.0.9", 0),
             ) as one:
                 one.sendall(
                     b"POST /operator/login HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx"

@@ -49,16 +49,16 @@ def server_of(day: Day) -> Server:
 def log_in(page: Page, password: str) -> None:
     page.fill("[name=name]", "ruth")
     page.fill("[name=password]", password)
-    with (
-        page.expect_navigation()
-    ):  # until it is loaded: a click before its scripts run does nothing
+    # Until it is loaded: a click before its scripts run does nothing.
+    with page.expect_navigation():
         page.keyboard.press("Enter")
 
 
 def said(page: Page, text: str) -> None:
     """Wait until the console says so."""
     page.wait_for_function(
-        "text => document.getElementById('said').textContent.includes(text)", arg=text
+        "text => document.getElementById('said').textContent.includes(text)",
+        arg=text,
     )
 
 
@@ -88,12 +88,13 @@ def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whol
         page.wait_for_selector("#session >> text=key as ruth")
         assert page.url.endswith("/operator/")
         assert page.get_by_role("rowheader", name=MARKUP).is_visible()
+        # 720: 1440 at a zoom of 200 %.
         for width, height in (
             (1440, 900),
             (1920, 1080),
             (720, 450),
             (390, 844),
-        ):  # 720: 1440 at a zoom of 200 %
+        ):
             page.set_viewport_size({"width": width, "height": height})
             wide, high = page.evaluate(
                 "[document.body.scrollWidth, document.body.scrollHeight]"
@@ -147,15 +148,13 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
         assert page.evaluate(f"{click}, {events}") == "none", (
             "a double click confirms nothing"
         )
-        assert (
-            server.ask(
-                "POST",
-                "/operator/queue/remove",
-                key,
-                json={"team": "bee"},
-            ).status_code
-            == 200
-        )
+        status_code = server.ask(
+            "POST",
+            "/operator/queue/remove",
+            key,
+            json={"team": "bee"},
+        ).status_code
+        assert status_code == 200
         page.click("#ask-do")
         page.wait_for_selector("#ask-failure >> text=bee is not in the queue")
         page.evaluate(
@@ -176,9 +175,8 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
             key,
             json={"reason": "a draught"},
         )
-        page.wait_for_selector(
-            "small >> text=a draught"
-        )  # also what lies within the focused element is renewed
+        # Also what lies within the focused element is renewed.
+        page.wait_for_selector("small >> text=a draught")
         page.get_by_role("button", name="Announce", exact=True).click()
         page.keyboard.type("Lunch at one")
         wrong = {"team": TEAM, "password": "wrong"}
@@ -206,9 +204,8 @@ def test_it_says_that_the_server_is_lost_and_outlives_a_restart_and_a_session_s_
     key: str,
 ) -> None:
     server = server_of(served)
-    with (
-        browser.new_context() as profile
-    ):  # what Chromium says of a server that is gone is no fault of the page
+    # What Chromium says of a server that is gone is no fault of the page.
+    with browser.new_context() as profile:
         page = profile.new_page()
         page.goto(f"{server.url}/operator/")
         log_in(page, key)

@@ -132,7 +132,8 @@ def test_every_button_is_whole_and_can_be_clicked_on_a_laptop(page: Page) -> Non
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function(
-            "([w, h]) => innerWidth === w && innerHeight === h", arg=[width, height]
+            "([w, h]) => innerWidth === w && innerHeight === h",
+            arg=[width, height],
         )
         assert page.evaluate(CUT) == [], (width, height)
         assert page.evaluate("document.body.scrollWidth") <= width

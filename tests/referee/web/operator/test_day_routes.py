@@ -103,7 +103,8 @@ def test_of_operators_who_change_the_queue_at_once_each_is_heard(stage: Day) -> 
     with ThreadPoolExecutor(4) as pool:
         answers = list(
             pool.map(
-                lambda team: act(stage, "/queue/remove", team=team), [*TEAMS, *TEAMS]
+                lambda team: act(stage, "/queue/remove", team=team),
+                [*TEAMS, *TEAMS],
             )
         )
     assert sorted(one.status_code for one in answers) == [200] * 4 + [404] * 4
@@ -143,10 +144,8 @@ def test_a_void_run_comes_back_as_it_was_and_one_that_never_closed_does_not(
         both = list(pool.map(lambda _: act(stage, f"/runs/{number}/unvoid"), range(2)))
     assert sorted(one.status_code for one in both) == [200, 409]
     refused = next(one for one in both if one.status_code == 409)
-    assert (
-        problem(refused, 409, "run-state")["detail"]
-        == f"Run {number} is closed; this needs it void."
-    )
+    detail = problem(refused, 409, "run-state")["detail"]
+    assert detail == f"Run {number} is closed; this needs it void."
     assert stage.run(number) == before
     event = next(
         one
@@ -298,13 +297,9 @@ def test_a_judgement_that_fails_is_an_event_with_its_sentence(stage: Day) -> Non
 def test_the_command_line_does_the_same(stage: Day) -> None:
     number = closed_run(stage, "bee")
     stage.refers("run", "void", str(number), "--reason", "wrong board")
-    assert (
-        stage.refers("run", "unvoid", str(number)).stdout
-        == f"Run {number} counts again: it is closed.\n"
-    )
+    stdout = stage.refers("run", "unvoid", str(number)).stdout
+    assert stdout == f"Run {number} counts again: it is closed.\n"
     assert "needs it void" in stage.refers("run", "unvoid", str(number)).stderr
-    assert (
-        "only a judged run"
-        in stage.refers("run", "review", str(number), "--note", "fine").stderr
-    )
+    stderr = stage.refers("run", "review", str(number), "--note", "fine").stderr
+    assert "only a judged run" in stderr
     assert stage.refers("operator", "add", "eve").returncode == 1, "no password"

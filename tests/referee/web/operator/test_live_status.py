@@ -12,7 +12,11 @@ from referee.contest import read_secrets
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 
 
-def look(day: Day, path: str = "/status", **headers: str) -> requests.Response:
+def look(
+    day: Day,
+    path: str = "/status",
+    **headers: str,
+) -> requests.Response:
     assert day.server is not None
     return day.server.ask(
         "GET",

@@ -18,9 +18,14 @@ def key(hall: Day) -> str:
 
 
 @pytest.mark.parametrize(
-    "path", ["/operator/runs", "/operator/runs/1/close", "/operator/runs/1/void"]
+    "path",
+    ["/operator/runs", "/operator/runs/1/close", "/operator/runs/1/void"],
 )
-def test_without_the_key_nothing_is_done(hall: Day, token: str, path: str) -> None:
+def test_without_the_key_nothing_is_done(
+    hall: Day,
+    token: str,
+    path: str,
+) -> None:
     assert hall.server is not None
     for wrong in (None, "wrong", token):
         answer = hall.server.ask(
@@ -104,10 +109,8 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
         (1, TEAM, "closed")
     ]
     assert "closed" in made.refers("run", "list").stdout
-    assert (
-        made.refers("run", "void", "1", "--reason", "false start").stdout
-        == "Run 1 is void: false start\n"
-    )
+    stdout = made.refers("run", "void", "1", "--reason", "false start").stdout
+    assert stdout == "Run 1 is void: false start\n"
     shown = json.loads(made.refers("run", "show", "1", "--json").stdout)
     assert shown["state"] == "void"
     assert shown["void_reason"] == "false start"
@@ -125,10 +128,8 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
 
     assert made.refers("run", "arm", "bee").stdout.startswith("Run 2 is armed for bee")
     assert made.refers("run", "void", "2", "--reason", "no board").returncode == 0
-    assert (
-        made.refers("run", "close", "2").stdout
-        == "Run 2 is void, no energy of record.\n"
-    )
+    stdout = made.refers("run", "close", "2").stdout
+    assert stdout == "Run 2 is void, no energy of record.\n"
     assert one_line(made.refers("run", "void", "2", "--reason", "again")).startswith(
         "referee: Run 2 is void;"
     )

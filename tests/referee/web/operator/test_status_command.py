@@ -105,10 +105,8 @@ def test_a_copy_of_a_served_folder_is_not_taken_for_the_served_one(
     tmp_path: Path,
 ) -> None:
     copy = shutil.copytree(hall.folder, tmp_path / "copy")
-    assert (
-        "is not being served"
-        in called("run", "close", "1", "--contest", str(copy)).stderr
-    )
+    stderr = called("run", "close", "1", "--contest", str(copy)).stderr
+    assert "is not being served" in stderr
     assert hall.run().state is RunState.OPEN
 
 
@@ -123,9 +121,8 @@ def test_status_and_show_of_a_server_frozen_in_mid_transaction_are_those_of_the_
     processes = [hall.server.pid, *descendants_of(hall.server.pid)]
     freeze(*processes)
     try:
-        with suppress(
-            sqlite3.OperationalError
-        ):  # it stands in a transaction of its own
+        # It stands in a transaction of its own.
+        with suppress(sqlite3.OperationalError):
             kept.execute("BEGIN IMMEDIATE")
         shown = hall.refers("status")
         run = hall.refers("run", "show", "1")

@@ -122,9 +122,8 @@ def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(
     browser: Browser,
 ) -> None:
     with visit(browser, url(hall)) as page:
-        page.wait_for_function(
-            "() => typeof uPlot !== 'undefined'"
-        )  # loaded after the first paint
+        # Loaded after the first paint.
+        page.wait_for_function("() => typeof uPlot !== 'undefined'")
         sizes = page.evaluate(BLOCKING)
         assert len(sizes) == 2
         assert sum(sizes) < 25_000
@@ -139,9 +138,8 @@ def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(
             "uPlot" not in script.split()[1] and " defer" in script
             for script in scripts
         )
-        assert (
-            len(page.evaluate(FONTS)) <= 10
-        )  # Chromium asks the system for each pair of size and weight
+        # Chromium asks the system for each pair of size and weight.
+        assert len(page.evaluate(FONTS)) <= 10
 
 
 def test_a_projector_pages_through_a_long_ranking_and_follows_the_unveiling(

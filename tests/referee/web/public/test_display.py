@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 SIZES = [(1920, 1080), (1280, 800)]
+# Width, height.
 ODD = [
     (96, 64),
     (64, 96),
@@ -29,7 +30,7 @@ ODD = [
     (7, 301),
     (640, 480),
     (333, 333),
-]  # width, height
+]
 
 
 def corners(number: int) -> NDArray[np.int64]:
@@ -53,7 +54,8 @@ def odd_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
         quarters = corners(number).astype(np.uint8)
         path = folder / "images" / f"{number}.jpg"
         picture = Picture.fromarray(quarters).resize(
-            (width, height), Picture.Resampling.NEAREST
+            (width, height),
+            Picture.Resampling.NEAREST,
         )
         picture.save(path, quality=95, subsampling=0)
         images.append(
@@ -126,7 +128,8 @@ def screenshot(page: Page) -> NDArray[np.int64]:
     """What the screen shows at once; Playwright's own screenshot takes three times as long."""
     asking = page.context.new_cdp_session(page)
     taken = asking.send(
-        "Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True}
+        "Page.captureScreenshot",
+        {"format": "png", "optimizeForSpeed": True},
     )
     asking.detach()
     return np.asarray(
@@ -168,7 +171,8 @@ def assert_shows(pixels: NDArray[np.int64], number: int) -> None:
     width, height = ODD[number - 1]
     shown_height, shown_width, _ = pixels.shape
     assert abs(shown_width - shown_height * width / height) <= 0.5 * max(
-        1, width / height
+        1,
+        width / height,
     )
     centres = pixels[
         shown_height // 4 :: shown_height // 2, shown_width // 4 :: shown_width // 2

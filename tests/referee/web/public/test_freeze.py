@@ -140,7 +140,8 @@ def sides(
     folder = tmp_path_factory.mktemp("freeze")
     clock = SteppedClock()
     create_contest(
-        folder / "one", config_text(small_set, teams_see_score=True, public_score=True)
+        folder / "one",
+        config_text(small_set, teams_see_score=True, public_score=True),
     )
     with open_contest(folder / "one") as contest:
         until_the_freeze(contest, clock)
@@ -233,7 +234,8 @@ def result(
             judge(contest, ours.id, clock) for ours in store.runs.find(team=TEAM)
         ],
         "review": lambda: store.reviews.add(
-            run.id, Review("jo", "It stands.", START.isoformat(), ())
+            run.id,
+            Review("jo", "It stands.", START.isoformat(), ()),
         ),
         "provisional": lambda: [
             store.provisional.set(

@@ -141,7 +141,8 @@ def assert_whole(page: Page, articles: int) -> None:
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function(
-            "([w, h]) => innerWidth === w && innerHeight === h", arg=[width, height]
+            "([w, h]) => innerWidth === w && innerHeight === h",
+            arg=[width, height],
         )
         page.evaluate("() => new Promise(requestAnimationFrame)")
         seen = page.evaluate(LOOK)

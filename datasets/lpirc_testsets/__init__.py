@@ -2,20 +2,29 @@
 
 It knows nothing of runs, HTTP and scoring. Start with `folder` for what a test set is, with `ground_truth_reader`,
 with `formats` and `set_building` for imports, with `synthetic` for the synthetic set.
+
+A name is imported when it is first used: a command that needs no test set does not wait for numpy.
 """
 
-from lpirc_testsets.check import check
-from lpirc_testsets.class_labels import Labels, read_labels
-from lpirc_testsets.coco_import import import_coco
-from lpirc_testsets.errors import Problems, Reports, TestSetError
-from lpirc_testsets.folder import Category, Image, TestSet, load_test_set, verify
-from lpirc_testsets.ground_truth import GroundTruth
-from lpirc_testsets.ground_truth_reader import read_ground_truth
-from lpirc_testsets.ilsvrc_import import import_ilsvrc
-from lpirc_testsets.label_import import import_labels
-from lpirc_testsets.open_images_import import import_open_images
-from lpirc_testsets.synthetic import category_names, synthesize
-from lpirc_testsets.voc_import import import_voc
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lpirc_testsets.late_names import late_names
+
+if TYPE_CHECKING:
+    from lpirc_testsets.class_labels import Labels, read_labels
+    from lpirc_testsets.coco_import import import_coco
+    from lpirc_testsets.errors import Problems, Reports, TestSetError
+    from lpirc_testsets.folder import Category, Image, TestSet, load_test_set, verify
+    from lpirc_testsets.ground_truth import GroundTruth
+    from lpirc_testsets.ground_truth_reader import read_ground_truth
+    from lpirc_testsets.ilsvrc_import import import_ilsvrc
+    from lpirc_testsets.label_import import import_labels
+    from lpirc_testsets.open_images_import import import_open_images
+    from lpirc_testsets.set_check import check
+    from lpirc_testsets.synthetic import category_names, synthesize
+    from lpirc_testsets.voc_import import import_voc
 
 __all__ = [
     "Category",
@@ -39,3 +48,35 @@ __all__ = [
     "synthesize",
     "verify",
 ]
+
+_MODULES = {
+    "set_check": ("check",),
+    "class_labels": (
+        "Labels",
+        "read_labels",
+    ),
+    "coco_import": ("import_coco",),
+    "errors": (
+        "Problems",
+        "Reports",
+        "TestSetError",
+    ),
+    "folder": (
+        "Category",
+        "Image",
+        "TestSet",
+        "load_test_set",
+        "verify",
+    ),
+    "ground_truth": ("GroundTruth",),
+    "ground_truth_reader": ("read_ground_truth",),
+    "ilsvrc_import": ("import_ilsvrc",),
+    "label_import": ("import_labels",),
+    "open_images_import": ("import_open_images",),
+    "synthetic": (
+        "category_names",
+        "synthesize",
+    ),
+    "voc_import": ("import_voc",),
+}
+__getattr__ = late_names(__name__, _MODULES)

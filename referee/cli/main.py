@@ -10,23 +10,19 @@ from typing import Any
 import click
 
 from lpirc_power.errors import MeterError
+from lpirc_testsets.errors import TestSetError
 from referee.cli.own_commands import COMMANDS, LateCommand
 from referee.errors import RefereeError
 
 COMMANDS_OF_TRACKS = frozenset({"device", "frontier", "model", "suite"})
 
 
-def stated_failures() -> tuple[type[Exception], ...]:
-    """Errors that are shown as one sentence at the terminal."""
-    from lpirc_testsets import (
-        TestSetError,
-    )  # imports numpy: only what has failed waits for it
-
-    return RefereeError, MeterError, TestSetError
+STATED_FAILURES = (RefereeError, MeterError, TestSetError)
+"""Errors that are shown as one sentence at the terminal."""
 
 
 def _seams() -> ModuleType:
-    """Import the seams, which import numpy: only a command that is none of our own waits for it."""
+    """Import the seams: only a command that is none of our own waits for the metadata of distributions."""
     return import_module("referee.seams")
 
 
@@ -50,8 +46,8 @@ def words_of(name: str) -> str:
     """Return the line of a command in the list of commands; of a broken plug-in, why there is none."""
     try:
         command = _listed(name)
-    except stated_failures() as failure:
-        return str(failure.sentence)  # type: ignore[attr-defined]
+    except STATED_FAILURES as failure:
+        return failure.sentence
     return "" if command is None else command.get_short_help_str(100)
 
 
@@ -105,8 +101,8 @@ class Boundary(click.Group):
                 err=True,
             )
             sys.exit(1)
-        except stated_failures() as failure:
-            click.echo(f"referee: {failure.sentence}", err=True)  # type: ignore[attr-defined]
+        except STATED_FAILURES as failure:
+            click.echo(f"referee: {failure.sentence}", err=True)
             sys.exit(1)
 
 

@@ -8,8 +8,9 @@ A name is imported when it is first used: a command that scores nothing does not
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lpirc_testsets.late_names import late_names
 
 if TYPE_CHECKING:
     from lpirc_score.analysis.precision_recall import (
@@ -66,6 +67,12 @@ _MODULES = {
     ),
     "metrics.detection_columns": ("Detections",),
     "metrics.evaluation": ("evaluate",),
+    "metrics.evaluation_result": (
+        "Counts",
+        "Evaluation",
+        "format_score",
+        "score",
+    ),
     "metrics.metric_kinds": (
         "STRICT",
         "Tolerance",
@@ -78,20 +85,5 @@ _MODULES = {
         "signature_of",
         "tolerance_of",
     ),
-    "metrics.evaluation_result": (
-        "Counts",
-        "Evaluation",
-        "format_score",
-        "score",
-    ),
 }
-
-
-def __getattr__(name: str) -> Any:
-    """Import the module of a name at its first use. Raises AttributeError for any other name."""
-    for module, names in _MODULES.items():
-        if name in names:
-            value = getattr(import_module(f"{__name__}.{module}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = late_names(__name__, _MODULES)

@@ -38,7 +38,7 @@ class ContestTable:
         return self.contest_id(default)
 
     def first_id(self) -> str:
-        """Return the contest's first id: new secrets bring a new id, but the chains of runs begin with the first one."""
+        """Return the contest's first id: new secrets bring a new id, but the chains of runs begin with the first."""
         return str(self._database.rows(FIRST_ID)[0][0])
 
     def about(self) -> tuple[str | None, int]:
@@ -88,6 +88,6 @@ class ContestTable:
         self._integrity.note_count()
 
     def leave_journal(self) -> None:
-        """Forget the journal position of this database, a copy: it begins its own journal, or is built from one again."""
+        """Forget the journal position of this copied database: it begins its own journal, or is built from one."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM journal")

@@ -1,6 +1,6 @@
 """Work done elsewhere: by processes of this host, or by a cluster. It returns values, which the caller stores.
 
-Start with `dispatch`: jobs leased, tried again, given back. Knows nothing of what the work is.
+Start with `job_dispatch`: jobs leased, tried again, given back. Knows nothing of what the work is.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def _module(name: str, here: str) -> object:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return an exception as a sentence, with the innermost line of the contestant's own code, if it comes from there."""
+    """Return an exception as a sentence, with the innermost line of the contestant's own code if it is from there."""
     text = ": ".join(filter(None, (type(error).__name__, str(error))))
     for frame, line in reversed(list(walk_tb(error.__traceback__))):
         file = frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""All checks of a run's energy. Pure; docs/energy.md gives the rule behind each, and why."""
+"""The checks of a run's energy. Pure; docs/energy.md gives the rule behind each, and why."""
 
 from __future__ import annotations
 

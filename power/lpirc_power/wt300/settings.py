@@ -14,7 +14,7 @@ from lpirc_power.wt300.models import Model
 Ask = Callable[[str], str]
 """Sends a query and returns its answer without a header."""
 PANEL_LOCKS: Final = ((controls.REMOTE, controls.LOCKOUT), (controls.KEY_LOCK,))
-"""Groups of settings that lock the keys of a panel, the lock itself last; the first group that a meter knows is used."""
+"""Groups of settings that lock a panel's keys, the lock itself last; the first group that a meter knows is used."""
 _LOCKING: Final = tuple(lock[-1] for lock in PANEL_LOCKS)
 _MAY_LACK: Final = (
     controls.AVERAGING,

@@ -7,6 +7,6 @@ from referee.report.pdf import find_browser, print_pdf
 from referee.report.run_page import report_page, write_report
 
 FOLDER_NAME = "reports"
-"""Of the reports, in a contest folder."""
+"""Folder of the reports in a contest folder."""
 
 __all__ = ["FOLDER_NAME", "find_browser", "print_pdf", "report_page", "write_report"]

@@ -28,11 +28,11 @@ class Workers(Protocol):
 
     @property
     def count(self) -> int:
-        """How many pieces of work are carried out at a time."""
+        """Number of jobs that run at a time."""
 
     @property
     def memory_bytes(self) -> int:
-        """How much memory a piece of work may take."""
+        """Memory that a job may use."""
 
     def submit(
         self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs

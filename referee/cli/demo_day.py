@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.meter import IntegratorState, Reading
-from lpirc_power.standing import Standing
+from lpirc_power.meter_standing import Standing
 from lpirc_score.detections.parsed_rows import Refused
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.auth.passwords import hash_password

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.addresses import MeterAddress
+from lpirc_power.meter_address import MeterAddress
 from lpirc_testsets import load_test_set, synthesize
 from referee.cli.doctor_rules import unguarded
 from referee.cli.init_answers import (

@@ -19,7 +19,7 @@ from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
 from referee.presence import is_there
 from referee.store import DATABASE_NAME, LoggedEvent, Store
-from referee.store.chain import LOG_START
+from referee.store.hash_links import LOG_START
 
 LOOK_S = 1.0
 WHO = ("operator", "user", "address")

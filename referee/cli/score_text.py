@@ -6,7 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lpirc_score.cli.terminal_tables import console
-from lpirc_score.metrics.evaluation_result import format_score, signature_parts
+from lpirc_score.metrics.contest_score import format_score
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from referee.judging.bound_rules import judged_otherwise
 from referee.judging.run_figures import Figures, energy_above_idle_wh

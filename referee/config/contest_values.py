@@ -8,8 +8,8 @@ from datetime import datetime
 from lpirc_power.meter import (
     Setup,
 )
+from lpirc_power.meter_standing import OFFICIAL_MAKERS
 from lpirc_power.sampling.polling import settling_at_least_s
-from lpirc_power.standing import OFFICIAL_MAKERS
 from referee.config.journal_table import DEFAULT, Journal
 from referee.config.tracks import ModelTrack
 

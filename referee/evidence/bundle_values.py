@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
 from lpirc_power.meter import Drift, Limits, Reading, Setup
-from lpirc_power.standing import Standing
-from lpirc_score.metrics.evaluation_result import score
+from lpirc_power.meter_standing import Standing
+from lpirc_score.metrics.contest_score import score
 from lpirc_testsets import Category, Image, TestSet
 from referee.evidence.bundle_container import (
     GROUND_TRUTH,

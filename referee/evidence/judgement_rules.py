@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from lpirc_power.meter import Identity
-from lpirc_power.standing import Standing, excluded_by_identity
+from lpirc_power.meter_standing import Standing, excluded_by_identity
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from referee.evidence.bundle_container import JUDGEMENTS
 from referee.evidence.bundle_values import Bundle
 from referee.evidence.signed_statement import is_by
 from referee.evidence.verification_items import Failure, NotChecked, require_same
 from referee.judging.run_case import counted_images
-from referee.store.chain import correction_text
+from referee.store.hash_links import correction_text
 from referee.store.records import JUDGED, TRUTH_CORRECTED
 from referee.store.run_rules import Rules
 from referee.store.score_table import Judgement

@@ -14,7 +14,7 @@ from referee.evidence.bundle_container import MANIFEST
 from referee.evidence.bundle_values import Bundle
 from referee.evidence.signed_statement import is_by
 from referee.evidence.verification_items import Failure
-from referee.store.chain import closing_text, receipt_link
+from referee.store.hash_links import closing_text, receipt_link
 from referee.store.run_rules import rules_of
 
 MOST_SHOWN = 20

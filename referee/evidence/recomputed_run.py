@@ -32,7 +32,7 @@ from referee.evidence.verification_items import Failure, NotChecked
 from referee.judging.run_case import Case, counted_of, judgement_of
 from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import scored_detections
-from referee.store.chain import (
+from referee.store.hash_links import (
     READINGS_START,
     event_digest,
     log_link,

@@ -17,7 +17,7 @@ from referee.evidence.judgement_rules import (
 )
 from referee.evidence.recomputed_run import Recomputed
 from referee.evidence.verification_items import Failure, NotChecked, require_same
-from referee.store.chain import terms_sha256
+from referee.store.hash_links import terms_sha256
 from referee.store.records import ENERGY_READ, RUN_CLOSED
 
 TERMS = (

@@ -11,10 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from lpirc_power.energy import above_idle_wh
-from lpirc_score.metrics.evaluation_result import (
-    score,
-    signature_parts,
-)
+from lpirc_score.metrics.contest_score import score
+from lpirc_score.metrics.evaluation_result import signature_parts
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged, judged_otherwise

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from lpirc_power.meter import Setup
-from referee.store.chain import terms_sha256
 from referee.store.database import Database
+from referee.store.hash_links import terms_sha256
 from referee.store.post_table import PostTable
 from referee.store.reading_table import ReadingTable
 from referee.store.records import RUN_CLOSED, Closing

@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Any
 
 from referee.store.acts import Act, put_on_record
-from referee.store.chain import LOG_START
 from referee.store.database import Database
 from referee.store.event_chain import LoggedEvent, append_event
+from referee.store.hash_links import LOG_START
 from referee.store.records import (
     SETTINGS,
 )

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from lpirc_score.detections.bodies import ROW_BYTES, is_packed, unpack
 from lpirc_score.detections.parsed_rows import NONE_REFUSED, Taken
 from referee.errors import RefereeError, StorageFailed
-from referee.store.chain import LOG_START, run_start
 from referee.store.database import Database
+from referee.store.hash_links import LOG_START, run_start
 from referee.store.meter_chain import MeterChains
 from referee.store.records import Post
 from referee.store.run_rules import read_rules

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.meter import Setup
-from lpirc_power.standing import Standing
+from lpirc_power.meter_standing import Standing
 from referee.errors import RefereeError, SessionRefused
 from referee.store.acts import Act, put_on_record
 from referee.store.database import LARGEST_NUMBER, Database

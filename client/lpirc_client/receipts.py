@@ -70,7 +70,7 @@ class ReceiptFile:
         rules: object = None,
         rules_sha256: str | None = None,
     ) -> None:
-        """Say of which run the next receipts are, and keep its rules: None where none are bound to it."""
+        """Name the run of the next receipts, and keep its rules; None if none are bound to it."""
         self._run = int(run) if run.isascii() and run.isdigit() else run
         earlier = (self._last or self._rules).get("run", self._run)
         if earlier != self._run:

@@ -214,7 +214,7 @@ class Adapter:
 
 
 def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
-    """Return the model's file and what the JSON or TOML file beside it states; `file` is either."""
+    """Return the model's file and the values of the JSON or TOML file beside it; `file` is either of the two."""
     beside = [file.with_suffix(".json"), file.with_suffix(".toml")]
     path: Path | None = file
     try:
@@ -259,7 +259,7 @@ def _completed(
     model: runtimes.Model,
     stated: dict[str, Any],
 ) -> tuple[list[int], dict[str, Any]]:
-    """Return the input's shape, and what is stated completed by model, head and defaults. Raises ValueError."""
+    """Return the input's shape, and the stated values completed by model, head and defaults. Raises ValueError."""
     own = model.shapes[0]
     layout = stated.get("layout", "NHWC" if own[-1] == 3 else "NCHW")
     size = stated.get("size", own[-3:-1] if layout == "NHWC" else own[-2:])

@@ -28,7 +28,7 @@ TEAM = "doctor"
 
 
 def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
-    """Ask the station's meter who it is, which changes nothing in it, and whether it has what the station sets."""
+    """Read the identity of the station's meter, which changes nothing, and check that it has the station's settings."""
     missing = [
         key
         for key in ("voltage_range_v", "current_range_a")

@@ -74,7 +74,7 @@ def rules_text(run: Run) -> str:
 
 
 def print_standing(figures: Figures) -> None:
-    """Print what a judged run's checks do not say: that an operator let it stand, that it has no rank."""
+    """Print what a judged run's checks leave out: that an operator accepted it, or that it has no rank."""
     if figures.reviewed is not None:
         console().print(f"Reviewed, it stands: {figures.reviewed}")
     if figures.not_ranked is not None:

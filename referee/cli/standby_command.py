@@ -84,7 +84,7 @@ def standby(
 
 
 def _name_journal(folder: Path, journal: Path) -> None:
-    """Write into contest.toml where this host reaches the journal. Raises RefereeError `bad-config`."""
+    """Write the path by which this host reaches the journal into contest.toml. Raises RefereeError `bad-config`."""
     config = read_config(folder)
     path = str(journal.absolute())
     wanted = replace(config, journal=replace(config.journal, path=path))

@@ -1,4 +1,4 @@
-"""Collects the parts of a run's bundle from its contest: docs/bundle.md says what each part holds."""
+"""Collects the parts of a run's bundle from its contest: docs/bundle.md describes each part."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _require_place(path: Path) -> None:
 
 
 def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> None:
-    """Raise RefereeError `judged-otherwise` unless the run was judged by what the bundle would say."""
+    """Raise RefereeError `judged-otherwise` unless the run was judged by the rules that the bundle would state."""
     was = signature_parts(judged.signature) if judged else {}
     counts = "unserved-too" if contest.config.count_unserved else "served"
     now = {

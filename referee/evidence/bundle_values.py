@@ -1,4 +1,4 @@
-"""A bundle as values: its parts read, before anything is compared. Pure. What goes into a bundle: `parts`."""
+"""A bundle as values, read before anything is compared. Pure. For the content of a bundle see `parts`."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Bundle:
 
     @property
     def judged(self) -> Score | None:
-        """The judgement as it is stated, None before there is one. Raises BadBundle."""
+        """Return the judgement as it is stated, None before there is one. Raises BadBundle."""
         if self.result is None:
             return None
         with _reading("result.json"):

@@ -24,7 +24,7 @@ FIGURES = ("map", "energy_wh", "score", "signature")
 
 
 def require_bound(bundle: Bundle) -> Rules:
-    """The run's rules. Raises NotChecked where none are bound."""
+    """Return the run's rules. Raises NotChecked if none are bound."""
     if bundle.run.rules is None:
         raise NotChecked(
             "The run's rules are not bound: it was armed by an earlier version."
@@ -178,7 +178,7 @@ def _require_on_record(place: int, one: Judgement, event: Mapping[str, Any]) -> 
 
 
 def _require_signature(place: int, one: Judgement) -> None:
-    """Its signature says by what it was computed, in words of its own."""
+    """Raise Failure unless the signature names what computed the judgement, in its own words."""
     judged = one.rules
     parts = signature_parts(one.signature)
     if judged is None:

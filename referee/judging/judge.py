@@ -156,7 +156,7 @@ def judgement(
 
 
 def case_of(contest: Contest, run: Run, *, with_rows: bool = True) -> Case:
-    """The case of a run, as it is stored. Raises TestSetError."""
+    """Return the case of a run, as it is stored. Raises TestSetError."""
     store = contest.store
     return Case(
         run=run,

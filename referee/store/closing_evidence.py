@@ -49,19 +49,24 @@ class Closings:
         return {"posts": posts, "head": head.hex(), **digests}
 
     def _terms_sha256(self, run: int) -> str:
-        images, window_s, setup, *rest, numbers = self._database.rows(_TERMS, run)[0]
+        found = self._database.rows(_TERMS, run)[0]
+        images, window_s, setup_text, *rest, numbers = found
         order = np.frombuffer(numbers, "<i8").tolist()
-        return terms_sha256(
-            [images, window_s, Setup(**json.loads(setup)).stated, *rest], order
-        )
+        setup = Setup(**json.loads(setup_text))
+        terms = [images, window_s, setup.stated, *rest]
+        return terms_sha256(terms, order)
 
     def of_run(self, run: int) -> Closing | None:
         """Return the evidence of a run's close; None before it is closed, or if an earlier version closed it."""
         rows = self._database.rows(_CLOSED, run, RUN_CLOSED)
-        detail = json.loads(rows[0]["detail"]) if rows else {}
+        if not rows:
+            return None
+        closed = rows[0]
+        detail = json.loads(closed["detail"])
         if "head" not in detail:
             return None
-        return Closing(run, detail["posts"], detail["head"], rows[0]["link"].hex())
+        link = closed["link"].hex()
+        return Closing(run, detail["posts"], detail["head"], link)
 
 
 def _sha256(parts: Iterable[bytes]) -> str:

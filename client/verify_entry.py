@@ -64,7 +64,7 @@ def receipt_in(text: bytes) -> tuple[Fields, Fields]:
         raise Wrong("it is not JSON: save the answer as the referee gave it") from None
     if isinstance(answer, list):
         raise Wrong("it has many entries: save the answer of GET /v1/entries/N")
-    need(isinstance(answer, dict), "it is no answer of the referee")
+    need(isinstance(answer, dict), "it is not an answer of the referee")
     receipt = answer.get("receipt", answer)
     need(isinstance(receipt, dict), "its receipt is none")
     for name, kind in KINDS.items():
@@ -89,7 +89,7 @@ def _need_forms(receipt: Fields) -> None:
             f"{name} of the receipt is not {digits} hexadecimal digits",
         )
     is_time = re.fullmatch(TIME, receipt["received_utc"])
-    need(is_time is not None, "received_utc of the receipt is no time in UTC")
+    need(is_time is not None, "received_utc of the receipt is not a time in UTC")
 
 
 def check_signature(given: Given) -> None:

@@ -49,7 +49,7 @@ def check_signature(bundle: Bundle, key: str | None) -> None:
     begin = f"DSSEv1 {len(PAYLOAD_TYPE)} {PAYLOAD_TYPE} {len(manifest)} "
     text = begin.encode() + manifest
     need_signature(text, signature, bytes.fromhex(bundle.key))
-    need(key in (None, bundle.key), f"it is by {bundle.key}, not by {key}")
+    need(key in (None, bundle.key), f"it is signed by {bundle.key}, not by {key}")
 
 
 def check_parts(bundle: Bundle) -> None:

@@ -247,6 +247,6 @@ class ReceiptFile:
         sentence = f"WARNING: {what} of run {self._run} does not fit: {why}; the referee's record was altered, or"
         say(
             printable(
-                f"{sentence} {self.path} is of another contest. The run goes on; keep the file."
+                f"{sentence} {self.path} belongs to another contest. The run goes on; keep the file."
             )
         )

@@ -206,7 +206,7 @@ class Adapter:
         if not ids:
             raise ModelError(
                 "no-category",
-                f"{what}, no category at all: state names as in the contest",
+                f"{what}, no category at all: set names to those of the contest",
             )
         if missing:
             say(what)
@@ -267,7 +267,7 @@ def _completed(
     shape = ([1, *size, 3] if layout == "NHWC" else [1, 3, *size])[4 - len(own) :]
     agrees = all(map(lambda side, new: side in (None, new), own, shape))
     if len(model.shapes) > 1 or None in size or not agrees:
-        what = "a detector takes one image of 3 channels; of an open size (None) state size = [height, width]"
+        what = "a detector takes one image of 3 channels; if its size is open (None), set size = [height, width]"
         raise ValueError(f"its inputs are {model.shapes}: {what}")
     arrays = model.run(np.zeros(shape, np.float32))
     head = stated.get("head") or boxes.recognized(kind, model.names, arrays, size)

@@ -362,7 +362,7 @@ def _lost_before(meter: RunMeter) -> Missing | None:
         return None
     return EnergyMissing(
         loss.value
-    ), f"In the window the energy was lost: it {loss.words}."
+    ), f"The energy was lost in the window: it {loss.words}."
 
 
 def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:

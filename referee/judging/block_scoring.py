@@ -51,7 +51,10 @@ def stored_posts(store: Store, run: int) -> Posts:
 
 
 def score_large(
-    workers: Workers, given: ScoringInput, posts: Posts, known: Scored | None = None
+    workers: Workers,
+    given: ScoringInput,
+    posts: Posts,
+    known: Scored | None = None,
 ) -> Scored:
     """The result of `score_whole`, bit for bit; `known` as for it.
 
@@ -105,7 +108,9 @@ def score_large(
 
 
 def _looked_through(
-    posts: Iterable[Floats], counted: NDArray[np.bool_], limits: Floats
+    posts: Iterable[Floats],
+    counted: NDArray[np.bool_],
+    limits: Floats,
 ) -> tuple[Ints, Implausible]:
     """How many rows each image number has (N + 1,), and what is implausible in those that count."""
     sizes = np.zeros(len(counted), np.int64)
@@ -115,7 +120,8 @@ def _looked_through(
         sizes += np.bincount(images, minlength=len(sizes))
         found.append(implausible(rows[counted.take(images)], limits))
     some, unit_square, above_1, outside, _ = map(
-        sum, zip(*map(astuple, found), strict=True)
+        sum,
+        zip(*map(astuple, found), strict=True),
     )
     total = int(sizes[counted].sum()) if some else 0
     first = next((each.first_outside for each in found if each.outside), 0)
@@ -144,7 +150,9 @@ def _blocks(
         objects = truth.of_objects(is_here.take(truth.image))
         yield (
             *of_categories(
-                objects, np.concatenate([np.empty((0, 7)), *parts]), categories
+                objects,
+                np.concatenate([np.empty((0, 7)), *parts]),
+                categories,
             ),
             metrics,
         )

@@ -77,10 +77,14 @@ class Publisher:
             # Whoever sees a link of the log must find it after a power cut, too.
             with self._store.durable() as store:
                 store.published.freeze(
-                    freeze_at.astimezone(UTC), empty_board(self._contest)
+                    freeze_at.astimezone(UTC),
+                    empty_board(self._contest),
                 )
                 store.log.append(
-                    now, None, "board-freeze", freeze_at=freeze_at.isoformat()
+                    now,
+                    None,
+                    "board-freeze",
+                    freeze_at=freeze_at.isoformat(),
                 )
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
             return None

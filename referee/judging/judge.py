@@ -72,7 +72,9 @@ def judge(
         # If the energy was read meanwhile, the run is judged again.
         if (
             contest.store.runs.change(
-                run.id, states, state=RunState.JUDGED.value
+                run.id,
+                states,
+                state=RunState.JUDGED.value,
             ).energy_wh
             == run.energy_wh
         ):
@@ -81,7 +83,11 @@ def judge(
 
 
 def _events(
-    contest: Contest, run: Run, judged: Score, again: Again | None, now: datetime
+    contest: Contest,
+    run: Run,
+    judged: Score,
+    again: Again | None,
+    now: datetime,
 ) -> list[Event]:
     """Return the events of a judgement: before it the correction of the ground truth, if that is another one."""
     digest = contest.test_set.digest
@@ -123,7 +129,8 @@ def _correction(contest: Contest, run: Run, old: str, again: Again, utc: str) ->
 
 
 def with_interval(
-    judged: Score, found: Scored | None
+    judged: Score,
+    found: Scored | None,
 ) -> tuple[Score, NDArray[np.float64] | None]:
     """The judgement with its interval and the mAPs (R,) of the halves, as far as its scoring has them."""
     if found is None or found.halves is None:
@@ -144,14 +151,19 @@ def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
 
 
 def judgement(
-    contest: Contest, run: Run, clock: Clock, found: Scored | None = None
+    contest: Contest,
+    run: Run,
+    clock: Clock,
+    found: Scored | None = None,
 ) -> Score:
     """Judge a closed run by the contest's metric and ground truth, which is of the run's images.
 
     Nothing is stored. Raises TestSetError.
     """
     return judgement_of(
-        case_of(contest, run, with_rows=found is None), clock.utc().isoformat(), found
+        case_of(contest, run, with_rows=found is None),
+        clock.utc().isoformat(),
+        found,
     )
 
 
@@ -189,7 +201,9 @@ def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:
 
 
 def evaluate_rows(
-    contest: Contest, ground_truth: GroundTruth, rows: NDArray[np.float64]
+    contest: Contest,
+    ground_truth: GroundTruth,
+    rows: NDArray[np.float64],
 ) -> Evaluation:
     """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers, by the contest's metric."""
     metric = contest.config.metric

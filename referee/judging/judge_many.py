@@ -58,7 +58,10 @@ class ScoringJob(NamedTuple):
 
 
 def judge_with_interval(
-    contest: Contest, number: int, clock: Clock, act: Act | None = None
+    contest: Contest,
+    number: int,
+    clock: Clock,
+    act: Act | None = None,
 ) -> Score:
     """Judge a run, then add the interval of its score. Raises as `judge` does.
 
@@ -89,7 +92,9 @@ def judge_with_interval(
 def not_scored(run: Run, reason: str) -> None:
     """Raise RefereeError `not-scored`: the run's scoring failed, or was cancelled."""
     raise RefereeError(
-        "not-scored", f"Run {run.id} was not judged: {reason}", run=run.id
+        "not-scored",
+        f"Run {run.id} was not judged: {reason}",
+        run=run.id,
     )
 
 
@@ -161,7 +166,11 @@ def _task(
 
     about = "run " + ", ".join(str(run.id) for run in runs)
     return Task(
-        about, start, keep, lambda: tell(stored_scoring(contest.store, job)), give_up
+        about,
+        start,
+        keep,
+        lambda: tell(stored_scoring(contest.store, job)),
+        give_up,
     )
 
 
@@ -169,7 +178,8 @@ def score_here(contest: Contest, run: Run, job: ScoringJob) -> Scored:
     """The scoring of a run; of a large one by a process of this host: memory stays bounded."""
     if not is_large(contest, run, MEMORY_BYTES):
         return score_whole(
-            scoring_input(case_of(contest, run)), known_of(contest.store, job)
+            scoring_input(case_of(contest, run)),
+            known_of(contest.store, job),
         )
     with closing(LocalWorkers(1)) as workers:
         return _by_blocks(contest, run, job, workers)

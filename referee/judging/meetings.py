@@ -51,7 +51,8 @@ def _decided(contest: Contest, run: Run) -> Figures:
     judged = current_judgement(contest, run)
     if run.state is RunState.VOID:
         raise RefereeError(
-            "run-state", f"Run {run.id} is void: {run.void_reason}; name another run."
+            "run-state",
+            f"Run {run.id} is void: {run.void_reason}; name another run.",
         )
     if run.state in (RunState.ARMED, RunState.OPEN):
         raise RefereeError(

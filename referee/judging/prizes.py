@@ -79,7 +79,9 @@ def is_sure(best: Halved, other: Halved, of: Quantity) -> bool:
     spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
     chances = (
         chance_of_order(
-            replace(best, energy_spread=one), replace(other, energy_spread=one), of
+            replace(best, energy_spread=one),
+            replace(other, energy_spread=one),
+            of,
         )
         for one in spreads
     )
@@ -87,7 +89,9 @@ def is_sure(best: Halved, other: Halved, of: Quantity) -> bool:
 
 
 def _award(
-    prize: Prize, able: Sequence[Standing], halved: Mapping[int, Halved | None]
+    prize: Prize,
+    able: Sequence[Standing],
+    halved: Mapping[int, Halved | None],
 ) -> Award:
     merit = MERITS[prize.rule]
     condition = CONDITIONS.get(prize.rule)

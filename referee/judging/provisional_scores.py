@@ -114,7 +114,9 @@ class FollowedRuns:
                 shown is not None and (shown.energy_wh, shown.detections) == final
             )
             is_released = is_last(
-                run, self._store.provisional.released(run.id), final[1]
+                run,
+                self._store.provisional.released(run.id),
+                final[1],
             )
             if run.id not in self._refused and not (is_published and is_released):
                 return [run]
@@ -161,12 +163,22 @@ class FollowedRuns:
             half_map = followed.evaluate_half()
             utc_text = utc.isoformat()
             released = release_of(
-                run, half_map, energy_wh, detections, utc=utc_text, now=now
+                run,
+                half_map,
+                energy_wh,
+                detections,
+                utc=utc_text,
+                now=now,
             )
             self._store.provisional.release(released)
 
     def _is_to_release(
-        self, run: Run, *, is_fresh: bool, detections: int, now: datetime
+        self,
+        run: Run,
+        *,
+        is_fresh: bool,
+        detections: int,
+        now: datetime,
     ) -> bool:
         before = self._store.provisional.released(run.id)
         if run.state is RunState.OPEN:
@@ -186,7 +198,8 @@ class _FollowedRun:
         self._half = half_of(contest.secret, run, self._order)
         self._rows: NDArray[np.float64] = np.empty((0, 7))
         self._counts = np.full(
-            len(contest.test_set.images) + 1, contest.config.count_unserved
+            len(contest.test_set.images) + 1,
+            contest.config.count_unserved,
         )
         self._last_post = 0
         self._last_served = 0
@@ -195,10 +208,12 @@ class _FollowedRun:
     def evaluate(self) -> tuple[float, int]:
         """The mAP of the stored detections that count, and the number of all; computed only when something is new."""
         new, self._last_post = self._contest.store.posts.detections_after(
-            self._run, self._last_post
+            self._run,
+            self._last_post,
         )
         served, self._last_served = self._contest.store.served.after(
-            self._run, self._last_served
+            self._run,
+            self._last_served,
         )
         images = self._order[np.array(served, np.int64) - 1]
         if len(new) or not self._counts[images].all() or self._map is None:
@@ -207,7 +222,9 @@ class _FollowedRun:
                 [self._rows, undo_image_order(new, self._order)]
             )
             self._map = evaluate_rows(
-                self._contest, self._ground_truth, self._counted()
+                self._contest,
+                self._ground_truth,
+                self._counted(),
             ).map
         return self._map, len(self._rows)
 
@@ -216,7 +233,9 @@ class _FollowedRun:
         counted = self._counted()
         of_half = counted[np.isin(counted[:, IMAGE], self._half)]
         return evaluate_rows(
-            self._contest, restricted_to(self._ground_truth, self._half), of_half
+            self._contest,
+            restricted_to(self._ground_truth, self._half),
+            of_half,
         ).map
 
     def _counted(self) -> NDArray[np.float64]:

@@ -57,7 +57,11 @@ def empty_board(contest: Contest) -> str:
         "energy_lost",
     )
     return _document(
-        contest, **{name: [] for name in lists}, rules={}, figures={}, log=None
+        contest,
+        **{name: [] for name in lists},
+        rules={},
+        figures={},
+        log=None,
     )
 
 

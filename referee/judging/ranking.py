@@ -100,7 +100,8 @@ class Place:
 
 
 def rank(
-    standings: Sequence[Standing], halved: Mapping[int, Halved | None]
+    standings: Sequence[Standing],
+    halved: Mapping[int, Halved | None],
 ) -> tuple[Place, ...]:
     """The best run of each team, highest score first; equal scores share a rank, and the earlier run is listed first.
 

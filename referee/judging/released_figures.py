@@ -38,7 +38,9 @@ def half_of(secret: bytes, run: Run, order: NDArray[np.int64]) -> NDArray[np.int
     It is drawn by the contest's secret and the run, so it is the same one after a restart.
     """
     digest = hmac.digest(
-        secret, f"half of run {run.id} {run.nonce}".encode(), hashlib.sha256
+        secret,
+        f"half of run {run.id} {run.nonce}".encode(),
+        hashlib.sha256,
     )
     drawn = np.random.default_rng(list(digest)).permutation(np.sort(order))
     return np.sort(drawn[: (len(order) + 1) // 2])
@@ -117,7 +119,13 @@ def released_of(contest: Contest, run: Run, now: datetime) -> Released | None:
         shown = rough_map(judged.map)
         rough = rough_score(shown, judged.energy_wh)
         return Released(
-            run.id, utc, utc, shown, judged.energy_wh, rough, judged.detections
+            run.id,
+            utc,
+            utc,
+            shown,
+            judged.energy_wh,
+            rough,
+            judged.detections,
         )
     released = contest.store.provisional.released(run.id)
     if released is None or state_of(contest.store, run, now) is FigureState.FRESH:

@@ -74,7 +74,9 @@ def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Sc
     found = found or scored(scoring_input(case))
     unserved = found.unserved_rows, found.unserved_images
     fetched = images_not_fetched(
-        *unserved, found.map_of(WITH_UNSERVED), count=case.count_unserved
+        *unserved,
+        found.map_of(WITH_UNSERVED),
+        count=case.count_unserved,
     )
     noted = {
         event["kind"]: event for event in case.events
@@ -145,7 +147,9 @@ def counted_of(case: Case) -> tuple[GroundTruth, NDArray[np.float64]]:
 
 
 def were_served(
-    order: NDArray[np.int64], served: Sequence[int], images: int
+    order: NDArray[np.int64],
+    served: Sequence[int],
+    images: int,
 ) -> NDArray[np.bool_]:
     """Which of a test set's images 1..`images` were served, by number: shape (images + 1,)."""
     are_served = np.zeros(images + 1, np.bool_)
@@ -164,7 +168,8 @@ def restricted_to(ground_truth: GroundTruth, images: NDArray[np.int64]) -> Groun
 
 
 def undo_image_order(
-    rows: NDArray[np.float64], order: NDArray[np.int64]
+    rows: NDArray[np.float64],
+    order: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Give rows (n, 7), in place, the test set's image numbers instead of those that the team knows."""
     rows[:, IMAGE] = order[rows[:, IMAGE].astype(np.int64) - 1]

@@ -125,7 +125,9 @@ def phases_of(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[Floats, 
 
 
 def phase_uses(
-    phases: Ints, edges_s: Floats, energies_wh: Floats | None
+    phases: Ints,
+    edges_s: Floats,
+    energies_wh: Floats | None,
 ) -> tuple[PhaseUse, ...]:
     """Each phase with its time and its energy. `phases` (k,) lie between `edges_s` (k + 1,)."""
     took_s = np.bincount(phases, np.diff(edges_s), len(PHASES)).tolist()

@@ -30,7 +30,10 @@ Columns = dict[str, NDArray[Any]]
 
 
 def export_run(
-    contest: Contest, number: int, folder: Path, formats: tuple[str, ...]
+    contest: Contest,
+    number: int,
+    folder: Path,
+    formats: tuple[str, ...],
 ) -> list[Path]:
     """Write a run's detections in these FORMATS, its readings and events; each file atomically.
 
@@ -63,7 +66,8 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
     as_sent = contest.store.posts.detections(run.id)[: sum(sizes)]
     team_image = as_sent[:, IMAGE].astype(np.int64)
     rows = undo_image_order(
-        as_sent, contest.store.runs.image_order(run.id)
+        as_sent,
+        contest.store.runs.image_order(run.id),
     )  # in their place
     image = rows[:, IMAGE].astype(np.int64)
     category = rows[:, 1].astype(np.int64)
@@ -73,7 +77,8 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
     return {
         "post": np.repeat(np.arange(1, len(posts) + 1), sizes),
         "elapsed_s": np.repeat(
-            np.array([elapsed_s for elapsed_s, _ in posts], np.float64), sizes
+            np.array([elapsed_s for elapsed_s, _ in posts], np.float64),
+            sizes,
         ),
         "team_image": team_image,
         "image": image,
@@ -125,7 +130,8 @@ def _cells(texts: set[str]) -> dict[str, str]:
 def _numbers(values: NDArray[Any]) -> list[str]:
     """Numbers (n,), at least one, as Python writes them. orjson is several times as fast, and has other exponents."""
     content = orjson.dumps(
-        np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY
+        np.ascontiguousarray(values),
+        option=orjson.OPT_SERIALIZE_NUMPY,
     )
     texts = content[1:-1].decode().split(",")
     size = np.abs(values)

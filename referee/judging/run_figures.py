@@ -107,7 +107,9 @@ def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
     review = standing_review(judged, contest.store.reviews.latest().get(run.id))
     is_in_review = judged.needs_review and review is None
     code, reason = why_not_ranked(
-        judged, review, as_judged(contest, run).config.least_map
+        judged,
+        review,
+        as_judged(contest, run).config.least_map,
     )
     if run.state is RunState.VOID:  # that is decided
         code = None
@@ -170,7 +172,9 @@ def let_stand(
 
 
 def why_not_ranked(
-    judged: Score, review: Review | None, least_map: float | None
+    judged: Score,
+    review: Review | None,
+    least_map: float | None,
 ) -> tuple[NotRanked | None, str | None]:
     """Why a judged run has no rank, as a code and a clause; None, None if it may have one.
 

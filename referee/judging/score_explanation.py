@@ -63,7 +63,9 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
     Raises RefereeError `judged-otherwise` (by another metric or ground truth); TestSetError.
     """
     contest = as_judged(
-        contest, run, None if judged.rules is None else judged.rules.metric
+        contest,
+        run,
+        None if judged.rules is None else judged.rules.metric,
     )
     metric = contest.config.metric
     parts = signature_parts(judged.signature)
@@ -85,7 +87,9 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
         analysis,
         tuple(
             _cost(
-                type_, analysis, judged.energy_wh if has_one_threshold(metric) else None
+                type_,
+                analysis,
+                judged.energy_wh if has_one_threshold(metric) else None,
             )
             for type_ in ErrorType
         ),
@@ -102,7 +106,9 @@ def _cost(type_: ErrorType, analysis: ErrorAnalysis, energy_wh: float | None) ->
 
 
 def _curves(
-    ground_truth: GroundTruth, detections: Detections, metric: str
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str,
 ) -> dict[int, Curve] | dict[int, CocoCurve]:
     if metric == COCO:
         return coco_curves(ground_truth, detections)

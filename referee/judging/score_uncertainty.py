@@ -35,7 +35,10 @@ def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInter
         and is_scorable(judged.energy_wh)
     ):
         of_score = score_interval(
-            judged.map, found.spread, judged.energy_wh, uncertainty
+            judged.map,
+            found.spread,
+            judged.energy_wh,
+            uncertainty,
         )
     return ScoreInterval(
         LEVEL,
@@ -56,12 +59,18 @@ def halved(contest: Contest, run: Run, judged: Score) -> Halved | None:
     """Return the input of a run's order with others; None without a score, or where its uncertainty is not known."""
     halves = contest.store.scores.half_maps(run.id)
     return halved_of(
-        run, judged, halves, np.sort(contest.store.runs.image_order(run.id)).tobytes()
+        run,
+        judged,
+        halves,
+        np.sort(contest.store.runs.image_order(run.id)).tobytes(),
     )
 
 
 def halved_of(
-    run: Run, judged: Score, halves: Floats | None, which: object
+    run: Run,
+    judged: Score,
+    halves: Floats | None,
+    which: object,
 ) -> Halved | None:
     """As `halved`, with the mAPs (R,) of the judgement's halves; `which` says of what images, if known."""
     energy_wh = judged.energy_wh

@@ -88,7 +88,8 @@ def scored_from(figures: str, halves: bytes | None) -> Scored:
     values["implausible"] = Implausible(**values["implausible"])
     if halves is not None:
         values["halves"] = np.frombuffer(halves, "<f8").reshape(
-            len(values["objects"]), -1
+            len(values["objects"]),
+            -1,
         )
     return Scored(**values)
 
@@ -149,7 +150,9 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
     aps = {}
     for what, (metric, its_rows) in evaluated.items():
         ground_truth, its_rows = of_categories(
-            given.ground_truth, its_rows, changed(objects, known)
+            given.ground_truth,
+            its_rows,
+            changed(objects, known),
         )
         found = evaluate(ground_truth, scored_detections(its_rows, metric), metric)
         its_aps = found.ap if known is None else {**known.aps[what], **found.ap}
@@ -171,7 +174,9 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
 
 
 def with_halves(
-    given: ScoringInput, found: Scored, known: Scored | None = None
+    given: ScoringInput,
+    found: Scored,
+    known: Scored | None = None,
 ) -> Scored:
     """The result with `halves`."""
     former = None if known is None or known.halves is None else known
@@ -182,7 +187,9 @@ def with_halves(
     )
     categories = changed(found.objects, former)
     ground_truth, rows = of_categories(
-        given.ground_truth, served_rows(given)[0], categories
+        given.ground_truth,
+        served_rows(given)[0],
+        categories,
     )
     is_new = np.isin(given.ground_truth.category_ids, ground_truth.category_ids)
     detections = scored_detections(rows, given.metric)
@@ -212,7 +219,9 @@ def scored_detections(rows: Floats, metric: str) -> Detections:
 
 
 def of_categories(
-    ground_truth: GroundTruth, rows: Floats, categories: set[int]
+    ground_truth: GroundTruth,
+    rows: Floats,
+    categories: set[int],
 ) -> tuple[GroundTruth, Floats]:
     """The part of both that is about these categories of the ground truth."""
     ids = ground_truth.category_ids

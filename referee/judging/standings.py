@@ -72,7 +72,8 @@ class Standings:
 
 
 def standings(
-    contest: Contest, instead: Mapping[int, Score] | None = None
+    contest: Contest,
+    instead: Mapping[int, Score] | None = None,
 ) -> Standings:
     """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored.
 
@@ -95,7 +96,10 @@ def standings(
         else:
             review = standing_review(judged, reviews.get(run.id))
             standing = standing_of(
-                run, judged, review, as_judged(contest, run).config.least_map
+                run,
+                judged,
+                review,
+                as_judged(contest, run).config.least_map,
             )
             others = standing.other_rules + other_prizes(contest.config, run)
             found.append(replace(standing, other_rules=others))
@@ -109,7 +113,8 @@ def standings(
 
 
 def with_energy_spread(
-    attempts: Sequence[Standing], known: MutableMapping[int, Halved | None]
+    attempts: Sequence[Standing],
+    known: MutableMapping[int, Halved | None],
 ) -> list[Standing]:
     """The attempts of all teams with how their energies vary; `known` gets the same. Those in review tell nothing."""
     energies_wh: dict[str, list[float]] = {}
@@ -163,7 +168,10 @@ def place_document(place: Place) -> dict[str, Any]:
 
 
 def standing_of(
-    run: Run, judged: Score, review: Review | None, least_map: float | None
+    run: Run,
+    judged: Score,
+    review: Review | None,
+    least_map: float | None,
 ) -> Standing:
     """A judged run that has a score, as the leaderboard shows it; `review` is the one that covers what failed.
 

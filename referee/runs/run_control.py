@@ -54,7 +54,10 @@ class RunControl:
     """
 
     def __init__(
-        self, contest: Contest, clock: Clock, checks: StartChecks | None = None
+        self,
+        contest: Contest,
+        clock: Clock,
+        checks: StartChecks | None = None,
     ) -> None:
         self._contest = contest
         self._checks = checks or StartChecks(Found.SOUND)
@@ -122,7 +125,8 @@ class RunControl:
                 require_admitted(self._contest.station(live.run.station), address)
                 return live
             if live is not None and not self._clock.wait(
-                live.done, now_s + CLOSING_TIMEOUT_S
+                live.done,
+                now_s + CLOSING_TIMEOUT_S,
             ):
                 raise WindowClosed(
                     f"Run {live.run.id} is still being closed; log in again.",
@@ -146,7 +150,11 @@ class RunControl:
             return self._open({run.id: self._meters.started(run)})[0]
 
     def start(
-        self, heat: str, *, absent_too: bool = False, act: Act | None = None
+        self,
+        heat: str,
+        *,
+        absent_too: bool = False,
+        act: Act | None = None,
     ) -> list[Run]:
         """Give a heat's start signal: its runs open together, with one start and one deadline.
 
@@ -167,7 +175,9 @@ class RunControl:
         return [live.run for live in opened]
 
     def _open(
-        self, started: dict[int, RunMeter], act: Act | None = None
+        self,
+        started: dict[int, RunMeter],
+        act: Act | None = None,
     ) -> list[OpenRun]:
         """Open the armed runs of these meters, all or none, with one start."""
         start_s = self._clock.monotonic_s()
@@ -201,7 +211,9 @@ class RunControl:
                 failures.append(error)
                 continue
             self._note(
-                run.id, "open", remaining_s=window.end_s - self._clock.monotonic_s()
+                run.id,
+                "open",
+                remaining_s=window.end_s - self._clock.monotonic_s(),
             )
             logger.info(
                 "run %d of %s is open at %s for %g s",
@@ -238,7 +250,10 @@ class RunControl:
             failed.pop_all()
         name = f"deadline-{run.id}"
         threading.Thread(
-            target=self._close_at_end, args=(live,), name=name, daemon=True
+            target=self._close_at_end,
+            args=(live,),
+            name=name,
+            daemon=True,
         ).start()
         return live
 
@@ -246,7 +261,8 @@ class RunControl:
         """How many requests of a team's runs may be under way."""
         with self._lock:
             return self._slots.setdefault(
-                team, threading.BoundedSemaphore(REQUESTS_AT_ONCE)
+                team,
+                threading.BoundedSemaphore(REQUESTS_AT_ONCE),
             )
 
     def _is_one_open(self) -> bool:
@@ -271,7 +287,8 @@ class RunControl:
     def _live_of(self, team: str) -> OpenRun | None:
         with self._lock:
             return next(
-                (live for live in self._live.values() if live.run.team == team), None
+                (live for live in self._live.values() if live.run.team == team),
+                None,
             )
 
     # Closing
@@ -418,6 +435,8 @@ class RunControl:
                 live.meter.log.flush()
             except RefereeError as error:
                 logger.error(  # noqa: TRY400
-                    "run %d: readings are lost: %s", live.run.id, error.sentence
+                    "run %d: readings are lost: %s",
+                    live.run.id,
+                    error.sentence,
                 )
         self._meters.close()

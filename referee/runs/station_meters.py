@@ -97,12 +97,16 @@ class StationMeters:
         found = energy_lost(self._store.log.of_run(run.id))
         past = self._store.readings.of_run(run.id, 0.0)
         meter.log.remember(
-            None if found is None else found.loss, past[-1] if past else None
+            None if found is None else found.loss,
+            past[-1] if past else None,
         )
         return meter
 
     def _new(
-        self, station: Station, setup: Setup, official_makers: tuple[str, ...]
+        self,
+        station: Station,
+        setup: Setup,
+        official_makers: tuple[str, ...],
     ) -> RunMeter:
         log = EvidenceLog(self._store)
         clock = self._clock
@@ -120,7 +124,12 @@ class StationMeters:
     # Armed
 
     def set_up(
-        self, station: Station, window_s: int, *, take_over: bool, spare_energy: bool
+        self,
+        station: Station,
+        window_s: int,
+        *,
+        take_over: bool,
+        spare_energy: bool,
     ) -> RunMeter:
         """A free station's meter, reset and ready for a new run; with `take_over` it is stopped if it integrates.
 
@@ -152,7 +161,8 @@ class StationMeters:
             kept.sampler.close()
         elif run.state is RunState.ARMED:
             with suppress(
-                MeterError, RefereeError
+                MeterError,
+                RefereeError,
             ):  # a station that is gone has no meter to free
                 self._free(self.of(run))
 
@@ -166,7 +176,8 @@ class StationMeters:
         """Set the armed run's meter up again if an earlier process had armed it. Raises MeterError."""
         if run.id not in self._armed:
             self._armed[run.id] = self._set_up_again(
-                run, take_over=was_started(self._contest, run)
+                run,
+                take_over=was_started(self._contest, run),
             )
 
     def _set_up_again(self, run: Run, *, take_over: bool) -> RunMeter:
@@ -181,13 +192,18 @@ class StationMeters:
         if due:
             done = meter.sampler.zero_error is None
             self._zeros.tried(
-                meter.station, meter.identity, self._clock.monotonic_s(), done=done
+                meter.station,
+                meter.identity,
+                self._clock.monotonic_s(),
+                done=done,
             )
 
     def zero_age_s(self, meter: RunMeter) -> float | None:
         """How long ago the zero level of a meter was compensated; None if that is not known."""
         return self._zeros.age_s(
-            meter.station, meter.identity, self._clock.monotonic_s()
+            meter.station,
+            meter.identity,
+            self._clock.monotonic_s(),
         )
 
     @contextmanager
@@ -238,7 +254,9 @@ class StationMeters:
             except MeterError as error:
                 reason = error.sentence
                 logger.warning(
-                    "run %d: its meter could not be stopped: %s", run, reason
+                    "run %d: its meter could not be stopped: %s",
+                    run,
+                    reason,
                 )
             finally:
                 meter.sampler.close()
@@ -262,7 +280,10 @@ class StationMeters:
         return self.final_reading(run, meter, past)
 
     def final_reading(
-        self, run: Run, meter: RunMeter, past: Sequence[Reading] = ()
+        self,
+        run: Run,
+        meter: RunMeter,
+        past: Sequence[Reading] = (),
     ) -> Reading | None:
         """Stop the integrator and read the energy of record; None, with an event that says why, if there is none.
 
@@ -291,7 +312,10 @@ class StationMeters:
         return None
 
     def holds_energy_of(
-        self, run: Run, meter: RunMeter, before: Reading | None
+        self,
+        run: Run,
+        meter: RunMeter,
+        before: Reading | None,
     ) -> bool:
         """Tell whether what the meter holds can be the run's energy; if not, an event says why. Raises MeterError."""
         missing = _foreign(run, meter, meter.sampler.glance(), before)
@@ -334,7 +358,10 @@ def was_started(contest: Contest, run: Run) -> bool:
 
 
 def _foreign(
-    run: Run, meter: RunMeter, reading: Reading, before: Reading | None
+    run: Run,
+    meter: RunMeter,
+    reading: Reading,
+    before: Reading | None,
 ) -> Missing | None:
     """Why what a meter holds is not the run's energy; `before` is a reading of the run."""
     if meter.identity != run.meter_identity:

@@ -100,7 +100,8 @@ class SeasonBoard:
 
 
 def season_board(
-    runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]] = starmap
+    runs: Iterable[SeasonRun],
+    apart: Callable[..., Iterable[float]] = starmap,
 ) -> SeasonBoard:
     """Rank the teams. Only neighbours are compared, of all pairs there would be too many; `apart` says how."""
     found: dict[Standing, SeasonRun] = {}
@@ -120,7 +121,8 @@ def season_board(
         for one, run in found.items()
     }
     ordered = sorted(
-        found, key=lambda one: (found[one].utc, str(found[one].path), one.run)
+        found,
+        key=lambda one: (found[one].utc, str(found[one].path), one.run),
     )
     verified = [one for one in ordered if is_verified(one)]
     counts = Counter(
@@ -187,7 +189,9 @@ def _standing(one: SeasonRun) -> SeasonStanding | str:
     ]:
         reason = f"what was read of it does not hold: {'; '.join(told)}"
         found = replace(
-            found, not_ranked_code=NotRanked.NOT_VERIFIED, not_ranked=reason
+            found,
+            not_ranked_code=NotRanked.NOT_VERIFIED,
+            not_ranked=reason,
         )
     return SeasonStanding(
         **vars(found),

@@ -149,13 +149,17 @@ def _of_score(figures: Figures) -> list[Doubt]:
 
 
 def _of_judgement(
-    run: Run, figures: Figures, judged: list[dict[str, Any]], is_shown: bool
+    run: Run,
+    figures: Figures,
+    judged: list[dict[str, Any]],
+    is_shown: bool,
 ) -> list[Doubt]:
     if not judged:
         if run.rules is not None:
             return [
                 Doubt(
-                    DoubtCode.JUDGEMENT, "no event of the log says that it was judged"
+                    DoubtCode.JUDGEMENT,
+                    "no event of the log says that it was judged",
                 )
             ]
         clause = "its judgement is not in the log, as in earlier versions: nothing shows whether it was changed"

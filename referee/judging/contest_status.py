@@ -144,11 +144,6 @@ class StatusReader:
             one["energy_lost"] = lost.get(one["run"])
             if one["energy_lost"] is not None:
                 one["energy_wh"] = None  # what its meter shows now began again
-        limit = config.attempts
-        left = {
-            team: max(limit - one["attempts_used"], 0) if limit else None
-            for team, one in teams.items()
-        }
         return {
             "utc": now.isoformat(),
             "contest": config.name,
@@ -170,7 +165,7 @@ class StatusReader:
                 for one in config.stations
             ],
             "queue": [
-                teams[team] | {"attempts_left": left[team]}
+                teams[team] | {"attempts_left": self._attempts_left(teams[team])}
                 for team in store.queue.teams()
                 if team in teams
             ],
@@ -191,31 +186,37 @@ class StatusReader:
             },
         }
 
+    def _attempts_left(self, team: Document) -> int | None:
+        limit = self._contest.config.attempts
+        if not limit:
+            return None
+        used: int = team["attempts_used"]
+        return max(limit - used, 0)
+
     def _energies_to_read(self, runs: list[Run]) -> Iterator[tuple[Run, str]]:
         """The runs whose energy may still be read from their meters, with why it is not read yet."""
-        waiting = [
-            run for run in runs if run.state in (RunState.CLOSED, RunState.JUDGED)
-        ]
-        waiting = [run for run in waiting if run.energy_wh is None]
-        for run in waiting:
-            missing = [
-                one
-                for one in self._store.log.of_run(run.id)
-                if one["kind"] == ENERGY_MISSING
-            ]
-            if missing and missing[-1].get("code") == EnergyMissing.READ_LATER:
-                yield (
-                    run,
-                    f"The energy of run {run.id} of {run.team} is still to be read. {missing[-1]['reason']}",
-                )
+        for run in runs:
+            is_over = run.state in (RunState.CLOSED, RunState.JUDGED)
+            if not is_over or run.energy_wh is not None:
+                continue
+            events = self._store.log.of_run(run.id)
+            missing = [one for one in events if one["kind"] == ENERGY_MISSING]
+            if not missing:
+                continue
+            newest = missing[-1]
+            if newest.get("code") == EnergyMissing.READ_LATER:
+                about = f"The energy of run {run.id} of {run.team}"
+                yield run, f"{about} is still to be read. {newest['reason']}"
 
     def _listed(self, runs: list[Run], known: Known, now: datetime) -> list[Document]:
         reviews = self._store.reviews.latest()
         mark = self._store.scores.judgement_mark()
         for run in runs:
             made_of = (run, mark) if run.state in FINAL else None
-            if made_of is None or self._runs.get(run.id, (None,))[0] != made_of:
-                self._runs[run.id] = made_of, self._run(run, reviews.get(run.id), now)
+            was_made_of, _ = self._runs.get(run.id, (None, {}))
+            if made_of is None or was_made_of != made_of:
+                document = self._run(run, reviews.get(run.id), now)
+                self._runs[run.id] = (made_of, document)
         return [
             self._runs[run.id][1] | {"judging": run.id in known.judging}
             for run in reversed(runs)
@@ -230,7 +231,7 @@ class StatusReader:
             checks = judged.checks
             review = standing_review(judged, review)
         failed = [
-            {key: getattr(one, key) for key in ("code", "severity", "sentence")}
+            {"code": one.code, "severity": one.severity, "sentence": one.sentence}
             for one in checks
             if not one.ok
         ]
@@ -284,9 +285,12 @@ class StatusReader:
         newest = self._store.readings.newest(run.id)
         if newest is None:
             return {}
-        values = {"power_w": newest.power_w, "energy_wh": newest.energy_wh}
-        known = {
-            name: value if math.isfinite(value) else None
-            for name, value in values.items()
+        return {
+            "power_w": _finite(newest.power_w),
+            "energy_wh": _finite(newest.energy_wh),
+            "reading_age_s": (now - newest.utc).total_seconds(),
         }
-        return known | {"reading_age_s": (now - newest.utc).total_seconds()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -111,19 +111,18 @@ def public_view(row: Published) -> dict[str, Any]:
 def _standing_of(place: dict[str, Any]) -> Standing:
     """A place of the public document as a standing; what an earlier form lacks is as if it were not so."""
     names = {one.name for one in fields(Standing)}
-    found = {name: value for name, value in place.items() if name in names}
+    found: dict[str, Any] = {
+        name: value for name, value in place.items() if name in names
+    }
     code = found.get("not_ranked_code")
-    return Standing(
-        **found
-        | {
-            "failed_checks": tuple(
-                FailedCheck(**one) for one in place.get("failed_checks", ())
-            ),
-            "other_rules": tuple(place.get("other_rules", ())),
-            "not_ranked_code": None if code is None else NotRanked(code),
-            "reviewed": NOTE_NOT_PUBLIC if place["reviewed"] else None,
-        }
-    )
+    failed_checks = [FailedCheck(**one) for one in place.get("failed_checks", ())]
+    typed = {
+        "failed_checks": tuple(failed_checks),
+        "other_rules": tuple(place.get("other_rules", ())),
+        "not_ranked_code": None if code is None else NotRanked(code),
+        "reviewed": NOTE_NOT_PUBLIC if place["reviewed"] else None,
+    }
+    return Standing(**found | typed)
 
 
 def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
@@ -137,14 +136,10 @@ def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
     """The unveiled places do not say how they compare with the hidden ones."""
     seen = final[len(final) - count :]
     teams = {place["team"] for place in seen}
-    unveiled = [
-        place
-        | {
-            "differs": [],
-            "level_with": [r for r in place["level_with"] if r["team"] in teams],
-        }
-        for place in seen
-    ]
+    unveiled = []
+    for place in seen:
+        level_with = [one for one in place["level_with"] if one["team"] in teams]
+        unveiled.append(place | {"differs": [], "level_with": level_with})
     rest = [
         place | {"rank": None, "differs": [], "level_with": []}
         for place in frozen

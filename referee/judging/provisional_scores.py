@@ -61,24 +61,16 @@ class FollowedRuns:
         self._ground_truth = read_ground_truth(contest.test_set.folder)
         self._runs: dict[int, _FollowedRun] = {}
         self._due_s: dict[int, float] = {}
-        self._pause_s: dict[
-            int, float
-        ] = {}  # between the figures of a run, by what the last ones cost
+        # Between the figures of a run, by what the last ones cost.
+        self._pause_s: dict[int, float] = {}
         self._refused: set[int] = set()
 
     def tick(self) -> None:
         """Publish every open run that is due, those that have ended since, and one other closed run."""
         try:
             opened = self._store.runs.find(RunState.OPEN)
-            ended = [
-                self._store.runs.get(number)
-                for number in self._runs.keys() - {run.id for run in opened}
-            ]
-            due = [
-                run
-                for run in opened
-                if self._due_s.get(run.id, -math.inf) <= self._clock.monotonic_s()
-            ]
+            numbers = {run.id for run in opened}
+            ended = [self._store.runs.get(one) for one in self._runs.keys() - numbers]
             past = {
                 run.id: run
                 for run in (*ended, *self._unpublished())
@@ -87,23 +79,32 @@ class FollowedRuns:
         except StorageFailed as error:
             logger.warning("the runs cannot be read now: %s", error.sentence)
             return
+        due = [run for run in opened if self._is_due(run)]
         for run in (*due, *past.values()):
             if run.id not in self._refused:
-                start_s = self._clock.monotonic_s()
-                before_s = self._clock.process_s()
-                self._try_to_publish(run)
-                pause_s = self._pause_s[run.id] = (
-                    self._clock.process_s() - before_s
-                ) / SHARE
-                self._due_s[run.id] = start_s + (pause_s if pause_s > TICK_S else 0.0)
-        kept = self._runs.keys() & {run.id for run in opened}
-        self._runs = {number: self._runs[number] for number in kept}
-        self._due_s = {
-            number: self._due_s[number] for number in kept if number in self._due_s
-        }
-        self._pause_s = {
-            number: self._pause_s[number] for number in kept if number in self._pause_s
-        }
+                self._publish_and_pause(run)
+        for ended_number in self._runs.keys() - numbers:
+            del self._runs[ended_number]
+        for table in (self._due_s, self._pause_s):
+            for other in table.keys() - self._runs.keys():
+                del table[other]
+
+    def _is_due(self, run: Run) -> bool:
+        due_s = self._due_s.get(run.id, -math.inf)
+        return due_s <= self._clock.monotonic_s()
+
+    def _publish_and_pause(self, run: Run) -> None:
+        """Publish a run, and let it rest as long as its share of a core asks for."""
+        start_s = self._clock.monotonic_s()
+        before_s = self._clock.process_s()
+        self._try_to_publish(run)
+        took_s = self._clock.process_s() - before_s
+        pause_s = took_s / SHARE
+        self._pause_s[run.id] = pause_s
+        # A short pause ends before the next tick.
+        self._due_s[run.id] = start_s
+        if pause_s > TICK_S:
+            self._due_s[run.id] += pause_s
 
     def _unpublished(self) -> list[Run]:
         """The first closed run that was not published with its last detections and its energy of record."""

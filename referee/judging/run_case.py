@@ -188,15 +188,16 @@ def _measured(case: Case, noted: Mapping[str, Mapping[str, Any]]) -> MeasuredRun
     )
 
 
+def _setting(value: object) -> str:
+    return "auto" if value is None else str(value).lower()
+
+
 def _measured_by(run: Run) -> list[str]:
     """The parts of the signature for window and meter, its settings by their keys in contest.toml."""
     settings = asdict(run.setup)
     del settings["integrator_timer_s"]  # follows from the window
     del settings["ambient_change_c"]  # no score depends on it
-    shown = (
-        f"{key}:{'auto' if value is None else str(value).lower()}"
-        for key, value in settings.items()
-    )
+    shown = [f"{key}:{_setting(value)}" for key, value in settings.items()]
     # The identity is last: it is text of the meter's, and the first of two parts with one name counts.
     extra = [f"extra:{run.extra_s:g}s"] if run.extra_s else []
     return [

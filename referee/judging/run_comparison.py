@@ -49,6 +49,9 @@ def compared(contest: Contest, run: Run, judged: Score) -> Compared:
     document = score_document(run, judged)
     regret = found.regret
     posts_s = course.posts_s.tolist()
+    checks: dict[str, Any] = {}
+    for one in judged.checks:
+        checks[f"check {one.code}"] = "ok" if one.ok else one.severity
     figures = (
         {
             "state": run.state.value,
@@ -72,10 +75,7 @@ def compared(contest: Contest, run: Run, judged: Score) -> Compared:
         | {"regret": None if regret is None else regret.ratio}
         | {f"errors {one.type}": one.count for one in found.costs}
         | {f"mAP lost by {one.type}": one.map for one in found.costs}
-        | {
-            f"check {one.code}": "ok" if one.ok else one.severity
-            for one in judged.checks
-        }
+        | checks
     )
     return Compared(
         figures,

@@ -103,16 +103,17 @@ def _csv(sent: Columns) -> tuple[str, Iterator[bytes]]:
     def parts() -> Iterator[bytes]:
         yield (",".join(sent) + "\n").encode()
         for first in range(0, len(sent["post"]), AT_ONCE):
-            part = {
-                name: values[first : first + AT_ONCE] for name, values in sent.items()
-            }
-            columns = (
-                map(cells[name].__getitem__, values.tolist())
-                if name in cells
-                else _numbers(values)
-                for name, values in part.items()
-            )
-            yield ("\n".join(map(",".join, zip(*columns, strict=True))) + "\n").encode()
+            columns: list[list[str]] = []
+            for name, values in sent.items():
+                part = values[first : first + AT_ONCE]
+                if name in cells:
+                    texts = cells[name]
+                    columns.append([texts[value] for value in part.tolist()])
+                else:
+                    columns.append(_numbers(part))
+            rows = map(",".join, zip(*columns, strict=True))
+            text = "\n".join(rows)
+            yield f"{text}\n".encode()
 
     return "detections.csv", parts()
 
@@ -153,20 +154,19 @@ def _coco(sent: Columns) -> tuple[str, Iterator[bytes]]:
         for first in range(0, len(order), AT_ONCE):
             chosen = order[first : first + AT_ONCE]
             corners = np.column_stack([sent[name][chosen] for name in NUMBERS[1:]])
-            columns = (
-                sent["image"][chosen],
-                sent["category"][chosen],
-                coco_from_corners(corners),
-            )
             values = zip(
-                *(one.tolist() for one in (*columns, sent["confidence"][chosen])),
+                sent["image"][chosen].tolist(),
+                sent["category"][chosen].tolist(),
+                coco_from_corners(corners).tolist(),
+                sent["confidence"][chosen].tolist(),
                 strict=True,
             )
             keys = ("image_id", "category_id", "bbox", "score")
-            entries = orjson.dumps(
-                [dict(zip(keys, each, strict=True)) for each in values]
-            )
-            yield (b"," if first else b"") + entries[1:-1]
+            results = [dict(zip(keys, each, strict=True)) for each in values]
+            entries = orjson.dumps(results)
+            if first:
+                yield b","
+            yield entries[1:-1]
         yield b"]\n"
 
     return "detections.coco.json", parts()

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from lpirc_power.energy import above_idle_wh
+from lpirc_power.energy import Check, above_idle_wh
 from lpirc_score.metrics.evaluation_result import (
     score,
     signature_parts,
@@ -243,15 +243,7 @@ def score_document(run: Run, judged: Score) -> dict[str, Any]:
         "mean_power_w": judged.mean_power_w,
         "energy_limit": judged.energy_limit,
         "energy_known_by": judged.energy_known_by,
-        "checks": [
-            asdict(check)
-            | {
-                "figures": {
-                    name: _finite(value) for name, value in check.figures.items()
-                }
-            }
-            for check in judged.checks
-        ],
+        "checks": [_check_document(check) for check in judged.checks],
         "needs_review": judged.needs_review,
         "interval": None if judged.interval is None else asdict(judged.interval),
         "ap": {str(category): ap for category, ap in judged.ap.items()},
@@ -263,6 +255,11 @@ def score_document(run: Run, judged: Score) -> dict[str, Any]:
         "rules_sha256": None if run.rules is None else run.rules.sha256,
         "other_rules": list(judged_otherwise(run, judged)),
     }
+
+
+def _check_document(check: Check) -> dict[str, Any]:
+    figures = {name: _finite(value) for name, value in check.figures.items()}
+    return asdict(check) | {"figures": figures}
 
 
 def _finite(value: float | None) -> float | None:

@@ -81,18 +81,13 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
     ground_truth, rows = counted_of(case_of(contest, run))
     detections = scored_detections(rows, metric)
     analysis = analyse_errors(ground_truth, detections, metric)
+    energy_wh = judged.energy_wh if has_one_threshold(metric) else None
+    costs = [_cost(type_, analysis, energy_wh) for type_ in ErrorType]
     return Explanation(
         ground_truth,
         detections,
         analysis,
-        tuple(
-            _cost(
-                type_,
-                analysis,
-                judged.energy_wh if has_one_threshold(metric) else None,
-            )
-            for type_ in ErrorType
-        ),
+        tuple(costs),
         _curves(ground_truth, detections, metric),
         worst_images(ground_truth, detections, analysis),
         stop_regret(contest, run, ground_truth),

@@ -122,14 +122,16 @@ def with_energy_spread(
         energies_wh.setdefault(one.team, []).append(one.energy_wh)
     spreads = {team: energy_spread_of(its) for team, its in energies_wh.items()}
     for one in attempts:
-        if (its := known.get(one.run)) is not None:
+        its = known.get(one.run)
+        if its is not None:
             known[one.run] = replace(its, energy_spread=spreads.get(one.team))
-    return [
-        replace(one, energy_spread=spread.sd)
-        if (spread := spreads.get(one.team))
-        else one
-        for one in attempts
-    ]
+    found = []
+    for one in attempts:
+        spread = spreads.get(one.team)
+        if spread is not None:
+            one = replace(one, energy_spread=spread.sd)
+        found.append(one)
+    return found
 
 
 class KnownStandings:

@@ -114,12 +114,13 @@ def season_board(
         else:
             found[standing] = run
     spreads = _energy_spreads(found)
-    found = {
-        replace(one, energy_spread=spread.sd)
-        if (spread := spreads[_attempts(one)])
-        else one: run
-        for one, run in found.items()
-    }
+    without_spread = found
+    found = {}
+    for one, run in without_spread.items():
+        spread = spreads[_attempts(one)]
+        if spread is not None:
+            one = replace(one, energy_spread=spread.sd)
+        found[one] = run
     ordered = sorted(
         found,
         key=lambda one: (found[one].utc, str(found[one].path), one.run),
@@ -152,10 +153,9 @@ def season_board(
             differs=differs(one.signature) + one.other_rules,
         )
         history[one.team].append(place)
-    places = [
-        next(place for place in history[one.team] if place.rank) for one in ranked
-    ]
     every = [place for its in history.values() for place in its]
+    ranked_places = {place.standing.team: place for place in every if place.rank}
+    places = [ranked_places[one.team] for one in ranked]
     unranked = [place for place in every if place.standing.not_ranked is not None]
     unranked.sort(key=lambda place: -place.standing.score)
     return SeasonBoard(places, history, left_out, usual, unranked)

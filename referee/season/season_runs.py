@@ -159,10 +159,8 @@ def _folder(
         board = store.published.get()
         identity = contest or str(folder.resolve())
         record = read_record(store.log.after(0), pins.events_of(identity))
-        heads = {
-            run: _head_of(store, run)
-            for run in record.closed.keys() & {one.id for one in runs}
-        }
+        closed = record.closed.keys() & {one.id for one in runs}
+        heads = {run: _head_of(store, run) for run in closed}
         doubts = pins.doubts(identity, store.identity.public_key(), record)
         doubts += doubts_of_log(record, store.database.form, runs)
     if frozen_utc := Freeze(board, freeze_at).since_utc(now):

@@ -96,7 +96,7 @@ simulate: tools
 	@$(BIN)/python -m tests.simulation $(ARGS)
 
 # mutmut is installed for this only. It tells names by paths, so it works in a folder where each package stands at the
-# top; what it changes are copies. ARGS="*energy.steps*" takes the mutants of one module.
+# top; what it changes are copies. ARGS="*energy.step_checks*" takes the mutants of one module.
 MUTANTS := build/mutants
 mutants: tools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/mutants.lock

@@ -26,5 +26,5 @@ def key(text: str | None) -> str | None:
 
 
 def trimmed(text: str) -> str:
-    """Without what comes along when it is copied from a page."""
+    """Return the text without the blanks that come along when it is copied from a page."""
     return text.strip().rstrip("…").lower()

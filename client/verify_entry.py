@@ -43,7 +43,7 @@ OF_ANSWER = {
     "sha256": "sha256",
     "accepted_utc": "received_utc",
 }
-"""What an answer says beside its receipt: the key there, and the key of the same thing in the receipt."""
+"""Facts that an answer states beside its receipt: the key in the answer, and the key in the receipt."""
 
 
 @dataclass(frozen=True)

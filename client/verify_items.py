@@ -53,7 +53,7 @@ def check_signature(bundle: Bundle, key: str | None) -> None:
 
 
 def check_parts(bundle: Bundle) -> None:
-    """Every part has the SHA-256 of the manifest, and there are no others."""
+    """Check that every part has the SHA-256 of the manifest, and that there are no others."""
     found = []
     for name in bundle.texts:
         digest = {"sha256": sha256(bundle.parts[name])}
@@ -217,7 +217,7 @@ def _served_images(bundle: Bundle) -> set[int]:
 
 
 def check_run_chain(bundle: Bundle) -> None:
-    """Every link follows from the one before, the first from the run and its rules."""
+    """Check that every link follows from the one before, the first from the run and its rules."""
     before = bundle.start_of_chain()
     has_begun = False
     for place, post in enumerate(bundle.posts, start=1):

@@ -221,7 +221,7 @@ def _true_ranks(outcomes: list[str]) -> list[int]:
 
 
 def best_precisions(outcomes: list[str], extra: float = 0.0) -> list[float]:
-    """For each true detection the highest precision at it or at a later one."""
+    """Return for each true detection the highest precision at it or at a later one."""
     ranks = _true_ranks(outcomes)
     found = []
     best = 0.0
@@ -238,7 +238,7 @@ def at_recalls(
     best: list[float],
     objects: int,
 ) -> list[float]:
-    """For each recall, ascending, the best precision where it is reached, or 0."""
+    """Return for each recall, ascending, the best precision where it is reached, or 0."""
     found = []
     place = 0
     for recall in recalls:

@@ -1,4 +1,4 @@
-"""The item about what a team's client kept of its run. From docs/bundle.md alone."""
+"""The item about the receipts that a team's client kept of its run. From docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_BODY_SINCE_FORM_2 = ("readings", "meter")
 
 
 def check_receipts(bundle: Bundle, text: bytes | None) -> None:
-    """All that was acknowledged is in the bundle, as it was acknowledged."""
+    """Check that the bundle has everything that was acknowledged, unchanged."""
     if text is None:
         raise NotChecked("it needs --receipts")
     receipts = 0
@@ -80,7 +80,7 @@ def _check_body(bundle: Bundle, one: Fields) -> None:
 
 
 def _check_closing(bundle: Bundle, one: Fields) -> None:
-    """Check the closing receipt: what it binds, and its signature. Raises Wrong."""
+    """Check the closing receipt: the evidence that it binds, and its signature. Raises Wrong."""
     closings = bundle.events_of("closed")
     need(closings != [], "the bundle has no event `closed`")
     expected = {

@@ -33,7 +33,7 @@ INTERVAL = {
     "resamples": 300,
     "seed": 0,
 }
-"""What no judge may choose of an interval."""
+"""Settings of an interval that no judge may choose."""
 SIGNED_SETTINGS = (
     "voltage_range_v",
     "current_range_a",

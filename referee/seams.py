@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 import click
 
+from lpirc_testsets import TestSetError
 from lpirc_testsets.plugins import Plugin, PluginError, Seam
+from referee.errors import RefereeError
 
 if TYPE_CHECKING:
     from flask import Blueprint
@@ -105,13 +107,14 @@ def call(
 ) -> T:
     """Call something that a plug-in brought.
 
-    Raises what has a sentence as it is; everything else as PluginError, which names the plug-in.
+    Raises RefereeError and TestSetError as they are; everything else, also an exit, as PluginError, which names the
+    plug-in.
     """
     try:
         return function(*args, **kwargs)
-    except Exception as error:
-        if hasattr(error, "sentence"):
-            raise
+    except (RefereeError, TestSetError):
+        raise
+    except (Exception, SystemExit) as error:
         raise plugin.broken(f"it failed: {type(error).__name__}: {error}") from error
 
 
@@ -129,4 +132,12 @@ def pages(plugin: Plugin, contest: Contest, clock: Clock) -> Pages:
     made = call(plugin, plugin.value, contest, clock)
     if not isinstance(made, Pages):
         raise plugin.broken(f"it made {made!r:.80}, which is not a Pages")
+    call(plugin, _require_links, made)
     return made
+
+
+def _require_links(made: Pages) -> None:
+    for link in made.links:
+        text, address = link
+        if not (isinstance(text, str) and isinstance(address, str)):
+            raise TypeError(f"{link!r:.80} is not a text and an address")

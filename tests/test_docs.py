@@ -67,7 +67,7 @@ QUESTIONS = (
 LINK = re.compile(r"(?<!`)\[[^]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 PROJECT_PATH = re.compile(
-    r"`((?:referee|power|client|datasets|tests|bench|docs)/[\w./-]*)`( \(to come\))?"
+    r"`((?:datasets|scoring|power|client|referee|tracks|tests|bench|docs)/[\w./-]*)`( \(to come\))?"
 )
 CODE = re.compile(r"^ {4}(.*)$|`([^`]+)`", re.MULTILINE)
 COMMENT = re.compile(r" # .*")

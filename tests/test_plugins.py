@@ -246,6 +246,82 @@ def test_broken_plug_ins_are_named_and_stop_nothing_else(
     assert "lpirc.pages gone = no_such_module:pages" in log
 
 
+PAGES = """
+import sys
+from flask import Blueprint
+from lpirc_power.errors import MeterLost
+from referee.seams import Pages
+
+ours, free = Blueprint("contest", __name__), Blueprint("free", __name__)
+free.add_url_rule("/free", view_func=lambda: "free")
+shadow = Blueprint("shadow", __name__)
+shadow.add_url_rule("/v1/health", view_func=lambda: "shadow")
+
+def named(contest, clock):
+    return Pages(blueprints=[free, ours])
+
+def shadows(contest, clock):
+    return Pages(blueprints=[free, shadow])
+
+def links(contest, clock):
+    return Pages(links=[1])
+
+def exits(contest, clock):
+    sys.exit("exit")
+
+def meter(contest, clock):
+    raise MeterLost("The meter is lost.")
+"""
+EXITS = "import sys\nsys.exit(0)\n"
+
+
+def test_pages_take_no_place_of_ours_and_end_no_server(
+    tmp_path: Path, contest: Path
+) -> None:
+    names = ("named", "shadows", "links", "exits", "meter")
+    entries = "\n".join(f"{name} = bad_pages:{name}" for name in names)
+    with plugins_in(tmp_path) as installer:
+        installer.install("bad_pages", "lpirc.pages", entries, PAGES)
+        installer.install("bad_import", "lpirc.pages", "ends = bad_import:X", EXITS)
+        with served(tmp_path, contest) as url:
+            health = requests.get(f"{url}/v1/health", timeout=TIMEOUT_S)
+            assert health.json()["status"] == "ok"
+            kinds = {"Accept": "text/html"}
+            assert (
+                requests.get(url, headers=kinds, timeout=TIMEOUT_S).status_code == 200
+            )
+            free = requests.get(f"{url}/free", timeout=TIMEOUT_S)
+            assert free.status_code == 404
+            tracks = requests.get(f"{url}/tracks/results.json", timeout=TIMEOUT_S)
+            assert tracks.status_code == 200
+    log = (contest / "server.log").read_text()
+    for words in (
+        "ValueError: a blueprint 'contest' is there already",
+        "ValueError: GET /v1/health is answered already",
+        "TypeError: cannot unpack non-iterable int object",
+        "SystemExit: exit",
+        "SystemExit: 0",
+        "MeterLost: The meter is lost.",
+    ):
+        assert words in log
+
+
+def test_plug_ins_that_exit_end_no_command(tmp_path: Path, contest: Path) -> None:
+    with plugins_in(tmp_path) as installer:
+        installer.install(
+            "bad_command", "lpirc.commands", "ends = bad_command:X", EXITS
+        )
+        source = "import sys\ndef check(contest):\n    sys.exit(0)\n"
+        installer.install("bad_check", "lpirc.checks", "ends = bad_check:check", source)
+        listed = called(tmp_path, "referee", "--help").stdout
+        found = called(tmp_path, "referee", "doctor", contest)
+    assert "Judge a closed run" in listed
+    assert "ends         The plug-in lpirc.commands ends = bad_command:X" in listed
+    assert found.returncode == 1
+    assert "of bad_command 1.0 cannot be used: SystemExit: 0" in found.stdout
+    assert "of bad_check 1.0 cannot be used: it failed: SystemExit: 0" in found.stdout
+
+
 def test_two_plug_ins_of_one_name_are_said(tmp_path: Path, contest: Path) -> None:
     with plugins_in(tmp_path) as installer:
         for name in ("one_maker", "other_maker"):

@@ -15,17 +15,17 @@ from lpirc_client.run import Answer
 from lpirc_client.wire import Category, Login
 
 Detector = Callable[[bytes, Sequence[Category]], Any]
-"""From a JPEG file's bytes and the contest's categories to rows (see `rows`): a list, an array, or a generator."""
+"""Maps a JPEG file's bytes and the contest's categories to rows (see `rows`): a list, an array, or a generator."""
 
 
 NOT_OWN = ("<", *(f"{Path(one).parent}{os.sep}" for one in (__file__, os.__file__)))
-"""Files of this package and of the standard library start so."""
+"""Prefixes of files that belong to this package or the standard library."""
 
 INSTALLED = {"site-packages", "dist-packages"}
 
 
 def load(name: str) -> Detector:
-    """Return the detector "sample", of a model "onnx:FILE", "litert:FILE", or the function "module:function" here."""
+    """Return a detector: "sample", a model "onnx:FILE" or "litert:FILE", or the function "module:function"."""
     if name == "sample":
         return _sample()
     module_name, _, function_name = name.partition(":")
@@ -47,7 +47,7 @@ def load(name: str) -> Detector:
 
 
 def answers_of(detector: Detector, login: Login) -> Answer:
-    """Return what answers an image; an exception of the detector becomes an AnswerError that names the image."""
+    """Return the function that answers an image; a detector's exception becomes an AnswerError that names the image."""
 
     def answer(number: int, jpeg: bytes) -> Any:
         try:
@@ -73,7 +73,7 @@ def _module(name: str, here: str) -> object:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what was raised, with the innermost line of the contestant's own code if it was raised in some."""
+    """Return an exception as a sentence, with the innermost line of the contestant's own code if it is from there."""
     text = ": ".join(filter(None, (type(error).__name__, str(error))))
     for frame, line in reversed(list(walk_tb(error.__traceback__))):
         file = frame.f_code.co_filename

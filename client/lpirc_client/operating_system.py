@@ -9,7 +9,7 @@ import sys
 from lpirc_client.errors import ModelError
 
 FREES_PORTS_LATE = sys.platform != "win32"
-"""Whether the port of a server that was killed is kept, unless the next one sets SO_REUSEADDR.
+"""True if a killed server's port stays taken unless the next server sets SO_REUSEADDR.
 
 Not on Windows, where that option would take the port from a server at work.
 """

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from lpirc_client.rows import Rows
 
 MOST_ROWS = 30_000
-"""Of one body: the 4 MiB that a referee takes are 149,796 packed rows, or as few as 35,000 in JSON."""
+"""Rows in one body: the 4 MiB that a referee accepts are 149,796 packed rows, or as few as 35,000 in JSON."""
 
 URGENT_S = 5.0
-"""So near the window's end no row waits for its batch."""
+"""Time before the window's end in which no row waits for its batch."""
 
 LOOK_S = 0.5
 

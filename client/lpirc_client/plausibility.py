@@ -1,4 +1,4 @@
-"""Rows that a referee takes and yet warns of: by the rules of its `detections.plausibility`; a test compares both."""
+"""Warnings about rows that a referee accepts: the rules of its `detections.plausibility`; a test compares both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FRACTIONS = "a box of fractions"
 def doubts(
     row: Sequence[float], size: tuple[int, int]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield what is odd about a good row (category, confidence, box) for an image of `size` (width, height).
+    """Yield the implausible values of a good row (category, confidence, box) for an image of `size` (width, height).
 
     Each is a name, the value, and what was expected.
     """

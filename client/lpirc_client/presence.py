@@ -1,6 +1,6 @@
-"""Tells what is at a path: one that may not be looked at is an OSError, not "not there".
+"""Tells what is at a path; a path that must not be read raises OSError and does not count as missing.
 
-`Path.exists` and its like answer False for both since Python 3.14; before, it depended on the error.
+`Path.exists` and its like return False for both since Python 3.14; before, it depended on the error.
 """
 
 from __future__ import annotations

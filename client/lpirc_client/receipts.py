@@ -1,6 +1,6 @@
-"""Keeps the referee's receipts and checks each: its link binds all that the run was acknowledged before.
+"""Keeps the referee's receipts and checks that the link of each binds everything acknowledged before.
 
-The page docs/receipts.md of the project has the texts. `referee bundle verify --receipts` also checks the signature.
+docs/receipts.md of the project has the texts. `referee bundle verify --receipts` also checks the signature.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def sha256_of(rules: object) -> str:
 
 
 class ReceiptFile:
-    """Appends the receipts of one run to a file of JSON lines; what does not fit is kept, too, with a warning.
+    """Appends the receipts of one run to a file of JSON lines; a receipt that does not fit is kept with a warning.
 
-    A run goes on whatever is wrong here: only making it raises ClientError `no-receipts-file`. A file with
-    receipts of this run is continued; beside one with those of another run a file of its own is made.
+    No problem here ends a run: only creating the object raises ClientError `no-receipts-file`. A file with receipts of
+    this run is continued; beside a file of another run a new file is made.
     """
 
     def __init__(self, path: Path) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Window:
-    """When the window ends on this host's monotonic clock, by the referee's latest answer; None before the log-in.
+    """The end of the window on this host's monotonic clock, by the referee's latest answer; None before the log-in.
 
-    `answered` is when a connection of the run last got an answer of the referee; `is_silent`: none has for a while, and
-    the user knows.
+    `answered` is when a connection of the run last got an answer of the referee. `is_silent` means that none has come
+    for a while and the user was told.
     """
 
     deadline: float | None = None

@@ -20,16 +20,16 @@ from lpirc_client.run import Answer
 from lpirc_client.wire import Login
 
 Recorded = Mapping[int, List[Tuple[str, Values]]]
-"""By image number: (the category's text, its five numbers)."""
+"""The rows by image number: (the category's text, its five numbers)."""
 
 Rows = List[Tuple[float, ...]]
 """category id, confidence, xmin, ymin, xmax, ymax."""
 
 
 def prepare(file: Path, testset: Path | None) -> Callable[[Login], Answer]:
-    """Read the recording and check what can be checked before login; return what to do with the login.
+    """Read the recording and check everything possible before login; return the function to call with the login.
 
-    The returned function raises AnswerError if recording and contest do not go together.
+    The returned function raises AnswerError if recording and contest do not match.
     """
     recording = read(file)
     if testset is None:

@@ -24,13 +24,13 @@ NAMES = ("category", "confidence", "xmin", "ymin", "xmax", "ymax")
 JSON_TYPE = "application/json"
 PACKED_TYPE = "application/octet-stream"
 LARGEST = 3.4e38
-"""A float32 holds no more."""
+"""Largest value of a float32."""
 
 NO_NUMBER = (TypeError, ValueError, ArithmeticError, RuntimeError)
-"""What Python, NumPy, Decimal and PyTorch raise for a value that is none."""
+"""Errors that Python, NumPy, Decimal and PyTorch raise for a value that is not a number."""
 
 FIRST_INEXACT = 2**24
-"""From here on a float32 does not hold every whole number."""
+"""Whole number above which a float32 is no longer exact."""
 
 
 def checked(
@@ -63,7 +63,7 @@ def checked(
 
 
 def listed(number: int, found: Any) -> Iterable[Any]:
-    """Return the rows one by one; an array as lists of plain numbers. Raises AnswerError for what has no rows."""
+    """Return the rows one by one; an array as lists of plain numbers. Raises AnswerError for a value without rows."""
     if hasattr(found, "tolist"):
         found = found.tolist()
     if isinstance(found, (str, bytes)) or not hasattr(found, "__iter__"):

@@ -19,7 +19,7 @@ LOOK_S = 2.0  # between two looks at the provisional score
 FRESH = "fresh"  # the `figure_state` of a provisional score that is worth anything
 
 Answer = Callable[[int, bytes], Any]
-"""From an image's number and JPEG bytes to its rows (see `rows`); raises AnswerError."""
+"""Maps an image's number and JPEG bytes to its rows (see `rows`); raises AnswerError."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class ImageRun:
             time.sleep(max(min(left_s, session.remaining_s), 0.0))
 
     def _is_enough(self, number: int) -> bool:
-        """After image `number`, look at the provisional score if a look is due, and say whether to stop."""
+        """Return True if the run should stop after image `number`, by the provisional score if a look at it is due."""
         now_s = time.monotonic()
         if now_s - self._looked_s < LOOK_S:
             return False

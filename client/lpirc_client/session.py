@@ -33,12 +33,12 @@ from lpirc_client.timeline import DETECTING, POSTING, WAITING, Timeline
 from lpirc_client.wire import Login, Receipt
 
 INTERRUPTED_S = 2.0
-"""After Ctrl-C, rows that were found are still posted for so long."""
+"""Time after Ctrl-C in which rows that were found are still posted."""
 
 WAIT_PAUSE_S = 0.2
 
 BROKEN_S = 1.0
-"""A connection that breaks before the log-in is made again for so long."""
+"""Time in which a connection that breaks before the log-in is made again."""
 
 
 class Session:

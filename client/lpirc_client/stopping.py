@@ -1,4 +1,4 @@
-"""When to log out for the best mAP / Wh, by the provisional figures of a run. The model: docs/contestants.md."""
+"""Decides when to log out for the best mAP / Wh, by the provisional figures of a run. Model: docs/contestants.md."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Sequence
 
 MINUTE_S = 60.0
 LOSS = 0.05
-"""So large a part of the score must be at stake in the next minute: a provisional mAP scatters."""
+"""Least part of the score at stake in the next minute: a provisional mAP scatters."""
 STEP = 0.01
-"""A referee rounds a provisional mAP to this; what that alone can make of a minute's change decides nothing."""
+"""Rounding step of a provisional mAP; a change within a minute that rounding alone explains decides nothing."""
 
 
 @dataclass(frozen=True)

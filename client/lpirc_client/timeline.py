@@ -15,11 +15,11 @@ from lpirc_client.terminal import say
 WAITING = "waiting"
 DETECTING = "detecting"
 POSTING = "posting"
-"""What the detector's thread does: wait for an image, detect, hand rows over while those before are being sent."""
+"""Work of the detector's thread: wait for an image, detect, hand rows over while earlier ones are being sent."""
 
 FETCH = "fetch"
 SEND = "send"
-"""What the two threads beside it do."""
+"""Work of the two other threads."""
 
 
 class Timeline:
@@ -45,7 +45,7 @@ class Timeline:
                 ) from error
 
     def begin(self) -> None:
-        """Count from now on: the log-in."""
+        """Start counting at the log-in."""
         self.started_s = time.perf_counter()
 
     @contextmanager
@@ -54,7 +54,7 @@ class Timeline:
         name: str,
         image: int | None = None,
     ) -> Iterator[None]:
-        """Count the block under `name`; `image` is what it is about."""
+        """Time the block under `name`; `image` is the image it concerns."""
         start_s = time.perf_counter()
         try:
             yield
@@ -68,14 +68,14 @@ class Timeline:
         end_s: float,
         image: int | None = None,
     ) -> None:
-        """Count a span between two moments of time.perf_counter."""
+        """Add a span between two moments of time.perf_counter."""
         with self._lock:
             self.sums_s[name] = self.sums_s.get(name, 0.0) + end_s - start_s
             if self._file is not None:
                 self._write(name, start_s, end_s, image)
 
     def report(self) -> dict[str, float]:
-        """Return seconds by what the detector's thread did; `idle_s` is the rest since the log-in."""
+        """Return the seconds of each kind of work of the detector's thread; `idle_s` is the rest since the log-in."""
         with self._lock:
             figures = {
                 f"{name}_s": self.sums_s.get(name, 0.0)
@@ -88,7 +88,7 @@ class Timeline:
         }
 
     def close(self) -> None:
-        """End the file."""
+        """Close the file."""
         with self._lock:
             self._keep("{}]\n")
             file = self._file

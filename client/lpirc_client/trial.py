@@ -1,4 +1,4 @@
-"""A detector tried without a referee: the dry run of `check --detector`, and the one image before a run's log-in."""
+"""Tries a detector without a referee: the dry run of `check --detector`, and the single image before a log-in."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ANY_IDS = dict.fromkeys(range(10_000), "unknown")
 
 @dataclass
 class Trial:
-    """A detector's seconds and good rows by image, and the first problem of each kind with how often there was one."""
+    """The seconds and good rows of a detector by image, and the first problem of each kind with its count."""
 
     detector: Detector
     categories: Sequence[Category]

@@ -71,7 +71,8 @@ class Seam:
         (point,) = found
         try:
             value = point.load()
-        except Exception as error:
+        # A module may raise anything at its import, or call sys.exit.
+        except (Exception, SystemExit) as error:
             problem = f"{type(error).__name__}: {error}"
             sentence = f"{_cannot_be_used(point)}: {problem}"
             raise PluginError("plugin-broken", sentence) from error

@@ -43,7 +43,7 @@ REPLACE = "put a whole JPEG with the stated size there, or take the image out of
 
 Sizes = dict[str, tuple[int, int]]
 Categories = dict[str, Category]
-"""By what annotations call them."""
+"""Category numbers by the names that annotations use."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Kind:
 
 
 def kinds() -> tuple[Kind, ...]:
-    """All 256 kinds, in the order in which categories are taken from them.
+    """Return all 256 kinds, in the order in which categories are taken from them.
 
     Any run of eight holds eight hues and eight shapes; the first 64 are plain.
     """

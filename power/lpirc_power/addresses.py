@@ -1,4 +1,4 @@
-"""From an ADDRESS to an open meter: which scheme opens it, and whether a meter found there counts in a contest."""
+"""Opens the meter at an ADDRESS by its scheme, and tells whether a meter found there counts in a contest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lpirc_power.visa_address import stated_limits
 
 _log: Final = logging.getLogger(__name__)
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+._-]*)(?:\Z|:(?!:))")
-"""How an address with a scheme begins: a VISA resource has two colons behind its first word."""
+"""The scheme at the beginning of an address; a VISA resource has two colons behind its first word."""
 
 
 class MeterAddress:

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Final
 
 FREES_PORTS_LATE: Final = sys.platform != "win32"
-"""Whether the port of a server that was killed is kept, unless the next one sets SO_REUSEADDR.
+"""True if a killed server's port stays taken unless the next server sets SO_REUSEADDR.
 
 Not on Windows, where that option would take the port from a server at work.
 """
 KEEPS_PORTS: Final = sys.platform == "linux"
-"""Whether a socket that is bound keeps its port for another one that listens; elsewhere the second bind is refused."""
+"""True if a bound socket keeps its port from another that listens; elsewhere the second bind is refused."""
 HAS_PTYS: Final = sys.platform != "win32"
-"""Whether `raw_pty` works: Windows has no ptys that a program could open as its serial port."""
+"""True if `raw_pty` works: Windows has no ptys that a program could open as its serial port."""
 TELLS_CPU_TIME: Final = sys.platform != "win32"
-"""Whether `cpu_time_s` works: on Windows it does not."""
+"""True if `cpu_time_s` works: on Windows it does not."""
 PREFERRED_NICE: Final = -10
 """The priority of a thread that must not wait; a usual one has 0, and the highest is -20."""
 CLOCK_UNITS_S: Final = (1.0, 60.0, 3600.0)

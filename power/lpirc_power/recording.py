@@ -35,9 +35,9 @@ COLUMNS_2015: Final = ("voltage_v", "current_a", "power_w", "energy_wh", "integr
 NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """The start of a 2015 recording's wall time: the file does not hold its date."""
 SHOWN_LENGTH: Final = 60
-"""How many characters of a cell an error quotes."""
+"""Characters of a cell that an error quotes."""
 Parsers = Mapping[str, tuple[Callable[[str], object], str]]
-"""By column: what makes a value of a cell, and what should be in it."""
+"""For each column the function that reads a cell, and a description of valid cells."""
 _FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over", "stopped")
 
 

@@ -13,7 +13,7 @@ PURE_PYTHON: Final = "@py"
 IVI: Final = "@ivi"
 SIMULATED: Final = "@sim"
 BAUD: Final = 9600
-"""Of a serial line whose address names none."""
+"""Baud rate of a serial line whose address names none."""
 LARGEST_PORT: Final = 65535
 _NETWORK: Final = re.compile(
     r"TCPIP\d*::([^:,\s]+)(?:,(\d+))?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE
@@ -36,7 +36,7 @@ _KINDS: Final = {
     "GPIB": "A meter on GPIB is GPIB0::1::INSTR, the 1 being its address in the utility menu.",
     "ASRL": "A meter on RS-232 is ASRL/dev/ttyUSB0::INSTR, or ASRL3::INSTR for COM3 on Windows.",
 }
-"""What is written for each kind that is none of the network."""
+"""Form of the address for each kind of link other than the network."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from lpirc_power.scheme import Scheme
 _log: Final = logging.getLogger(__name__)
 
 IDENTITY_PARTS: Final = 4
-"""Of an answer to *IDN?: maker, model, serial number, firmware."""
+"""The parts of an answer to *IDN?: maker, model, serial number, firmware."""
 PTYS: Final = "/dev/pts/"
 """Serial ports behind which a program of this machine is."""
 

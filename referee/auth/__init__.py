@@ -1,4 +1,4 @@
-"""Who may ask: team passwords, session tokens, and the client addresses that a station accepts.
+"""Authentication: team passwords, session tokens, and the client addresses that a station accepts.
 
 Knows nothing of HTTP, SQL or runs.
 """

@@ -1,14 +1,14 @@
-"""How the record and every list of acts name who did an act. Pure."""
+"""Names of operators, as the record and every list of acts shows them. Pure."""
 
 from __future__ import annotations
 
 KEY = "key"
 COMMAND = "command"
-"""In place of an operator's name: the operator key, and a command that wrote to the database itself."""
+"""Shown in place of an operator's name for the operator key, and for a command that wrote to the database itself."""
 
 
 def doer(operator: object, user: object = None) -> str:
-    """Who did an act, as every list says it: eve, key, or `key as eve` where the holder of the key stated a name."""
+    """Return who did an act, in the form of every list: eve, key, or `key as eve` if the key's holder gave a name."""
     return f"{operator} as {user}" if user else str(operator)
 
 

@@ -154,7 +154,7 @@ def verify_command(
 
 
 def _head(text: str | None) -> tuple[int | None, str | None]:
-    """How many events a head is of, where that is given, and its link. Raises RefereeError `bad-request`."""
+    """Return the number of events that a head covers, if given, and its link. Raises RefereeError `bad-request`."""
     if text is None or ":" not in text:
         return None, hexadecimal("--head", text, 12)
     events, _, link = text.partition(":")

@@ -56,7 +56,7 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended, below 0 by a signal; None while it runs."""
+        """The exit code, negative for a signal; None while the process runs."""
         return self._process.poll()
 
     def kill(self) -> None:
@@ -99,7 +99,7 @@ class Child:
             self._input.close()
 
     def failure(self) -> RefereeError:
-        """Why it failed, by the last line of its log."""
+        """Return the reason of the failure, from the last line of the process's log."""
         lines = [
             line
             for line in self._log_path.read_text(errors="replace").splitlines()

@@ -44,7 +44,7 @@ DAY_KEYS = "public_score = true\n"
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a day passes, and how many rounds it has."""
+    """The speed of a demo day, and its number of rounds."""
 
     speed: float
     rounds: int

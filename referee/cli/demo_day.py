@@ -50,7 +50,7 @@ class Entry:
 
     @property
     def step_s(self) -> float:
-        """How long it takes for an image."""
+        """Seconds for each image."""
         return (self.lasts_s - self.loads_s) / IMAGES
 
 
@@ -81,7 +81,7 @@ WITH_REFUSED_ROWS = "Kestrel"
 NEXT = tuple(
     dict.fromkeys(entry.team for entry in (*WAITING, *ENTRIES) if entry.team != BLIND)
 )
-"""Who runs while one looks, in this order, and then again from the first."""
+"""The teams that run while someone watches, in this order, then again from the first."""
 REFUSED = Refused(
     2, ((3, "xmin is not a number", "nan"), (7, "image 99 is unknown", "99"))
 )

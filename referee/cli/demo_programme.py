@@ -56,7 +56,7 @@ FREEZE_NOTICE = (
 
 @dataclass(frozen=True)
 class Stage:
-    """Where the programme is played: a contest that is served at `url`, `speed` times as fast as a day."""
+    """The contest that the programme plays in: served at `url`, `speed` times as fast as a real day."""
 
     folder: Path
     url: str
@@ -128,7 +128,7 @@ def announce_end(stage: Stage) -> None:
 
 
 def _next_teams(stage: Stage, count: int) -> list[str]:
-    """Who runs next; the queue, which the visitor may have changed, is filled up by those with the fewest attempts."""
+    """Return the next teams; a queue that the visitor changed is filled up with those of the fewest attempts."""
     store = stage.contest.store
     queue = store.queue.teams()
     used = store.runs.attempts_used()

@@ -15,11 +15,11 @@ from referee.runs.arming import images_of_a_run
 from referee.seams import Finding
 
 SAFE_IMAGES = 300
-"""With as many images in a run, what a provisional score gives away is measured: below 0.01 mAP on average."""
+"""Images in a run from which a provisional score reveals little: measured, below 0.01 mAP on average."""
 
 
 def look_at_rules(contest: Contest) -> Iterator[Finding]:
-    """All findings; only what arming would refuse is a failure."""
+    """Yield all findings; only a fault that arming would refuse is a failure."""
     try:
         images_of_a_run(contest)
     except RefereeError as error:

@@ -31,7 +31,7 @@ class Answers:
 
 
 def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
-    """Why a team gets images again that it has had before, as a sentence; None where it gets none twice."""
+    """Return why a team gets images again that it has had before, as a sentence; None if it gets none twice."""
     of_run = per_attempt or images
     if attempts == 1 or (attempts and attempts * of_run <= images):
         return None

@@ -199,7 +199,7 @@ def init(
 
 
 def place_of(testset: Path, folder: Path) -> str:
-    """How contest.toml names a test set: relative if it lies in the contest folder or beside it."""
+    """Return the name of a test set in contest.toml: relative if it lies in the contest folder or beside it."""
     real = Path(os.path.realpath(testset))
     contest = Path(os.path.realpath(folder))
     is_near = contest in real.parents or real.parent == contest.parent

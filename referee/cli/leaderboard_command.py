@@ -131,7 +131,7 @@ def _remarks(place: Place) -> Iterator[str]:
 
 
 def _without_spread(places: Sequence[Place]) -> list[str]:
-    """Whose orders cover images and meters alone, in a sentence; none where there is no order."""
+    """Return a sentence naming the teams whose order allows for images and meters only; empty without an order."""
     teams = [
         place.standing.team for place in places if place.standing.energy_spread is None
     ]

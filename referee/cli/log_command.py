@@ -82,7 +82,7 @@ class _Reading:
         self._broken = ""
 
     def all_of(self, store: Store, *, follow: bool) -> Iterator[LoggedEvent]:
-        """Every event in order; with `follow` also those to come, until one does not fit."""
+        """Yield every event in order; with `follow` also later ones, until one does not fit."""
         clock = Clock()
         never = threading.Event()
         while True:

@@ -26,7 +26,7 @@ FORM = re.compile(r"(?:(drop)|slow|meter-gap|restart):(\d+(?:\.\d+)?)((?(1)%|m?s
 UNITS = {"%": 0.01, "ms": 0.001, "s": 1.0}
 GAP_AFTER_S = 1.0  # of the run
 Faults = dict[str, float]
-"""By name as in EXAMPLE: `drop` as a share of the requests, the others in seconds."""
+"""Faults by their names in EXAMPLE: `drop` as a share of the requests, the others in seconds."""
 
 
 def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Faults:
@@ -116,7 +116,7 @@ class Relay:
                 (far if source is near else near).sendall(data)
 
     def _fate(self) -> str:
-        """Of the next request: cut "before" or "after" it takes effect, or "" to pass."""
+        """Choose for the next request: cut "before" or "after" it takes effect, or "" to pass it on."""
         with self._lock:
             self._requests += 1
             is_cut = self._random.random() < self._share

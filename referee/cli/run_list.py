@@ -140,7 +140,7 @@ def _marks(run: Run, figures: Figures) -> str:
 
 
 def _age(figures: Figures) -> str:
-    """How old the figures of an open run are, once no one seems to follow it."""
+    """Return the age of an open run's figures, if no process seems to update them any more."""
     if figures.provisional_utc is None:
         return ""
     age_s = (
@@ -150,7 +150,7 @@ def _age(figures: Figures) -> str:
 
 
 def _unread(figures: Figures) -> str:
-    """Why a run that is not judged has no score now."""
+    """Return why a run that is not judged has no score now."""
     state = figures.figure_state
     return (
         f"{state} "

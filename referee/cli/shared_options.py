@@ -69,7 +69,7 @@ seconds_option = partial(click.option, type=float, callback=_above_0_s)
 
 
 def listening_options(command: Command) -> Command:
-    """Where a command serves; see `listening`."""
+    """Add the options of the address that a command serves at; see `listening`."""
     for option in reversed(_LISTENING):
         command = option(command)
     return command
@@ -78,7 +78,7 @@ def listening_options(command: Command) -> Command:
 def listening(
     host: str, port: int, tls_cert: Path | None, tls_key: Path | None
 ) -> Listen:
-    """Where to serve, by the options. Raises click.UsageError for half a pair of certificate and key."""
+    """Return the address to serve at. Raises click.UsageError for a certificate without its key, or the reverse."""
     # Importing the server takes a fifth of a second, which other commands need not wait for.
     from referee.web.listener import Listen
 

@@ -151,7 +151,7 @@ def active_line(run: dict[str, Any]) -> str:
 
 
 def _reading_age(run: dict[str, Any]) -> str:
-    """How old power and energy are, where they are not of now."""
+    """Return the age of power and energy, unless they are current."""
     age_s = run["reading_age_s"]
     return (
         ""

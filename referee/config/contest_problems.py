@@ -31,7 +31,7 @@ STATION_CHOICES: dict[str, tuple[object, ...]] = {
 
 
 Problem = tuple[str, int, str, str]
-"""Where a value is wrong, as the table's name, its number and the key, and what is wrong."""
+"""The location of a wrong value (the table's name, its number and the key), and a sentence about it."""
 
 
 def contest_problems(config: ContestConfig) -> Iterator[Problem]:

@@ -68,7 +68,7 @@ PRIZE_RULES = ("best-score", "least-energy", "highest-map")
 
 @dataclass(frozen=True)
 class Images:
-    """Which images a run gets: `per_attempt` of the test set's, fresh ones as long as they last; 0: all of them."""
+    """The images of a run: `per_attempt` of the test set's, fresh ones while there are any; 0: all of them."""
 
     per_attempt: int = 0
 

@@ -12,10 +12,10 @@ Problem = tuple[str, int, str, str]
 
 @dataclass(frozen=True)
 class Journal:
-    """Where the second copy of all that is acknowledged lies: `path`, relative to the contest folder; blank: inside it.
+    """The journal, a second copy of all acknowledged writes: `path`, relative to the contest folder; blank: inside it.
 
-    On another disk, or another host's by a mount, it may not answer for `deadline_s` seconds: then nothing is taken if
-    it is `required`; otherwise the contest goes on without it, on record.
+    A journal on another disk or a mounted host has `deadline_s` seconds to answer. After that nothing is accepted if it
+    is `required`; otherwise the contest goes on without it, on record.
     """
 
     path: str = ""
@@ -24,7 +24,7 @@ class Journal:
 
 
 DEFAULT = Journal()
-"""In the contest folder."""
+"""Default folder of the journal in the contest folder."""
 
 
 def journal_problems(journal: Journal) -> Iterator[Problem]:

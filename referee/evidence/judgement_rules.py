@@ -1,4 +1,4 @@
-"""By which rules a run was judged, each time: compared with those that are bound into its chain."""
+"""Compares the rules of each judgement of a run with those that are bound into its chain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def require_bound(bundle: Bundle) -> Rules:
 
 
 def check_judgements(bundle: Bundle) -> str:
-    """Every judgement, in a sentence. Raises Failure unless each is on record as it is stated, NotChecked."""
+    """Return a sentence about every judgement. Raises Failure unless each is on record as stated, NotChecked."""
     bound = require_bound(bundle)
     listed = bundle.judgements
     if not listed:
@@ -52,7 +52,7 @@ def check_judgements(bundle: Bundle) -> str:
 
 
 def check_rules(bundle: Bundle) -> str:
-    """Which rules are bound. Raises Failure unless the run and its published judgement are by them, NotChecked."""
+    """Return which rules are bound. Raises Failure unless the run and its published judgement obey them, NotChecked."""
     bound = require_bound(bundle)
     run = bundle.run
     of_manifest = bundle.manifest["metric_version"]
@@ -101,7 +101,7 @@ def _require_standing(bundle: Bundle, bound: Rules) -> None:
 
 
 def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
-    """By which other rules the published judgement is: a corrected ground truth, or none. Raises Failure."""
+    """Return the other rules of the published judgement: a corrected ground truth, or none. Raises Failure."""
     if bundle.result is None:
         return ()
     judged = bundle.judgements[-1].rules if bundle.judgements else None
@@ -126,12 +126,12 @@ def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
 
 
 def _sorted(values: Mapping[str, object]) -> dict[str, object]:
-    """In one order: rules have their canonical one, a run has that of its setup."""
+    """Return the values in one order: those of rules are in canonical order, those of a run in its setup's."""
     return dict(sorted(values.items()))
 
 
 def check_corrections(bundle: Bundle) -> str:
-    """How the ground truth was corrected, in a sentence. Raises Failure unless signed events lead to today's."""
+    """Return how the ground truth was corrected. Raises Failure unless signed events lead to today's."""
     at = bundle.run.testset_digest
     told = []
     for event in bundle.own_events():

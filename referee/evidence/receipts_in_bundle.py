@@ -24,7 +24,7 @@ POSTS = "posts.jsonl.gz"
 EVENTS = "events.jsonl.gz"
 RUN = "run.json"
 FORMS = (1, 2)
-"""Of the protocol, that this program knows: 2 binds the readings, and the rules."""
+"""Forms of the protocol that this program knows: 2 binds the readings, and the rules."""
 _KINDS = {
     "run": int,
     "number": int,
@@ -91,7 +91,7 @@ def _form(receipt: Mapping[str, Any]) -> object:
 
 
 def _read(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Which kind of line it is, and what it holds. Raises ValueError, KeyError, TypeError, AttributeError."""
+    """Return the kind of a line, and its content. Raises ValueError, KeyError, TypeError, AttributeError."""
     if "closing" in value:
         kind = "closings"
         one = value["closing"]
@@ -172,7 +172,7 @@ def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> s
 
 
 def _of_form(bundle: Bundle, receipts: Receipts) -> list[tuple[str, str]]:
-    """That the receipts are of another form of the protocol than the run: then nothing in them can be compared."""
+    """Return the problems of receipts whose form of the protocol is not the run's: they cannot be compared."""
     own = 1 if bundle.run.rules is None else 2
     others = [one["number"] for one in receipts.posts if _form(one) != own]
     if not others:

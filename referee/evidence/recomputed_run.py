@@ -69,7 +69,7 @@ class Recomputed:
 
     @cached_property
     def taken(self) -> list[tuple[Rows, int, list[tuple[int, str]]]]:
-        """Of each body the rows (n, 7), how many were refused, and the first of them. Raises Failure."""
+        """Return for each body its rows (n, 7), the number of refused ones, and the first of them. Raises Failure."""
         places = enumerate(
             zip(self.bundle.posts, self.bundle.bodies, strict=True), start=1
         )

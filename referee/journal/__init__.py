@@ -1,4 +1,5 @@
-"""The journal of a contest: a second copy of everything acknowledged, on its own disk or another host's.
+"""The journal of a contest: a second copy of every acknowledged write, on another disk or host.
 
-`epochs` says which host may write; `beats` that its server lives; `disk` keeps a disk that hangs from hanging a server.
+`epochs` decides which host may write, `beats` shows that its server is alive, and `disk` keeps a disk that hangs from
+hanging the server.
 """

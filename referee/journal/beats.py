@@ -1,6 +1,6 @@
-"""Signs of life that the server of a contest leaves in the journal's folder, for the host that stands by.
+"""Signs of life that a contest's server writes into the journal's folder, for the standby host to read.
 
-They say nothing of time: two hosts' clocks need not agree. What counts is whether the count goes on.
+They carry no time, because the clocks of two hosts need not agree: only whether the count still rises matters.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 BEAT_S = 1.0
-"""How often the server writes one."""
+"""Interval at which the server writes a sign of life."""
 
 _BYTES = 256
 
 
 @dataclass(frozen=True)
 class Beat:
-    """One sign of life: `count` goes up; `is_ended` says that the server was ended in order, so nothing is wrong."""
+    """One sign of life. `count` rises with each; `is_ended` is set when the server was stopped in order."""
 
     count: int
     process: int
@@ -26,12 +26,12 @@ class Beat:
 
 
 def beat_path(journal: Path, epoch: int) -> Path:
-    """Where the server of an epoch leaves its signs of life."""
+    """Return the file in which the server of an epoch writes its signs of life."""
     return journal / f"{epoch:06}.beat"
 
 
 def write_beat(journal: Path, epoch: int, beat: Beat) -> None:
-    """Replace the last sign of life, in place and onto the disk."""
+    """Overwrite the last sign of life in place and sync it to disk."""
     text = json.dumps(asdict(beat)).encode().ljust(_BYTES - 1) + b"\n"
     descriptor = os.open(beat_path(journal, epoch), os.O_WRONLY | os.O_CREAT, 0o600)
     try:
@@ -42,7 +42,7 @@ def write_beat(journal: Path, epoch: int, beat: Beat) -> None:
 
 
 def read_beat(journal: Path, epoch: int) -> Beat | None:
-    """The last sign of life of an epoch's server; None if it has left none."""
+    """Return the last sign of life of an epoch's server, or None if it has written none."""
     try:
         return Beat(**json.loads(beat_path(journal, epoch).read_bytes()))
     except (FileNotFoundError, ValueError, TypeError):

@@ -1,7 +1,7 @@
-"""Does what waits for the journal's disk in a thread of its own, and gives up on it after a deadline.
+"""Runs work that waits for the journal's disk in a separate thread, and gives up on it after a deadline.
 
-A mount that no longer answers keeps the thread that uses it in the kernel, where nothing can end it. Only this one
-thread hangs then: whoever wants something of the disk is refused at once until it has come back.
+A mount that no longer answers blocks the thread that uses it inside the kernel, where it cannot be ended. Only this
+thread then hangs: other callers are refused at once until the disk answers again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _Task:
-    """What the thread is to do, and how it went."""
+    """Work for the disk's thread, with its result or its error."""
 
     def __init__(
         self, work: Callable[[], Any], now_s: float, at_end: Callable[[], None]
@@ -38,7 +38,7 @@ class _Task:
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Do it."""
+        """Run the work and keep its result or error."""
         try:
             self.result = self.work()
         except BaseException as error:  # noqa: BLE001 - who waits raises it
@@ -48,10 +48,10 @@ class _Task:
 
 
 class JournalDisk:
-    """The disk that a folder lies on. One thing at a time is done there; callers take turns by a lock of their own.
+    """The disk that holds a folder. It does one thing at a time; callers take turns by a lock of their own.
 
-    What writes names a `lock`, a file on this host's own disk: what was given up on may still be written later, so no
-    other process of this host may write before. It is held from the start of each work to its end.
+    Work that writes names a `lock`, a file on this host's own disk, which is held until the work ends. Work that was
+    given up on may still write later, so no other process of this host may write before then.
     """
 
     def __init__(
@@ -73,9 +73,10 @@ class JournalDisk:
         self._moves = threading.Lock()
 
     def do(self, work: Callable[[], T]) -> T:
-        """Do something there and return its result. Raises what it raises; JournalStalled if the disk is silent.
+        """Run work on the disk and return its result. Raises the work's own error; JournalStalled if the disk hangs.
 
-        What was given up on may still happen later: the caller must find out when the disk answers again.
+        Work that was given up on may still take effect later: the caller must check for that once the disk answers
+        again.
         """
         if self.stalled_s is not None:
             raise self._stalled()
@@ -96,9 +97,9 @@ class JournalDisk:
         return result
 
     def move(self) -> None:
-        """What takes long calls this within its work, between its steps: the deadline begins again with each.
+        """Restart the deadline; long work calls this between its steps.
 
-        Raises JournalStalled where the work was given up meanwhile: whoever wanted it has gone on without it.
+        Raises JournalStalled if the work was given up on meanwhile, because its caller has gone on without it.
         """
         task = self._doing
         with self._moves:
@@ -107,7 +108,7 @@ class JournalDisk:
             task.has_moved = True
 
     def _gives_up(self, task: _Task) -> bool:
-        """Whether a task that is past the deadline is given up now."""
+        """Return True if a task that is past its deadline is given up on now."""
         with self._moves:
             task.is_given_up = not task.has_moved
             task.has_moved = False
@@ -117,7 +118,7 @@ class JournalDisk:
 
     @property
     def stalled_s(self) -> float | None:
-        """For how many seconds the disk has not answered; None if it answers."""
+        """Return the seconds since which the disk has not answered, or None if it answers."""
         hung = self._hung
         if hung is None:
             return None

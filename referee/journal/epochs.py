@@ -1,9 +1,9 @@
-"""Epochs of a journal that several hosts can reach: whose turn it is to write, and how the next host takes over.
+"""Epochs of a journal that several hosts can reach: which host may write, and how the next host takes over.
 
-Epoch 2 of a journal has the files `000002.log` (its records), `000002.host` (whose it is, and whether it is over) and
-`000002.beat` (that its server lives). Creating the `.host` with O_EXCL decides who has an epoch. Whether an epoch is
-over stands *in* that file, overwritten in place: a network file system looks at the server when a file is opened, but
-may remember for a minute that a name did not exist.
+Epoch 2 of a journal has the files `000002.log` (its records), `000002.host` (its owner, and whether it is over) and
+`000002.beat` (signs of life of its server). Creating the `.host` with O_EXCL decides who owns an epoch. The end of an
+epoch is written *into* that file, in place: a network file system asks the server whenever a file is opened, but may
+cache for a minute that a name did not exist.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from referee.operating_system import machine_name
 from referee.presence import entries, not_accessible
 
 CLAIM_NAME = "epoch"
-"""In a contest folder: which epoch of the journal this folder has, if any."""
+"""File in a contest folder that names the journal's epoch which this folder owns, if any."""
 
 FIRST = 1
 _CELL_BYTES = 16
@@ -36,7 +36,7 @@ _HOST_NAME = re.compile(r"(\d{6})\.host")
 
 @dataclass(frozen=True)
 class Claim:
-    """An epoch and whose it is: a folder on a host, of that contest (its id), served by that version of the program.
+    """An epoch and its owner: a folder on a host, the contest's id, and the version of the program that serves it.
 
     `token` is random, and the same in folder and journal.
     """
@@ -54,18 +54,18 @@ class Claim:
 
 
 def host_path(journal: Path, epoch: int) -> Path:
-    """The file that says whose an epoch is."""
+    """Return the file that names the owner of an epoch."""
     return journal / f"{epoch:06}.host"
 
 
 def newest_epoch(journal: Path) -> int:
-    """The newest epoch that anyone has claimed; 0 if no one has. Raises RefereeError `not-accessible`."""
+    """Return the newest epoch that a host has claimed, 0 if none has. Raises RefereeError `not-accessible`."""
     found = (_HOST_NAME.fullmatch(one.name) for one in entries(journal))
     return max((int(one[1]) for one in found if one), default=0)
 
 
 def claim_of(journal: Path, epoch: int) -> Claim | None:
-    """Whose an epoch is; None if no one's, or if its host died in the moment of claiming it."""
+    """Return the claim of an epoch; None if it is unclaimed, or if its host died while claiming it."""
     try:
         content = host_path(journal, epoch).read_bytes()
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def claim_of(journal: Path, epoch: int) -> Claim | None:
 
 
 def own_claim(folder: Path) -> Claim | None:
-    """The epoch that a contest folder has; None if it has none. Raises RefereeError `not-accessible`."""
+    """Return the epoch that a contest folder owns, or None. Raises RefereeError `not-accessible`."""
     try:
         return _read_claim((folder / CLAIM_NAME).read_bytes())
     except FileNotFoundError:
@@ -84,7 +84,7 @@ def own_claim(folder: Path) -> Claim | None:
 
 
 def has_epoch(journal: Path, folder: Path) -> bool:
-    """Whether the newest epoch of the journal is that of this contest folder."""
+    """Return True if the journal's newest epoch belongs to this contest folder."""
     own = own_claim(folder)
     owner = claim_of(journal, newest_epoch(journal))
     return own is not None and owner is not None and own.token == owner.token
@@ -99,10 +99,10 @@ def claim_epoch(
     version: str,
     utc: datetime,
 ) -> Claim:
-    """Make an epoch that of a contest folder on this host, and end all earlier ones.
+    """Claim an epoch for a contest folder on this host, and end all earlier ones.
 
-    Once it has returned, whoever has an earlier epoch finds it over before acknowledging anything. Raises RefereeError
-    `epoch-taken` when another one was faster.
+    Once this returns, the owner of an earlier epoch finds it ended before it acknowledges anything. Raises RefereeError
+    `epoch-taken` if another host claimed it first.
     """
     host = machine_name()
     real = os.path.realpath(folder)
@@ -128,9 +128,9 @@ def claim_epoch(
 def require_current(journal: Path, claim: Claim) -> None:
     """Raise Superseded unless the epoch of `claim` is still the newest one.
 
-    Call it when a record is on disk and before it is acknowledged: a successor ends the epoch first and reads its
-    records then, so it reads every one that was acknowledged. Raises OSError where the journal is not there: its disk
-    is not mounted, which says nothing of another host.
+    Call it after a record is on disk and before it is acknowledged: a successor first ends the epoch and then reads its
+    records, so it reads every acknowledged one. Raises OSError if the journal's disk is not mounted, which says nothing
+    about another host.
     """
     try:
         descriptor = os.open(host_path(journal, claim.epoch), os.O_RDONLY)
@@ -147,7 +147,7 @@ def require_current(journal: Path, claim: Claim) -> None:
 
 
 def superseded(journal: Path, claim: Claim) -> Superseded:
-    """What a host says whose epoch is over."""
+    """Return the error of a host whose epoch is over."""
     newest = newest_epoch(journal)
     successor = claim_of(journal, newest) if newest > claim.epoch else None
     by = f"{successor} has" if successor else "another host has"
@@ -162,9 +162,10 @@ def superseded(journal: Path, claim: Claim) -> Superseded:
 def own_epoch(
     journal: Path, folder: Path, *, contest: str, version: str, utc: datetime
 ) -> Claim:
-    """The claim by which a contest folder may write to the journal; the first epoch of a new journal is claimed now.
+    """Return the claim by which a contest folder may write, claiming the first epoch of a new journal.
 
-    Raises RefereeError `journal-missing` where its disk is not mounted; what `require_own` and `claim_epoch` do.
+    Raises RefereeError `journal-missing` if the journal's disk is not mounted, and what `require_own` and `claim_epoch`
+    raise.
     """
     if newest_epoch(journal) == 0:
         own = own_claim(folder)
@@ -182,10 +183,10 @@ def own_epoch(
 
 
 def require_own(journal: Path, folder: Path) -> Claim:
-    """The claim of a contest folder that may write to the journal.
+    """Return the claim of a contest folder that may write to the journal.
 
-    Raises Superseded when a later epoch is another's, RefereeError `journal-elsewhere` when the newest one is not this
-    folder's: of a copy of the folder, on this host or on another one.
+    Raises Superseded if a later epoch belongs to another host, and RefereeError `journal-elsewhere` if the newest one
+    does not belong to this folder, which is then a copy, on this host or another.
     """
     newest = newest_epoch(journal)
     owner = claim_of(journal, newest)
@@ -230,7 +231,7 @@ def _text(claim: Claim) -> bytes:
 
 
 def _keep(folder: Path, claim: Claim) -> None:
-    """Write the claim into the contest folder, whole or not at all."""
+    """Write the claim into the contest folder atomically."""
     path = folder / CLAIM_NAME
     partial = path.with_name(f".{CLAIM_NAME}.partial")
     _write(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), _text(claim))
@@ -239,7 +240,7 @@ def _keep(folder: Path, claim: Claim) -> None:
 
 
 def _write(descriptor: int, content: bytes, offset: int = 0) -> None:
-    """Write there, onto the disk, and close the file."""
+    """Write bytes to a file descriptor, sync them to disk, and close it."""
     try:
         os.pwrite(descriptor, content, offset)
         os.fsync(descriptor)

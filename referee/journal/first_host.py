@@ -1,4 +1,4 @@
-"""Whether the host that serves a contest is dead: it leaves no signs of life, and does not answer over HTTP."""
+"""Tells whether the host that serves a contest is dead: no signs of life, and no answer over HTTP."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from referee.journal.beats import Beat, read_beat
 logger = logging.getLogger(__name__)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 ANSWER_S = 1.0
-"""For so long an answer of the first host is waited for."""
+"""Timeout for an answer of the first host."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the first host answers, from `http://HOST:PORT`."""
+    """The HTTP address of the first host, from `http://HOST:PORT`."""
 
     host: str
     port: int
@@ -50,7 +50,7 @@ def read_address(text: str) -> Address:
 
 
 def answers(address: Address) -> bool:
-    """Whether the referee there says that it is well."""
+    """Return True if the referee at that address reports that it is well."""
     connection: http.client.HTTPConnection
     if address.is_tls:
         # Whether it lives is asked, nothing is believed: its certificate does not matter.
@@ -72,9 +72,10 @@ def answers(address: Address) -> bool:
 
 
 class FirstHost:
-    """The host that has an epoch. It is dead once it has been silent for `after_s` seconds and does not answer either.
+    """The host that owns an epoch. It is dead once it is silent for `after_s` seconds and does not answer HTTP either.
 
-    A server that was ended in order is not dead, nor is one that has not begun yet. A sign that cannot be read is none.
+    A server that was stopped in order, or has not begun yet, is not dead. A sign of life that cannot be read counts as
+    missing.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class FirstHost:
         self._said = False
 
     def is_dead(self) -> bool:
-        """Look once, which takes up to ANSWER_S when it is silent."""
+        """Look once, which takes up to ANSWER_S when the host is silent."""
         now_s = self._clock.monotonic_s()
         beat = read_beat(self._journal, self.epoch)
         if beat is not None and beat != self._beat:
@@ -112,7 +113,7 @@ class FirstHost:
         return False
 
     def _say(self, words: str, *values: object) -> None:
-        """Say it once, until there is another sign of life."""
+        """Log a sentence once, until the next sign of life."""
         if not self._said:
             logger.warning(words, *values)
         self._said = True

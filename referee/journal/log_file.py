@@ -1,4 +1,4 @@
-"""The file of an epoch that this host appends to. What a call has returned from is on its disk."""
+"""The file of an epoch that this host appends to. Once a call returns, its record is on disk."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from referee.journal.records import Change, Position, encode, read_records
 from referee.operating_system import sync_content
 
 SYNC_BYTES = 2**23
-"""Of a file that is begun with a copy of a whole contest."""
+"""Bytes between two syncs while a copy of a whole contest is written."""
 ROOM_BYTES = 2**18
-"""That a file grows by at once: waiting for content alone takes less than for a new length with it."""
+"""Bytes by which a file grows at once: syncing content alone is faster than syncing content and a new length."""
 _LOOK_BYTES = (
     4  # of what stands somewhere: a record begins with its magic, room with zeros
 )
 
 
 def log_path(journal: Path, epoch: int) -> Path:
-    """The file with the records of an epoch."""
+    """Return the file with the records of an epoch."""
     return journal / f"{epoch:06}.log"
 
 
 def begin_file(path: Path, parts: Iterable[bytes], aside: Path | None = None) -> None:
-    """Write the file of an epoch with what it begins with, whole or not at all; the one before goes `aside`.
+    """Write the file of an epoch with its first content, atomically; the former file is renamed to `aside`.
 
-    It is synced as it is written: no step waits for more than some megabytes. Raises OSError.
+    It is synced while it is written, so no step waits for more than a few megabytes. Raises OSError.
     """
     partial = path.with_suffix(".partial")
     with partial.open("wb") as file:
@@ -49,7 +49,7 @@ def begin_file(path: Path, parts: Iterable[bytes], aside: Path | None = None) ->
 
 
 def make_folder(journal: Path) -> None:
-    """Make the folder of a journal, unless it is there: its owner's only. Raises OSError."""
+    """Make the folder of a journal, readable by its owner only, unless it exists. Raises OSError."""
     if not journal.is_dir():
         journal.mkdir(mode=0o700)
         _sync_folder(journal.parent)
@@ -64,7 +64,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def older_database(path: Path) -> StorageFailed:
-    """The refusal of a database that lacks what the journal has: what is written now would overwrite it there."""
+    """Return the error for a database that lacks records of the journal: a write would now overwrite them there."""
     return StorageFailed(
         f"The database lacks transactions that are in the journal {path}: an older copy was put in its place while it "
         "was in use, so nothing was taken. For the operator: start the server again; it takes them from the journal."
@@ -72,10 +72,10 @@ def older_database(path: Path) -> StorageFailed:
 
 
 class LogFile:
-    """Appends records. One writer at a time: the lock of the database decides whose turn it is."""
+    """Appends records. One writer at a time: the lock of the database decides which."""
 
     def __init__(self, path: Path, room_bytes: int = ROOM_BYTES) -> None:
-        """Open it; `room_bytes` are kept free behind the records. Raises FileNotFoundError, OSError."""
+        """Open the file and keep `room_bytes` free behind the records. Raises FileNotFoundError, OSError."""
         self._path = path
         self._room_bytes = room_bytes
         self._name = str(path)
@@ -87,10 +87,10 @@ class LogFile:
         changes: Sequence[Change],
         require: Callable[[], None] | None = None,
     ) -> Position:
-        """Write the record that follows `former`, in the place of what stands behind it, and return its end.
+        """Write the record that follows `former`, over anything behind it, and return the record's end.
 
-        What stands there is of a transaction that was never committed. `require` is called once the record is on the
-        disk; what it raises leaves the record for `take_back`. Raises StorageFailed, OSError.
+        Anything behind `former` belongs to a transaction that was never committed. `require` is called once the record
+        is on disk; if it raises, `take_back` removes the record. Raises StorageFailed, OSError.
         """
         size = self._size_in_place(former)
         if size > former.size and any(
@@ -115,25 +115,25 @@ class LogFile:
             written += os.pwrite(self._descriptor, data[written:], at + written)
 
     def _require_uncommitted(self, former: Position) -> None:
-        """Raise StorageFailed unless a single record, or a part of one, stands behind `former`.
+        """Raise StorageFailed unless at most one record, or part of one, stands behind `former`.
 
-        Whoever writes cuts what was not committed, so more than one were: the database is an older copy.
+        A writer cuts what was not committed, so several records mean that the database is an older copy.
         """
         behind = sum(1 for _ in islice(read_records(self._path, former), 2))
         if behind > 1:
             raise older_database(self._path)
 
     def take_back(self, end: Position) -> None:
-        """Cut what stands behind `end`: it was not committed. Raises OSError."""
+        """Cut the file at `end`, because the record behind it was not committed. Raises OSError."""
         if os.fstat(self._descriptor).st_size > end.size:
             os.ftruncate(self._descriptor, end.size)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the file."""
         os.close(self._descriptor)
 
     def _size_in_place(self, former: Position) -> int:
-        """How long the file is. Raises StorageFailed unless it is the one with that name, and holds `former`."""
+        """Return the file's length. Raises StorageFailed if its name leads to another file, or it lacks `former`."""
         ours = os.fstat(self._descriptor)
         try:
             there = os.stat(self._name)  # noqa: PTH116 - a part of every commit

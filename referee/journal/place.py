@@ -1,4 +1,4 @@
-"""Where the journal of a contest lies, and whether other hosts may reach it."""
+"""Location of a contest's journal, and whether other hosts can reach it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ JOURNAL_NAME = "journal"
 
 
 def journal_folder(folder: Path, config: ContestConfig) -> Path:
-    """The folder of the contest's journal: `[journal] path`, or the one in the contest folder."""
+    """Return the folder of the contest's journal: `[journal] path`, or the default in the contest folder."""
     return folder / (config.journal.path or JOURNAL_NAME)
 
 
 def behind_text(journal: Path, since_utc: str) -> str:
-    """Return the beginning of a sentence that says since when a journal lacks something."""
+    """Return the beginning of a sentence about a journal that is behind, with the time since when."""
     return f"The journal at {journal} lacks what was taken since {since_utc[:19]} UTC"
 
 
 def is_shared(config: ContestConfig) -> bool:
-    """Whether the journal lies elsewhere, where another host may reach it: then epochs say who writes."""
+    """Return True if the journal lies outside the contest folder; epochs then decide which host writes."""
     return bool(config.journal.path)

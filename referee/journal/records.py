@@ -1,11 +1,14 @@
-"""The form of a journal's files: records behind one another, each bound to the one before by its link.
+"""Format of a journal's files: a sequence of records, each bound to the one before by its link.
 
-A record is one transaction. Its frame has the magic, the lengths of its head and its blobs, and its link, the SHA-256
-over the former link, the head and the blobs. Behind the blobs stands the length of the whole, so a file can be read
-from its end. The head is JSON: `seq` counts 1, 2, ... over all files of a journal; `changes` are [table, what, values].
-What is "put" (the row's number or null, then its values in the order of `Header.tables`) or "delete" (the row's key). A
-value that is bytes is {"blob": its length}; the blobs stand behind the head in that order. The first record of a file
-is its `Header`. Behind the last one may stand zeros: room for those to come.
+A record is one transaction. Its frame has the magic, the lengths of its head and its blobs, and its link: the SHA-256
+over the former link, the head and the blobs. The length of the whole record follows the blobs, so a file can be read
+from its end.
+
+The head is JSON: `seq` counts 1, 2, ... over all files of a journal; `changes` are [table, action, values]. The action
+is "put" (the row's number or null, then its values in the order of `Header.tables`) or "delete" (the row's key). A
+value of bytes is written as {"blob": its length}; the blobs follow the head in that order.
+
+The first record of a file is its `Header`. Zeros may follow the last record: free room for later ones.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ FORM = 1
 START = bytes(32)
 """The link before the first record of a journal."""
 Change = tuple[str, str, Sequence[Any]]
-"""Of one row: its table, PUT or DELETE, and the values."""
+"""One changed row: its table, PUT or DELETE, and the values."""
 PUT = "put"
 DELETE = "delete"
 
@@ -40,7 +43,7 @@ _LARGEST_HEAD = 2**28
 
 @dataclass(frozen=True)
 class Position:
-    """A place behind a record: its number and link, the epoch of the file, and the bytes up to it."""
+    """The end of a record: its number and link, the epoch of the file, and the bytes up to there."""
 
     seq: int = 0
     link: bytes = START
@@ -50,10 +53,10 @@ class Position:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file begins with. `is_base`: its records make a database from nothing; otherwise they go on from `after`.
+    """The header of a file. With `is_base`, its records build a database from nothing; else they continue from `after`.
 
-    `after` is where the file before counts up to; what stands behind it there was never acknowledged. A base has
-    `base_records`, and `after` is where the database was that it is a copy of.
+    `after` is the position up to which the former file counts; records behind it were never acknowledged. A base has
+    `base_records`, and `after` is the position of the database that it copies.
     """
 
     contest: str
@@ -67,21 +70,21 @@ class Header:
 
 @dataclass(frozen=True)
 class Record:
-    """One transaction, and the place behind it."""
+    """One transaction, and the position at its end."""
 
     changes: Sequence[Change]
     end: Position
 
 
 def encode_header(header: Header) -> tuple[bytes, bytes]:
-    """The bytes of a file's first record, and its link."""
+    """Return the bytes of a file's first record, and its link."""
     values = asdict(header) | {"journal": FORM}
     values["after"]["link"] = header.after.link.hex()
     return _encode(header.after.link, json.dumps(values).encode(), b"")
 
 
 def encode(former: Position, changes: Sequence[Change]) -> tuple[bytes, bytes]:
-    """The bytes of the record that follows `former`, and its link."""
+    """Return the bytes of the record that follows `former`, and its link."""
     blobs = [
         value
         for _, _, values in changes
@@ -101,7 +104,7 @@ def _head(seq: int, changes: Sequence[Change]) -> bytes:
 
 
 def _stands_for(blob: bytes) -> dict[str, int]:
-    """What the head has for a value that JSON has not."""
+    """Return the JSON that the head has for a value which JSON cannot express."""
     return {"blob": len(blob)}
 
 
@@ -113,7 +116,7 @@ def _encode(former: bytes, head: bytes, blobs: bytes) -> tuple[bytes, bytes]:
 
 
 def read_header(path: Path) -> tuple[Header, Position]:
-    """What a file begins with, and the place behind it. Raises JournalDamaged; FileNotFoundError."""
+    """Return the header of a file, and the position behind it. Raises JournalDamaged; FileNotFoundError."""
     with path.open("rb") as file:
         found = _read(file.fileno(), 0)
         if found is None:
@@ -138,10 +141,10 @@ def read_header(path: Path) -> tuple[Header, Position]:
 def read_records(
     path: Path, start: Position, end: int | None = None
 ) -> Iterator[Record]:
-    """The records of a file behind `start`, up to `end` bytes or to the last whole one.
+    """Yield the records of a file behind `start`, up to `end` bytes or to the last whole record.
 
-    A last record that was cut is one that was never acknowledged. Raises JournalDamaged where a record is not the one
-    that was written, FileNotFoundError.
+    A cut last record was never acknowledged and is left out. Raises JournalDamaged for a record that was altered,
+    FileNotFoundError.
     """
     with path.open("rb") as file:
         descriptor = file.fileno()
@@ -168,7 +171,7 @@ def read_records(
 
 
 def last_link(path: Path, size: int) -> bytes | None:
-    """The link of the record that ends at `size`; None if no record does."""
+    """Return the link of the record that ends at `size`, or None if no record ends there."""
     with path.open("rb") as file:
         descriptor = file.fileno()
         if size < _FRAME.size + _LENGTH.size:
@@ -188,7 +191,7 @@ def last_link(path: Path, size: int) -> bytes | None:
 
 
 def _read(descriptor: int, at: int) -> tuple[bytes, bytes, bytes, int] | None:
-    """The link, head and blobs of the record at `at`, and where it ends; None if there is none, or a part of one."""
+    """Return link, head, blobs and end of the record at `at`; None if there is no whole record."""
     frame = _exactly(descriptor, at, _FRAME.size)
     if frame is None:
         return None
@@ -210,10 +213,10 @@ def _exactly(descriptor: int, at: int, size: int) -> bytes | None:
 
 
 def _has_record_behind(descriptor: int, at: int) -> bool:
-    """Whether a whole record stands somewhere behind a place where none begins: then it is no record that was cut.
+    """Return True if a whole record stands behind a place where none begins: the file is then damaged, not cut.
 
-    A team chooses the bytes of its bodies, and may put what looks like a record into one. So where the record at the
-    place still says its length and link, only what stands behind it, or is bound to it, is another record.
+    A team chooses the bytes of its bodies and may put something like a record into one. So if the record at the place
+    still states its length and link, only a record behind its end, or bound to its link, counts as another record.
     """
     size = os.fstat(descriptor).st_size
     rest = os.pread(descriptor, size - at, at)
@@ -230,7 +233,7 @@ def _has_record_behind(descriptor: int, at: int) -> bool:
 
 
 def _stated(record: bytes) -> tuple[int, bytes | None]:
-    """The length and the link that a record states at its beginning; no link where that is none."""
+    """Return the length and link that a record states at its beginning; the link is None if no record begins there."""
     if len(record) < _FRAME.size:
         return 0, None
     magic, head_bytes, blob_bytes, link = _FRAME.unpack_from(record)
@@ -253,7 +256,7 @@ def _link(former: bytes, head: bytes, blobs: bytes) -> bytes:
 
 
 def _with_offsets(changes: list[Any]) -> Iterator[tuple[str, str, list[Any], int]]:
-    """Each change with the place where its blobs begin."""
+    """Yield each change with the offset at which its blobs begin."""
     at = 0
     for table, what, values in changes:
         yield table, what, values, at

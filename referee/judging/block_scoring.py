@@ -34,7 +34,7 @@ from referee.workers import Workers
 from referee.workers.job_dispatch import mapped
 
 BLOCK_ROWS = 1 << 20
-"""Of a block at most, which may have those of one image more."""
+"""Rows of a block at most; it may exceed them by those of one image."""
 BYTES_A_ROW = 320
 """The largest memory for matching a block, with the rows as the worker gets them."""
 
@@ -112,7 +112,7 @@ def _looked_through(
     counted: NDArray[np.bool_],
     limits: Floats,
 ) -> tuple[Ints, Implausible]:
-    """How many rows each image number has (N + 1,), and what is implausible in those that count."""
+    """Return the number of rows by image number (N + 1,), and the implausible values in those that count."""
     sizes = np.zeros(len(counted), np.int64)
     found = [Implausible()]
     for rows in posts:

@@ -27,14 +27,14 @@ def as_judged(contest: Contest, run: Run, metric: str | None = None) -> Contest:
 
 
 def judged_otherwise(run: Run, judged: Score) -> tuple[str, ...]:
-    """By which other rules than were bound a run was judged: a corrected ground truth, say."""
+    """Return the rules of a run's judgement that differ from the bound ones: a corrected ground truth, say."""
     if run.rules is None or judged.rules is None:
         return ()
     return judged.rules.differences(run.rules)
 
 
 def other_prizes(config: ContestConfig, run: Run) -> tuple[str, ...]:
-    """That the prizes of contest.toml, by which boards award them, are not those bound to a run; empty if they are."""
+    """Return the differences between the prizes of contest.toml, which boards award, and those bound to a run."""
     if run.rules is None:
         return ()
     now = replace(run.rules, prizes=tuple(asdict(prize) for prize in config.prizes))

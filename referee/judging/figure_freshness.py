@@ -11,7 +11,7 @@ from referee.store.lost_energy import energy_lost
 from referee.store.records import Run, RunState
 
 LATE_S = 10.0
-"""How late the next figures of an open run may be; after that, who computes them has ended or hangs."""
+"""Delay of an open run's next figures after which the process that computes them has ended or hangs."""
 
 
 def state_of(store: Store, run: Run, now: datetime) -> FigureState | None:

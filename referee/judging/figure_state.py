@@ -30,9 +30,9 @@ class FigureState(StrEnum):
 
 @dataclass(frozen=True)
 class Readings:
-    """How old the newest reading of an open run is, and the newest that has an energy; the integrator of the first.
+    """Ages of an open run's newest reading and its newest with an energy, and the integrator's state in the first.
 
-    Seconds by the clock of the host; None: there is none yet, and for an age it is the time since the run opened.
+    Seconds by the clock of the host. None: there is no reading yet; an age is then the time since the run opened.
     """
 
     age_s: float
@@ -67,7 +67,7 @@ def judged_state(*, needs_review: bool) -> FigureState:
 
 
 def limit_s(update_interval_s: float) -> float:
-    """How old the newest reading of an open run with a score may be."""
+    """Return the age up to which the newest reading of an open run with a score counts as fresh."""
     return max(UPDATES * update_interval_s, LEAST_LIMIT_S)
 
 

@@ -21,7 +21,7 @@ NOT_KNOWN = dict.fromkeys(
 """The figures of an open run of which nothing is known now."""
 EMPTY_HALL: dict[str, list[Any]] = {"now": [], "next": [], "announcements": []}
 NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": []}}
-"""Of a run whose figures the public may not see, or that has none."""
+"""Figures shown for a run that has none, or whose figures the public may not see."""
 ABSENT_IN_AN_EARLIER_FORM: dict[str, Any] = {
     "energy_lost": [],
     "corrections": [],

@@ -1,4 +1,4 @@
-"""From stored rows to a stored score: reads the run's case, has it judged, records."""
+"""Turns stored rows into a stored score: reads the run's case, has it judged, and records the result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from referee.store.records import JUDGED, TRUTH_CORRECTED, Run, RunState, Score
 
 
 class Again(NamedTuple):
-    """Who judges a run again, and why; by another `metric` than the one that is bound to it, if not None."""
+    """The operator who judges a run again, and the reason; `metric` replaces the one bound to the run, unless None."""
 
     by: str
     reason: str | None = None
@@ -194,7 +194,7 @@ def ground_truth_of(folder: Path, digest: str) -> GroundTruth:
 
 
 def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:
-    """Which images the run was served, by their numbers 1..N in the test set: shape (N + 1,)."""
+    """Return True for each image that the run was served, by its number 1..N in the test set: shape (N + 1,)."""
     order = contest.store.runs.image_order(run.id)
     served = contest.store.served.images(run.id)
     return were_served(order, served, len(contest.test_set.images))

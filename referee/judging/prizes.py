@@ -1,10 +1,10 @@
-"""Who wins each prize of contest.toml, from the ranked runs. Pure.
+"""Awards the prizes of contest.toml to ranked runs. Pure.
 
 Two rules have a condition, as in LPIRC 2016: an mAP at least one standard deviation above the mean of all participants,
 or an energy at least one below. The participants are the whole population: the deviation divides by their number.
 
-A prize is shared with those whose order with the best one is not sure. How far energies vary is never taken from the
-attempts of those who would share: a wasteful attempt must not win a share.
+A prize is shared by the teams whose order relative to the best one is uncertain. The spread of energies is never taken
+from the attempts of those who would share: a wasteful attempt must not win a share.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ QUANTITIES: dict[str, Quantity] = {
     "highest-map": "map",
 }
 ASSUMED_SPREAD = EnergySpread(0.02)
-"""How the energy of any team is taken to vary from attempt to attempt, unless those of the best one show less."""
+"""Spread of a team's energy from attempt to attempt that is assumed unless the best team's attempts show less."""
 CONDITIONS = {
     "least-energy": MERITS["highest-map"],
     "highest-map": MERITS["least-energy"],

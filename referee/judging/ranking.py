@@ -25,7 +25,7 @@ RULES = (
 
 
 class NotRanked(StrEnum):
-    """Why a judged run with a score has no rank."""
+    """The reasons why a judged run with a score has no rank."""
 
     BELOW_LEAST_MAP = "below-least-map"
     IN_REVIEW = "in-review"
@@ -148,7 +148,7 @@ def covered(one: Standing, other: Standing) -> str | None:
 
 
 def differences(signature: str, usual: str) -> tuple[str, ...]:
-    """How a run was measured or scored otherwise than usual; nothing if its signature is of an earlier form."""
+    """Return how a run was measured or scored differently than usual; empty if its signature is of an earlier form."""
     mine = signature_parts(signature)
     others = signature_parts(usual)
     return tuple(

@@ -26,10 +26,10 @@ EVERY_S = 30.0
 """Figures of an open run are released at most once in each such part of its window, never in the first."""
 
 MAP_DIGITS = 2
-"""Of an mAP, after the point. Significant ones would be a finer scale where it is small, and that is an oracle, too."""
+"""Digits of an mAP after the point. Significant digits would be finer for a small mAP, and that is an oracle, too."""
 
 SCORE_DIGITS = 2
-"""Of a score, significant ones."""
+"""Significant digits of a score."""
 
 
 def half_of(secret: bytes, run: Run, order: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -58,7 +58,7 @@ def is_due(run: Run, before: Released | None, now: datetime) -> bool:
 
 
 def _part(run: Run, moment: datetime) -> int | None:
-    """In which part of EVERY_S seconds since it opened a moment lies, from 0."""
+    """Return the number of the interval of EVERY_S seconds since the run opened that a moment lies in, from 0."""
     if run.opened_utc is None:
         return None
     return int(

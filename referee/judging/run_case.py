@@ -151,7 +151,7 @@ def were_served(
     served: Sequence[int],
     images: int,
 ) -> NDArray[np.bool_]:
-    """Which of a test set's images 1..`images` were served, by number: shape (images + 1,)."""
+    """Return which of a test set's images 1..`images` were served, by number: shape (images + 1,)."""
     are_served = np.zeros(images + 1, np.bool_)
     are_served[order[np.array(served, np.int64) - 1]] = True
     return are_served
@@ -220,5 +220,5 @@ def _images(case: Case) -> str:
 
 
 def counted_images(*, count_unserved: bool) -> str:
-    """Whose detections count, as a signature says it."""
+    """Return the images whose detections count, in the words of a signature."""
     return "unserved-too" if count_unserved else "served"

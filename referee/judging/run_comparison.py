@@ -112,5 +112,5 @@ def log_ratios(first: Compared, second: Compared) -> tuple[float, float, float] 
 
 
 def differing(first: Compared, second: Compared) -> list[str]:
-    """Which figures differ that runs must share to be compared."""
+    """Return the figures that differ although runs must share them to be compared."""
     return [name for name in _MUST_AGREE if first.figures[name] != second.figures[name]]

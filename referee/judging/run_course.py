@@ -27,7 +27,7 @@ DEFINITION = (
 
 @dataclass(frozen=True)
 class PhaseUse:
-    """How long a run was in a phase, and the energy of that time; the energies add up to that of record."""
+    """The time that a run spent in a phase, and its energy; the energies add up to that of record."""
 
     phase: str
     elapsed_s: float
@@ -97,7 +97,7 @@ def first_served(log: Sequence[tuple[int, float]]) -> tuple[Ints, Floats]:
 
 
 def posted_after(images: Ints, of_rows: Ints, counts: Ints) -> Ints:
-    """How many of the images (n,), in order of service, are posted after each POST (p,): up to its newest image.
+    """Return how many of the images (n,), in order of service, are posted after each POST (p,): up to its newest image.
 
     `of_rows` (m,) has the images of all rows, `counts` (p,) how many of them each POST has.
     """
@@ -108,7 +108,7 @@ def posted_after(images: Ints, of_rows: Ints, counts: Ints) -> Ints:
 
 
 def phases_of(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[Floats, Ints]:
-    """When the phase may change (k,), first at 0, and the place in PHASES of that which begins there (k,).
+    """Return the moments when the phase may change (k,), first at 0, and the index in PHASES that begins at each (k,).
 
     `posted` (p,) is how many images are posted after each POST. POSTs come in the order of the database: two that
     arrive together may be out of order by time.

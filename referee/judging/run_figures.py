@@ -176,9 +176,9 @@ def why_not_ranked(
     review: Review | None,
     least_map: float | None,
 ) -> tuple[NotRanked | None, str | None]:
-    """Why a judged run has no rank, as a code and a clause; None, None if it may have one.
+    """Return why a judged run has no rank, as a code and a clause; None, None if it may have one.
 
-    `review` is the one that covers what failed. Below `least_map` a run stays unranked whatever a review says.
+    `review` is the one that covers the failed checks. Below `least_map` a run stays unranked whatever a review says.
     """
     if least_map and judged.map < least_map:
         return (
@@ -203,7 +203,7 @@ def failed_checks(judged: Score) -> tuple[FailedCheck, ...]:
 
 
 def images_seen(judged: Score) -> int:
-    """How many of a run's images had been served to earlier runs of its team, void ones included."""
+    """Return how many of a run's images had been served to earlier runs of its team, void ones included."""
     noted = (
         check.figures["images"] for check in judged.checks if check.code == IMAGES_SEEN
     )

@@ -1,4 +1,4 @@
-"""Why a judged run got its score: curves and errors by category, what each kind of error cost, the worst images."""
+"""Explains the score of a judged run: curves and errors by category, the cost of each kind of error, worst images."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from referee.store.records import Run, Score
 
 @dataclass(frozen=True)
 class Cost:
-    """How many errors of a type there are, and the mAP and the score that they cost; None without, and by `coco`."""
+    """The number of errors of a type, and the mAP and the score that they cost; None without, and by `coco`."""
 
     type: ErrorType
     count: int

@@ -72,7 +72,7 @@ def halved_of(
     halves: Floats | None,
     which: object,
 ) -> Halved | None:
-    """As `halved`, with the mAPs (R,) of the judgement's halves; `which` says of what images, if known."""
+    """Return the intervals as `halved` does, with the mAPs (R,) of the judgement's halves; `which` names the images."""
     energy_wh = judged.energy_wh
     interval = judged.interval
     if interval is None or interval.method != HALF_SAMPLING or halves is None:
@@ -95,7 +95,7 @@ def halved_of(
 
 
 def energy_spread_of(energies_wh: Iterable[float]) -> EnergySpread | None:
-    """How a team's energy varies, from those of its attempts (each above 0); None of fewer than two."""
+    """Return the spread of a team's energy over its attempts (each above 0); None for fewer than two."""
     logarithms = [math.log(one) for one in energies_wh]
     if len(logarithms) < 2:
         return None
@@ -128,6 +128,6 @@ def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
 
 
 def energy_uncertainty(judged: Score) -> float | None:
-    """How far a judged run's energy may be off, relative to it; None where that is not known, or not below 100 %."""
+    """Return the relative error limit of a judged run's energy; None if it is unknown, or not below 100 %."""
     limit = judged.energy_limit
     return limit if limit is not None and limit < 1 else None

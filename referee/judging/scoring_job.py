@@ -31,7 +31,7 @@ IMAGE = 0
 CATEGORY = 1
 CONTEST = "contest"
 WITH_UNSERVED = "with-unserved"
-"""With PUBLISHED the names of what is evaluated: the rows that count, and with them those of images not served."""
+"""Name of the second evaluation beside PUBLISHED: of the rows that count and the rows of images not served."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Scored:
 
     @property
     def figures(self) -> str:
-        """All but `halves`, as JSON."""
+        """The figures as JSON, without `halves`."""
         values = {name: value for name, value in vars(self).items() if name != "halves"}
         return json.dumps(values | {"implausible": asdict(self.implausible)})
 
@@ -120,7 +120,7 @@ def name_of(stem: str, objects: Mapping[int, str]) -> str:
 
 
 def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
-    """By category the digest of its objects, as the metrics take them."""
+    """Return by category the digest of its objects, in the form that metrics take."""
     columns = ("image", "boxes", "difficult", "crowd", "area", "coco_boxes")
     found = {}
     for category in ground_truth.category_ids.tolist():

@@ -51,7 +51,7 @@ class LeftOut:
 
     @property
     def why(self) -> str:
-        """Why, as a clause."""
+        """The reason, as a clause."""
         if self.judged_by is None:
             return "it has no score"
         return "it was judged by other rules or settings than contest.toml has now"

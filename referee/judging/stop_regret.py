@@ -47,7 +47,7 @@ class StopRegret:
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
-        """Of which moments the energy is above its own limit of error; the last one's is of record."""
+        """True for each moment whose energy is above its own limit of error; the last one's energy is of record."""
         known = self.energy_wh > self.limit_wh
         known[-1] = True
         return known
@@ -151,10 +151,10 @@ def _limits_wh(
     energy_wh: Floats,
     edges_s: float,
 ) -> Floats:
-    """How far each energy (n,) may be off, beside the meter's accuracy, which all of them share.
+    """Return the error limit of each energy (n,), without the meter's accuracy, which all of them share.
 
-    The energy between the two neighbouring readings, and `edges_s` at its mean power: a log-out at that moment would
-    have had a start, a stop and one update of the meter, as `Energy.start_stop_share` has it for a whole run.
+    It is the energy between the two neighbouring readings, and `edges_s` at its mean power: a log-out at that moment
+    would have had a start, a stop and one update of the meter, as `Energy.start_stop_share` has it for a whole run.
     """
     when_s, known_wh = course
     after = np.clip(np.searchsorted(when_s, elapsed_s), 1, len(when_s) - 1)
@@ -170,7 +170,7 @@ def _limits_wh(
 
 
 def _start_stop_s(contest: Contest, run: Run) -> float:
-    """How long the meter's start and stop took at most, as measured at the close; else as it is assumed elsewhere."""
+    """Return the longest time of the meter's start and stop, as measured at the close; else the assumed one."""
     for event in contest.store.log.of_run(run.id):
         if event["kind"] == RUN_CLOSED and event.get("start_stop_s") is not None:
             return float(event["start_stop_s"])
@@ -182,7 +182,7 @@ def _energy_course(
     run: Run,
     end_s: float,
 ) -> tuple[Floats, Floats] | None:
-    """When an energy is known (m,), and which (m,): nothing at 0, the readings, and the energy of record at the end."""
+    """Return moments (m,) and their known energies (m,): 0 at 0, the readings, and the energy of record at the end."""
     if run.energy_wh is None:
         return None
     readings = [

@@ -1,4 +1,4 @@
-"""How figures are written on pages, one way each; a figure that does not exist is a dash."""
+"""Formats figures for pages, one way each; a missing figure is a dash."""
 
 from __future__ import annotations
 

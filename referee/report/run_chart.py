@@ -83,7 +83,7 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
 
 
 def envelope(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
-    """At most `most` of the points: the lowest and the highest of each stretch, so no peak is lost."""
+    """Return at most `most` of the points: the lowest and the highest of each stretch, so no peak is lost."""
     if len(x) <= most:
         return x, y
     kept: list[int] = []

@@ -23,7 +23,7 @@ LONGEST_NAME = 60
 
 
 class StartBoard:
-    """Who waits for the start signal, and the signal: a team asks repeatedly, or waits here between its requests."""
+    """The teams that wait for the start signal, and the signal: a team polls, or waits here between its requests."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -27,13 +27,13 @@ from referee.store import NewPost, Store
 from referee.store.records import Post, Run
 
 REQUESTS_AT_ONCE = 32
-"""Of one run, beside single images: bodies that arrive, batches that are sent, everything else."""
+"""Concurrent requests of one run, not counting single images: arriving bodies, batches being sent, everything else."""
 
 FORMS_AT_ONCE = 16
-"""Of one run: old forms from its addresses whose token has not been read yet."""
+"""Concurrent old forms of one run, from its addresses, whose token has not been read yet."""
 
 MOST_ADDRESSES = 16
-"""Of one run: whence its team has logged in."""
+"""Addresses kept for one run, from which its team has logged in."""
 
 LARGE_BYTES = 2**14
 
@@ -110,7 +110,7 @@ class OpenRun:
 
     @property
     def served_images(self) -> int:
-        """How many different images were served."""
+        """The number of different images that were served."""
         return len(self._served_images)
 
     def accept(
@@ -235,9 +235,9 @@ class OpenRun:
 
 
 def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
-    """Which images were served, a byte each, in a file that outlives a killed server; in memory if it cannot be made.
+    """Return marks of served images, a byte each, in a file that survives a killed server; in memory if that fails.
 
-    The log is written behind; setting a mark is no system call.
+    The log is written later; setting a mark is no system call.
     """
     try:
         with path.open("a+b") as file:

@@ -258,7 +258,7 @@ class RunControl:
         return live
 
     def slots_of(self, team: str) -> threading.BoundedSemaphore:
-        """How many requests of a team's runs may be under way."""
+        """Return how many requests of a team's runs may be in progress."""
         with self._lock:
             return self._slots.setdefault(
                 team,

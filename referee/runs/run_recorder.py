@@ -58,7 +58,7 @@ class EvidenceLog:
 
     @property
     def loss(self) -> EnergyLoss | None:
-        """How the run's energy was lost; None if it was not."""
+        """The reason the run's energy was lost; None if it was not."""
         return self._loss
 
     def remember(self, loss: EnergyLoss | None, before: Reading | None) -> None:
@@ -94,7 +94,7 @@ class EvidenceLog:
         self._try_to_flush()
 
     def end(self) -> None:
-        """As `flush`; a reading that comes later is not stored: the run's close binds those that are."""
+        """Flush for the last time; later readings are not stored, since the run's close binds the stored ones."""
         with self._flushing:
             self._flush()
             self._run = None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Phase(StrEnum):
-    """Where a moment lies in a window."""
+    """The part of a window in which a moment lies."""
 
     BEFORE = "before"
     OPEN = "open"
@@ -84,7 +84,7 @@ def elapsed_while_open_s(window: Window, now_s: float) -> float | None:
 
 @dataclass(frozen=True)
 class Reboot:
-    """How far the window of a run is that another boot opened.
+    """The progress of a run's window that another boot opened.
 
     When something was stored last it was at `recorded_s`; since then `by_wall_clock_s` have passed, negative where that
     clock is behind, and the host has been up for `up_s`.

@@ -199,7 +199,7 @@ class StationMeters:
             )
 
     def zero_age_s(self, meter: RunMeter) -> float | None:
-        """How long ago the zero level of a meter was compensated; None if that is not known."""
+        """Return the seconds since a meter's zero level was compensated; None if that is not known."""
         return self._zeros.age_s(
             meter.station,
             meter.identity,
@@ -265,7 +265,7 @@ class StationMeters:
     # Ended
 
     def reading_of_record(self, run: Run, meter: RunMeter) -> Reading | None:
-        """As `final_reading`, for a run whose sampler may not have read anything since a restart of the server.
+        """Return the final reading of a run whose sampler may not have read anything since a server restart.
 
         A meter that was used for something else meanwhile is left alone. Raises RefereeError `storage-failed`.
         """
@@ -363,7 +363,7 @@ def _foreign(
     reading: Reading,
     before: Reading | None,
 ) -> Missing | None:
-    """Why what a meter holds is not the run's energy; `before` is a reading of the run."""
+    """Return why the meter's values do not belong to the run; `before` is a reading of the run."""
     if meter.identity != run.meter_identity:
         sentence = f"Another meter answers: {meter.identity}, not {run.meter_identity}. {READ_LATER}"
         return EnergyMissing.READ_LATER, sentence
@@ -383,7 +383,7 @@ def _foreign(
 
 
 def _lost_before(meter: RunMeter) -> Missing | None:
-    """Why the meter no longer holds the energy of the whole run, from what was read while it was open."""
+    """Return why the meter no longer holds the energy of the whole run, by the readings taken while it was open."""
     loss = meter.log.loss
     if loss is None or loss is EnergyLoss.CUT_SHORT:
         return None
@@ -393,7 +393,7 @@ def _lost_before(meter: RunMeter) -> Missing | None:
 
 
 def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
-    """Why what a meter shows after its stop is not, or not surely, the run's energy."""
+    """Return why the meter's values after its stop are not, or not surely, the run's energy."""
     if reading.state is IntegratorState.START:
         began_again = f"The meter's integrator was started again after its stop ({sums(reading)})."
         return EnergyMissing.BEGAN_AGAIN, began_again

@@ -1,4 +1,4 @@
-"""When the zero level of each station's meter was adjusted last."""
+"""Times at which the zero level of each station's meter was last compensated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from referee.config import Station
 
 
 class ZeroLevels:
-    """When the zero level of each station's meter was last compensated, as far as this process knows."""
+    """Times of the last zero-level compensation of each station's meter, as far as this process knows."""
 
     def __init__(self) -> None:
         self._tried_s: dict[str, float] = {}
@@ -28,7 +28,7 @@ class ZeroLevels:
             self._done_s[station.name, identity] = now_s
 
     def age_s(self, station: Station, identity: str, now_s: float) -> float | None:
-        """How long ago it was compensated; None if that is not known, as of another meter."""
+        """Return the seconds since the compensation; None if not known, for example for another meter."""
         done_s = self._done_s.get((station.name, identity))
         return None if done_s is None else now_s - done_s
 

@@ -77,7 +77,7 @@ class SeasonBoard:
 
     @property
     def by_run(self) -> ByRun:
-        """Every run by its contest and number."""
+        """Return every run by its contest and number."""
         every = (one for its in self.history.values() for one in its)
         return {(vars(one.standing)["contest"], one.standing.run): one for one in every}
 
@@ -162,7 +162,7 @@ def season_board(
 
 
 def _attempts(one: Standing) -> tuple[str, str]:
-    """Whose attempts a run is one of: its team's in its contest."""
+    """Return the key of a run's attempts: its team in its contest."""
     return vars(one)["contest"], one.team
 
 

@@ -37,7 +37,7 @@ class Pins:
         self.seen = dict(known)
 
     def events_of(self, contest: str) -> int:
-        """How many events the contest's log had when it was noted."""
+        """Return the number of events in the contest's log when it was noted."""
         return self.known.get(contest, Pin()).events
 
     def doubts(

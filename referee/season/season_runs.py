@@ -57,7 +57,7 @@ class SeasonRun:
 
     @property
     def utc(self) -> str:
-        """When it was over."""
+        """The time at which the run was over."""
         return self.run.closed_utc or self.run.armed_utc
 
     @property

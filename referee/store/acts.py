@@ -1,6 +1,6 @@
-"""Acts of operators: the record of an act is stored in the transaction that does it.
+"""Acts of operators: the record of an act is stored in the transaction that carries it out.
 
-`EventTable.act` begins one. Whoever does it gives the act to the store's method that does it.
+`EventTable.act` begins an act; its caller passes it to the store's method that carries it out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from referee.store.event_chain import append_event
 
 @dataclass
 class Act:
-    """An act that is under way: `detail` names operator and action."""
+    """An act in progress; `detail` names operator and action."""
 
     utc: str
     detail: dict[str, object]
@@ -27,7 +27,7 @@ def put_on_record(
     run: int | None = None,
     **found: object,
 ) -> None:
-    """Store the act, once, within the transaction that does it, with what the transaction `found`."""
+    """Store the act, once, within the transaction that carries it out, with the values that the transaction `found`."""
     if act is None or act.is_stored:
         return
     append_event(connection, act.utc, run or act.run, "operator", act.detail | found)

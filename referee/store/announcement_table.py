@@ -51,5 +51,5 @@ class AnnouncementTable:
             put_on_record(connection, act)
 
     def standing(self) -> list[dict[str, Any]]:
-        """Those that stand, the newest first: id, utc, operator, text."""
+        """Return the announcements not withdrawn, newest first: id, utc, operator, text."""
         return [dict(row) for row in self._database.rows(_ANNOUNCED)]

@@ -1,4 +1,4 @@
-"""The measurements of calibration models, by which devices are compared."""
+"""Measurements of calibration models, by which devices are compared."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CalibrationTable:
         self._database = database
 
     def add(self, wanted: Calibration, now: datetime) -> Calibration:
-        """Let a device measure a calibration model next; returns it with its number. An earlier one that waits ends."""
+        """Queue a calibration for a device and return it with its number. A calibration that still waits is ended."""
         with self._database.transaction() as connection:
             for (job,) in connection.execute(
                 f"{_OPEN} AND track = ?", (wanted.device, wanted.track)
@@ -55,9 +55,9 @@ class CalibrationTable:
         result: bytes,
         now: datetime,
     ) -> None:
-        """Store what a device measured, latency [ms] and accuracy [%], with its document; it ends the job.
+        """Store a device's result, latency [ms] and accuracy [%], with its document; this ends the job.
 
-        Raises RefereeError `lease-lost`, and stores nothing, if that is over already.
+        Raises RefereeError `lease-lost`, and stores nothing, if the job is over already.
         """
         with self._database.transaction() as connection:
             if not end_job(connection, job, JobState.DONE, now.isoformat()):
@@ -68,7 +68,7 @@ class CalibrationTable:
             )
 
     def of_track(self, track: str, device: str | None = None) -> list[Calibration]:
-        """The calibrations on a track, oldest first, of all devices or one."""
+        """Return the calibrations on a track, oldest first, of all devices or one."""
         sql = f"SELECT {_CALIBRATION} FROM calibrations WHERE track = ? AND device = coalesce(?, device)"  # noqa: S608
         return [
             Calibration(*row)
@@ -76,10 +76,10 @@ class CalibrationTable:
         ]
 
     def of_job(self, job: str) -> Calibration | None:
-        """The calibration that a job makes, if it makes one."""
+        """Return the calibration that a job carries out, or None."""
         sql = f"SELECT {_CALIBRATION} FROM calibrations WHERE job = ?"  # noqa: S608 - names of columns
         return next((Calibration(*row) for row in self._database.rows(sql, job)), None)
 
     def measured_since(self, track: str, device: str, utc: str) -> int:
-        """How many results of a device were stored on a track after a moment."""
+        """Return the number of results of a device that were stored on a track after a moment."""
         return int(self._database.rows(_SINCE, track, device, utc)[0][0])

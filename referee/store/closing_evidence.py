@@ -1,4 +1,4 @@
-"""The evidence that the close of a run binds."""
+"""Evidence that the close of a run binds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TERMS = (
 
 
 class Closings:
-    """Closes of runs, and what they bind: bodies, readings, served images, terms."""
+    """Closes of runs, and the evidence they bind: bodies, readings, served images, terms."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Closings:
         self._served = served
 
     def evidence(self, run: int) -> dict[str, object]:
-        """What the event of a run's close binds: bodies, the head of their chain, readings, served images, terms."""
+        """Return the detail of a run's closing event: bodies, head of their chain, readings, served images, terms."""
         posts, head = self._posts.receipt_head(run)
         digests = {
             "readings_sha256": _sha256(self._readings.csv_parts(run)),
@@ -56,7 +56,7 @@ class Closings:
         )
 
     def of_run(self, run: int) -> Closing | None:
-        """What a run was closed with; None before it is closed, or if it was by an earlier version."""
+        """Return the evidence of a run's close; None before it is closed, or if an earlier version closed it."""
         rows = self._database.rows(_CLOSED, run, RUN_CLOSED)
         detail = json.loads(rows[0]["detail"]) if rows else {}
         if "head" not in detail:

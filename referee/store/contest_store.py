@@ -37,7 +37,7 @@ from referee.store.upload_table import UploadTable
 
 @dataclass(frozen=True)
 class Store:
-    """The contest's database by what it holds. Open it with a path, close it when done."""
+    """The contest's database, divided by content. Open it with a path, close it when done."""
 
     database: Database
     identity: ContestTable
@@ -82,12 +82,12 @@ class Store:
 
     @classmethod
     def read_only(cls, path: Path) -> Self:
-        """Open a database file to read it: see `ReadOnlyDatabase`."""
+        """Open a database file for reading: see `ReadOnlyDatabase`."""
         return cls.of(ReadOnlyDatabase(path))
 
     @classmethod
     def of(cls, database: Database) -> Self:
-        """The store of an open database."""
+        """Return the store of an open database."""
         integrity = Integrity(database)
         readings = ReadingTable(database)
         posts = PostTable(database, readings.chains)
@@ -121,7 +121,7 @@ class Store:
         )
 
     def close(self) -> None:
-        """Close the connections; the store is of no use afterwards."""
+        """Close the connections; the store cannot be used afterwards."""
         self.database.close()
 
     def forgo_durability(self) -> None:

@@ -27,7 +27,7 @@ class ContestTable:
         self._integrity = integrity
 
     def contest_id(self, default: str) -> str:
-        """The contest's id; a database of an earlier form gets the default one, for good."""
+        """Return the contest's id; a database of an earlier form gets the default one, for good."""
         found = self._database.rows("SELECT id FROM contest")
         if found:
             return str(found[0]["id"])
@@ -38,20 +38,20 @@ class ContestTable:
         return self.contest_id(default)
 
     def first_id(self) -> str:
-        """The id that the contest had first: with new secrets it has another, but runs' chains begin with this one."""
+        """Return the contest's first id: new secrets bring a new id, but the chains of runs begin with the first."""
         return str(self._database.rows(FIRST_ID)[0][0])
 
     def about(self) -> tuple[str | None, int]:
-        """The id that the contest had first, if it has one, and how many events its log has."""
+        """Return the contest's first id, if it has one, and the number of events in its log."""
         return tuple(self._database.rows(_ABOUT)[0])
 
     def public_key(self) -> str | None:
-        """The public key that the contest signs with, hexadecimal; None before it has one."""
+        """Return the public key that the contest signs with, hexadecimal; None before it has one."""
         rows = self._database.rows("SELECT public_key FROM contest")
         return rows[0]["public_key"] if rows else None
 
     def set_public_key(self, make: Callable[[], str], now: datetime) -> None:
-        """Keep the contest's public key, with an event; `make` is called if it has none, by one process at a time."""
+        """Store the contest's public key, with an event; if it has none, `make` is called, by one process at a time."""
         with self._database.transaction() as connection:
             if connection.execute(
                 "SELECT 1 FROM contest WHERE public_key IS NULL"
@@ -67,16 +67,16 @@ class ContestTable:
                 )
 
     def forget_public_key(self, act: Act | None = None) -> None:
-        """Let the contest sign with another key from now on: its own is lost."""
+        """Let the contest sign with another key from now on, because its own is lost."""
         with self._database.transaction() as connection:
             connection.execute("UPDATE contest SET public_key = NULL")
             put_on_record(connection, act)
 
     def accept(self, contest_id: str, act: Act | None = None) -> None:
-        """Take the database, as it is, for that of this contest, without the records that it lacks.
+        """Accept the database as that of this contest, even though records are missing.
 
-        The key that it signed with stays the contest's, unless the database was another contest's. Operators' sessions
-        end: one of them may have logged out since.
+        The contest keeps the key that it signed with, unless the database was another contest's. Operators' sessions
+        end, since one of them may have logged out since.
         """
         with self._database.transaction() as connection:
             connection.execute(_CHANGE_ID, {"id": contest_id})
@@ -88,6 +88,6 @@ class ContestTable:
         self._integrity.note_count()
 
     def leave_journal(self) -> None:
-        """Forget where in a journal this copy of a database is: it begins its own, or is made from one again."""
+        """Forget the journal position of this copied database: it begins its own journal, or is built from one."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM journal")

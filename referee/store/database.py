@@ -40,16 +40,16 @@ LOOK_TIMEOUT_S = 1.0  # how long an opening waits for one that only looks
 
 
 class Database:
-    """One open database file: a connection that writes and one that reads, so that neither waits for the other.
+    """An open database file: one connection that writes and one that reads, so that neither waits for the other.
 
-    Only with `create` is a missing or empty file made a database. One that is not `journaled` is a copy on its way
-    into a folder: what is written to it is in no journal. One that `only_looks` does not wait for a process that keeps
-    the database, such as a server that hangs. Raises RefereeError `database-missing`,
-    `database-foreign`, `database-version`, `contest-busy`, `storage-failed`.
+    A missing or empty file becomes a database only with `create`. A database that is not `journaled` is a copy on its
+    way into a folder: writes to it go to no journal. One that `only_looks` does not wait for a process that holds the
+    database, such as a hanging server. Raises RefereeError `database-missing`, `database-foreign`, `database-version`,
+    `contest-busy`, `storage-failed`.
     """
 
     form = VERSION
-    """Of the tables in the file."""
+    """Form number of the tables in the file."""
 
     def __init__(
         self,
@@ -114,9 +114,9 @@ class Database:
         self._size = 0  # of the file, which SQLite never makes shorter
 
     def _begin_journal(self, *, only_looks: bool) -> None:
-        """Bring the database and its journal to the same place.
+        """Bring the database and its journal to the same position.
 
-        A journal that other hosts reach may not answer now: the first transaction that needs it says it then.
+        A shared journal may not answer now; the first transaction that needs it then reports that.
         """
         place = place_of(self.folder)
         if place is None:
@@ -144,7 +144,7 @@ class Database:
             self._journaling.close()
 
     def is_in_place(self) -> bool:
-        """Whether the files in use are those that the next start will open."""
+        """Return True if the next start will open the files in use."""
         return _inodes(self._names) == self._inodes
 
     def require_in_place(self) -> None:
@@ -167,7 +167,7 @@ class Database:
         self._size = size
 
     def close(self) -> None:
-        """Close the connections; the store is of no use afterwards."""
+        """Close the connections; the store cannot be used afterwards."""
         with self._reading:
             self._reader.close()
         with self.lock:
@@ -175,10 +175,10 @@ class Database:
             self.connection.close()
 
     def forgo_durability(self) -> None:
-        """Let commits of this connection no longer wait for the disk: for what can be computed again.
+        """Stop waiting for the disk at this connection's commits: for data that can be computed again.
 
-        Other processes then hardly ever wait for them. What was committed durably stays so: the next durable
-        commit takes the earlier ones along, and checkpoints are left to others.
+        Other processes then hardly ever wait for them. Durable commits stay durable: the next one takes the earlier
+        ones along, and checkpoints are left to other connections.
         """
         try:
             with self.lock:
@@ -189,7 +189,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Hold a transaction of its own; what it wrote is on disk at its end. Raises StorageFailed."""
+        """Hold a transaction of its own; its writes are on disk at its end. Raises StorageFailed."""
         try:
             with self.lock:
                 self.require_in_place()
@@ -220,14 +220,14 @@ class Database:
             fail("written", error)
 
     def journal_behind_since(self) -> str | None:
-        """Since when (UTC) the journal lacks what is committed, because its disk failed; None if it lacks nothing."""
+        """Return since when (UTC) the journal lacks commits, because its disk failed; None if it lacks nothing."""
         found = self.rows(_BEHIND_SINCE, BEHIND)
         return found[0]["utc"] if found else None
 
     def begin_journal_again(self) -> None:
-        """Begin a journal that is behind with a copy of the whole database; all that writes waits for it meanwhile.
+        """Restart a journal that is behind, with a copy of the whole database; all writes wait for it meanwhile.
 
-        Raises StorageFailed, RefereeError, OSError: then it stays behind.
+        Raises StorageFailed, RefereeError, OSError: the journal then stays behind.
         """
         if self._journaling is None:
             return
@@ -239,9 +239,9 @@ class Database:
             fail("written", error)
 
     def _make_journal_ready(self) -> None:
-        """In a transaction of its own, so that what begins a journal is never mixed with what others are told.
+        """Make the journal ready in a transaction of its own, so that its beginning is never mixed with another write.
 
-        It waits for the disk: no record follows in a file that the database may not know after a power cut.
+        It waits for the disk: no record may follow in a file that the database would not know after a power cut.
         """
         if self._journaling is not None and not self._journaling.is_ready:
             self._bring_together(self._journaling)
@@ -261,7 +261,7 @@ class Database:
         self._along = waiting
 
     def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
-        """What the query finds of what is committed."""
+        """Return the rows of a query over committed data."""
         try:
             with self._reading:
                 return self._reader.execute(sql, values).fetchall()
@@ -269,7 +269,7 @@ class Database:
             fail("read", error)
 
     def rows_apart(self, sql: str) -> list[sqlite3.Row]:
-        """As `rows`, on a connection of its own: no other read waits for this one."""
+        """Return the rows of a query, read on a connection of its own: no other read waits for this one."""
         try:
             with closing(connect(self.path)) as own:
                 return own.execute(sql).fetchall()
@@ -280,7 +280,7 @@ class Database:
 def find_columns(
     connection: sqlite3.Connection, path: Path, *, create: bool = False
 ) -> set[tuple[str, str]]:
-    """The database's (table, column). Raises RefereeError `database-foreign` unless it is a contest's."""
+    """Return the database's (table, column) pairs. Raises RefereeError `database-foreign` unless it is a contest's."""
     found = {(table, column) for table, column in connection.execute(_COLUMNS)}
     if not create and ("posts", "rows") not in found:
         raise RefereeError(
@@ -291,7 +291,7 @@ def find_columns(
 
 
 def form_of(connection: sqlite3.Connection, path: Path) -> int:
-    """The database's form. Raises RefereeError `database-version` if it is newer than this program."""
+    """Return the database's form. Raises RefereeError `database-version` if it is newer than this program."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > VERSION:
         raise RefereeError(
@@ -302,7 +302,7 @@ def form_of(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def require_content(path: Path) -> None:
-    """Raise RefereeError `database-missing` unless there is a file with content, `not-accessible`."""
+    """Raise RefereeError `database-missing` unless the file has content, `not-accessible` if it cannot be read."""
     found = status(path)
     if found is not None and found.st_size:
         return
@@ -314,7 +314,7 @@ def require_content(path: Path) -> None:
 
 
 def _files(names: Iterable[str]) -> list[os.stat_result]:
-    """The files that have these names now; none if one is missing."""
+    """Return the files that have these names now; none if one is missing."""
     try:
         return list(map(os.stat, names))
     except OSError:
@@ -322,12 +322,12 @@ def _files(names: Iterable[str]) -> list[os.stat_result]:
 
 
 def _inodes(names: Iterable[str]) -> list[object]:
-    """Which files (device, inode) have these names now; none if one is missing."""
+    """Return (device, inode) of the files that have these names now; none if one is missing."""
     return list(map(_INODE, _files(names)))
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection whose commits wait for the disk. Raises sqlite3.Error."""
+    """Open a connection whose commits wait for the disk. Raises sqlite3.Error."""
     with ExitStack() as opened:
         connection = opened.enter_context(
             closing(
@@ -344,7 +344,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Use the write-ahead log. Where two switch to it at once, SQLite makes one fail rather than wait."""
+    """Switch to the write-ahead log. If two connections switch at once, SQLite fails one of them without waiting."""
     for left in reversed(range(ATTEMPTS)):
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -360,7 +360,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 def _waiting_at_most(
     connection: sqlite3.Connection, timeout_s: float
 ) -> Iterator[None]:
-    """Wait for other processes no longer than that, instead of LOCK_TIMEOUT_S."""
+    """Wait for other processes at most that long, instead of LOCK_TIMEOUT_S."""
     connection.execute(f"PRAGMA busy_timeout={round(timeout_s * 1000)}")
     try:
         yield
@@ -369,14 +369,14 @@ def _waiting_at_most(
 
 
 def is_locked(error: sqlite3.Error) -> bool:
-    """Return True if another connection had the database for itself."""
+    """Return True if the error says that another connection holds the database."""
     code = getattr(error, "sqlite_errorcode", 0)  # errors of the module have none
     reason = code & 0xFF  # the rest says what for
     return reason in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def fail(what: str, error: sqlite3.Error) -> NoReturn:
-    """Raise StorageFailed in one sentence; a broken rule of the tables, or a defect of ours, as it is."""
+    """Raise StorageFailed in one sentence; re-raise a broken constraint, or a defect of the program, unchanged."""
     if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
         raise error
     if is_locked(error):
@@ -392,6 +392,6 @@ def fail(what: str, error: sqlite3.Error) -> NoReturn:
 
 
 def make_private(path: Path) -> None:
-    """A new database is its owner's only: it holds password hashes and the secret image orders."""
+    """Make a new database readable by its owner only: it holds password hashes and the secret image orders."""
     with suppress(OSError):  # the connection tells what is wrong
         path.touch(mode=0o600, exist_ok=False)

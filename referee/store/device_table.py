@@ -54,24 +54,24 @@ class DeviceTable:
             put_on_record(connection, act)
 
     def all(self) -> dict[str, Device]:
-        """The devices, by name."""
+        """Return the devices, by name."""
         rows = self._database.rows(f"SELECT {_DEVICE} FROM devices ORDER BY name")  # noqa: S608 - names of columns
         return {row["name"]: Device(*row) for row in rows}
 
     def say_meter(self, device: str, meter: str | None) -> None:
-        """Keep which meter a device measures energy with; None: with none."""
+        """Store the meter by which a device measures energy, or None."""
         sql = "UPDATE devices SET meter = ? WHERE name = ? AND meter IS NOT ?"
         with self._database.transaction() as connection:
             connection.execute(sql, (meter, device, meter))
 
     def meters(self) -> dict[str, str]:
-        """The meters of the devices that measure energy, by the devices' names."""
+        """Return the meters of the devices that measure energy, by device name."""
         return {
             name: one.meter for name, one in self.all().items() if one.meter is not None
         }
 
     def with_key(self, key_hash: str, now: datetime) -> str | None:
-        """The device with that SHA-256 of its key, which is seen now."""
+        """Return the device whose key has that SHA-256, and note that it was seen now."""
         known = self._database.rows(
             "SELECT 1 FROM devices WHERE key_hash = ?", key_hash
         )
@@ -90,7 +90,7 @@ class DeviceTable:
     def disable(
         self, name: str, reason: str, now: datetime, act: Act | None = None
     ) -> None:
-        """Give a device no work, and what it is at to another one, without a failure; it is logged.
+        """Give a device no more work, and its present job to another one, without a failure; it is logged.
 
         Raises RefereeError `device-unknown`.
         """
@@ -117,7 +117,7 @@ class DeviceTable:
             put_on_record(connection, act)
 
     def enable(self, name: str, now: datetime, act: Act | None = None) -> None:
-        """Let a device measure again, as if it had measured nothing yet. Raises `device-unknown`."""
+        """Let a device measure again with a clean history. Raises `device-unknown`."""
         sql = "UPDATE devices SET disabled = NULL, disabled_utc = NULL, enabled_utc = ? WHERE name = ?"
         with self._database.transaction() as connection:
             found = connection.execute(

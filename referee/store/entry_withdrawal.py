@@ -1,4 +1,4 @@
-"""Entries that are withdrawn and restored, each as one thing.
+"""Withdrawal and restoration of entries, each as a whole.
 
 An entry is every submission of one team's file to one track: on both test sets and in every build, with its
 measurements and jobs. A submission without a file is an entry of its own.
@@ -43,10 +43,10 @@ class EntryWithdrawals:
     def withdraw(
         self, number: int, reason: str, by: str, now: datetime, act: Act | None = None
     ) -> list[int]:
-        """Withdraw the entry that a submission belongs to; returns its parts that stood.
+        """Withdraw the entry that a submission belongs to; returns the parts that counted until now.
 
-        It still counts for its day's limit; no waiting job of it is done any more, the result of a running one shows
-        nowhere, and a final board of its track is taken back. Raises RefereeError `submission-unknown`,
+        The entry still counts towards its day's limit. Its waiting jobs are cancelled, the result of a running job is
+        not shown, and a final board of its track is taken back. Raises RefereeError `submission-unknown`,
         `already-withdrawn`.
         """
         with self._database.transaction() as connection:
@@ -61,7 +61,7 @@ class EntryWithdrawals:
         return taken
 
     def restore(self, number: int, now: datetime, act: Act | None = None) -> list[int]:
-        """Undo the newest withdrawal of the entry that a submission belongs to; returns its parts that stand again.
+        """Undo the newest withdrawal of the entry that a submission belongs to; returns the parts that count again.
 
         Jobs that the withdrawal cancelled wait again, and a final board of its track is taken back. Raises RefereeError
         `submission-unknown`, `not-withdrawn`.
@@ -86,9 +86,9 @@ class EntryWithdrawals:
     def cancel_jobs(
         self, names: Iterable[str], by: str, now: datetime, act: Act | None = None
     ) -> int:
-        """Cancel jobs that have not ended; returns how many. Their workers learn of it at their next renewal.
+        """Cancel jobs that have not ended and return how many; their workers learn of it at the next renewal.
 
-        Entries that wait for one are withdrawn.
+        Entries that wait for such a job are withdrawn.
         """
         with self._database.transaction() as connection:
             over = [
@@ -105,12 +105,12 @@ class EntryWithdrawals:
         return len(over)
 
     def give_up(self, number: int, reason: str) -> None:
-        """Store why a submission could not be measured, for another reason than its model: it costs nothing."""
+        """Store why a submission could not be measured, for a reason other than its model: it uses up no submission."""
         with self._database.transaction() as connection:
             connection.execute(_GIVE_UP, (reason, number))
 
     def uncount(self, number: int, act: Act | None = None) -> None:
-        """Let a submission no longer count for its day's limit.
+        """Let a submission no longer count towards its day's limit.
 
         Raises RefereeError `submission-unknown`, `not-counted`.
         """
@@ -123,7 +123,7 @@ class EntryWithdrawals:
             put_on_record(connection, act)
 
     def end_review(self, number: int, now: datetime, act: Act | None = None) -> str:
-        """Let the measurement of a submission have its place; returns why it was in review.
+        """Give the measurement of a submission its rank; returns why it was in review.
 
         A final board of its track is taken back. Raises RefereeError `submission-unknown`, `not-in-review`.
         """
@@ -143,7 +143,7 @@ class EntryWithdrawals:
 
 
 def is_withdrawn(parts: Sequence[sqlite3.Row]) -> bool:
-    """Whether an entry with these parts is: someone withdrew it, and no part stands."""
+    """Return True if the entry with these parts is withdrawn: someone withdrew it, and no part counts."""
     stands = any(part["withdrawn"] is None for part in parts)
     return not stands and any(part["withdrawn_utc"] is not None for part in parts)
 

@@ -1,4 +1,4 @@
-"""The contest's log of events, chained: appended here only, whatever process writes."""
+"""The contest's log of events, chained. Every process appends to it here only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from referee.store.schema import insert
 
 
 class Event(NamedTuple):
-    """What happened, when, and in which run; None: in the contest."""
+    """An event, its time, and its run; None: it concerns the contest."""
 
     utc: str
     run: int | None
@@ -32,7 +32,7 @@ class LoggedEvent(NamedTuple):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The detail; a text that is not a JSON object as it is."""
+        """The detail as an object; a text that is not a JSON object is kept as text."""
         try:
             found = json.loads(self.detail)
         except ValueError:
@@ -41,15 +41,15 @@ class LoggedEvent(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """What stands for it where it is not shown."""
+        """The digest that stands for the event where it is not shown."""
         return event_digest(self.utc, self.run, self.kind, self.detail)
 
     def link_after(self, previous: bytes) -> bytes:
-        """The link that it must have after the one before."""
+        """Return the link that the event must have after the link before it."""
         return log_link(previous, self.digest)
 
     def document(self) -> dict[str, Any]:
-        """For other programs."""
+        """Return the event as a JSON document for other programs."""
         return self._asdict() | {"detail": self.values, "link": self.link.hex()}
 
 
@@ -65,7 +65,8 @@ def append_event(
 ) -> bytes:
     """Append an event within the transaction that the connection holds, and return its link.
 
-    It holds the database's one right to write, so no other process can append between reading the last link and this.
+    The transaction holds the database's single write lock, so no other process can append between reading the last link
+    and this.
     """
     text = json.dumps(detail)
     last = connection.execute(_LAST).fetchone()

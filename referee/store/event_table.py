@@ -40,7 +40,7 @@ class EventTable:
         self._database = database
 
     def head(self) -> tuple[int, str, str]:
-        """How many events the log has, and the time and the link (hexadecimal) of the newest one."""
+        """Return the number of events, and the time and link (hexadecimal) of the newest one."""
         rows = self._database.rows(
             "SELECT id, utc, link FROM events ORDER BY id DESC LIMIT 1"
         )
@@ -51,13 +51,13 @@ class EventTable:
         )
 
     def after(self, number: int) -> Iterator[LoggedEvent]:
-        """The events after that one, oldest first."""
+        """Yield the events after that one, oldest first."""
         while rows := self._database.rows(_LOG, number, _EVENTS_AT_ONCE):
             yield from (LoggedEvent(*row) for row in rows)
             number = rows[-1]["id"]
 
     def last_settings(self) -> dict[str, Any] | None:
-        """The event of the newest start of the server that kept all settings."""
+        """Return the event of the newest server start that stored all settings."""
         rows = self._database.rows(_SETTINGS, SETTINGS)
         return json.loads(rows[0]["detail"]) if rows else None
 
@@ -79,7 +79,7 @@ class EventTable:
         self._database.group.write(append)
 
     def since(self, run: int) -> tuple[int, bytes, list[LoggedEvent]]:
-        """The log from a run's first event on: how many came before, the link before it, and the events."""
+        """Return the log from a run's first event on: how many came before, the link before it, and the events."""
         before = self._database.rows(_LOG_BEFORE, run)[0]
         return (
             before["events"],
@@ -88,7 +88,7 @@ class EventTable:
         )
 
     def of_run(self, run: int) -> list[dict[str, Any]]:
-        """The events of a run, oldest first."""
+        """Return the events of a run, oldest first."""
         rows = self._database.rows(
             "SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run
         )
@@ -98,7 +98,7 @@ class EventTable:
         ]
 
     def of_kinds(self, kinds: Sequence[str]) -> dict[int, list[dict[str, Any]]]:
-        """The events of these kinds by run, in the order of the runs; each run's oldest first."""
+        """Return the events of these kinds, grouped by run in the order of the runs, each run's oldest first."""
         marks = ", ".join("?" * len(kinds))
         sql = f"SELECT utc, run, kind, detail FROM events WHERE kind IN ({marks}) ORDER BY run, id"  # noqa: S608 - only marks
         found: dict[int, list[dict[str, Any]]] = {}
@@ -108,7 +108,7 @@ class EventTable:
         return found
 
     def newest_after(self, number: int, most: int) -> tuple[int, list[dict[str, Any]]]:
-        """The last event's number, and the newest that came after that one: utc, run, kind, detail."""
+        """Return the last event's number, and the newest event after the given one: utc, run, kind, detail."""
         sql = "SELECT id, utc, run, kind, detail FROM events WHERE id > ? ORDER BY id DESC LIMIT ?"
         rows = self._database.rows(sql, number, most)
         found = [
@@ -119,9 +119,9 @@ class EventTable:
 
     @contextmanager
     def act(self, now: datetime, run: int | None, **detail: object) -> Iterator[Act]:
-        """Begin an operator's act; the method that is given it stores the change and its record, or neither.
+        """Begin an operator's act; the method that receives it stores both the change and its record, or neither.
 
-        An act that changed nothing is recorded at the end; of `detail` what is None is left out.
+        An act that changed nothing is recorded at the end; None values of `detail` are left out.
         """
         given = {key: value for key, value in detail.items() if value is not None}
         under_way = Act(now.isoformat(), given, run)

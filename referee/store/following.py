@@ -1,4 +1,4 @@
-"""A database that follows the journal of another host, in the folder of a contest that this host does not serve."""
+"""A database that follows another host's journal, in a contest folder that this host does not serve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from referee.store.schema import create_tables
 
 
 class Follower:
-    """Applies the records of a journal to a database, which is made from the journal if it does not lie on its way."""
+    """Applies the records of a journal to a database, which is rebuilt from the journal if the two do not match."""
 
     def __init__(self, folder: Path, journal: Path) -> None:
         path = folder / DATABASE_NAME
@@ -33,7 +33,7 @@ class Follower:
 
     @property
     def seq(self) -> int:
-        """The number of the last record that is applied."""
+        """The number of the last applied record."""
         position = position_of(self._connection)
         return 0 if position is None else position.seq
 
@@ -43,7 +43,7 @@ class Follower:
         return found[0] if found else None
 
     def read_on(self) -> int:
-        """Apply what is new, and return how many records that is. Raises JournalDamaged; FileNotFoundError.
+        """Apply the new records and return how many there were. Raises JournalDamaged; FileNotFoundError.
 
         The last record waits for its successor, since the host that wrote it may still take it back.
         """
@@ -56,7 +56,7 @@ class Follower:
                 return build(self._connection, self._journal, whole=False).seq
 
     def begin(self, claim: Claim) -> None:
-        """Begin the epoch that this host has claimed, with all that the host before wrote."""
+        """Begin the epoch that this host has claimed, with everything that the former host wrote."""
         with self._transaction():
             begin_epoch(self._connection, self._journal, claim.epoch)
 
@@ -72,7 +72,7 @@ class Follower:
 
 
 def rebuild(database: Path, journal: Path) -> int:
-    """Make a new database from a journal alone; return how many transactions it has. Raises JournalDamaged, OSError."""
+    """Make a new database from a journal alone; return its number of transactions. Raises JournalDamaged, OSError."""
     with closing(connect(database)) as connection:
         connection.execute("PRAGMA foreign_keys=OFF")
         with connection:

@@ -1,8 +1,8 @@
 """Group commit: writes of several threads share a transaction, because waiting for the disk takes longest.
 
-The first thread that comes commits for itself. Those that come meanwhile wait; the first of them then commits for all
-of them: one thread is woken once for many, and no two compete for the interpreter. A thread that comes alone waits for
-no one.
+The first thread commits its own write. Those that arrive meanwhile wait, and the first of them then commits for all of
+them: each commit wakes one leader, and no two threads compete for the interpreter. A thread that arrives alone does not
+wait.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OWN_ERRORS = (
 
 
 class Write:
-    """A statement of one thread, and how it went: its result, or the error that the thread raises."""
+    """A statement of one thread, with its result or the error that the thread raises."""
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
@@ -36,20 +36,20 @@ class Write:
         self.error: BaseException | None = None
         self.is_over = False
         self.leads = False
-        """Its thread was chosen to make the next commit."""
+        """True once this write's thread was chosen to make the next commit."""
         self.woken: threading.Lock | None = None
-        """Of a thread that waits; held until it may go on."""
+        """Lock that the waiting thread acquires; it is held until the thread may go on."""
 
 
 class GroupCommit:
-    """Writes statements, several at a time in one transaction."""
+    """Executes statements, several at a time in one transaction."""
 
     def __init__(
         self,
         transaction: Callable[[], AbstractContextManager[sqlite3.Connection]],
         changes: MutableSequence[Any] | None = None,
     ) -> None:
-        """`changes` grow with each row that a transaction changes; those of a statement that fails are removed."""
+        """`changes` grows with each row that a transaction changes; the rows of a failed statement are removed."""
         self._transaction = transaction
         self._changes = [] if changes is None else changes
         self._lock = threading.Lock()
@@ -58,15 +58,15 @@ class GroupCommit:
 
     @property
     def waiting(self) -> int:
-        """How many writes wait for the present commit to end."""
+        """The number of writes that wait for the present commit to end."""
         return len(self._waiting)
 
     def write(self, statement: Callable[[sqlite3.Connection], T]) -> T:
-        """Commit what `statement` writes and return its result once it is on disk.
+        """Commit a statement and return its result once it is on disk.
 
-        A statement that breaks a rule of the tables raises its own sqlite3 error and does not affect the others, so it
-        must be one SQL statement, or several that break none. A commit that fails raises the transaction's error for
-        every write in it.
+        A statement that breaks a constraint raises its own sqlite3 error and does not affect the others, so it must be
+        one SQL statement, or several that break none. A commit that fails raises the transaction's error for every
+        write in it.
         """
         mine = Write(statement)
         with self._lock:
@@ -89,7 +89,7 @@ class GroupCommit:
         return result
 
     def _wait(self, mine: Write, woken: threading.Lock) -> None:
-        """Wait until the write is over, or to lead; who is interrupted must not be waited for."""
+        """Wait until the write is done, or this thread leads; an interrupted thread must not be waited for."""
         try:
             woken.acquire()
         except BaseException:
@@ -102,7 +102,7 @@ class GroupCommit:
             raise
 
     def _lead(self, mine: Write) -> None:
-        """Commit what waits, then wake those threads, and the one that leads next."""
+        """Commit the waiting writes, then wake their threads and the next leader."""
         mine.woken = None
         with self._lock:
             group = self._waiting

@@ -1,4 +1,4 @@
-"""Checks that all that was stored in a database is still there."""
+"""Checks that everything stored in a database is still there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNT = f"SELECT {' + '.join(map(_LAST.format, _COUNTED))}"
 class Integrity:
     """A count beside the database (`contest.db-count`) of the records that it must have.
 
-    The count is noted after the records are on disk, so it may lag, but never exceeds what a power cut leaves.
+    It is written after the records are on disk, so it may lag, but never exceeds the records left after a power cut.
     """
 
     def __init__(self, database: Database) -> None:
@@ -57,7 +57,7 @@ class Integrity:
             )
 
     def note_count(self) -> None:
-        """Note beside the database how many records are on disk. Raises StorageFailed."""
+        """Write the number of records on disk beside the database. Raises StorageFailed."""
         self._database.require_in_place()
         count = self._database.rows(_COUNT)[0][0]  # only what is on disk can be read
         file = self.count_file()
@@ -69,7 +69,7 @@ class Integrity:
             opened.write(b"%020d\n" % count)
 
     def watch(self, now: datetime) -> None:
-        """Note the count. If the files were removed, replaced or moved, save what they had and raise StorageFailed."""
+        """Write the count. If the files were removed, replaced or moved, save their content and raise StorageFailed."""
         is_in_place = self._database.is_in_place()
         if not is_in_place and not self._is_rescued:
             self._rescue(self._folder / f"contest-rescued-{now:%Y%m%d-%H%M%S}.db")
@@ -77,7 +77,7 @@ class Integrity:
         self.note_count()
 
     def copy_to(self, copy: Path) -> None:
-        """Copy what is acknowledged now; others write on. Raises StorageFailed, RefereeError `database-damaged`."""
+        """Copy all acknowledged writes while others write on. Raises StorageFailed, RefereeError `database-damaged`."""
         try:
             with (
                 closing(connect(self._path)) as reading,
@@ -115,5 +115,5 @@ class Integrity:
             ) from error
 
     def count_file(self) -> Path:
-        """The file beside the database with the count of its records."""
+        """Return the file beside the database that holds the count of its records."""
         return self._path.with_name(f"{self._path.name}-count")

@@ -1,7 +1,7 @@
 """Jobs with their leases, and the results of scoring.
 
-A lease says until when a worker is believed to be at a job. Whoever asks for work takes a waiting job, or one whose
-lease has run out: no job waits for a worker that is gone.
+A lease states until when a worker is believed to be at a job. A request for work gets a waiting job, or one whose lease
+has run out, so no job waits for a worker that is gone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from referee.store.schema import insert
 
 MOST_FAILURES = 3
 MOST_LOSSES = 10
-"""A worker that is killed may not be the job's fault; ten in a row are."""
+"""Losses after which a job fails: one killed worker may not be the job's fault, ten in a row are."""
 _OPEN = "state IN ('waiting', 'leased')"
 _ADD = insert("jobs") + (
     " ON CONFLICT (name) DO UPDATE SET state = 'waiting', failures = 0, losses = 0, worker = NULL,"
@@ -68,12 +68,12 @@ class JobTable:
     """Jobs and the results of scoring."""
 
     def __init__(self, database: Database, older: JobTable | None = None) -> None:
-        """Results of scoring that this database lacks may be found in the `older` part."""
+        """Take scoring results that this database lacks from the `older` part."""
         self._database = database
         self._older = older
 
     def add(self, kind: JobKind, about: Mapping[str, str], now: datetime) -> None:
-        """Add the jobs that are missing, by name; one that failed or was cancelled waits again."""
+        """Add those jobs that are not stored yet, by name; a failed or cancelled one waits again."""
         with self._database.transaction() as connection:
             insert_jobs(connection, kind, about, now)
 
@@ -87,9 +87,9 @@ class JobTable:
         *,
         alone: bool = False,
     ) -> Job | None:
-        """Lease the oldest job that waits, or that of a name; None if there is none.
+        """Lease the oldest waiting job, or the named one; None if there is none.
 
-        Those whose lease has run out are given back first. `alone`: only to a worker that holds no other lease.
+        Jobs whose lease has run out are given back first. `alone`: lease only to a worker that holds no other lease.
         """
         until = (now + timedelta(seconds=lease_s)).isoformat()
         values: dict[str, object] = {
@@ -105,16 +105,16 @@ class JobTable:
         return _job(rows[0]) if rows else None
 
     def give_expired_back(self, kind: JobKind, now: datetime) -> None:
-        """Let jobs wait again whose lease has run out."""
+        """Let jobs whose lease has run out wait again."""
         with self._database.transaction() as connection:
             _give_expired_back(connection, kind, now)
 
     def renew(
         self, names: Iterable[str], worker: str, now: datetime, lease_s: float
     ) -> frozenset[str]:
-        """Lease jobs for longer; returns those renewed: the others were cancelled, given back, or are at their limit.
+        """Renew the leases of jobs and return those renewed; the others were cancelled, given back or at their limit.
 
-        A lease that has run out is renewed, too, while no other has asked for the job.
+        A lease that has run out can be renewed as long as no other worker has asked for the job.
         """
         until = (now + timedelta(seconds=lease_s)).isoformat()
         with self._database.transaction() as connection:
@@ -126,7 +126,7 @@ class JobTable:
         return frozenset(held)
 
     def limit_renewals(self, name: str, worker: str, most: int | None) -> None:
-        """Say how often `worker` may still renew its lease of a job; None: without limit."""
+        """Set how often `worker` may still renew its lease of a job; None: without limit."""
         with self._database.transaction() as connection:
             connection.execute(_LIMIT, (most, name, worker))
 
@@ -140,7 +140,7 @@ class JobTable:
         failed: bool = False,
         lost: bool = False,
     ) -> Job:
-        """Let a job wait again; one that `failed`, or whose worker was `lost`, too often has failed.
+        """Let a job wait again, or fail it if it `failed`, or its worker was `lost`, too often.
 
         Nothing changes unless `worker` holds it. Raises RefereeError `job-unknown`.
         """
@@ -150,7 +150,7 @@ class JobTable:
         return self.get(name)
 
     def get(self, name: str) -> Job:
-        """One job. Raises RefereeError `job-unknown`."""
+        """Return one job. Raises RefereeError `job-unknown`."""
         rows = self._database.rows("SELECT * FROM jobs WHERE name = ?", name)
         if not rows:
             raise RefereeError(
@@ -159,7 +159,7 @@ class JobTable:
         return _job(rows[0])
 
     def all(self, *states: JobState) -> list[Job]:
-        """The jobs, oldest first, all or those in some states."""
+        """Return the jobs, oldest first, all or those in some states."""
         marks = ", ".join("?" * len(states)) or "state"
         sql = f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_utc, rowid"  # noqa: S608 - marks
         values = [state.value for state in states]
@@ -182,14 +182,14 @@ class JobTable:
             connection.execute(_END, (JobState.DONE.value, utc, name))
 
     def scoring(self, name: str) -> tuple[str, bytes | None] | None:
-        """The result of that name: figures as JSON, AP by category and resample."""
+        """Return the named result: figures as JSON, AP by category and resample."""
         rows = self._database.rows(
             "SELECT figures, resampled FROM scorings WHERE name = ?", name
         )
         return tuple(rows[0]) if rows else None
 
     def scoring_of_stem(self, stem: str) -> tuple[str, bytes | None] | None:
-        """The newest result of the same detections and settings, by whatever ground truth."""
+        """Return the newest result for the same detections and settings, whatever the ground truth."""
         sql = "SELECT figures, resampled FROM scorings WHERE stem = ? ORDER BY rowid DESC LIMIT 1"
         rows = self._database.rows(sql, stem)
         if rows:
@@ -203,7 +203,7 @@ def insert_jobs(
     about: Mapping[str, str],
     now: datetime,
 ) -> None:
-    """As `JobTable.add`, within a transaction."""
+    """Add jobs as `JobTable.add` does, within a transaction."""
     common: dict[str, object] = dict.fromkeys(
         ("worker", "lease_until_utc", "reason", "ended_utc")
     )
@@ -221,19 +221,19 @@ def insert_jobs(
 def end_job(
     connection: sqlite3.Connection, name: str, state: JobState, utc: str
 ) -> bool:
-    """End a job within a transaction; false, and nothing, if it is over already."""
+    """End a job within a transaction. Returns False, and changes nothing, if it is over already."""
     return (
         connection.execute(f"{_END} AND {_OPEN}", (state.value, utc, name)).rowcount > 0
     )
 
 
 def let_wait_again(connection: sqlite3.Connection, name: str) -> None:
-    """Let a job that was cancelled wait again, within a transaction."""
+    """Let a cancelled job wait again, within a transaction."""
     connection.execute(_WAIT_AGAIN, (name,))
 
 
 def give_back(connection: sqlite3.Connection, now: datetime, **values: object) -> None:
-    """As `JobTable.give_back`, within a transaction; `values` are its other arguments."""
+    """Give a job back as `JobTable.give_back` does, within a transaction; `values` are its other arguments."""
     limits = {"most_failures": MOST_FAILURES, "most_losses": MOST_LOSSES}
     values |= limits | {"utc": now.isoformat()}
     connection.execute(_GIVE_BACK, values)

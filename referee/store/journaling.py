@@ -62,12 +62,12 @@ class Place(NamedTuple):
 
     @property
     def is_shared(self) -> bool:
-        """Whether it lies elsewhere."""
+        """True if the journal lies outside the contest folder."""
         return bool(self.settings.path)
 
 
 def place_of(folder: Path) -> Place | None:
-    """The journal of a contest folder; None of a folder that is none: there is no contest.toml."""
+    """Return the journal of a contest folder; None if the folder has no contest.toml."""
     if not is_there(folder / CONFIG_NAME):
         return None
     try:
@@ -78,12 +78,12 @@ def place_of(folder: Path) -> Place | None:
 
 
 class Journaling:
-    """The journal of an open database, by the connection that writes. One transaction at a time."""
+    """The journal of an open database, used by its writing connection. One transaction at a time."""
 
     def __init__(
         self, place: Place, connection: sqlite3.Connection, changes: list[Change]
     ) -> None:
-        """`changes` is filled with each row that a transaction changes."""
+        """`changes` receives each row that a transaction changes."""
         self._place = place
         self._connection = connection
         self._room_bytes = (
@@ -104,11 +104,11 @@ class Journaling:
             )
         self._is_watching = False
         self.is_ready = False
-        """The journal is open, at the place of the database."""
+        """True if the journal is open and at the same position as the database."""
 
     @property
     def is_required(self) -> bool:
-        """Whether nothing is committed that is not in the journal."""
+        """True if a transaction that is not in the journal must not be committed."""
         return not self._place.is_shared or self._place.settings.required
 
     def note(self, table: str, what: str, *values: Any) -> None:
@@ -116,9 +116,10 @@ class Journaling:
         self._changes.append((table, what, values))
 
     def watch(self) -> None:
-        """Have each changed row handed over from now on.
+        """Hand over each changed row from now on.
 
-        Outside of a transaction, which would take it back. An opening that only reads saves half of its time.
+        Call it outside a transaction, whose rollback would undo it. An opening that only reads skips it, which halves
+        its time.
         """
         if self._is_watching:
             return
@@ -128,13 +129,13 @@ class Journaling:
         self._is_watching = True
 
     def begin(self) -> None:
-        """A transaction begins."""
+        """Note that a transaction begins."""
         self._changes.clear()
         self._is_begun = False
         self._next = self._last
 
     def append(self) -> None:
-        """Write what the transaction has changed to the journal. Raises StorageFailed."""
+        """Write the transaction's changes to the journal. Raises StorageFailed."""
         if not self._changes:
             return
         connection = self._connection
@@ -159,7 +160,7 @@ class Journaling:
     def _write(
         self, file: LogFile, former: Position, require: Callable[[], None]
     ) -> Position:
-        """Append the record; if another connection has begun the file again since, to the new one."""
+        """Append the record, to the new file if another connection has begun the file again."""
         try:
             return file.append(former, self._changes, require)
         except StorageFailed:
@@ -171,19 +172,19 @@ class Journaling:
         return self._file.append(former, self._changes, require)
 
     def committed(self) -> None:
-        """The transaction was committed."""
+        """Note that the transaction was committed."""
         self._last = self._next
 
     def take_back(self) -> None:
-        """The transaction was not committed: cut its record.
+        """Cut the record of a transaction that was not committed.
 
-        In a transaction of its own: another process may have written its record in that place since.
+        This takes a transaction of its own, since another process may have written its record there meanwhile.
         """
         if self._is_begun and self._file is not None:
             self._cut(self._file)
 
     def close(self) -> None:
-        """Close the file, without the room behind its records."""
+        """Close the file without the free room behind its records."""
         if self._file is not None:
             if self._last.seq and not self._place.is_shared:
                 self._cut(self._file)
@@ -192,7 +193,7 @@ class Journaling:
         self.is_ready = False
 
     def _cut(self, file: LogFile) -> None:
-        """Cut what stands behind what is committed."""
+        """Cut the records that were not committed."""
         with suppress(sqlite3.Error, RefereeError, OSError):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -232,10 +233,10 @@ class Journaling:
         ) from error
 
     def make_ready(self, *, again: bool = False) -> None:
-        """Within a transaction: bring journal and database to the same place, and open the file.
+        """Bring journal and database to the same position within a transaction, and open the file.
 
-        A journal that is behind since its disk failed is left to the server of the contest, which does it `again` when
-        it disturbs no run.
+        A journal that is behind since its disk failed is left to the contest's server, which calls this with `again`
+        when no run is disturbed.
         """
         place = self._place
         connection = self._connection
@@ -267,7 +268,7 @@ class Journaling:
 
 @cache
 def _triggers() -> list[str]:
-    """What hands each changed row to the function `journal_note`, on one connection alone."""
+    """Return the triggers that hand each changed row to `journal_note`, on one connection alone."""
     return [
         statement
         for table in tables()

@@ -1,7 +1,7 @@
-"""Whether a run's energy is lost, from its events. Pure.
+"""Tells from a run's events whether its energy is lost. Pure.
 
-Two parts note it: the recorder, from the readings of an open run (ENERGY_LOST), and the close of the run, from what
-the meter then holds (ENERGY_MISSING).
+Two parts record it: the recorder, from the readings of an open run (ENERGY_LOST), and the close of the run, from the
+values that the meter then holds (ENERGY_MISSING).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ WAY_OUT = "void the run and arm it again"
 
 @dataclass(frozen=True)
 class Lost:
-    """How a run's energy was lost, and when a reading of its window showed it; None: found at its end."""
+    """The reason a run's energy was lost, and when a reading of its window showed it; None: found at its end."""
 
     loss: EnergyLoss
     elapsed_s: float | None
 
     def sentence(self, run: int, team: str) -> str:
-        """What people are told, with the way out; without the energy, which not everyone may know."""
+        """The sentence shown to people, with the way out; without the energy, which not everyone may know."""
         found = (
             ""
             if self.elapsed_s is None
@@ -34,7 +34,7 @@ class Lost:
 
 
 def energy_lost(events: Iterable[Mapping[str, Any]]) -> Lost | None:
-    """How the energy was lost, from a run's events, oldest first; None if it is not, or may still be read."""
+    """Return how the energy was lost, from a run's events, oldest first; None if it is not, or may still be read."""
     found = [
         Lost(EnergyLoss(one["code"]), one.get("elapsed_s"))
         for one in events

@@ -1,4 +1,4 @@
-"""The chain of a run's readings: its newest link is kept in memory, so a receipt binds it without computing it."""
+"""The chain of a run's readings. Its newest link is kept in memory, so a receipt binds it without computing it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AFTER = (
 
 
 class MeterHead(NamedTuple):
-    """How many readings of a run are stored, and the link of the last one."""
+    """The number of stored readings of a run, and the link of the last one."""
 
     readings: int
     link: bytes
@@ -37,13 +37,13 @@ class _Remembered(NamedTuple):
 
 
 class MeterChains:
-    """The heads of the chains of all runs. Its owner calls it from one thread at a time."""
+    """The heads of all runs' chains of readings. Its owner calls it from one thread at a time."""
 
     def __init__(self) -> None:
         self._remembered: dict[int, _Remembered] = {}
 
     def head(self, connection: sqlite3.Connection, run: int) -> MeterHead:
-        """The head over what the connection sees; only readings that came since the last call are hashed."""
+        """Return the head of the readings that the connection sees; only those new since the last call are hashed."""
         newest = connection.execute(_NEWEST, (run,)).fetchone()
         if newest is None:
             return MeterHead(0, READINGS_START)
@@ -68,7 +68,7 @@ class MeterChains:
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """Rows as the bundle has them: a line each, ended by a line feed; None is empty."""
+    """Return rows as CSV in the bundle's form: a line each, ended by a line feed; None is empty."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

@@ -1,4 +1,4 @@
-"""The values that the store takes and returns of model tracks: submissions, measurements, jobs, publications."""
+"""Values that the store takes and returns for model tracks: submissions, measurements, jobs, publications."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from lpirc_power.standing import counts_by_identity
 class ModelMeasurement:
     """The result of a submission: `valid`, or the sentence why not.
 
-    `measured` are the fields of `lpirc_tracks.Measured`, None if the model failed; `metric` is the track's value and
+    `measured` has the fields of `lpirc_tracks.Measured`, None if the model failed; `metric` is the track's value and
     `figures` its other numbers, by the rule of that time. `meter` identifies the meter, if energy was measured;
-    `meter_official` says whether it counts in a contest, and `confined` whether the model was, None in an earlier form.
-    An `unstable` latency is never valid: the model is to be measured again. `doubt` says why it is in review, without a
-    place: the referee's own run of the model on some images does not confirm the device's answers.
+    `meter_official` says whether the meter counts in a contest. `confined` says whether the model was confined; None in
+    an earlier form. A measurement with an `unstable` latency is never valid: the model is to be measured again. `doubt`
+    says why it is in review, unranked: the referee's own run of the model on some images does not confirm the device's
+    answers.
     """
 
     measured_utc: str
@@ -36,7 +37,7 @@ class ModelMeasurement:
 
     @property
     def official(self) -> bool:
-        """Whether its energy is official, as for a run; true if none was measured."""
+        """True if its energy is official, as for a run, or if none was measured."""
         may_be = self.meter is None or counts_by_identity(Identity.parse(self.meter))
         return may_be and self.meter_official is not False
 
@@ -73,17 +74,17 @@ class Submission:
 
     @property
     def is_unchecked(self) -> bool:
-        """Whether it was received and waits for its check, or was refused by it."""
+        """True if it was received and waits for its check, or was refused by it."""
         return self.job is not None and not self.testset_digest
 
     @property
     def model_key(self) -> tuple[str, str]:
-        """The team and its model; each submission without a model's file is a model of its own."""
+        """The team and its model; each submission without a model's file counts as a model of its own."""
         return self.team, self.model_sha256 or f"submission {self.id}"
 
     @property
     def origin(self) -> str:
-        """What to write behind a team or a sentence where the organiser has not measured it; else empty."""
+        """Note shown behind a team or a sentence if the organiser has not measured it; else empty."""
         return (
             f" (measured by {self.measured_by}, not by the organiser)"
             if self.measured_by
@@ -92,17 +93,17 @@ class Submission:
 
     @property
     def doubt(self) -> str | None:
-        """Why it is in review; None where it is not."""
+        """The reason it is in review, or None."""
         return None if self.measurement is None else self.measurement.doubt
 
     @property
     def has_no_place(self) -> bool:
-        """Whether what was measured counts nowhere for now: it is to be measured again, or in review."""
+        """True if the measurement is unranked for now: to be repeated, or in review."""
         return self.is_unstable or self.doubt is not None
 
     @property
     def is_unstable(self) -> bool:
-        """Whether it is to be measured again."""
+        """True if it is to be measured again."""
         return self.measurement is not None and self.measurement.unstable
 
 
@@ -139,7 +140,7 @@ class Publication:
 
 
 class JobKind(StrEnum):
-    """Who does a job."""
+    """The kind of worker that carries out a job."""
 
     CHECKING = "checking"  # the server's own process that checks uploads
     SCORING = "scoring"  # a worker of `referee judge`
@@ -159,9 +160,9 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done once. `name` is the hash of all that its outcome follows from; `about` is for people.
+    """Work to be carried out once. `name` is the hash of every input of its outcome; `about` describes it for people.
 
-    `failures` counts workers that said why they failed, `losses` those that vanished; `reason` is the newest of both.
+    `failures` counts workers that reported a failure, `losses` those that vanished; `reason` is the newest of both.
     `renewals_left` says how often its lease may still be renewed; None: there is no limit. `failed_on` are the workers
     on which it failed, or which vanished with it, in order.
     """
@@ -183,9 +184,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Device:
-    """A device that pulls work. `disabled` says why it gets none; `enabled_utc` is when that ended the last time.
+    """A device that pulls work. `disabled` says why it gets none; `enabled_utc` is when it was last enabled again.
 
-    `meter` is the one that it last said it measures energy with; None: with none.
+    `meter` is the meter that it last said it measures energy with, or None.
     """
 
     name: str
@@ -198,10 +199,10 @@ class Device:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a device measured of a track's calibration model, None until it has; `digest` is of model and test set.
+    """A device's result for a track's calibration model, None until it has one; `digest` identifies model and test set.
 
-    `latency_ms` is the mean of one inference, `accuracy_percent` that on the whole test set. `doubt` says why the
-    referee does not believe the answers.
+    `latency_ms` is the mean of one inference, `accuracy_percent` the accuracy on the whole test set. `doubt` says why
+    the referee does not believe the answers.
     """
 
     id: int

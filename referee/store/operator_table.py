@@ -54,14 +54,14 @@ class OperatorTable:
             put_on_record(connection, act)
 
     def password_hashes(self) -> dict[str, str]:
-        """The password hash of every operator, by name."""
+        """Return the password hash of every operator, by name."""
         rows = self._database.rows(
             "SELECT name, password_hash FROM operators ORDER BY name"
         )
         return {row["name"]: row["password_hash"] for row in rows}
 
     def begin_session(self, operator: str, drawn: str, act: Act | None = None) -> str:
-        """The generation of this operator's sessions: `drawn` at random becomes it if none is valid now."""
+        """Return the generation of this operator's sessions: the random `drawn` becomes it if none is valid now."""
         with self._database.transaction() as connection:
             values = {"operator": operator, "generation": drawn}
             connection.execute(insert("operator_sessions", "INSERT OR IGNORE"), values)
@@ -69,17 +69,17 @@ class OperatorTable:
             return str(connection.execute(_GENERATION, (operator,)).fetchone()[0])
 
     def session_generation(self, operator: str) -> str | None:
-        """What a valid session of this operator bears; None: it has none."""
+        """Return the generation that valid sessions of this operator carry, or None if there is none."""
         rows = self._database.rows(_GENERATION, operator)
         return rows[0]["generation"] if rows else None
 
     def end_sessions(self, operator: str, act: Act | None = None) -> None:
-        """End all sessions of this operator, for good: no later generation is the same."""
+        """End all sessions of this operator for good: no later generation is equal to theirs."""
         with self._database.transaction() as connection:
             connection.execute(_END_SESSIONS, (operator,))
             put_on_record(connection, act)
 
     def end_all_sessions(self) -> None:
-        """End the sessions of all operators: of a copy it is not known who has logged out since it was made."""
+        """End the sessions of all operators: a copied database does not show who has logged out since the copy."""
         with self._database.transaction() as connection:
             connection.execute(_END_ALL_SESSIONS)

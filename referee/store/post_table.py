@@ -1,4 +1,4 @@
-"""The detections of a run, as they came: one row for each body, its detections as one blob."""
+"""The detections of a run as they arrived: one row for each body, its detections as one blob."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from referee.store.run_rules import read_rules
 
 ROW = np.dtype("<f8")
 LEAST_FREE_BYTES = 2**26
-"""Of the disk; kept for readings, events and the end of the runs."""
+"""Free space of the disk below which bodies are refused: it is kept for readings, events and the end of the runs."""
 MOST_REFUSED_ROWS = 1000
-"""Of a run; its posts count all of them."""
+"""Refused rows kept for each run; the counts of its posts include all of them."""
 _LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
 _RECEIPT = (
     "row_count, sha256, received_total, number, previous, received_utc, readings, meter"
@@ -63,7 +63,7 @@ _ROWS_OF_POST = f"SELECT {_KEPT} FROM posts WHERE id = ?"  # noqa: S608 - a cons
 
 
 class NewPost(NamedTuple):
-    """An accepted body: its rows (n, 7), and those refused; when it came, and under which key; itself, to be kept."""
+    """An accepted body: its rows (n, 7), the refused ones, its time, its key, and its bytes."""
 
     taken: Taken
     sha256: str
@@ -75,9 +75,9 @@ class NewPost(NamedTuple):
 
 
 class _Head(NamedTuple):
-    """What a run's next body follows: `newest` (its id, time, SHA-256), its link and number, the rows up to it.
+    """The state that a run's next body follows: the `newest` body (id, time, SHA-256), its link, number, all rows.
 
-    `is_bound`: the run's rules are, and so its receipts bind the readings.
+    `is_bound`: the run's rules are bound, and so its receipts bind the readings.
     """
 
     newest: tuple[int, str, str] | None
@@ -124,17 +124,17 @@ class PostTable:
     def append_post(self, run: int, post: NewPost) -> Post:
         """Commit an accepted body, together with others that wait, and return its receipt once it is on disk.
 
-        A key that the run has used before changes nothing: the receipt is the first one, its `sha256` that of the
-        first body. Raises RefereeError `no-room` when the disk is nearly full, `storage-failed`.
+        A key that the run has used before changes nothing: the first body's receipt is returned, with its `sha256`.
+        Raises RefereeError `no-room` when the disk is nearly full, `storage-failed`.
         """
         size_bytes, insert = _insertion(self._heads, self._meters, run, post)
         self.require_room(size_bytes)
         return self._database.group.write(insert)
 
     def require_room(self, size_bytes: int) -> None:
-        """Raise RefereeError `no-room` when the disk is nearly full, or would be with so much more.
+        """Raise RefereeError `no-room` when the disk is nearly full, or would be after that many more bytes.
 
-        Also `storage-failed` where the folder is gone.
+        Also raises `storage-failed` if the folder is gone.
         """
         try:
             disk = os.statvfs(self._folder)
@@ -147,12 +147,12 @@ class PostTable:
             raise RefereeError("no-room", f"{sentence}; tell the operator.")
 
     def find(self, run: int, idempotency_key: str) -> Post | None:
-        """The receipt given for this key, with the total as it was then."""
+        """Return the receipt given for this key, with the total at that time."""
         rows = self._database.rows(_FIND, run, idempotency_key)
         return _post(rows[0]) if rows else None
 
     def receipt_head(self, run: int) -> tuple[int, bytes]:
-        """How many bodies a run has, and the head of their chain."""
+        """Return the number of a run's bodies, and the head of their chain."""
         newest = self._database.rows(_LAST, run)
         if newest and newest[0]["number"] is not None:
             post = _post(newest[0])
@@ -161,9 +161,9 @@ class PostTable:
         return found["posts"], _start(found)
 
     def stored_bodies(self, run: int) -> tuple[int, bytes]:
-        """How many bodies a run has, and the head of their chain; no head where that does not begin with the run.
+        """Return the number of a run's bodies and their chain's head, None if the chain does not begin with the run.
 
-        The links between the first body and the last are not computed again: that would walk through every body.
+        The links between the first body and the last are not computed again: that would read every body.
         """
         identity = self._database.rows(_IDENTITY, run)[0]
         first = self._database.rows(_FIRST_LINK, run)
@@ -172,15 +172,15 @@ class PostTable:
         return identity["posts"], self.receipt_head(run)[1]
 
     def count_detections(self, run: int) -> int:
-        """How many detections of a run are on disk."""
+        """Return the number of a run's detections on disk."""
         return int(self._database.rows(f"SELECT {_LAST_TOTAL} AS n", run)[0]["n"])
 
     def detections(self, run: int) -> NDArray[np.float64]:
-        """All detections of a run in order of arrival, shape (n, 7), image numbers as the team knows them."""
+        """Return a run's detections in order of arrival, shape (n, 7), image numbers as the team knows them."""
         return self.detections_after(run, 0)[0]
 
     def detections_by_post(self, run: int) -> Iterator[NDArray[np.float64]]:
-        """The detections of a run, those of one body at a time, each as `detections`."""
+        """Yield the detections of a run, one body at a time, each in the form of `detections`."""
         for post in self._database.rows(
             "SELECT id FROM posts WHERE run = ? ORDER BY id", run
         ):
@@ -188,44 +188,44 @@ class PostTable:
             yield _detections(row)
 
     def arrivals(self, run: int) -> list[tuple[float, int]]:
-        """The posts of a run in order of arrival: (elapsed_s, rows)."""
+        """Return the posts of a run in order of arrival: (elapsed_s, rows)."""
         rows = self._database.rows(
             "SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run
         )
         return [(row["elapsed_s"], row["row_count"]) for row in rows]
 
     def body_digests(self, run: int) -> list[tuple[str, int, int]]:
-        """Of each post of a run, in order of arrival: the SHA-256 of its body, the rows taken and refused."""
+        """Return (SHA-256 of the body, rows taken, rows refused) for each post of a run, in order of arrival."""
         sql = "SELECT sha256, row_count, coalesce(refused, 0) FROM posts WHERE run = ? ORDER BY id"
         return [tuple(row) for row in self._database.rows(sql, run)]
 
     def bodies(self, run: int) -> list[tuple[dict[str, Any], Post]]:
-        """The posts of a run in order of arrival: id, elapsed_s, content_type, refused, body or else rows; receipt."""
+        """Return a run's posts in order of arrival: id, elapsed_s, content_type, refused, body (else rows), receipt."""
         rows = self._database.rows(_BODIES, run)
         return [(dict(row), _post(tuple(row)[:_RECEIPT_COLUMNS])) for row in rows]
 
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
-        """The detections of the posts that came after that one (0: all), as `detections`, and the last post's id."""
+        """Return the detections of the posts after that one (0: all), as `detections` does, and the last post's id."""
         rows = self._database.rows(_ROWS, run, post)
         last = int(rows[-1]["id"]) if rows else post
         found = [_detections(row) for row in rows]
         return (np.concatenate(found) if found else np.empty((0, 7))), last
 
     def count_refused(self, run: int) -> int:
-        """How many rows of a run were refused while others of their bodies were taken."""
+        """Return the number of a run's refused rows whose bodies were otherwise taken."""
         return int(self._database.rows(_REFUSED_OF_RUN, run)[0]["n"])
 
     def refused_rows(self, run: int) -> list[dict[str, Any]]:
-        """Those on record, in order of arrival: post, received_utc, elapsed_s, line, reason, text."""
+        """Return the refused rows on record, in order of arrival: post, received_utc, elapsed_s, line, reason, text."""
         return [dict(row) for row in self._database.rows(_REFUSED, run)]
 
 
 def _insertion(
     heads: dict[int, _Head], meters: MeterChains, run: int, post: NewPost
 ) -> tuple[int, Callable[[sqlite3.Connection], Post]]:
-    """The bytes of a body with its rows, and what inserts it and returns its receipt.
+    """Return the statement that inserts a body with its rows and returns its receipt.
 
-    `heads` are remembered, since reading one means to hash and to walk through a body.
+    `heads` are cached, since reading one means to hash and to read through a body.
     """
     rows, refused = (
         post.taken if isinstance(post.taken, tuple) else (post.taken, NONE_REFUSED)
@@ -266,7 +266,7 @@ def _insertion(
 
 
 def _kept_rows(rows: NDArray[np.float64], post: NewPost) -> bytes:
-    """The rows as they are stored: none where the body gives the same ones without being parsed."""
+    """Return the rows to store: None if the body gives the same rows without being parsed."""
     packed = rows.astype(ROW, copy=False).tobytes()
     body = post.body
     if (
@@ -279,14 +279,14 @@ def _kept_rows(rows: NDArray[np.float64], post: NewPost) -> bytes:
 
 
 def _detections(row: sqlite3.Row) -> NDArray[np.float64]:
-    """The rows of a post (n, 7)."""
+    """Return the rows of a post (n, 7)."""
     if row["body"] is not None:
         return unpack(row["body"])
     return np.frombuffer(row["rows"], dtype=ROW).astype(np.float64).reshape(-1, 7)
 
 
 def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> _Head:
-    """The head of a run's chain: the remembered one, unless it was rolled back or another process wrote since."""
+    """Return the head of a run's chain: the cached one, unless it was rolled back or another process wrote since."""
     row = connection.execute(_NEWEST, (run,)).fetchone()
     remembered = heads.get(run)
     newest = None if row is None else tuple(row)

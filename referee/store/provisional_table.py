@@ -1,4 +1,4 @@
-"""The provisional figures of runs that are not judged yet."""
+"""Provisional figures of runs that are not judged yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from referee.store.schema import insert
 
 
 class ProvisionalTable:
-    """Figures of runs that are not judged yet, and those of them that others than operators see; each is replaced."""
+    """Figures of runs that are not judged yet, and the released part that non-operators see; each is replaced."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -24,16 +24,16 @@ class ProvisionalTable:
             )
 
     def of_run(self, run: int) -> Provisional | None:
-        """The provisional figures of a run, or None if there are none yet."""
+        """Return the provisional figures of a run, or None if there are none yet."""
         rows = self._database.rows("SELECT * FROM provisional WHERE run = ?", run)
         return Provisional(**rows[0]) if rows else None
 
     def release(self, released: Released) -> None:
-        """Replace what others than operators learn of a run that is not judged yet."""
+        """Replace the figures that non-operators see of a run that is not judged yet."""
         with self._database.transaction() as connection:
             connection.execute(insert("released", "INSERT OR REPLACE"), vars(released))
 
     def released(self, run: int) -> Released | None:
-        """What was released of a run, or None if nothing was yet."""
+        """Return the released figures of a run, or None if none were released yet."""
         rows = self._database.rows("SELECT * FROM released WHERE run = ?", run)
         return Released(**rows[0]) if rows else None

@@ -1,4 +1,4 @@
-"""The final boards of the tracks, as operators published them. Append-only, except that one is taken back."""
+"""Final boards of the tracks, as operators published them. Append-only, except that one can be taken back."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class PublicationTable:
         self._database = database
 
     def newest(self, track: str) -> Publication | None:
-        """The newest final board of a track, also one that was taken back."""
+        """Return the newest final board of a track, even if it was taken back."""
         rows = self._database.rows(_NEWEST, track)
         return _publication(rows[0]) if rows else None
 
     def track_mark(self, track: str) -> tuple[object, ...]:
-        """Changes with every submission, measurement, withdrawal and restoration of a track."""
+        """Return a mark that changes with every submission, measurement, withdrawal and restoration of a track."""
         return tuple(self._database.rows(_MARK, track)[0])
 
     def publish(
@@ -43,7 +43,7 @@ class PublicationTable:
         odd: Sequence[str],
         act: Act | None = None,
     ) -> None:
-        """Store a final board that was computed at a `track_mark`, and put on record what looked `odd` then.
+        """Store a final board that was computed at a `track_mark`, and record the findings `odd` at that time.
 
         Raises RefereeError `track-changed` if the track has changed since, and `already-published`.
         """

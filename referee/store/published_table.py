@@ -1,4 +1,4 @@
-"""What the public sees: one row. No result that is made after a freeze can reach it; the hall goes on."""
+"""The public results, in one row. Results made after a freeze cannot reach it; the hall view goes on."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _MARK = (
 
 
 class PublishedTable:
-    """The published results, replaced while the board is live, and the hall beside them."""
+    """The published results, replaced while the board is live, and the hall view beside them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self) -> Published | None:
-        """What the public sees, or None before anything was published."""
+        """Return the published row, or None before anything was published."""
         rows = self._database.rows(f"SELECT {_COLUMNS} FROM published")  # noqa: S608 - names from code
         return (
             Published(**(dict(rows[0]) | {"state": BoardState(rows[0]["state"])}))
@@ -49,7 +49,7 @@ class PublishedTable:
         )
 
     def publish(self, document: str | None, hall: str, now: datetime) -> None:
-        """Replace the hall, and the results unless the board is frozen: one statement, so no freeze comes between.
+        """Replace the hall view, and the results unless the board is frozen, in one statement.
 
         Without a `document` the results stay as they are.
         """
@@ -61,7 +61,7 @@ class PublishedTable:
             connection.execute(_PUBLISH_HALL, {"utc": now.isoformat(), "hall": hall})
 
     def freeze(self, now: datetime, empty: str, act: Act | None = None) -> None:
-        """Freeze a live board; `empty` is shown where nothing was published yet."""
+        """Freeze a live board; `empty` is shown if nothing was published yet."""
         with self._database.transaction() as connection:
             connection.execute(_FREEZE, {"utc": now.isoformat(), "empty": empty})
             put_on_record(connection, act)
@@ -69,9 +69,9 @@ class PublishedTable:
     def unveil(
         self, now: datetime, final: str, seen: int, places: int, act: Act | None = None
     ) -> bool:
-        """Show so many more places of `final`, the document whose ranking is unveiled; the first call fixes it.
+        """Show more places of `final`, the document whose ranking is unveiled; the first call fixes it.
 
-        Returns False, and does nothing, unless `seen` places are shown now.
+        Returns False, and changes nothing, unless `seen` places are shown now.
         """
         values = {
             "utc": now.isoformat(),

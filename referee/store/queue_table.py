@@ -15,14 +15,14 @@ class QueueTable:
         self._database = database
 
     def teams(self) -> list[str]:
-        """The teams that run next, in order; a disabled one keeps its place, which counts when it is enabled."""
+        """Return the teams that run next, in order; a disabled team keeps its place for when it is enabled."""
         sql = "SELECT team FROM queue JOIN teams ON name = team WHERE NOT disabled ORDER BY position"
         return [row["team"] for row in self._database.rows(sql)]
 
     def change(
         self, change: Callable[[list[str]], list[str]], act: Act | None = None
     ) -> list[str]:
-        """Replace the queue by what `change` makes of it; of several at once, each sees what the others did."""
+        """Replace the queue by the result of `change`; concurrent calls each see the changes of the others."""
         with self._database.transaction() as connection:
             before = [
                 team

@@ -1,4 +1,4 @@
-"""A contest's database as it lies there: it is read, and nothing is written, not even beside it."""
+"""A contest's database opened for reading only: nothing is written, not even beside it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from referee.store.waiting_rows import WaitingRows
 
 
 class ReadOnlyDatabase(Database):
-    """A database that is only read: None where an earlier form has nothing. It may be served meanwhile.
+    """A database that is only read; it may be served meanwhile. Values that an earlier form lacks are None.
 
     Raises RefereeError `database-missing`, `database-foreign`, `database-version`, `database-cut`, `half-copied`,
     `not-accessible`, StorageFailed.
@@ -62,7 +62,7 @@ class ReadOnlyDatabase(Database):
         self._reader.close()
 
     def _complete(self, found: set[tuple[str, str]]) -> None:
-        """Let the tables of an earlier form look like today's, by views of this connection alone."""
+        """Make the tables of an earlier form look like today's, by views of this connection alone."""
         tables = {table for table, _ in found}
         for table in {table for table, _ in COLUMNS - found}:
             nulls = ", ".join(

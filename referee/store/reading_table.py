@@ -38,26 +38,26 @@ class ReadingTable:
         self.chains = MeterChains()
 
     def append(self, run: int, start_s: float, readings: Sequence[Reading]) -> None:
-        """Store meter readings. SQLite keeps NaN as NULL: a NULL figure is one the meter had no data for."""
+        """Store meter readings. SQLite keeps NaN as NULL: a figure for which the meter had no data."""
         rows = [_reading_row(run, start_s, reading) for reading in readings]
         self._database.group.write(partial(_insert, rows))
 
     def of_run(self, run: int, start_s: float) -> list[Reading]:
-        """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
+        """Return the readings of a run in order, their host time shifted so that the window starts at `start_s`."""
         rows = self._database.rows(
             "SELECT * FROM readings WHERE run = ? ORDER BY elapsed_s", run
         )
         return [reading_of(row, start_s) for row in rows]
 
     def newest(self, run: int, *, with_energy: bool = False) -> Reading | None:
-        """The newest reading, or the newest that carries an energy; its host time counts from the window's start."""
+        """Return the newest reading, or the newest with an energy; its host time counts from the window's start."""
         rows = self._database.rows(_NEWEST_WITH_ENERGY if with_energy else _NEWEST, run)
         return reading_of(rows[0], 0.0) if rows else None
 
     def csv(self, run: int) -> bytes:
-        """The readings of a run as stored, in order of arrival, with a line of names; NULL is empty.
+        """Return the readings of a run as stored, in order of arrival, with a header line; NULL is empty.
 
-        The column `stopped` is left out where no reading has it: none up to form 14.
+        The column `stopped` is left out if no reading has it: none does up to form 14.
         """
         return b"".join(self.csv_parts(run))
 
@@ -71,14 +71,14 @@ class ReadingTable:
     def power_course(
         self, run: int, window_s: float, most: int
     ) -> tuple[Sequence[float], Sequence[float]]:
-        """(elapsed_s, power_w) of a run: means over equal parts of its window, at most `most` of them."""
+        """Return (elapsed_s, power_w) of a run: means over equal parts of its window, at most `most` of them."""
         rows = self._database.rows(_POWER, run, most / window_s)[:most]
         return [row["elapsed_s"] for row in rows], [row["power_w"] for row in rows]
 
     def head(self, run: int) -> MeterHead:
-        """How many readings of a run are on disk, and the link of the last one.
+        """Return the number of a run's readings on disk, and the link of the last one.
 
-        A server that takes up a run asks once: that reads them all, and the receipts after it need not.
+        A server that takes up a run calls this once: it reads all of them, so the later receipts need not.
         """
         return self._database.group.write(partial(self.chains.head, run=run))
 
@@ -99,7 +99,7 @@ def _reading_row(run: int, start_s: float, reading: Reading) -> dict[str, object
 
 
 def reading_of(row: Any, start_s: float) -> Reading:
-    """A stored reading from its columns by name, where None is a figure that the meter had no data for."""
+    """Build a stored reading from its columns by name; None is a figure for which the meter had no data."""
     flags = row["flags"].split(",")
     values: dict[str, Any] = {}
     for name in _FIGURES:

@@ -1,4 +1,4 @@
-"""The values that the store takes and returns: runs, posts, scores, the board."""
+"""Values that the store takes and returns: runs, posts, scores, the board."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRUTH_CORRECTED = "truth-corrected"
 
 
 class EnergyMissing(StrEnum):
-    """Why a run has no energy: the `code` of an event ENERGY_MISSING, beside the sentence in `reason`."""
+    """The reasons why a run has no energy: the `code` of an event ENERGY_MISSING, beside the sentence in `reason`."""
 
     READ_LATER = "read-later"  # the meter may still hold it: it did not answer, another did, or with no number
     METER_RESET = "meter-reset"
@@ -36,7 +36,7 @@ class EnergyMissing(StrEnum):
 
 
 class RunState(StrEnum):
-    """The life of a run; `void` can follow any of the others."""
+    """The states of a run; `void` can follow any of the others."""
 
     ARMED = "armed"
     OPEN = "open"
@@ -46,7 +46,7 @@ class RunState(StrEnum):
 
 
 OVER = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)
-"""The states in which nothing is served or accepted."""
+"""States in which nothing is served or accepted."""
 
 
 @dataclass(frozen=True)
@@ -91,19 +91,19 @@ class Run:
 
     @property
     def contest_window_s(self) -> float:
-        """Its window without what the operator granted: runs of one such window are compared."""
+        """The window without the operator's extension: runs with the same one are compared."""
         return self.window_s - (self.extra_s or 0.0)
 
     @property
     def official_makers(self) -> tuple[str, ...]:
-        """The makers whose meters count, by the rules that it was armed with."""
+        """The makers whose meters count, by the rules that the run was armed with."""
         if self.rules is None:
             return OFFICIAL_MAKERS
         return self.rules.makers
 
     @property
     def official(self) -> bool:
-        """Whether its energy is official: of a meter that counts in a contest."""
+        """True if its energy is official: measured by a meter that counts in a contest."""
         if self.meter_standing is None:
             return counts_by_identity(Identity.parse(self.meter_identity or ""))
         return self.meter_standing.official
@@ -113,8 +113,8 @@ class Run:
 class Post:
     """The receipt of one accepted body: its rows, its SHA-256, and the run's total after it.
 
-    It is body `number` of the run, at `received_utc`; `previous` is the link before it. `readings` were on disk with
-    it, and `meter` is the link of the last one. None: of an earlier form.
+    It is body `number` of the run, at `received_utc`; `previous` is the link before it. `readings` is the number of
+    readings on disk with it, and `meter` the link of the last one. None: of an earlier form.
     """
 
     row_count: int
@@ -128,7 +128,7 @@ class Post:
 
     @property
     def form(self) -> int:
-        """Of the protocol: 2 with the link of the readings, 1 without."""
+        """Form of the protocol: 2 with the link of the readings, 1 without."""
         return 1 if self.meter is None else 2
 
     @cached_property
@@ -144,7 +144,7 @@ class Post:
 
 @dataclass(frozen=True)
 class Closing:
-    """What a run was closed with: its bodies, the head of their chain, the log's link of its close (hexadecimal)."""
+    """The evidence of a run's close: its bodies, the head of their chain, the log's link of its close (hexadecimal)."""
 
     run: int
     posts: int
@@ -156,8 +156,8 @@ class Closing:
 class Provisional:
     """The figures of a run at `utc`: the mAP of the detections so far, the energy of the newest reading.
 
-    Of the times of the two, `utc` is the older. `score` is None until an energy above 0 has been read, and while the
-    figures are not fresh. The next ones follow after about `pause_s`; None in an earlier form.
+    `utc` is the older of the two times. `score` is None until an energy above 0 has been read, and while the figures
+    are not fresh. The next figures follow after about `pause_s`; None in an earlier form.
     """
 
     run: int
@@ -171,12 +171,12 @@ class Provisional:
 
 HALF_SAMPLING = "half-sampling"
 BOOTSTRAP = "bootstrap"
-"""How an interval was computed; the second by versions up to form 15."""
+"""Methods that compute an interval; versions up to form 15 used the second one."""
 
 
 @dataclass(frozen=True)
 class Released:
-    """What others than operators learn of a run that is not judged yet: figures at `utc`, as a `Provisional` has them.
+    """The figures that non-operators see of a run that is not judged yet: those at `utc`, as in `Provisional`.
 
     They are rounded, and the mAP is that of a secret half of the images. `released_utc` is when they were released.
     """
@@ -251,12 +251,12 @@ class Score:
 
     @property
     def needs_review(self) -> bool:
-        """Whether a check of severity `error` failed."""
+        """True if a check of severity `error` failed."""
         return any(not check.ok and check.severity == "error" for check in self.checks)
 
 
 class BoardState(StrEnum):
-    """What the public board shows: the newest document, that of the freeze, or that with the places unveiled so far."""
+    """The document on the public board: the newest one, that of the freeze, or that with the places unveiled so far."""
 
     LIVE = "live"
     FROZEN = "frozen"
@@ -265,10 +265,10 @@ class BoardState(StrEnum):
 
 @dataclass(frozen=True)
 class Published:
-    """What the public sees: the results, a JSON document as of `utc`, and the `hall`, another one as of `hall_utc`.
+    """The public view: the results, a JSON document as of `utc`, and the `hall` view, another one as of `hall_utc`.
 
     Only the results stand still while the board is frozen. `hall` is None before the first time. `frozen_utc` says when
-    the board was frozen last. While it is unveiled, `final` has the final results, of whose ranking the last `unveiled`
+    the board was frozen last. During the unveiling, `final` has the final results, of whose ranking the last `unveiled`
     places are shown; `unveiled_utc` is when the last unveiling ended.
     """
 
@@ -284,13 +284,13 @@ class Published:
 
     @property
     def places(self) -> int:
-        """How many places there are to unveil; 0 before the first unveiling."""
+        """The number of places to unveil; 0 before the first unveiling."""
         return len(json.loads(self.final)["ranking"]) if self.final else 0
 
 
 @dataclass(frozen=True)
 class Review:
-    """An operator let a run stand whose checks `codes` had failed, and why."""
+    """An operator's decision to accept a run whose checks `codes` had failed, and why."""
 
     operator: str
     note: str
@@ -300,7 +300,7 @@ class Review:
 
 @dataclass(frozen=True)
 class Refusal:
-    """`count` refused requests that are alike, from `first_utc` to `utc`; team and run as far as they are known."""
+    """`count` similar refused requests, from `first_utc` to `utc`; team and run as far as they are known."""
 
     first_utc: str
     utc: str

@@ -1,7 +1,7 @@
-"""Brings a database and its journal to the same place, and makes a database from a journal alone.
+"""Brings a database and its journal to the same position, and builds a database from a journal alone.
 
-Whichever of the two is behind gets what it lacks: the database the records, the journal a copy of the whole database.
-What does not fit is refused. Start with `bring_together`.
+Whichever of the two is behind gets what it lacks: the database the records, the journal a copy of the whole database. A
+mismatch is refused. Start with `bring_together`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from referee.store.schema import ROWID, VERSION, columns_of, key_of, tables
 logger = logging.getLogger(__name__)
 BEHIND = "journal-behind"
 AGAIN = "journal-again"
-"""Kinds of events: from when to when the journal was not written."""
+"""Kinds of events that bound the time in which the journal was not written."""
 NOT_JOURNALED = frozenset({"journal", "provisional"})
-"""Where the journal ends, and figures that are computed again within a second."""
+"""Tables kept out of the journal: its own position, and figures that are computed again within a second."""
 ROWS_A_RECORD = 500
 POSTS_A_RECORD = 8
-"""Of a copy of the whole database; a post has up to 4 MiB, and a record is held in memory."""
+"""Posts in one record of a copied database; a post has up to 4 MiB, and a record is held in memory."""
 
 _READ = "SELECT seq, link, epoch, size FROM journal"
 _WRITE = "INSERT OR REPLACE INTO journal (id, seq, link, epoch, size, is_behind) VALUES (1, ?, ?, ?, ?, ?)"
@@ -50,11 +50,11 @@ _IS_BEHIND = "SELECT 1 FROM journal WHERE is_behind"
 
 
 def _unwatched() -> None:
-    """The step of a disk of this host's own: nobody waits to see it move."""
+    """Do nothing after a step: on a disk of this host's own, no one waits for progress."""
 
 
 def position_of(connection: sqlite3.Connection) -> Position | None:
-    """Up to where of its journal a database is; None: it has none."""
+    """Return the position in its journal that a database has reached, or None if it has no journal."""
     found = connection.execute(_READ).fetchone()
     return None if found is None else Position(*tuple(found))
 
@@ -62,7 +62,7 @@ def position_of(connection: sqlite3.Connection) -> Position | None:
 def set_position(
     connection: sqlite3.Connection, position: Position, *, is_behind: bool = False
 ) -> None:
-    """Note up to where of its journal a database is, in the transaction that brought it there."""
+    """Store the position in its journal that a database has reached, in the transaction that brought it there."""
     values = (
         position.seq,
         position.link,
@@ -74,7 +74,7 @@ def set_position(
 
 
 def is_behind(connection: sqlite3.Connection) -> bool:
-    """Whether the journal was not written for a while, because its disk failed and is not `required`."""
+    """Return True if the journal was not written for a while, because its disk failed and is not `required`."""
     return connection.execute(_IS_BEHIND).fetchone() is not None
 
 
@@ -84,9 +84,9 @@ def bring_together(
     epoch: int,
     move: Callable[[], None] = _unwatched,
 ) -> None:
-    """Let database and journal be at the same place, whichever of them is behind. Raises RefereeError.
+    """Bring database and journal to the same position, whichever of them is behind. Raises RefereeError.
 
-    Between the steps of what takes long `move` is called.
+    `move` is called between the steps of long work.
     """
     path = log_path(journal, epoch)
     position = position_of(connection)
@@ -129,7 +129,7 @@ def bring_together(
 
 
 def is_begun_again(path: Path, last: Position, now: Position) -> bool:
-    """Whether a file was begun with a copy of the whole database behind `last`, and leads to where that is `now`."""
+    """Return True if a file was begun with a copy of the database behind `last`, and leads to position `now`."""
     try:
         header, _ = read_header(path)
         leads_here = last_link(path, now.size) == now.link
@@ -139,7 +139,7 @@ def is_begun_again(path: Path, last: Position, now: Position) -> bool:
 
 
 def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether a file of a journal says that it is of the contest that the database is of."""
+    """Return True if the files of a journal belong to the contest of the database."""
     header, _ = read_header(path)
     contest = connection.execute("SELECT id FROM contest").fetchone()
     return contest is not None and header.contest == contest[0]
@@ -148,7 +148,7 @@ def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:
 def _is_copy_of(
     connection: sqlite3.Connection, path: Path, position: Position | None
 ) -> bool:
-    """Whether a file is a copy of the whole database as it is, and nothing more: what was to be committed with it."""
+    """Return True if a file is a copy of exactly this database, without the transaction that was to follow."""
     header, start = read_header(path)
     contest = connection.execute("SELECT id FROM contest").fetchone()
     if not header.is_base or (contest and header.contest not in ("", contest[0])):
@@ -163,7 +163,7 @@ def _is_copy_of(
 def catch_up(
     connection: sqlite3.Connection, journal: Path, *, whole: bool = True
 ) -> int:
-    """Apply the records behind the database's position, within a transaction, and return how many these are.
+    """Apply the records behind the database's position, within a transaction, and return how many there are.
 
     Unless `whole`, the last record waits for its successor: the host that wrote it may still take it back. Raises
     RefereeError `journal-foreign`, JournalDamaged.
@@ -188,7 +188,7 @@ def catch_up(
 
 
 class _File(NamedTuple):
-    """A file of a journal: its header, and the place behind that."""
+    """A file of a journal: its header, and the position behind it."""
 
     path: Path
     header: Header
@@ -196,11 +196,10 @@ class _File(NamedTuple):
 
 
 def _way(journal: Path, since: int = 0) -> list[_File]:
-    """The files that lead to the newest one: from that of the epoch `since` on, or from a copy of the whole contest.
+    """Return the files that lead to the newest one: from epoch `since` on, or from a copy of the whole contest.
 
-    Each says which one it goes on from. One is passed over where its host claimed an epoch and another host the next
-    one before anything was written: what it still wrote then was never acknowledged.
-    Raises JournalDamaged.
+    Each file names the one that it continues. A file is skipped if its host claimed an epoch but another host claimed
+    the next one before anything was written: later writes to it were never acknowledged. Raises JournalDamaged.
     """
     files = sorted(journal.glob("[0-9]*.log"))
     if not files:
@@ -221,9 +220,9 @@ def _way(journal: Path, since: int = 0) -> list[_File]:
 def _files_from(
     journal: Path, position: Position
 ) -> Iterator[tuple[Path, int | None, Position, Header]]:
-    """From a position on each file, up to where it counts (None: its end), the place to read from, and its header.
+    """Yield each file after a position with its header, where to read from, and its valid end (None: the file's end).
 
-    Raises RefereeError `journal-foreign` for a position that is on no way to the newest file, JournalDamaged.
+    Raises RefereeError `journal-foreign` for a position that does not lead to the newest file, JournalDamaged.
     """
     way = _way(journal, position.epoch)
     if way[0].start.epoch != position.epoch:
@@ -238,7 +237,7 @@ def _files_from(
 def build(
     connection: sqlite3.Connection, journal: Path, *, whole: bool = True
 ) -> Position:
-    """Make the database hold what the journal says, and nothing else, within a transaction; `whole` as for `catch_up`.
+    """Replace the database's content by that of the journal, within a transaction; `whole` as for `catch_up`.
 
     Raises JournalDamaged.
     """
@@ -273,7 +272,7 @@ def _applied(
 
 
 def _put_by_key(table: str, columns: Sequence[str]) -> str:
-    """What inserts a row, or changes the one with its key: that one keeps its place among the others."""
+    """Return the statement that inserts a row, or updates the one with its key in place to keep the order of rows."""
     names = ", ".join(columns)
     marks = ", ".join("?" * len(columns))
     changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
@@ -288,10 +287,10 @@ def _put_by_number(table: str, columns: Sequence[str]) -> str:
 
 
 def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
-    """Begin the file of an epoch that this host has claimed, behind all that the hosts before wrote; a transaction.
+    """Begin the file of an epoch that this host has claimed, behind all that earlier hosts wrote, in a transaction.
 
-    What stands behind the last record that has a successor is written again here. The host before, which may have been
-    frozen, still takes such a record back or writes over it; of what has a successor it changes nothing.
+    Records behind the last one with a successor are written again here. The former host, which may have been frozen,
+    may still take the last record back or overwrite it; it never changes a record that has a successor.
     """
     catch_up(connection, journal, whole=False)
     former = position_of(connection)
@@ -317,7 +316,7 @@ def _begin_again(
     move: Callable[[], None],
     aside: Path | None = None,
 ) -> None:
-    """Begin the file of an epoch with a copy of the whole database; the one before goes `aside`."""
+    """Begin the file of an epoch with a copy of the whole database; the former file is renamed to `aside`."""
     former = position_of(connection) or Position()
     records = _records_of_copy(connection)
     header = _header(connection, epoch, former, is_base=True)
@@ -341,7 +340,7 @@ def _begin_again(
 
 
 def _copy(connection: sqlite3.Connection) -> Iterator[list[Change]]:
-    """All rows of all tables, some at a time."""
+    """Yield all rows of all tables, in batches."""
     for table in tables():
         if table in NOT_JOURNALED:
             continue
@@ -359,7 +358,7 @@ def _rows_a_record(table: str) -> int:
 
 
 def _records_of_copy(connection: sqlite3.Connection) -> int:
-    """How many records a copy of the whole database has."""
+    """Return the number of records of a copy of the whole database."""
     records = 0
     for table in tables():
         if table not in NOT_JOURNALED:

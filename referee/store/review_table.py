@@ -1,4 +1,4 @@
-"""Reviews: how an operator let a run stand that a check had questioned."""
+"""Reviews: why an operator accepted a run that a check had questioned."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ReviewTable:
         self._database = database
 
     def add(self, run: int, review: Review, act: Act | None = None) -> None:
-        """Keep that an operator let a run in review stand."""
+        """Store that an operator accepted a run in review."""
         values = vars(review) | {
             "id": None,
             "run": run,
@@ -30,11 +30,11 @@ class ReviewTable:
             put_on_record(connection, act, codes=review.codes)
 
     def of_run(self, run: int) -> list[Review]:
-        """How a run was let stand, oldest first."""
+        """Return the reviews of a run, oldest first."""
         return [review for _, review in self._found(run)]
 
     def latest(self) -> dict[int, Review]:
-        """The newest review of every run that has one."""
+        """Return the newest review of every run that has one."""
         return dict(self._found(None))
 
     def _found(self, run: int | None) -> list[tuple[int, Review]]:

@@ -1,4 +1,4 @@
-"""Rows of a run as CSV, as the bundle has them and the close of the run binds them."""
+"""Rows of a run as CSV, in the form of the bundle and of the evidence that the run's close binds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ROWS_AT_ONCE = 500
 def csv_of_run(
     database: Database, table: str, run: int, left_out: Set[str]
 ) -> Iterator[bytes]:
-    """Yield a table's rows of a run in order of arrival, after a line of names.
+    """Yield a table's rows of a run in order of arrival, after a header line.
 
-    In parts: while one is made, no other thread of the server gets on.
+    It yields parts, since other threads of the server stop while one is made.
     """
     names = [name for name in columns_of(table) if name not in left_out]
     sql = (

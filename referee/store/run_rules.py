@@ -1,4 +1,4 @@
-"""The rules of a contest as a run is armed with them: bound into the first link of its chain."""
+"""Rules of a contest as bound into the first link of a run's chain when the run is armed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lpirc_power.standing import OFFICIAL_MAKERS
 
 @dataclass(frozen=True)
 class Rules:
-    """What decides the figures and the rank of a run; docs/bundle.md says what each means.
+    """The rules that decide the figures and the rank of a run; docs/bundle.md describes each.
 
-    `window_s` is the contest's window, and `extra_s` what the operator granted this run beyond it, in seconds.
-    `prizes` have name and rule each; `setup` is `Setup.stated` of the run's meter. `official_makers` are the makers
-    whose meters count; None: an earlier version has armed the run, by which only those of YOKOGAWA do.
+    `window_s` is the contest's window, and `extra_s` the operator's extension of it for this run, in seconds. `prizes`
+    have name and rule each; `setup` is `Setup.stated` of the run's meter. `official_makers` are the makers whose meters
+    count; None: an earlier version armed the run, for which only those of YOKOGAWA count.
     """
 
     attempts: int
@@ -40,7 +40,7 @@ class Rules:
 
     @property
     def stated(self) -> dict[str, Any]:
-        """Their fields as they are hashed: as the version had them that armed the run."""
+        """The fields as they are hashed: those of the version that armed the run."""
         values = asdict(self)
         if self.official_makers is None:
             del values["official_makers"]
@@ -48,16 +48,16 @@ class Rules:
 
     @property
     def text(self) -> str:
-        """Their canonical JSON, as it is stored and hashed."""
+        """The canonical JSON, as it is stored and hashed."""
         return json.dumps(self.stated, sort_keys=True, separators=(",", ":"))
 
     @property
     def sha256(self) -> str:
-        """Of the text, hexadecimal."""
+        """SHA-256 of the text, hexadecimal."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def differences(self, bound: Rules) -> tuple[str, ...]:
-        """The rules that are not as `bound`, each as `metric coco instead of the bound lpirc`."""
+        """Return the rules that differ from `bound`, each as `metric coco instead of the bound lpirc`."""
         return tuple(
             f"{one.name} {_shown(getattr(self, one.name))} instead of the bound {_shown(getattr(bound, one.name))}"
             for one in fields(self)
@@ -66,7 +66,7 @@ class Rules:
 
 
 def rules_of(values: Mapping[str, Any]) -> Rules:
-    """The rules from their JSON object. Raises TypeError, KeyError for one that is not."""
+    """Build the rules from their JSON object. Raises TypeError, KeyError if it is not valid."""
     given = dict(values) | {"prizes": tuple(values["prizes"])}
     if "official_makers" in given:
         given["official_makers"] = tuple(given["official_makers"])
@@ -74,7 +74,7 @@ def rules_of(values: Mapping[str, Any]) -> Rules:
 
 
 def read_rules(text: str | None) -> Rules | None:
-    """The rules from their text; None: not bound."""
+    """Read the rules from their text; None: not bound."""
     return None if text is None else rules_of(json.loads(text))
 
 

@@ -65,7 +65,7 @@ class RunTable:
         return replace(armed, id=number)
 
     def image_order(self, run: int) -> NDArray[np.int64]:
-        """Test-set numbers in the order in which the team knows them, shape (images,)."""
+        """Return test-set numbers in the order in which the team knows them, shape (images,)."""
         rows = self._database.rows(
             "SELECT numbers FROM image_orders WHERE run = ?", run
         )
@@ -81,7 +81,7 @@ class RunTable:
     ) -> Run:
         """Change columns of a run that is in one of the `expected` states.
 
-        Raises RefereeError `run-state` when it is not: of two that race, one wins.
+        Raises RefereeError `run-state` if it is in another: of two calls that race, one wins.
         """
         return self.change_all({run: values}, expected, act=act)[0]
 
@@ -92,7 +92,7 @@ class RunTable:
         event: Event | None = None,
         act: Act | None = None,
     ) -> list[Run]:
-        """Change columns of several runs as `change` does, of all or none, and append the event of it."""
+        """Change columns of several runs as `change` does, of all or none, and append the event."""
         states = ", ".join("?" * len(expected))
         with self._database.transaction() as connection:
             for run, values in changes.items():
@@ -115,9 +115,9 @@ class RunTable:
         return [self.get(run) for run in changes]
 
     def take_over_open(self, epoch: int, host: str, now: datetime) -> None:
-        """Note that a host took over with this epoch. The start of open runs was on the clock of another host's boot.
+        """Record that a host took over with this epoch: open runs were started on the boot clock of another host.
 
-        A second time it changes nothing: they are on the clock of this host's boot then.
+        A second call changes nothing: the runs are on this host's boot clock then.
         """
         with self._database.transaction() as connection:
             if not connection.execute(_HAS_TAKEN_OVER, (TOOK_OVER, epoch)).fetchone():
@@ -134,7 +134,7 @@ class RunTable:
                 )
 
     def get(self, number: int) -> Run:
-        """One run. Raises RefereeError `run-unknown`."""
+        """Return one run. Raises RefereeError `run-unknown`."""
         found = self.find(id=number) if number <= LARGEST_NUMBER else []
         if not found:
             raise SessionRefused(
@@ -143,12 +143,12 @@ class RunTable:
         return found[0]
 
     def attempts_used(self) -> dict[str, int]:
-        """How many runs each team has had, or has armed; void ones do not count."""
+        """Return the number of runs that each team has had or armed; void ones do not count."""
         sql = "SELECT team, count(*) FROM runs WHERE state != ? GROUP BY team"
         return dict(map(tuple, self._database.rows(sql, RunState.VOID.value)))
 
     def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:
-        """Store the setup of runs of an earlier form, which is that of the configuration: by station and window_s."""
+        """Store the setup of runs of an earlier form, taken from the configuration by station and window_s."""
         for row in self._database.rows(
             "SELECT id, station, window_s FROM runs WHERE setup IS NULL"
         ):
@@ -162,7 +162,7 @@ class RunTable:
     def complete_images_digests(
         self, testset_digest: str, images_digest: Callable[[], str]
     ) -> None:
-        """Store for the runs of an earlier form on this test set which images it has."""
+        """Store the digest of the images for runs of an earlier form on this test set."""
         where = "WHERE images_digest IS NULL AND testset_digest = ?"
         if self._database.rows(f"SELECT 1 FROM runs {where} LIMIT 1", testset_digest):  # noqa: S608 - a constant
             values = images_digest(), testset_digest
@@ -170,14 +170,14 @@ class RunTable:
                 connection.execute(f"UPDATE runs SET images_digest = ? {where}", values)  # noqa: S608 - a constant
 
     def find(self, state: RunState | None = None, **equals: object) -> list[Run]:
-        """The runs, oldest first, all or those in `state` and with the given columns."""
+        """Return the runs, oldest first, all or those in `state` and with the given columns."""
         wanted = equals | ({} if state is None else {"state": state.value})
         where = " AND ".join(f"{column} = ?" for column in wanted) or "1"
         sql = f"SELECT {_RUN_COLUMNS} FROM runs WHERE {where} ORDER BY id"  # noqa: S608 - names from code
         return [_run(row) for row in self._database.rows(sql, *wanted.values())]
 
     def last_record(self, opened_utc: str | None) -> tuple[float, datetime] | None:
-        """(elapsed_s, UTC) of the last reading or post of the runs that opened then: one, or those of a heat."""
+        """Return (elapsed_s, UTC) of the last reading or post of the runs opened at that moment: one, or a heat."""
         found = self._database.rows(_LAST_RECORD, opened_utc)[0]
         return (
             (found["elapsed_s"], datetime.fromisoformat(found["utc"]))
@@ -209,7 +209,7 @@ def _read_run(values: tuple[Any, ...]) -> Run:
 
 
 def _columns(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values as they are stored: dicts and tuples as JSON, rules in their canonical text."""
+    """Return the values as they are stored: dicts and tuples as JSON, rules in their canonical text."""
     stored = {}
     for key, value in values.items():
         if isinstance(value, Rules):

@@ -316,7 +316,7 @@ _WITHDRAW_TWINS = (
 
 
 def create_tables(database: sqlite_utils.Database) -> None:
-    """Create what is missing and upgrade what an earlier version made; the caller holds a transaction.
+    """Create missing tables and upgrade those of an earlier version; the caller holds a transaction.
 
     Calling it again changes nothing.
     """
@@ -351,29 +351,29 @@ def create_tables(database: sqlite_utils.Database) -> None:
 
 
 def insert(table: str, verb: str = "INSERT") -> str:
-    """The statement that inserts a whole row, given as a dict by column."""
+    """Return the statement that inserts a whole row, given as a dict by column."""
     columns = _TABLES[table][0]
     return f"{verb} INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
 
 
 def columns_of(table: str) -> list[str]:
-    """The names of a table's columns, in order."""
+    """Return the names of a table's columns, in order."""
     return [*_TABLES[table][0]]
 
 
 def tables() -> list[str]:
-    """The names of all tables."""
+    """Return the names of all tables."""
     return [*_TABLES]
 
 
 def key_of(table: str) -> str:
-    """What names a row of a table, also after a VACUUM: its primary key, or else ROWID."""
+    """Return the column that identifies a row even after a VACUUM: the primary key, or else ROWID."""
     key: str = _TABLES[table][1].get("pk", ROWID)
     return key
 
 
 def _add_columns(database: sqlite_utils.Database, name: str) -> None:
-    """Up to form 4 a run's setup was that of its station (`RunTables.complete_setups`)."""
+    """Add the columns that an earlier form lacks. Up to form 4 a run's setup was that of its station."""
     table = database.table(name)
     (wanted, _) = _TABLES[name]
     present = table.columns_dict

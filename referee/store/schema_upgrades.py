@@ -1,4 +1,4 @@
-"""What an upgrade of an earlier version's database computes, beside the columns that it adds."""
+"""Values that an upgrade of an earlier version's database computes, beyond adding columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_totals(database: sqlite_utils.Database) -> None:
 
 
 def join_parts(database: sqlite_utils.Database) -> None:
-    """Put the rows of large bodies, which form 7 kept in parts, into their posts, one post at a time."""
+    """Move the rows of large bodies, which form 7 kept in parts, into their posts, one post at a time."""
     if "upload" not in database.table("posts").columns_dict:
         return
     posts = database.execute(
@@ -46,7 +46,7 @@ def join_parts(database: sqlite_utils.Database) -> None:
 
 
 def add_codes(database: sqlite_utils.Database) -> None:
-    """Up to form 7 only the sentence of a missing energy says whether the meter may still hold it."""
+    """Add the codes of missing energies; up to form 7 only the sentence says whether the meter may still hold one."""
     events = database.execute(
         "SELECT id, detail FROM events WHERE kind = ?", (ENERGY_MISSING,)
     ).fetchall()
@@ -60,7 +60,7 @@ def add_codes(database: sqlite_utils.Database) -> None:
 
 
 def link_events(database: sqlite_utils.Database) -> None:
-    """Up to form 11 events had no links. Runs after `add_codes`, which changes events."""
+    """Link the events, which had no links up to form 11. Runs after `add_codes`, which changes events."""
     link = LOG_START
     if database.execute("SELECT 1 FROM events WHERE link IS NULL LIMIT 1").fetchone():
         rows = database.execute(

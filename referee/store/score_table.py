@@ -1,4 +1,4 @@
-"""The judgements of runs, with their checks and intervals."""
+"""Judgements of runs, with their checks and intervals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TOLD = "SELECT score, code, ok, severity, sentence, figures FROM checks WHERE N
 
 @dataclass(frozen=True)
 class Judgement:
-    """One of a run's judgements, as it was published: its figures, and the rules it was by (None: not bound)."""
+    """One judgement of a run, as published: its figures, and the rules that it used (None: not bound)."""
 
     judged_utc: str
     map: float
@@ -67,10 +67,10 @@ class ScoreTable:
         events: Sequence[Event] = (),
         act: Act | None = None,
     ) -> None:
-        """Append a judgement with its checks, and the events of it; the latest one of a run counts.
+        """Append a judgement with its checks and its events; the latest one of a run counts.
 
         `maps` (R,) are the mAPs of the halves that gave its interval; None stores no interval. With the `state` that
-        the run must still be in, it is judged now. Else raises RefereeError `run-state`.
+        the run must still be in, the run becomes judged. Raises RefereeError `run-state` if it is in another.
         """
         rules = None if score.rules is None else score.rules.text
         values = vars(score) | {"id": None, "ap": json.dumps(score.ap), "rules": rules}
@@ -94,7 +94,7 @@ class ScoreTable:
                 append_event(connection, *event)
 
     def latest(self, run: int) -> Score | None:
-        """The judgement of a run that counts, or None before it is judged."""
+        """Return the judgement of a run that counts, or None before it is judged."""
         rows = self._database.rows(
             "SELECT * FROM scores WHERE run = ? ORDER BY id DESC LIMIT 1", run
         )
@@ -128,7 +128,7 @@ class ScoreTable:
         )
 
     def judgements(self, run: int) -> list[Judgement]:
-        """Every judgement of a run, oldest first."""
+        """Return all judgements of a run, oldest first."""
         query = f"SELECT {_JUDGEMENT} FROM scores WHERE run = ? ORDER BY id"  # noqa: S608 - a constant
         rows = self._database.rows(query, run)
         return [
@@ -137,7 +137,7 @@ class ScoreTable:
         ]
 
     def latest_by_run(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
-        """The judgements that count, by run, with the mAPs (R,) of their halves: for boards of many contests.
+        """Return the judgements that count, by run, with the mAPs (R,) of their halves: for boards of many contests.
 
         They lack the AP by category and the checks that did not fail, except IMAGES_SEEN, which alone has its figures.
         """
@@ -176,9 +176,9 @@ class ScoreTable:
             _insert_interval(connection, number, interval, maps)
 
     def half_maps(self, run: int) -> NDArray[np.float64] | None:
-        """The mAPs (R,) of the halves of the run's latest score; None without an interval, or in an earlier form.
+        """Return the mAPs (R,) of the halves of the run's latest score; None without an interval or in an earlier form.
 
-        Those of an interval by BOOTSTRAP are of its resamples.
+        For an interval by BOOTSTRAP they are those of its resamples.
         """
         sql = "SELECT maps FROM intervals WHERE score = (SELECT max(id) FROM scores WHERE run = ?)"
         found = [
@@ -189,7 +189,7 @@ class ScoreTable:
         return np.frombuffer(found[0], "<f8") if found else None
 
     def judgement_mark(self) -> tuple[int, ...]:
-        """Changes with every judgement, interval and review."""
+        """Return a mark that changes with every judgement, interval and review."""
         return tuple(self._database.rows(_MARK)[0])
 
 

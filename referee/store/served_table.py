@@ -1,4 +1,4 @@
-"""The images that were served, in order."""
+"""Images that were served, in order."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from referee.store.waiting_rows import WaitingRows
 class ServedTable:
     """Served images of all runs; append-only.
 
-    They wait in memory for the next commit of this connection, whatever it is of: what was served before a
-    POST is on disk with it, and serving an image never waits for the disk.
+    They wait in memory for this connection's next commit of any kind: images served before a POST are on disk with it,
+    and serving an image never waits for the disk.
     """
 
     def __init__(self, database: Database) -> None:
@@ -35,21 +35,21 @@ class ServedTable:
             self._database.group.write(lambda _: None)
 
     def images(self, run: int) -> list[int]:
-        """The different images of a run in the log, by the number the team knows them by."""
+        """Return the distinct images of a run in the log, by the number that the team knows."""
         rows = self._database.rows(
             "SELECT DISTINCT image FROM served WHERE run = ? ORDER BY image", run
         )
         return [row["image"] for row in rows]
 
     def in_order(self, run: int) -> list[tuple[int, float]]:
-        """Everything that was served in a run, in order: (image as the team knows it, elapsed_s)."""
+        """Return every served image of a run, in order: (image as the team knows it, elapsed_s)."""
         sql = "SELECT image, elapsed_s FROM served WHERE run = ? ORDER BY rowid"
         return [
             (row["image"], row["elapsed_s"]) for row in self._database.rows(sql, run)
         ]
 
     def after(self, run: int, row: int) -> tuple[list[int], int]:
-        """The images that were logged after that row of the log (0: all), and the last one's row."""
+        """Return the images logged after that row of the log (0: all), and the last row's number."""
         sql = (
             "SELECT rowid, image FROM served WHERE run = ? AND rowid > ? ORDER BY rowid"
         )
@@ -57,7 +57,7 @@ class ServedTable:
         return [one["image"] for one in rows], rows[-1]["rowid"] if rows else row
 
     def csv(self, run: int) -> bytes:
-        """Everything that was served in a run, in the same form."""
+        """Return every served image of a run as CSV, in order."""
         return b"".join(self.csv_parts(run))
 
     def csv_parts(self, run: int) -> Iterator[bytes]:
@@ -66,5 +66,5 @@ class ServedTable:
 
     @property
     def waiting(self) -> int:
-        """How many served images wait for the next commit."""
+        """Return the number of served images that wait for the next commit."""
         return len(self._waiting.rows)

@@ -1,6 +1,7 @@
 """Submissions to the model tracks and their measurements.
 
-Append-only, except that `referee.store.entry_withdrawal` withdraws, restores and no longer counts them.
+Append-only, except that `referee.store.entry_withdrawal` withdraws and restores them, and lifts them from the day's
+limit.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ _MEASURED = tuple(one.name for one in fields(ModelMeasurement))
 _INSERT = insert("submissions")
 _INSERT_MEASUREMENT = insert("measurements")
 FREE_REPETITIONS = 3
-"""Of a team's models that are to be measured again, so many a day and track cost nothing.
+"""Repeated measurements of unstable models that cost a team nothing, by day and track.
 
-Else a model that makes its own latency unstable is measured as often as its team likes, while the others wait.
+Without this limit, a model that makes its own latency unstable is measured as often as its team likes, while the others
+wait.
 """
 _COUNT = (
     "SELECT count(*) - sum(is_unstable) AS settled, sum(is_unstable) AS unstable FROM"
@@ -64,11 +66,11 @@ class SubmissionTable:
         kind: JobKind | None = None,
         act: Act | None = None,
     ) -> Submission:
-        """Store a submission, with a new `id` and `accepted_utc`, and the job of its `kind`, if any; return it.
+        """Store a submission and the job of its `kind`, if any; return it with its new `id` and `accepted_utc`.
 
-        Raises RefereeError `submission-limit` when the team has used up the `limit` of this track and UTC day, also
-        for one of two processes that hand in the last one at the same time; EntryWithdrawn for a further part (which
-        does not count) of an entry that is withdrawn.
+        Raises RefereeError `submission-limit` if the team has used up the `limit` of this track and UTC day, also for
+        one of two processes that hand in the last one at the same time; EntryWithdrawn for a further part (which does
+        not count) of an entry that is withdrawn.
         """
         with self._database.transaction() as connection:
             if not submission.counts:
@@ -92,7 +94,7 @@ class SubmissionTable:
         )
 
     def used(self, track: str, team: str, now: datetime) -> int:
-        """How many submissions of a team count on the UTC day of `now`."""
+        """Return the number of a team's submissions that count on the UTC day of `now`."""
         return _used(
             self._database.rows(_COUNT, track, team, now.date().isoformat())[0]
         )
@@ -105,7 +107,7 @@ class SubmissionTable:
     ) -> None:
         """Store the outcome of a submission, and the result document as received, if there is one.
 
-        It ends the job of a device. Raises RefereeError `lease-lost`, and stores nothing, if that is over already.
+        It ends the device's job. Raises RefereeError `lease-lost`, and stores nothing, if that is over already.
         """
         measured = (
             None if measurement.measured is None else json.dumps(measurement.measured)
@@ -127,7 +129,7 @@ class SubmissionTable:
             connection.execute(_INSERT_MEASUREMENT, values)
 
     def get(self, number: int) -> Submission:
-        """One submission. Raises RefereeError `submission-unknown`."""
+        """Return one submission. Raises RefereeError `submission-unknown`."""
         rows = self._database.rows(_FIND.format("submissions.id = ?"), number)
         if not rows:
             sentence = f"There is no submission {number}; see: referee model list"
@@ -135,12 +137,12 @@ class SubmissionTable:
         return _submission(rows[0])
 
     def all(self, track: str | None = None) -> list[Submission]:
-        """The submissions, oldest first, all or those of a track."""
+        """Return the submissions, oldest first, all or those of a track."""
         rows = self._database.rows(_FIND.format("? IS NULL OR track = ?"), track, track)
         return [_submission(row) for row in rows]
 
     def queued(self, kind: JobKind) -> list[Submission]:
-        """The submissions whose jobs wait or are leased, oldest first."""
+        """Return the submissions whose jobs wait or are leased, oldest first."""
         jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased')"
         return [
             _submission(row)
@@ -148,7 +150,7 @@ class SubmissionTable:
         ]
 
     def unchecked(self) -> list[Submission]:
-        """The uploads whose check has not ended, oldest first; also one whose check failed while the server died."""
+        """Return the uploads whose check has not ended, oldest first, also those whose check a server crash cut."""
         jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased', 'failed')"
         rows = self._database.rows(
             _FIND.format(f"job IN ({jobs}) AND withdrawn IS NULL"),
@@ -157,7 +159,7 @@ class SubmissionTable:
         return [_submission(row) for row in rows]
 
     def result(self, number: int) -> bytes | None:
-        """The result document of a submission as received; None where it has none."""
+        """Return the result document of a submission as received, or None if it has none."""
         rows = self._database.rows(
             "SELECT result FROM measurements WHERE submission = ?", number
         )
@@ -188,9 +190,9 @@ def accepted_part(
     limit: int,
     kind: JobKind | None,
 ) -> Submission:
-    """As `SubmissionTable.accept`, within a transaction.
+    """Store a submission as `SubmissionTable.accept` does, within a transaction.
 
-    `limit` is that of the `limit_day`, by default of the day of `now`.
+    `limit` applies to the `limit_day`, by default the day of `now`.
     """
     day = given.limit_day or now.date().isoformat()
     made = replace(
@@ -213,13 +215,13 @@ def accepted_part(
 
 
 def job_name(made: Submission, *of: str) -> str:
-    """The name of a submission's own job; `of` tells several apart."""
+    """Return the name of a submission's own job; `of` tells several apart."""
     text = "\n".join([*of, made.track, made.split, str(made.id), made.model_sha256])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def lease_lost(what: str) -> RefereeError:
-    """The error of a device that is not, or no longer, at a job."""
+    """Return the error of a device that has no job, or no longer has this one."""
     return RefereeError(
         "lease-lost",
         f"The lease of {what} is lost: it is over, or another device's now.",

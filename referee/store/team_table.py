@@ -53,7 +53,7 @@ class TeamTable:
             put_on_record(connection, act)
 
     def password_hash(self, team: str) -> str | None:
-        """The password hash of an enabled team, or None."""
+        """Return the password hash of an enabled team, or None."""
         sql = "SELECT password_hash FROM teams WHERE name = ? AND NOT disabled"
         try:
             rows = self._database.rows(sql, team)
@@ -64,7 +64,7 @@ class TeamTable:
         return str(rows[0]["password_hash"]) if rows else None
 
     def all(self) -> dict[str, bool]:
-        """Every team by name, with whether it is disabled."""
+        """Return every team by name, with True if it is disabled."""
         return {
             row["name"]: bool(row["disabled"])
             for row in self._database.rows("SELECT * FROM teams ORDER BY name")
@@ -107,7 +107,7 @@ class TeamTable:
             )
 
     def affiliations(self) -> dict[str, str | None]:
-        """The affiliation of every team."""
+        """Return the affiliation of every team."""
         return {
             row["name"]: row["affiliation"]
             for row in self._database.rows("SELECT name, affiliation FROM teams")

@@ -1,4 +1,4 @@
-"""Uploads: received and dated first, checked later. The submission of a refused one is given up: it costs nothing."""
+"""Uploads: received and dated first, checked later. A refused one gives up its submission, which costs nothing."""
 
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ class UploadTable:
         limit: int,
         closed: datetime | None = None,
     ) -> Submission:
-        """Store a file that was received, with the job that checks it, dated as `upload` says.
+        """Store a received file, with the job that checks it, dated as `upload` says.
 
-        Once the track was `closed`, a team replaces one file: else broken ones would buy attempts after the deadline.
-
-        Raises RefereeError `submission-limit`, `entry-repeated`, `not-replaceable`, EntryWithdrawn.
+        After the track `closed`, a team may replace one file only: else broken files would buy attempts after the
+        deadline. Raises RefereeError `submission-limit`, `entry-repeated`, `not-replaceable`, EntryWithdrawn.
         """
         now = datetime.fromisoformat(upload.received_utc)
         with self._database.transaction() as connection:
@@ -82,7 +81,7 @@ class UploadTable:
     ) -> bool:
         """Store that a check found nothing wrong, with the submission on each split and the jobs of their results.
 
-        The first of `parts` is `made` itself. False, and nothing, if its check is over already.
+        The first of `parts` is `made` itself. Returns False, and stores nothing, if its check is over already.
         """
         first, *others = parts
         with self._database.transaction() as connection:
@@ -102,7 +101,7 @@ class UploadTable:
     ) -> bool:
         """Store why a check refused an upload, which then counts for nothing.
 
-        `problem` has its sentence as `detail`. False, and nothing, if its check is over already.
+        `problem` has its sentence as `detail`. Returns False, and stores nothing, if its check is over already.
         """
         with self._database.transaction() as connection:
             if not _end_check(connection, made, now):
@@ -114,24 +113,24 @@ class UploadTable:
         return True
 
     def of_submission(self, submission: int) -> Upload | None:
-        """How the file of a submission was received; None where it was not uploaded, or by an earlier version."""
+        """Return the upload of a submission; None if it was not uploaded, or by an earlier version."""
         rows = self._database.rows(_FIND, submission)
         return _upload(rows[0]) if rows else None
 
     def refused(self, track: str, since: datetime) -> list[Upload]:
-        """The uploads of a track that were refused since then, are no replacements and have none."""
+        """Return the uploads of a track refused since then that replace none and have no replacement."""
         return [
             _upload(row)
             for row in self._database.rows(_REFUSED, track, since.isoformat())
         ]
 
     def is_file_needed(self, sha256: str) -> bool:
-        """Whether the file of a submission has this SHA-256: of one that stands, or that an operator may restore."""
+        """Return True if the file with this SHA-256 belongs to an entry that stands or that an operator may restore."""
         return bool(self._database.rows(_NEEDED, sha256))
 
 
 def _end_check(connection: sqlite3.Connection, made: Submission, now: datetime) -> bool:
-    """End the job of a check, also one that has failed; false if the submission was withdrawn or has another job."""
+    """End the job of a check, even a failed one. Returns False if the submission was withdrawn or has another job."""
     row = connection.execute(_JOB_OF, (made.id,)).fetchone()
     if row is None or row["job"] != made.job:
         return False

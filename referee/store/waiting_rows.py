@@ -1,4 +1,4 @@
-"""Rows that wait in memory for the next commit of the database, whatever that is of."""
+"""Rows that wait in memory for the database's next commit of any kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _AT_ONCE = 500
 
 
 class WaitingRows:
-    """Rows for one table, which is named with its columns as `served (run, image)`."""
+    """Rows for one table, given with its columns as `served (run, image)`."""
 
     def __init__(self, into: str) -> None:
         columns = into.count(",") + 1
@@ -21,11 +21,11 @@ class WaitingRows:
         self.rows: list[tuple[Any, ...]] = []
 
     def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Let rows wait. It is atomic: several threads may do it at once."""
+        """Add rows that wait. It is atomic: several threads may call it at once."""
         self.rows.extend([*rows])
 
     def write(self, connection: sqlite3.Connection) -> int:
-        """Write what waits, within a transaction, and return how many rows that is."""
+        """Write the waiting rows within a transaction, and return how many there are."""
         waiting = self.rows[:]
         for at in range(0, len(waiting), _AT_ONCE):
             part = waiting[at : at + _AT_ONCE]
@@ -34,5 +34,5 @@ class WaitingRows:
         return len(waiting)
 
     def forget(self, count: int) -> None:
-        """Forget the rows that `write` wrote: they are on disk."""
+        """Discard the rows that `write` wrote: they are on disk."""
         del self.rows[:count]

@@ -60,7 +60,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     desk = OperatorsDesk(callers, config_watch, judging, status)
     watches = ServerWatches(refusals, bodies, config_watch, journal_watch)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
-    keep_parts(app, TeamLogIns(), plug_pages(app, contest, clock))
+    keep_parts(app, TeamLogIns())
     app.register_blueprint(contest_routes.blueprint)
     for operators in (
         operator_access,
@@ -74,6 +74,9 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
+    keep_parts(
+        app, plug_pages(app, contest, clock)
+    )  # last: none takes the place of ours
     problem_documents.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(  # type: ignore[method-assign]  # Flask's own way

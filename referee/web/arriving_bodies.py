@@ -33,13 +33,13 @@ KERNEL_TICK_S = 0.02
 SLOW_S = 2 * SILENCE_S
 """Nobody's request takes so long to come with less than `PART_BYTES`: its head and its body have `SILENCE_S` each."""
 LONGEST_WORK_S = 150.0
-"""Every request is answered by then: a proxy gives up earlier."""
+"""Deadline for the answer of every request: a proxy gives up earlier."""
 PART_BYTES = 2**14  # each has `SILENCE_S` to arrive: less than a modem's 14 kbit/s
 PROTOCOL = "referee.protocol"
 """The key under which Granian's worker hands over what answers a request; the gateway takes it from there."""
 
 Address = tuple[Any, ...]
-"""Of a connection's other end, as `getpeername` says it."""
+"""Address of a connection's other end, as `getpeername` returns it."""
 
 
 class Arrival(NamedTuple):
@@ -104,7 +104,7 @@ class ArrivingBody:
 
 
 class ArrivingBodies:
-    """All bodies that threads wait for. `answer` makes what the client of a silent one reads."""
+    """The bodies that threads wait for. `answer` makes the answer to a client that falls silent."""
 
     def __init__(self, clock: Clock, answer: Callable[[Environ], Answer]) -> None:
         self.clock = clock

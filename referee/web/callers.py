@@ -1,4 +1,4 @@
-"""Whose request it is, resolved once for each request, and how much of its window is left."""
+"""The caller of a request, resolved once for each request, and the time left of its window."""
 
 from __future__ import annotations
 

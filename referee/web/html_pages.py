@@ -82,7 +82,7 @@ def static_file(name: str) -> Response:
 
 @cache
 def _static_files() -> dict[str, bytes]:
-    """All of them, by path: nothing else in the file system can be asked for."""
+    """Return all static files by path: no other file in the file system can be requested."""
     return {
         str(path.relative_to(STATIC)): path.read_bytes()
         for path in STATIC.rglob("*")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from flask import Flask
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import RequestRedirect, Rule
 
 from lpirc_testsets import TestSetError
 from lpirc_testsets.plugins import Plugin
@@ -16,6 +19,9 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.seams import Pages
 
+EVERYWHERE = frozenset({"HEAD", "OPTIONS"})
+"""Methods that Flask adds to routes of others."""
+CONVERTER = re.compile(r"<[^>]*>")
 logger = logging.getLogger(__name__)
 
 
@@ -61,9 +67,31 @@ def plug_pages(app: Flask, contest: Contest, clock: Clock) -> PluggedPages:
 
 
 def _register(app: Flask, name: str, pages: Pages) -> None:
+    """Register all blueprints, or none. Raises ValueError for a name or an address that is taken."""
+    apart = Flask(name, static_folder=None)
+    for blueprint in pages.blueprints:
+        if blueprint.name in app.blueprints:
+            raise ValueError(f"a blueprint {blueprint.name!r} is there already")
+        apart.register_blueprint(blueprint)
+    for rule in apart.url_map.iter_rules():
+        _require_free(app, rule)
+
     for blueprint in pages.blueprints:
         app.register_blueprint(blueprint)
     app.extensions[name] = pages.state
+
+
+def _require_free(app: Flask, rule: Rule) -> None:
+    """Raise ValueError if the app answers at an address of that rule, by one of its methods."""
+    address = CONVERTER.sub("1", rule.rule)
+    for method in (rule.methods or set()) - EVERYWHERE:
+        try:
+            app.url_map.bind("").match(address, method)
+        except RequestRedirect:
+            pass
+        except HTTPException:
+            continue
+        raise ValueError(f"{method} {rule.rule} is answered already")
 
 
 def _try(plugin: Plugin, function: Callable[[], object]) -> None:

@@ -20,7 +20,7 @@ from referee.web.web_request import WebRequest, present_request
 LARGEST_BODY_BYTES = 4 * 2**20
 """About 90,000 text rows; the largest published contest output has 49,013."""
 LARGEST_DOCUMENT_BYTES = 64 * 2**10
-"""All that is read of a request before it is authenticated."""
+"""Bytes read of a request at most before it is authenticated."""
 LONGEST_LENGTH = 20
 """Digits that count; the server in front of us passes on thousands of zeros before them."""
 

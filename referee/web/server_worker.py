@@ -55,7 +55,7 @@ def load_in_worker(
     lock: ContestLock,
     checks: StartChecks,
 ) -> App:
-    """In the worker process: make the app. This process holds `lock` until it ends: nothing closes its descriptors."""
+    """Make the app in the worker process, which holds `lock` until it ends: nothing closes its descriptors."""
     threading.Thread(target=_beat, args=(beats,), name="beat", daemon=True).start()
     sys.setswitchinterval(SWITCH_S)
     supervisor = multiprocessing.parent_process()

@@ -20,7 +20,7 @@ from referee.served import LOCK_NAME
 
 LOOK_S = 0.5
 STOP_TIMEOUT_S = 3
-"""For answers under way; a client that stalls in mid-request is then cut off."""
+"""Time that answers in progress get at a stop; a client that stalls is then cut off."""
 LOCK_TIMEOUT_S = STOP_TIMEOUT_S + 3.0  # for what is left of a server that was killed
 BUSY_TIMEOUT_S = 1.0  # for one that is just ending
 

@@ -158,7 +158,7 @@ def _load(
     on_ready: Callable[[str], None],
     watch: Watch,
 ) -> App:
-    """In the worker process: the contest's app, if this host has taken over already, or else the door."""
+    """Return, in the worker process, the contest's app if this host has taken over already, else the standby door."""
     config = read_config(folder)
     journal = journal_folder(folder, config)
     serve = partial(load_app, folder, listen, checks, on_ready)

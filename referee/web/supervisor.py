@@ -49,7 +49,7 @@ THREADS = TEAMS_AT_ONCE * OF_A_RUN + OF_OTHERS + IMAGE_THREADS + UPLOADS_AT_ONCE
 IDLE_S = 75
 """An idle connection is kept for so long; a request's head has as long to arrive."""
 BUFFER_BYTES = 2**17
-"""Of a connection, at most: a request's head must fit, and ten thousand of them into memory."""
+"""Bytes buffered for a connection: a request's head must fit, and the buffers of ten thousand fit into memory."""
 RESPAWN_S = 0.1
 BACKLOG = 4096
 WATCH_S = 1.0

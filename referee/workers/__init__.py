@@ -1,6 +1,6 @@
 """Work done elsewhere: by processes of this host, or by a cluster. It returns values, which the caller stores.
 
-Start with `dispatch`: jobs leased, tried again, given back. Knows nothing of what the work is.
+Start with `job_dispatch`: jobs leased, tried again, given back. Knows nothing of what the work is.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Workers(Protocol):
 
     @property
     def count(self) -> int:
-        """How many pieces of work are carried out at a time."""
+        """Number of jobs that run at a time."""
 
     @property
     def memory_bytes(self) -> int:
-        """How much memory a piece of work may take."""
+        """Memory that a job may use."""
 
     def submit(
         self,

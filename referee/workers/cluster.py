@@ -30,7 +30,7 @@ from referee.workers.worker_processes import NICENESS
 
 LOOK_S = 1.0
 HANG_S = 10.0
-"""How long the scheduler has for an answer; it is said when it takes longer."""
+"""Time after which a missing answer of the scheduler is logged."""
 MOST_LOOKS = 60  # in a row, without a worker
 OF_MEMORY = 0.6
 """The share of a worker's limit that work may take: above it Dask writes to the disk, then ends the worker."""

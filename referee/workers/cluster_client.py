@@ -87,7 +87,7 @@ async def _reach(address: str) -> None:
 
 
 def _why(error: BaseException) -> str:
-    """Why there is no connection, in our words: Dask's own name its classes and coroutines."""
+    """Return why there is no connection, without the names of Dask's classes and coroutines."""
     causes: list[BaseException] = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(cause)

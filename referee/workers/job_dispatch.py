@@ -24,7 +24,7 @@ from referee.workers import NoWorkers, T, WorkerLost, Workers
 LEASE_S = 30.0
 RENEW_S = LEASE_S / 3
 LIMIT_S = 1800.0
-"""How long a job may be at a worker."""
+"""Time that a job may run at a worker."""
 LOOK_S = 0.5
 
 
@@ -214,7 +214,7 @@ class _Dispatch:
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, in words."""
+    """Return the reason of a failure, in words."""
     if isinstance(error, MemoryError):
         return "The worker was out of memory: give it more, or use fewer workers."
     return (

@@ -108,7 +108,7 @@ class LocalWorkers:
 
 
 def _death(exit_code: int | None) -> str:
-    """How a worker's process ended, in words."""
+    """Return how a worker's process ended, in words."""
     if exit_code == -signal.SIGKILL:
         return "the worker's process was killed, as the system does when memory runs out: use fewer --workers"
     return "the worker's process died"

@@ -16,7 +16,7 @@ from referee.errors import RefereeError
 BASES = {"e": math.e, "2": 2.0, "10": 10.0}
 LOW_FACTOR = 0.8
 HIGH_FACTOR = 1.2
-"""Of a target: the valid latencies lie between."""
+"""Factors on the target between which latencies are valid."""
 _FEW = 4  # with fewer points, two constants leave hardly a residual
 
 

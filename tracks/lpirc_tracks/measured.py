@@ -9,7 +9,7 @@ from referee.errors import ModelFault
 
 LEAST = 1e-9
 MOST = 1e12
-"""Of a time or an energy: beyond these, a quotient may overflow."""
+"""Bounds of a time or an energy: beyond these, a quotient may overflow."""
 
 
 @dataclass(frozen=True)

@@ -116,10 +116,10 @@ class Track(ABC):
         return None
 
     def rank(self, entries: Sequence[Entry]) -> tuple[Place, ...]:
-        """Every entry by its value, highest first, those that are not valid last and without a rank.
+        """Rank the entries by value, highest first; invalid ones come last and get no rank.
 
         Equal values share a rank, or the earlier entry ranks higher, according to `ties`; the earlier is listed first
-        in either case. Give one entry for each team where only the best one counts.
+        in either case. Pass one entry for each team if only the best one counts.
         """
         return self._places(entries, [self.measure(entry.result) for entry in entries])
 

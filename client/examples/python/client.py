@@ -48,7 +48,7 @@ def jpeg_size(jpeg: bytes) -> tuple[int, int]:
 
 
 class Refused(Exception):
-    """Why an answer is not what was asked for; `again_s`: after how long to ask again (0: any pause), None: never."""
+    """An answer that refuses a request; `again_s`: pause before asking again (0: any pause), None: never ask again."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Refused(Exception):
 
 
 class Window:
-    """When the run ends, by the referee's latest answer."""
+    """The end of the run, by the referee's latest answer."""
 
     def __init__(self) -> None:
         self.set(LOGIN_S)

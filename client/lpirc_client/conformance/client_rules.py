@@ -75,7 +75,7 @@ class Exchange:
 
 
 class Run:
-    """All that was seen, sorted for the rules."""
+    """The exchanges of a run, sorted for the rules."""
 
     def __init__(self, seen: Sequence[Exchange]) -> None:
         self.all = seen

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from lpirc_client.harness.inference import LoadedModel
 
 OWN_MB = 128
-"""For a batch of images and its outputs, beside what the model may take."""
+"""Megabytes for a batch of images and its outputs, beyond the memory that the model may use."""
 LOG_BYTES = 1 << 20
 NEXT_MODEL_BYTES = 1 << 30
-"""What code that has taken over the runtime can add to its memory: we need it to read the next model."""
+"""Memory that code which has taken over the runtime can add: this process needs it to read the next model."""
 OWN_PROCESSES = 16
 """Threads of the runtime beside those that a model asks for; in a namespace of its own nothing else counts."""
 CPU_SLACK_S = 5
 LARGEST_LIMIT = (1 << 63) - 1
-"""What the system call takes."""
+"""Largest limit that the system call accepts."""
 
 
 class Worker:

@@ -19,7 +19,7 @@ LARGEST_PAYLOAD = 1 << 30
 PIPE_BYTES = 1 << 20
 
 REASON_CHARACTERS = 300
-"""Of the runtime's reason to refuse a model."""
+"""Characters kept of the runtime's reason to refuse a model."""
 
 Message = dict[str, Any]
 Wait = Callable[[int, int], object]

@@ -28,11 +28,11 @@ from lpirc_client.harness.frames import (
 START_S = 60.0
 DYING_S = 5.0
 LONGEST_WAIT_S = 3600.0
-"""In one system call, which does not take any number of seconds."""
+"""Longest wait in one system call, which does not accept any number of seconds."""
 
 LAST_WORDS_BYTES = 4096
 LARGEST_ANSWER = 64 << 20
-"""For a batch's outputs: a process that a model has broken may announce any length."""
+"""Largest answer for a batch's outputs: a process that a model has broken may announce any length."""
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"

@@ -137,7 +137,7 @@ def resized(
 
 @dataclass(frozen=True, eq=False)
 class _Weights:
-    """For each new pixel of a side the two old ones it lies between, and its distance from the first (float32)."""
+    """The two old pixels around each new pixel of a side, and its distance from the first (float32)."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]

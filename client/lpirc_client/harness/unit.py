@@ -64,7 +64,7 @@ def _answer(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def open_to(hidden: list[str], uid: int) -> str | None:
-    """Return, as the end of a sentence, what a model could reach and must not; None where it is confined."""
+    """Return the resources that a model must not reach but could, as the end of a sentence; None if it is confined."""
     seen = [path for path in hidden if os.path.lexists(path)]
     if seen:
         return f"it sees {seen[0]}"
@@ -77,7 +77,7 @@ def open_to(hidden: list[str], uid: int) -> str | None:
 
 
 def _limit(controller: str) -> int | None:
-    """The limit of this process's control group, in bytes or processes; None where there is none, or it is not seen."""
+    """Return this process's control-group limit, in bytes or processes; None if there is none, or it is not visible."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:

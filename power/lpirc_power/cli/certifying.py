@@ -34,11 +34,11 @@ from lpirc_power.sampling.polling import RETRY_S
 from lpirc_power.visa.link_failures import host_of
 
 LOAD_TOLERANCE: Final = 0.05
-"""Of the known load: enough to find a wrong element, a wrong wire or a ratio, not to judge the accuracy."""
+"""Tolerance relative to the known load: it finds a wrong element, wire or ratio, and cannot judge the accuracy."""
 NOT_OF_THE_METER: Final = ("official-meter", "accuracy", "low-load")
 """Checks of the choice of meter, ranges and load."""
 RETRIES: Final = 40
-"""How often a lost meter is tried, to leave it as it was: for ten seconds."""
+"""Attempts to reach a lost meter and restore its settings: ten seconds of them."""
 SHORTEST_SERIAL: Final = 4
 """A shorter serial number would be found everywhere in the file."""
 MOVING: Final = ("voltage_range_v", "current_range_a", "errors")

@@ -30,7 +30,7 @@ class Logbook:
         self.readings: list[Reading] = []
         self.error: OSError | None = None
         self.written = 0
-        """How many readings are in the file."""
+        """Number of readings in the file."""
         self._force = force
         self._guard = threading.Lock()
         self._file: io.FileIO | None = None

@@ -23,7 +23,7 @@ COMMANDS: Final = {
     "watch": "watch.watch",
     "zero": "look.zero",
 }
-"""Where each is in this room: only the module of the one that is called is imported, so a simulator starts fast."""
+"""Module of each command in this room; only that of the called one is imported, so a simulator starts fast."""
 
 
 class Commands(Boundary):

@@ -18,7 +18,7 @@ from lpirc_power.errors import NamedMeterError
 from lpirc_power.operating_system import LONGEST_WAIT_S
 
 ENDING_TIMEOUT_S: Final = 5.0
-"""How long a program may take to end by itself after Ctrl-C, and then after SIGTERM."""
+"""Time a program may take to end after Ctrl-C, and again after SIGTERM."""
 
 
 class ProgramMissing(NamedMeterError):

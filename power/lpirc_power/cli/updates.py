@@ -10,19 +10,19 @@ from typing import Final
 from lpirc_power.meter import Reading
 
 SHORT_S: Final = 3.0
-"""How long the integrator runs for the calls one by one: a few counts of TIME, which is in whole seconds."""
+"""Integration time for the calls one by one: a few counts of TIME, which counts whole seconds."""
 LEAST_UPDATES: Final = 4
 """More of them are read, at long update intervals."""
 POLLS: Final = 10
-"""How often an update is looked for in its interval."""
+"""Polls for an update in each update interval."""
 OFF_STEP: Final = 0.4
-"""Which part of an update passes before START, to tell whether it begins one: then 0.6 of it are left."""
+"""Part of an update that passes before START; 0.6 of it are left, which shows whether START begins a new one."""
 STEADY: Final = 0.02
-"""How much the powers may differ, for WH to tell time."""
+"""Relative difference of the powers up to which WH can measure time."""
 LATEST: Final = 0.9
-"""Of an update: where START may have come later, updates that run on may look as those that begin there."""
+"""Part of an update by which START may be late; later, updates that run on look like those that begin at START."""
 NEAR: Final = 0.05
-"""Of an update: as near to whole ones WH is where updates begin at START."""
+"""Distance of WH from whole updates, as a part of one, up to which updates count as beginning at START."""
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from lpirc_power.energy.unseen import LATE_S
 LARGEST_UNCERTAINTY: Final = 0.01
 """Above it an energy is not known well enough to rank by; MLPerf Power fails such a run."""
 MOST_UNSEEN: Final = 0.5
-"""Of the window: from fewer readings nothing follows for the rest."""
+"""Unseen part of the window above which the readings allow no conclusion about the rest."""
 SPARED_S: Final = 5.0
 """So much may be unseen of a window of a few seconds, too: one pulled cable."""
 LEAST_TOLD_WH: Final = 1e-9
 """Less than that is rounding."""
 DRIFT_TOLD: Final = 0.1
-"""Of a limit of error: a smaller part of it for drift is not worth a word."""
+"""Part of a limit of error below which drift is not mentioned."""
 
 
 def accuracy(energy: Energy) -> Check:

@@ -16,7 +16,7 @@ AUTO_RANGE_LEAST: Final = 0.30
 MAINS_V: Final = 60.0
 """Voltages above are taken for mains: DC supplies of boards end there, as what is safe to touch (IEC 62368-1, ES1)."""
 LEAST_DC_FACTOR: Final = 0.9
-"""Of DC, the means of voltage and current make at least this part of the power; those of AC make nearly nothing."""
+"""Least ratio of mean voltage x mean current to the power for DC; for AC that ratio is near 0."""
 
 
 @dataclass(frozen=True)

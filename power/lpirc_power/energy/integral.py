@@ -28,7 +28,7 @@ EDGE_UPDATES: Final = 2.0
 TIME_TOLERANCE_S: Final = TIME_RESOLUTION_S + START_STOP_S
 LONG_UPDATES: Final = 3.0
 UNSEEN_UPDATES: Final = 1.5
-"""In a longer pause, so many updates long, an update was missed: its power is unknown."""
+"""Pause, in updates, above which an update was missed and its power is unknown."""
 
 
 def mean_power_w(energy_wh: float, elapsed_s: float) -> float:

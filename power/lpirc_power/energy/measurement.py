@@ -19,7 +19,7 @@ SHORTEST_GAP_S: Final = 2.0
 MOST_OF_RANGE: Final = 2.0
 """Voltage and current are over range above 1.4 times theirs, so no power above this times the product is measured."""
 START_STOP_S: Final = 1.0
-"""What the commands to start and to stop may add between the window and the integrator, if that was not measured."""
+"""Assumed time between the window and the integrator for the commands to start and stop, if it was not measured."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""All checks of a run's energy. Pure; docs/energy.md gives the rule behind each, and why."""
+"""The checks of a run's energy. Pure; docs/energy.md gives the rule behind each, and why."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LEAST_OF_RANGE: Final = 0.005
 """A signal below this part of its range is shown and integrated as 0, at crest factor 6 below twice as much (IM
 WT310-02EN, page 1-12; IM WT310E-01EN, page 5-12)."""
 UNKNOWN_NOISE: Final = 0.01
-"""Of the largest power: how far below 0 a meter may read whose limit of error is unknown."""
+"""Part of the largest power by which a meter may read below 0 if its limit of error is unknown."""
 LEAST_PART: Final = 0.9
-"""Of the updates outside gaps: a busy host misses some, without a pause that is long enough to be a gap."""
+"""Least part of the updates outside gaps; a busy host misses some without a pause long enough for a gap."""
 SPARED_UPDATES: Final = 2.0
 SPARED_S: Final = 0.5
 """Updates that a window may lack: updates at its edges, and those while the meter hears nothing after its start."""

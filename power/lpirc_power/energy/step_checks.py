@@ -12,15 +12,15 @@ from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement
 from lpirc_power.meter import IntegratorState, Reading
 
 UPDATES_BESIDE: Final = 2.0
-"""How many updates WH may show beside those of a pause: an older one before it, and a newer one after it."""
+"""Updates that WH may show beyond those of a pause: an older one before it, and a newer one after it."""
 LEAST_SHARE: Final = 0.5
-"""Of the least power around an update, what WH rises by in it at least."""
+"""Least rise of WH in an update, as a part of the least power around it."""
 SPIKE: Final = 2.0
-"""How much more than what WH rose by around it one update may show; its energy is a part of that."""
+"""Excess of one update over the rise of WH around it that counts as a spike; its energy is a part of that rise."""
 CLOCK_SHARE: Final = 2e-4
-"""How much faster or slower than the host's the meter's clock may run."""
+"""Largest relative difference between the meter's clock and the host's."""
 Fault = tuple[float, str, float]
-"""When, what, and the energy that it may have cost."""
+"""A fault: its time, its kind, and the energy that it may have cost."""
 
 
 def integrator_stopped(inside: Sequence[Reading], measured: Measurement) -> Check:
@@ -167,7 +167,7 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
 
 
 def _earliest_timer_end_s(measured: Measurement) -> float:
-    """When the timer may have ended the integrator: it began before the window, while the meter confirmed its start."""
+    """Return the earliest time at which the timer may have ended the integrator, which began before the window."""
     timer_s = measured.setup.integrator_timer_s or math.inf
     return measured.start_s - measured.start_stop_at_most_s + timer_s
 

@@ -20,7 +20,7 @@ from lpirc_power.meter import Reading
 LEAST_GAP_S: Final = 1.0
 """A shorter pause is that of a busy host. What is lost in it, `integrator-trapezoid` compares."""
 LATE_S: Final = 0.5
-"""How much later than an update its reading may be: a pause of 1.5 updates and this has missed one."""
+"""Seconds by which a reading may follow its update; a pause of 1.5 updates plus this has missed one."""
 MISSED_UPDATES: Final = 1.5
 
 

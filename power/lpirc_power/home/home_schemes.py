@@ -15,7 +15,7 @@ from lpirc_power.scheme import Scheme
 
 SYSFS: Final = Path("/sys")
 SYSFS_VARIABLE: Final = "METER_SYSFS"
-"""Where sysfs is mounted, if not at /sys: a container may see the machine's own elsewhere."""
+"""Environment variable for the mount point of sysfs, if not /sys: a container may see the host's sysfs elsewhere."""
 
 
 class HomeAddress(Scheme):

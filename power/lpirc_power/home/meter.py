@@ -26,7 +26,7 @@ UPDATE_INTERVAL_S: Final = 0.25
 SHORTEST_UPDATE_S: Final = 0.01
 LONGEST_UPDATE_S: Final = 60.0
 LONGEST_TIMER_S: Final = 10000 * 3600
-"""What the timer of a WT300 takes."""
+"""Longest time that the timer of a WT300 accepts."""
 NO_SETTING: Final = "none"
 
 

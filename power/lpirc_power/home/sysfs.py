@@ -11,9 +11,9 @@ from lpirc_power.errors import MeterAnswerError, MeterError, MeterLost
 from lpirc_power.presence import is_folder, is_there, names
 
 SHOWN_LENGTH: Final = 60
-"""How many characters of a file an error quotes."""
+"""Characters of a file that an error quotes."""
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,20}")
-"""What the kernel can write: 64 bits. Python would also take 1_0, and numbers that no float holds."""
+"""Numbers that the kernel can write: 64 bits. Python would also accept 1_0, and numbers too large for a float."""
 
 
 def number(path: Path, remedy: str) -> int:

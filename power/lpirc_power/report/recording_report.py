@@ -31,7 +31,7 @@ from lpirc_power.sampling.sampler import Idle, LinkEvent
 from lpirc_power.standing import Standing
 
 LEAST_UPDATES: Final = 10
-"""In a shorter window, starting and stopping add too much for a mean power."""
+"""Least length of a window in updates; in a shorter one, start and stop distort the mean power."""
 JOULES_PER_WH: Final = 3600.0
 
 
@@ -99,7 +99,7 @@ class Recorded:
 
     @functools.cached_property
     def checks(self) -> tuple[Check, ...]:
-        """Every check of the energy."""
+        """The checks of the energy."""
         return energy_checks(self.readings, self.measured, self.energy)
 
     @property

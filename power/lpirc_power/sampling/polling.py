@@ -16,7 +16,7 @@ LONGEST_POLL_S: Final = 0.05
 EXPECTED_PART: Final = 0.85
 """Part of an update interval that passes before the next update: no need to ask earlier."""
 OVERDUE_UPDATES: Final = 1.5
-"""After so many intervals without an update, other values count as one: another client may have cleared its bit."""
+"""Intervals without an update after which changed values count as one: another client may have cleared its bit."""
 RETRY_S: Final = 0.25
 """Pause between attempts to reach a lost meter."""
 SILENT_UPDATES: Final = 3.0

@@ -35,7 +35,7 @@ _log: Final = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 FINAL_S: Final = 10.0
-"""How long `stop` goes on trying to reach the meter for its energy."""
+"""Time for which `stop` tries to reach the meter for its energy."""
 
 
 class Sampler:

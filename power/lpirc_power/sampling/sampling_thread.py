@@ -23,7 +23,7 @@ _log: Final = logging.getLogger(__name__)
 
 JOIN_S: Final = 10.0
 STARTING_S: Final = 0.3
-"""For some 0.2 s after a start the meter may refuse to answer (seen on a real WT310E)."""
+"""Time after a start in which the meter may refuse to answer: some 0.2 s on a real WT310E."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from lpirc_power.simulator.syntax import (
 
 FILTERS: Final = ("RISE", "FALL", "BOTH", "NEVer")
 OPTIONS: Final = "C7"
-"""What is built in beside the meter: the Ethernet interface."""
+"""Installed options of the simulated meter: the Ethernet interface."""
 LONGEST_TIMER_S: Final = 10000 * 3600
 
 

@@ -35,7 +35,7 @@ SWITCHES: Final = (
     "lockout",
     "key_lock",
 )
-"""What `state` tells of the simulator's settings that are on or off."""
+"""Settings of the simulator that `state` reports as on or off."""
 Control = Callable[[Vxi11Server, str], str | None]
 
 
@@ -198,7 +198,7 @@ CONTROLS: Final[dict[str, tuple[str, Control]]] = {
     "state": ("", _state),
     "help": ("", _help),
 }
-"""Every command of the control socket, with its argument; docs/wt300-commands.md says what each does."""
+"""The commands of the control socket, with their arguments; docs/wt300-commands.md describes each."""
 
 
 def obey(server: Vxi11Server, line: str) -> str:

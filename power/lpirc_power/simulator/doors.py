@@ -11,7 +11,7 @@ from typing import Final
 from lpirc_power.operating_system import FREES_PORTS_LATE, KEEPS_PORTS
 
 MOST_CONNECTIONS: Final = 64
-"""At a time; more are closed at once. A real instrument takes fewer."""
+"""Connections at a time; more are closed at once. A real instrument takes fewer."""
 PAUSE_S: Final = 0.1
 
 

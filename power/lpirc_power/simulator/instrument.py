@@ -36,7 +36,7 @@ LOCAL: Final = "LOCAL"
 COMMANDS: Final[tuple[Command, ...]] = tuple(
     command for group in GROUPS.values() for command in group
 )
-"""Every command the simulated meter knows."""
+"""The commands that the simulated meter knows."""
 
 _PATTERNS: Final[tuple[tuple[re.Pattern[str], Command], ...]] = tuple(
     (command.pattern.compiled(), command) for command in COMMANDS

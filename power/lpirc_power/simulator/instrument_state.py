@@ -21,7 +21,7 @@ _SUMS: Final = ("TIME", "WH", "WHP", "WHM", "AH", "AHP", "AHM")
 PRESETS: Final = tuple(
     (*FACTORY_ITEMS, *more) for more in ((), _PEAKS, _SUMS, (*_PEAKS, *_SUMS))
 )
-"""What :NUMeric:NORMal:PRESet puts together; the first is the factory's, the others are made up."""
+"""Items of each :NUMeric:NORMal:PRESet; the first is the factory's, the others are made up."""
 LAST_ITEM: Final = 255
 LAST_FILTER: Final = 16
 SIGMA: Final = "SIGMa"
@@ -29,7 +29,7 @@ SIGMA: Final = "SIGMa"
 Item = tuple[str, int | None]
 """A function and an element; None is the sum of all."""
 FIRMWARE = "F1.03"
-"""What a real WT310 said; that of the E models is not known."""
+"""Firmware version reported by a real WT310; that of the E models is not known."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ WITHOUT: Final = {
     "filters": "only filter 1, that of updates, is known (114)",
     "latch": "every filter is taken, but only an update raises its event",
 }
-"""What a meter of the family may lack, since nothing public shows it."""
+"""Features that a meter of the family may lack; no public source says which."""
 LOCKS: Final = (":SYSTem:KLOCk", ":COMMunicate:LOCKout")
 """The commands that lock the panel; the second one together with REMote."""
 

@@ -12,7 +12,7 @@ from lpirc_power.simulator.instrument import Instrument, may_wait
 INPUT_BUFFER: Final = 16384
 """The longest message. Twice what a write may carry; the real size is not known."""
 MOST_MESSAGES: Final = 256
-"""Of a link that are not run yet: more are refused."""
+"""Messages of a link that may wait to be run; more are refused."""
 
 IO_TIMEOUT: Final = 15
 ABORTED: Final = 23
@@ -187,7 +187,7 @@ class Desk:
 
 
 class DeviceLock:
-    """Which link holds the device; every method returns a VXI-11 error, 0 for none."""
+    """Tracks which link holds the device lock; every method returns a VXI-11 error, 0 for none."""
 
     def __init__(self) -> None:
         self._owner: int | None = None

@@ -21,7 +21,7 @@ from lpirc_power.meter import IntegratorState, Reading
 CELL_S: Final = 0.1
 """Each power holds so long: the shortest update interval, so even the fastest readings differ."""
 CELLS: Final = 36000
-"""After so many cells, one hour, the noise repeats."""
+"""Cells, one hour of them, after which the noise repeats."""
 SHORTEST_S: Final = 0.05
 """The kernel counts CPU time in ticks of 10 ms; a shorter look would see noise."""
 

@@ -35,9 +35,9 @@ from lpirc_power.simulator.status_registers import (
 AUTO_RATE_S: Final = 0.1
 """The update interval of rate AUTO. The real one follows the signal's period; at mains it is short (inferred)."""
 PROTECTION_S: Final = 5.0
-"""How long an overload of a small range lasts before the meter protects itself; the manual gives no figure."""
+"""Length of an overload of a small range until the meter protects itself; the manual gives no figure."""
 CLIPPED_SHARE: Final = 0.5
-"""What the fault `clip` leaves of current and power, as seen on a real meter: 8.2 W of 16.2 W."""
+"""Part of current and power that remains under the fault `clip`, as seen on a real meter: 8.2 W of 16.2 W."""
 
 
 @dataclass

@@ -120,4 +120,4 @@ class StatusRegisters:
 
 
 _EVENTS: Final = {1: Event.COMMAND_ERROR, 3: Event.DEVICE_ERROR, 4: Event.QUERY_ERROR}
-"""By the hundreds of an error's code; all others are execution errors."""
+"""Event bit by the hundreds of an error's code; all other codes are execution errors."""

@@ -14,7 +14,7 @@ NO_PROGRAM: Final = 1
 NO_VERSION: Final = 2
 NO_PROCEDURE: Final = 3
 GARBAGE: Final = 4
-"""How an accepted call may end, 0 being success."""
+"""Status of an accepted call whose arguments cannot be read; 0 is success."""
 _CALL: Final = struct.Struct(">6I")
 
 

@@ -16,7 +16,7 @@ from pyvisa_py.sessions import OpenError
 from pyvisa_py.tcpip import TCPIPInstrVxi11, Vxi11CoreClient
 
 OPENING_S: Final = 6.0
-"""How long a peer may take for all its answers until the link is made."""
+"""Time for all answers of a peer until the link is made."""
 LARGEST_ANSWER: Final = 1 << 20
 LARGEST_CHUNK: Final = 1 << 30
 

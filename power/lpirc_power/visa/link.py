@@ -40,14 +40,14 @@ with warnings.catch_warnings():
 # Our own errors report failures of the link; the library's log lines name neither meter nor run.
 logging.getLogger("pyvisa").setLevel(logging.CRITICAL)
 _log: Final = logging.getLogger(__name__)
-"""At level DEBUG: every message that is sent, as text, and every answer, as the bytes that came."""
+"""Logger; level DEBUG shows every sent message as text, and every answer as its bytes."""
 
 TIMEOUT_MS: Final = 2000
 OPEN_TIMEOUT_MS: Final = 2000
 """Below about this, pyvisa-py gives up on a slow connect after 0.1 s."""
 LOCK_QUESTION_MS: Final = 200
 SLACK_S: Final = 1.5
-"""What an answer may take beyond its time, down to its last byte: pyvisa-py waits a second longer than the meter."""
+"""Time that an answer may take beyond its timeout: pyvisa-py waits a second longer than the meter."""
 
 _NAME_ERRORS: Final = (
     StatusCode.error_invalid_resource_name,

@@ -19,7 +19,7 @@ from lpirc_power.visa import link_failures
 YOKOGAWA: Final = 0x0B21
 CLEAR_TIMEOUT_MS: Final = 1000
 CLEAR_TRIES: Final = 20
-"""How often the end of a clear is asked for; two seconds in all if the device reports that it goes on."""
+"""Attempts to see a clear end; two seconds in all if the device reports that it goes on."""
 CLEAR_PAUSE_S: Final = 0.1
 LONGEST_LEFTOVER: Final = 64
 """Packets of an old answer that are thrown away in a clear."""
@@ -28,7 +28,7 @@ _CHECK_CLEAR_STATUS: Final = 6
 _SUCCESS: Final = 1
 _PENDING: Final = 2
 _REQUEST: Final = 0xA1
-"""To an interface, of its class, with an answer."""
+"""Request type of a USB control transfer: class request to an interface, with an answer."""
 _CLASS: Final = (0xFE, 3)
 _WITHOUT_SERIAL: Final = re.compile(
     r"(USB\d*::(?:0x[0-9a-f]+|\d+)::(?:0x[0-9a-f]+|\d+))(::INSTR)?", re.IGNORECASE

@@ -14,7 +14,7 @@ MOST_ERRORS: Final = 100
 NEW_DATA: Final = 1 << 0
 INTEGRATING: Final = 1 << 1
 SHORT: Final = (3, 4)
-"""How many letters a shortened word has."""
+"""Letters of a shortened word."""
 _SUM_OVER: Final = 1 << 3
 _FIRST_FLAG: Final = 6
 _FLAGS_AN_ELEMENT: Final = 3

@@ -314,7 +314,7 @@ CONTROLS: Final[tuple[Control, ...]] = (
     *(INTEGRATE_MODE, INTEGRATE_TIMER),
     *(FORMAT, ITEM_NUMBER, ITEM, EVENT_FILTER),
 )
-"""Every setting that the driver makes; docs/wt300-commands.md lists them."""
+"""The settings that the driver makes; docs/wt300-commands.md lists them."""
 
 
 def item_functions(functions: Sequence[str], element: str) -> list[str]:

@@ -15,11 +15,11 @@ from lpirc_power.wt300.controls import Setting
 from lpirc_power.wt300.settings import OPTIONAL
 
 SLOWER: Final = 2.0
-"""How many times as long as usual an answer may take before the next message, which would discard it."""
+"""Factor on the usual timeout of an answer before the next message is sent, which would discard the answer."""
 TIMED_ANSWERS: Final = 5
 QUESTIONS_A_MESSAGE: Final = 16
 LONGEST_MESSAGE: Final = 250
-"""In characters: some meters have an input buffer of 256, of which the terminator takes two."""
+"""Characters of the longest message: some meters have an input buffer of 256, of which the terminator takes two."""
 OPTIONAL_TIMEOUT_MS: Final = 500
 UNKNOWN_HEADER: Final = "113"
 

@@ -59,7 +59,7 @@ _log: Final = logging.getLogger(__name__)
 
 SETTLING_UPDATES: Final = 2.0
 SETTLING_S: Final = 0.5
-"""How long a stopped meter may take for one more update."""
+"""Time that a stopped meter may take for one more update."""
 
 
 class Wt300:

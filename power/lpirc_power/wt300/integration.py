@@ -13,9 +13,9 @@ from lpirc_power.wt300 import answers
 from lpirc_power.wt300.dialogue import Dialogue
 
 CONFIRM_S: Final = 3.0
-"""How long the integrator may take to say that it started or stopped, if it answers."""
+"""Time that the integrator may take to confirm a start or stop, if it answers."""
 SILENCE_S: Final = 12.0
-"""How long it may answer nothing then: the sum of the next."""
+"""Longest time without any answer of the integrator: the sum of CONFIRM_TIMEOUTS_MS."""
 CONFIRM_TIMEOUTS_MS: Final = (100, 300, 900, 2700, 8100)
 """A lost question is asked again soon where a link can give up an answer: until then the meter integrates unseen."""
 DEAF_AFTER_START_S: Final = 0.25

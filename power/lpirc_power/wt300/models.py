@@ -48,9 +48,9 @@ _FIRST: Final = replace(
     drift=replace(_DRIFT, source="IM WT310-02EN, page 7-7"),
 )
 HIGH_DC_SHARE: Final = 0.003
-"""Of the reading, at DC directly into the current input of a WT310EH or WT310HC (both manuals, page 7-7)."""
+"""Part of the reading at DC directly into the current input of a WT310EH or WT310HC (both manuals, page 7-7)."""
 HIGH_DRIFT_A_PER_C: Final = 1e-3
-"""Of the current into that input, in every range (the same page)."""
+"""Part of the current into that input, in every range (the same page)."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""From what a load drew to the smallest fixed ranges that hold it. Pure.
+"""Finds the smallest fixed ranges that hold a load, from its recorded values. Pure.
 
-A range holds a load if the largest rms value, with headroom, is within the range, and the largest peak, with
-headroom, within crest factor x range: above that the wave is clipped, which only a flag shows (IM WT310E-01EN,
-measurement range).
+A range holds a load if the largest rms value, with headroom, is within the range, and the largest peak, with headroom,
+is within crest factor x range. Above that the wave is clipped, which only a flag shows (IM WT310E-01EN, measurement
+range).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ PLAIN: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME")
 ITEMS: Final = (*PLAIN, *RANGES)
 """The numeric items of a sample, in the order in which they are asked for; an onlooker's sample is plain."""
 NEEDED: Final = ("P", "WH", "TIME")
-"""What a result rests on: it must be a number, while any other value that makes no sense is only unknown."""
+"""Items that a result depends on: each must be a number, while any other unreadable item is only unknown."""
 NAMED: Final = (ITEMS.index("P"), ITEMS.index("WH"))
 """Indexes of the items that a result rests on: with each sample the meter names them."""
 PEAKS: Final = ("UPPEAK", "UMPEAK", "IPPEAK", "IMPEAK")

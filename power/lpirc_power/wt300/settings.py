@@ -14,7 +14,7 @@ from lpirc_power.wt300.models import Model
 Ask = Callable[[str], str]
 """Sends a query and returns its answer without a header."""
 PANEL_LOCKS: Final = ((controls.REMOTE, controls.LOCKOUT), (controls.KEY_LOCK,))
-"""What locks the keys of a panel, the last of each alone; the first that a meter knows is used."""
+"""Groups of settings that lock a panel's keys, the lock itself last; the first group that a meter knows is used."""
 _LOCKING: Final = tuple(lock[-1] for lock in PANEL_LOCKS)
 _MAY_LACK: Final = (
     controls.AVERAGING,
@@ -54,7 +54,7 @@ HOLDS: Final = (
     controls.NUMERIC_HOLD.to(on=False),
     controls.MAXIMUM_HOLD.to(on=False),
 )
-"""What makes a meter answer values of some time ago, or their maxima, as if they were readings."""
+"""Settings that make a meter answer earlier values, or their maxima, as if they were readings."""
 TALKING: Final = (controls.HEADERS.to(on=False), controls.LONG_WORDS.to(on=True))
 """Plain values in long words. *RST leaves both alone, so they are always set."""
 FORMAT: Final = controls.FORMAT.to("ASCII")

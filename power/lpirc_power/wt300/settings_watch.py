@@ -12,7 +12,7 @@ from lpirc_power.wt300 import answers
 from lpirc_power.wt300.controls import Setting
 
 ROUND_S: Final = 2.0
-"""Every setting is asked for once in this time, or in one update if that is longer."""
+"""Time in which every setting is read once, or one update if that is longer."""
 
 
 def difference(setting: Setting, answer: str) -> str:

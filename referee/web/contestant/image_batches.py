@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 LARGEST_BATCH = 1000
 USUAL_BATCH = 100
 CHUNK_BYTES = 2**17
-"""Of a batch: a chunk takes a wake-up of the server's thread, and memory while it is sent."""
+"""Bytes of a batch's chunk, which costs a wake-up of the server's thread, and memory while it is sent."""
 PARAMETERS = 8  # a query has two
 
 

@@ -16,9 +16,9 @@ from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.web_request import present_request
 
 MOST_FIELDS = 10_000
-"""Of a multipart form: about 1,400 rows, a third of a second of a processor."""
+"""Fields of a multipart form at most: about 1,400 rows, a third of a second of a processor."""
 FEW_FIELDS = 100
-"""Of a multipart form that is not authenticated."""
+"""Fields of a multipart form that is not authenticated, at most."""
 TOKEN_PART = re.compile(
     rb'; *name="?token"?(?:\r?\n[^\r\n]{1,200}){0,4}\r?\n\r?\n([^\r\n]*)\r?\n'
 )

@@ -60,7 +60,7 @@ def live_part(board: PublishedBoard, asked: WebRequest) -> Answer:
 
 
 def as_json(board: PublishedBoard, asked: WebRequest) -> Answer:
-    """GET or HEAD of /board.json: the document with the state of the board."""
+    """Answer GET or HEAD of /board.json with the document of the board's state."""
     row = board.row()
     kept = _kept_json(row, is_old=_is_old(board, row))
     return answer_of(kept, asked.environ)
@@ -68,13 +68,13 @@ def as_json(board: PublishedBoard, asked: WebRequest) -> Answer:
 
 @blueprint.get(LIVE_PATH)
 def live_part_route() -> Response:
-    """As `live_part`."""
+    """Serve `live_part`."""
     return through_flask(live_part(part(PublishedBoard), present_request()))
 
 
 @blueprint.get(JSON_PATH)
 def as_json_route() -> Response:
-    """As `as_json`."""
+    """Serve `as_json`."""
     return through_flask(as_json(part(PublishedBoard), present_request()))
 
 

@@ -14,10 +14,10 @@ Floats = NDArray[np.float64]
 Quantity = Literal["score", "map", "energy"]
 
 Z = 1.959963984540054
-"""Of a normal distribution 95 % lie within this many standard deviations."""
+"""Standard deviations around the mean that hold 95 % of a normal distribution."""
 LEVEL = 0.95
 STEEPEST_BIAS = 1 / (math.sqrt(2) - 1)
-"""How many times the gap between halves and whole the bias is if it falls as 1/sqrt(images); as 1/images: once."""
+"""Ratio of the bias to the gap between halves and whole if it falls as 1/sqrt(images); for 1/images it is 1."""
 _BEST_OF: Mapping[int, float] = {
     2: 0.6817,
     3: 0.5595,

@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Average = Callable[[Ints, int], float]
-"""From ranks of true positives and the number of objects to the AP of a category."""
+"""Maps the ranks of true positives and the number of objects to the AP of a category."""
 
 
 def best_precisions(ranks: Ints) -> Floats:

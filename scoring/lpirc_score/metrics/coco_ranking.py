@@ -22,12 +22,12 @@ IOUS = np.linspace(0.5, 0.95, 10)
 LEAST_OVERLAPS = np.minimum(IOUS, 1 - 1e-10)
 
 MOST = (1, 10, 100)
-"""At most that many detections per image and category."""
+"""Largest number of detections that count, by image and category."""
 
 RECALLS = np.linspace(0.0, 1.0, 101)
 
 SPACING = float(np.spacing(np.float64(1.0)))
-"""What COCO adds to the number of detections before it divides by it."""
+"""Amount that COCO adds to the number of detections before it divides by it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ VERSION = "0.1.0"
 """The program's version; a test holds it equal to the distribution's, since scoring reads no files."""
 
 RULES_VERSION = 1
-"""Of the scoring rules: it changes whenever a score could. A test pins scores of fixed inputs to it."""
+"""Version of the scoring rules: it changes whenever a score could. A test pins scores of fixed inputs to it."""
 
 DIGEST_LENGTH = 12
 """Hexadecimal digits of a digest that a signature shows."""

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 UNMATCHED = -1
 IGNORED = -2
-"""What a detection has instead of an object: it is false, or it does not count."""
+"""Marks of a detection without an object: it is false, or it does not count."""
 
 _PAIRS_AT_ONCE = 1 << 16
 

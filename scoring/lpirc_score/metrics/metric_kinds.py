@@ -28,10 +28,10 @@ Blacklist = frozenset[tuple[int, int]]
 """Pairs of image id and category id whose detections are ignored and whose objects do not count."""
 
 Thresholds = Callable[[Floats, float], Floats]
-"""From boxes (G, 4) and the IoU to the overlap (G,) that each object requires."""
+"""Maps boxes (G, 4) and the IoU to the overlap (G,) that each object requires."""
 
 Assign = Callable[[Pairs, int, Bools], Ints]
-"""From pairs, the number of detections and the ignored objects to the object that each detection finds."""
+"""Maps pairs, the number of detections and the ignored objects to the object that each detection finds."""
 
 
 @dataclass(frozen=True)

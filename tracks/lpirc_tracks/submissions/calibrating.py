@@ -107,7 +107,7 @@ def next_calibration(
 
 
 def why_no_work(contest: Contest, device: str, track: str, now: datetime) -> str | None:
-    """Why a device gets no models of a track though it is named for it; None: it gets some."""
+    """Return why a device named for a track gets none of its models; None if it gets some."""
     config = configured_track(contest, track)
     if not config.calibration:
         return None

@@ -9,7 +9,7 @@ from statistics import median
 from referee.store.model_records import Calibration
 
 LATENCY_TOLERANCE = 0.05
-"""Of a latency: how far a device may be from its pool's middle, and one of its own from another."""
+"""Relative difference allowed between a device's latency and its pool's median, and between its own latencies."""
 ACCURACY_TOLERANCE = 0.1  # percentage points; equal devices answer alike
 AGAIN_AFTER = timedelta(days=1)
 AGAIN_AFTER_RESULTS = 20

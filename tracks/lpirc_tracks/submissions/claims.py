@@ -32,11 +32,11 @@ from referee.workers.job_dispatch import LEASE_S
 IMAGES = 20
 IMAGES_FOR_ONE_DIFFERENCE = 20
 TIMEOUT_S = 10.0
-"""For one inference here, whatever the device needs for it."""
+"""Timeout of one inference here, however long the device takes for it."""
 BEST_ROWS = 20  # of an image, by confidence
 LEAST_OVERLAP = 0.75  # intersection over union of one box of both
 CONFIDENCE_SHARE = 0.1
-"""Of the image's best confidence, by which two runtimes may differ."""
+"""Part of the image's best confidence by which two runtimes may differ."""
 CATEGORY = 1  # columns of a row
 CONFIDENCE = 2
 CORNERS = slice(3, 7)
@@ -50,7 +50,7 @@ def doubt_of(
     keep_lease: Callable[[], object],
     document: ResultDocument,
 ) -> str | None:
-    """Why a device's document is in review; None where the referee's own run confirms it.
+    """Return why a device's document is in review; None if the referee's own run confirms it.
 
     It runs in a worker of low priority, which may have something else to do first: meanwhile `keep_lease` is called.
     `document` is valid for `track` and `made`. Raises what `keep_lease` raises.

@@ -34,7 +34,7 @@ NOT_CONFINED = "not-confined"
 """The code of all errors about a model that is not confined, here and of the harness."""
 LOOK_S = 60.0
 KEPT_S = 5.0
-"""For so long a look counts; a model that runs is confined or refused whatever it said."""
+"""Time for which a check is cached; a model that runs is confined or refused whatever the check said."""
 LONGEST_S = 300.0
 """A check ends sooner by the harness's own limits; the unit has the same (RuntimeMaxSec)."""
 LARGEST_ANSWER = 64 << 20

@@ -33,7 +33,7 @@ from referee.store.model_records import JobKind, JobState, Submission
 
 LONGEST_NAME = 100
 SUFFIXES = {True: (".json", ".csv", ".txt"), False: (".tflite", ".onnx")}
-"""Of results files, and of models."""
+"""Suffixes of results files, and of models."""
 
 
 def require_open(
@@ -248,7 +248,7 @@ def _newest_images(made: Sequence[Submission], split: str) -> str | None:
 
 
 def _level(store: Store, lines: Sequence[Line]) -> list[list[str]]:
-    """By line the neighbours whose order with it is not sure."""
+    """Return for each line the neighbours whose order relative to it is uncertain."""
     level: list[list[str]] = [[] for _ in lines]
     for at, pair in enumerate(pairwise(lines)):
         kept = [store.jobs.scoring(line.candidate.made.job or "") for line in pair]

@@ -191,7 +191,7 @@ def _lines(stderr: bytes) -> list[str]:
 
 
 def failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
-    """Why the harness failed: ModelCrashed, ModelFault for a model that it refuses, or another."""
+    """Return the error of a failed harness: ModelCrashed, ModelFault for a model that it refuses, or another."""
     try:
         error: Any = json.loads(done.stdout)["error"]
         code = str(error["code"])

@@ -158,7 +158,7 @@ def count_unscored(contest: Contest, config: ModelTrack) -> int:
 def unsettled_sentence(
     contest: Contest, config: ModelTrack, now: datetime
 ) -> str | None:
-    """Why the board may still change by what came in time, or may come to replace it; None if it cannot."""
+    """Return why uploads in time, or their replacements, may still change the board; None if they cannot."""
     if count := count_unscored(contest, config):
         return f"Provisional: {count} {'entry is' if count == 1 else 'entries are'} being scored."
     since = now - timedelta(minutes=config.replacement_minutes)

@@ -62,7 +62,7 @@ class Resumable:
 
     @property
     def expires(self) -> datetime:
-        """When it is removed unless more comes."""
+        """The time at which the upload is removed unless more of it arrives."""
         return datetime.fromtimestamp(self.path.stat().st_mtime, UTC) + IDLE
 
 

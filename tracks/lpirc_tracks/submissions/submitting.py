@@ -1,9 +1,9 @@
-"""From a model that a team hands in to a stored, judged submission.
+"""Turns a model that a team hands in into a stored, judged submission.
 
 Every model that is accepted for measurement uses up one of the team's submissions of the day, even if it then crashes,
-never ends or wants too much memory; it is listed as not valid. A model that the validator refuses, an invalid result
-document, and a measurement that fails for any other reason cost nothing; nor does one whose latency is unstable, which
-is stored as to be measured again.
+never ends or wants too much memory; it is listed as not valid. These cost nothing: a model that the validator refuses,
+an invalid result document, a measurement that fails for any other reason, and one with an unstable latency, which is
+stored as to be measured again.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from lpirc_tracks.submissions.results_files import ResultsSet, check_file
 from referee.errors import RefereeError
 
 LIMIT_S = 60
-"""Of processor time: the largest CSV takes 12 s."""
+"""Limit of processor time: the largest CSV takes 12 s."""
 MEMORY_BYTES = 3 << 30
-"""Of its own data: the largest CSV takes 1.2 GB."""
+"""Limit of the process's own data: the largest CSV takes 1.2 GB."""
 FAULTS_OF_FILE = frozenset(
     {"bad-detections", "unreadable-file", "too-large", "model-refused"}
 )
@@ -30,7 +30,7 @@ class _OutOfTimeError(Exception):
 
 @dataclass(frozen=True)
 class Refused:
-    """Why an upload is refused: `code`, the sentence as `detail`, and facts."""
+    """Refusal of an upload: `code`, the sentence as `detail`, and facts."""
 
     problem: dict[str, Any]
 

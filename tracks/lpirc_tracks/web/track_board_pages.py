@@ -70,7 +70,7 @@ def as_page(name: str) -> Response:
 
 
 def _which(board: dict[str, Any]) -> str:
-    """Which board it is, and who published it when."""
+    """Return which board it is, and who published it when."""
     published = board["published"]
     if published is None and board["holdout_until"] is None:
         return "This is the board by the public images; there will be no final one."

@@ -22,7 +22,7 @@ from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.values import has_long_number
 
 PIECE_BYTES = 2**15
-"""Of so few entries that the garbage collector does not start for their boxes."""
+"""Bytes of a piece, so few that boxing its entries does not start the garbage collector."""
 LONGEST_ENTRY_BYTES = 2**18
 
 # The last comma between two objects. Where it lies inside an entry, the piece that ends before it is not JSON.

@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
 from lpirc_power.addresses import standing
-from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, sums
-from lpirc_power.errors import MeterError, PassingMeterError
-from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Reading, Setup
 from lpirc_power.sampling.sampler import Sampler
 from lpirc_power.standing import Standing
 from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.runs.missing_energy import (
+    Missing,
+    foreign,
+    in_doubt,
+    lost_before,
+    unreachable,
+)
 from referee.runs.run_recorder import EvidenceLog, note_event
 from referee.runs.zero_levels import ZeroLevels
 from referee.store.lost_energy import energy_lost
 from referee.store.records import (
     ENERGY_MISSING,
     METER_START,
-    EnergyMissing,
     Run,
     RunState,
 )
 
 logger = logging.getLogger(__name__)
-
-
-Missing = tuple[EnergyMissing, str]
-
-
-MAY_RUN_ON = "Until it is reached it may integrate on, to the end of its timer; mend the link soon."
-
-
-READ_LATER = "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
 
 
 @dataclass(frozen=True)
@@ -70,6 +65,16 @@ class RunMeter:
             loopback_meter=station.loopback_meter,
             official_makers=self.official_makers,
         )
+
+    def foreign_to(
+        self,
+        run: Run,
+        reading: Reading,
+        before: Reading | None,
+    ) -> Missing | None:
+        """Return why the energy that it holds is not the run's; `before` is a reading of the run."""
+        is_simulated = self.station.is_simulated
+        return foreign(run, self.identity, reading, before, is_simulated=is_simulated)
 
 
 class StationMeters:
@@ -292,23 +297,18 @@ class StationMeters:
         try:
             reading = meter.sampler.stop()
         except MeterError as error:
-            until = (
-                f"{MAY_RUN_ON} {READ_LATER}"
-                if isinstance(error, PassingMeterError)
-                else READ_LATER
-            )
-            later = EnergyMissing.READ_LATER, f"{error.sentence} {until}"
-            self._note_missing(run, _lost_before(meter) or later)
+            missing = lost_before(meter.log.loss) or unreachable(error)
+            self._note_missing(run, missing)
             return None
         before = past[-1] if past else meter.sampler.last_sampled
-        missing = (
-            _foreign(run, meter, reading, before)
-            or _lost_before(meter)
-            or _in_doubt(reading, past)
+        doubt = (
+            meter.foreign_to(run, reading, before)
+            or lost_before(meter.log.loss)
+            or in_doubt(reading, past)
         )
-        if missing is None:
+        if doubt is None:
             return reading
-        self._note_missing(run, missing)
+        self._note_missing(run, doubt)
         return None
 
     def holds_energy_of(
@@ -318,7 +318,7 @@ class StationMeters:
         before: Reading | None,
     ) -> bool:
         """Tell whether what the meter holds can be the run's energy; if not, an event says why. Raises MeterError."""
-        missing = _foreign(run, meter, meter.sampler.glance(), before)
+        missing = meter.foreign_to(run, meter.sampler.glance(), before)
         if missing is not None:
             self._note_missing(run, missing)
         return missing is None
@@ -355,51 +355,3 @@ def was_started(contest: Contest, run: Run) -> bool:
     return any(
         event["kind"] == METER_START for event in contest.store.log.of_run(run.id)
     )
-
-
-def _foreign(
-    run: Run,
-    meter: RunMeter,
-    reading: Reading,
-    before: Reading | None,
-) -> Missing | None:
-    """Return why the meter's values do not belong to the run; `before` is a reading of the run."""
-    if meter.identity != run.meter_identity:
-        sentence = f"Another meter answers: {meter.identity}, not {run.meter_identity}. {READ_LATER}"
-        return EnergyMissing.READ_LATER, sentence
-    loss = loss_between(before, reading)
-    if loss is EnergyLoss.RESET:
-        sentence = "The meter's integrator was reset or the meter switched off after the run had started"
-        ended = (
-            "; a simulated meter ends with its server"
-            if meter.station.is_simulated
-            else ""
-        )
-        return EnergyMissing.METER_RESET, f"{sentence}{ended}."
-    if before is not None and loss is EnergyLoss.BEGAN_AGAIN:
-        sentence = f"The meter's integrator began again, {sums(before)} were lost ({sums(reading)} now)."
-        return EnergyMissing.BEGAN_AGAIN, sentence
-    return None
-
-
-def _lost_before(meter: RunMeter) -> Missing | None:
-    """Return why the meter no longer holds the energy of the whole run, by the readings taken while it was open."""
-    loss = meter.log.loss
-    if loss is None or loss is EnergyLoss.CUT_SHORT:
-        return None
-    return EnergyMissing(
-        loss.value
-    ), f"In the window the energy was lost: it {loss.words}."
-
-
-def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
-    """Return why the meter's values after its stop are not, or not surely, the run's energy."""
-    if reading.state is IntegratorState.START:
-        began_again = f"The meter's integrator was started again after its stop ({sums(reading)})."
-        return EnergyMissing.BEGAN_AGAIN, began_again
-    if sentence := held(past, reading):
-        return EnergyMissing.READ_LATER, f"{sentence} {READ_LATER}"
-    if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):
-        return None
-    sentence = f"The meter gives {reading.energy_wh} Wh in {reading.integrator_s} s. {READ_LATER}"
-    return EnergyMissing.READ_LATER, sentence

@@ -25,7 +25,11 @@ logger = logging.getLogger(__name__)
 TICK_S = 1.0
 
 
-def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
+def publish(
+    contest: Contest,
+    clock: Clock,
+    stop: threading.Event,
+) -> None:
     """Publish the board each second when it has changed, until `stop` is set; what fails is logged and tried again."""
     publisher = Publisher(contest, clock)
     while not stop.is_set():

@@ -15,9 +15,14 @@ from referee.judging.ranking import FailedCheck, NotRanked, Standing
 from referee.store.records import BoardState, Published
 
 NOTE_NOT_PUBLIC = "an operator let it stand"
-NOT_KNOWN = dict.fromkeys(
-    ("power_w", "figure_state", "as_of_utc", "map", "energy_wh", "score")
-)
+NOT_KNOWN = {
+    "power_w": None,
+    "figure_state": None,
+    "as_of_utc": None,
+    "map": None,
+    "energy_wh": None,
+    "score": None,
+}
 """The figures of an open run of which nothing is known now."""
 EMPTY_HALL: dict[str, list[Any]] = {"now": [], "next": [], "announcements": []}
 NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": []}}
@@ -103,8 +108,9 @@ def public_view(row: Published) -> dict[str, Any]:
     if row.final is not None:
         final = json.loads(row.final)["ranking"]
         board["ranking"] = _unveiled(document["ranking"], final, row.unveiled)
-        for name in ("prizes", "unranked", "left_out"):
-            board[name] = []
+        board["prizes"] = []
+        board["unranked"] = []
+        board["left_out"] = []
     return document | board
 
 
@@ -132,7 +138,11 @@ def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, A
     return found if is_its_own else NO_FIGURES
 
 
-def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
+def _unveiled(
+    frozen: list[Any],
+    final: list[Any],
+    count: int,
+) -> list[Any]:
     """The unveiled places do not say how they compare with the hidden ones."""
     seen = final[len(final) - count :]
     teams = {place["team"] for place in seen}
@@ -140,9 +150,7 @@ def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
     for place in seen:
         level_with = [one for one in place["level_with"] if one["team"] in teams]
         unveiled.append(place | {"differs": [], "level_with": level_with})
-    rest = [
-        place | {"rank": None, "differs": [], "level_with": []}
-        for place in frozen
-        if place["team"] not in teams
-    ]
+    without_rank: dict[str, Any] = {"rank": None, "differs": [], "level_with": []}
+    hidden = [place for place in frozen if place["team"] not in teams]
+    rest = [place | without_rank for place in hidden]
     return rest + unveiled

@@ -113,7 +113,13 @@ def _events(
     return [*events, Event(now.isoformat(), run.id, JUDGED, detail)]
 
 
-def _correction(contest: Contest, run: Run, old: str, again: Again, utc: str) -> Event:
+def _correction(
+    contest: Contest,
+    run: Run,
+    old: str,
+    again: Again,
+    utc: str,
+) -> Event:
     first_id = contest.store.identity.first_id()
     new = contest.test_set.digest
     text = correction_text(first_id, run.id, utc, old, new, again.by, again.reason)
@@ -139,7 +145,12 @@ def with_interval(
     return replace(judged, interval=interval_from(maps, judged)), maps
 
 
-def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
+def judgeable(
+    contest: Contest,
+    number: int,
+    *,
+    corrected: bool = False,
+) -> Run:
     """The run, if it can be judged now. Raises RefereeError as `judge` does."""
     run = contest.store.runs.get(number)
     if corrected:
@@ -167,7 +178,12 @@ def judgement(
     )
 
 
-def case_of(contest: Contest, run: Run, *, with_rows: bool = True) -> Case:
+def case_of(
+    contest: Contest,
+    run: Run,
+    *,
+    with_rows: bool = True,
+) -> Case:
     """The case of a run, as it is stored. Raises TestSetError."""
     store = contest.store
     return Case(

@@ -28,7 +28,11 @@ class Meeting:
     one_heat: bool
 
 
-def meeting(contest: Contest, first: int, second: int) -> Meeting:
+def meeting(
+    contest: Contest,
+    first: int,
+    second: int,
+) -> Meeting:
     """Decide between two runs: 2 points for the higher score, 1 each for a tie; below `least_map` a score is none.
 
     Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, void, or in review), and

@@ -74,7 +74,11 @@ def awards(
     return tuple(_award(prize, participants, halved or {}) for prize in prizes)
 
 
-def is_sure(best: Halved, other: Halved, of: Quantity) -> bool:
+def is_sure(
+    best: Halved,
+    other: Halved,
+    of: Quantity,
+) -> bool:
     """Tell if an order is sure with ASSUMED_SPREAD, or with the energy spread of the best one: then none is shared."""
     spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
     chances = (

@@ -68,7 +68,11 @@ class Case:
     limits: Limits | None
 
 
-def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Score:
+def judgement_of(
+    case: Case,
+    judged_utc: str,
+    found: Scored | None = None,
+) -> Score:
     """The judgement of a case, without an interval; where its scoring is `found` already, `rows` may be missing."""
     run = case.run
     found = found or scored(scoring_input(case))

@@ -64,7 +64,11 @@ def measured_run(
     )
 
 
-def _measurement(run: Run, start_s: float, limits: Limits | None) -> Measurement | None:
+def _measurement(
+    run: Run,
+    start_s: float,
+    limits: Limits | None,
+) -> Measurement | None:
     """None for a run without an energy."""
     if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
         return None

@@ -42,7 +42,11 @@ class Row(NamedTuple):
     difference: float | None
 
 
-def compared(contest: Contest, run: Run, judged: Score) -> Compared:
+def compared(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+) -> Compared:
     """Return the compared figures of a judged run. Raises TestSetError."""
     course = course_of(contest, run)
     found = explain(contest, run, judged)
@@ -96,7 +100,11 @@ def rows(first: Compared, second: Compared) -> list[Row]:
     return figures + sorted(categories, key=lambda row: -abs(row.difference or 0.0))
 
 
-def _row(name: str, first: Any, second: Any) -> Row:
+def _row(
+    name: str,
+    first: Any,
+    second: Any,
+) -> Row:
     are_numbers = isinstance(first, int | float) and isinstance(second, int | float)
     return Row(name, first, second, second - first if are_numbers else None)
 

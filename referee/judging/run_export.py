@@ -72,22 +72,20 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
     image = rows[:, IMAGE].astype(np.int64)
     category = rows[:, 1].astype(np.int64)
     names = {one.id: one.name for one in contest.test_set.categories}
-    count_unserved = as_judged(contest, run).config.count_unserved
+    name_of_row = [names[id_] for id_ in category.tolist()]
     files = ["", *(one.file for one in contest.test_set.images)]
+    count_unserved = as_judged(contest, run).config.count_unserved
+    counts = served_images(contest, run) | count_unserved
+    elapsed_s = np.array([at_s for at_s, _ in posts], np.float64)
     return {
         "post": np.repeat(np.arange(1, len(posts) + 1), sizes),
-        "elapsed_s": np.repeat(
-            np.array([elapsed_s for elapsed_s, _ in posts], np.float64),
-            sizes,
-        ),
+        "elapsed_s": np.repeat(elapsed_s, sizes),
         "team_image": team_image,
         "image": image,
         "file": np.array(files, object)[image],
-        "counts": (served_images(contest, run) | count_unserved)[image].astype(
-            np.uint8
-        ),
+        "counts": counts[image].astype(np.uint8),
         "category": category,
-        "name": np.array([names[id_] for id_ in category.tolist()], object),
+        "name": np.array(name_of_row, object),
         **{name: rows[:, place] for place, name in enumerate(NUMBERS, start=2)},
     }
 
@@ -137,9 +135,9 @@ def _numbers(values: NDArray[Any]) -> list[str]:
     texts = content[1:-1].decode().split(",")
     size = np.abs(values)
     if values.dtype == np.float64:
-        for place in np.flatnonzero(
-            (size != 0) & ((size < 1e-4) | (size >= 1e15))
-        ).tolist():
+        is_small = (size != 0) & (size < 1e-4)
+        is_large = size >= 1e15
+        for place in np.flatnonzero(is_small | is_large).tolist():
             texts[place] = repr(values[place].item())
     return texts
 

@@ -71,7 +71,11 @@ class Figures:
         return {name: getattr(self, name) for name in names}
 
 
-def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
+def figures_of(
+    contest: Contest,
+    run: Run,
+    now: datetime,
+) -> Figures:
     """The figures of a run: as judged, else as far as they are known `now`, UTC.
 
     Once a run is closed, its energy is that of record, not the one published while it was open.
@@ -102,7 +106,11 @@ def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
     )
 
 
-def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
+def judged_figures(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+) -> Figures:
     """The figures of a run that is judged as it stands."""
     review = standing_review(judged, contest.store.reviews.latest().get(run.id))
     is_in_review = judged.needs_review and review is None
@@ -129,7 +137,11 @@ def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
     )
 
 
-def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]]:
+def power_course(
+    contest: Contest,
+    run: Run,
+    most: int,
+) -> dict[str, list[float]]:
     """The course of a run's power as pages draw it: at most `most` means over its window, `elapsed_s` and `power_w`."""
     elapsed_s, power_w = contest.store.readings.power_course(run.id, run.window_s, most)
     return {

@@ -57,7 +57,11 @@ class Explanation:
     regret: StopRegret | None
 
 
-def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
+def explain(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+) -> Explanation:
     """Explain a judgement by the contest's metric and ground truth.
 
     Raises RefereeError `judged-otherwise` (by another metric or ground truth); TestSetError.
@@ -94,7 +98,11 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
     )
 
 
-def _cost(type_: ErrorType, analysis: ErrorAnalysis, energy_wh: float | None) -> Cost:
+def _cost(
+    type_: ErrorType,
+    analysis: ErrorAnalysis,
+    energy_wh: float | None,
+) -> Cost:
     gain = analysis.gains[type_]
     of_score = score(gain, energy_wh) if is_scorable(energy_wh) else None
     return Cost(type_, analysis.counts[type_], gain, of_score)

@@ -24,7 +24,11 @@ from referee.store.records import HALF_SAMPLING, Run, Score, ScoreInterval
 Floats = NDArray[np.float64]
 
 
-def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInterval:
+def interval_from(
+    halves: Floats,
+    judged: Score,
+    seed: int = SEED,
+) -> ScoreInterval:
     """The interval of a judgement from the mAPs (HALVES,) of halves of its images."""
     found = map_intervals(judged.map, halves)
     uncertainty = energy_uncertainty(judged)
@@ -55,7 +59,11 @@ def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInter
     )
 
 
-def halved(contest: Contest, run: Run, judged: Score) -> Halved | None:
+def halved(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+) -> Halved | None:
     """Return the input of a run's order with others; None without a score, or where its uncertainty is not known."""
     halves = contest.store.scores.half_maps(run.id)
     return halved_of(

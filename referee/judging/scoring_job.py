@@ -87,10 +87,8 @@ def scored_from(figures: str, halves: bytes | None) -> Scored:
     }
     values["implausible"] = Implausible(**values["implausible"])
     if halves is not None:
-        values["halves"] = np.frombuffer(halves, "<f8").reshape(
-            len(values["objects"]),
-            -1,
-        )
+        averages = np.frombuffer(halves, "<f8")
+        values["halves"] = averages.reshape(len(values["objects"]), -1)
     return Scored(**values)
 
 
@@ -103,20 +101,35 @@ def stem_of(
     limits: Floats,
 ) -> str:
     """The hash of all but the ground truth; `bodies` identifies the rows as they came, `order` their images."""
-    arrays = [
-        hashlib.sha256(one.tobytes()).hexdigest() for one in (order, served, limits)
-    ]
     engine = engine_of(metric)
     by = metric if engine is None else f"{metric} {engine}"
-    settings = ["lpirc-scoring-2", RULES_VERSION, by, count_unserved, HALVES, SEED]
-    return hashlib.sha256(json.dumps([*settings, *arrays, bodies]).encode()).hexdigest()
+    parts = (
+        "lpirc-scoring-2",
+        RULES_VERSION,
+        by,
+        count_unserved,
+        HALVES,
+        SEED,
+        _digest_of(order),
+        _digest_of(served),
+        _digest_of(limits),
+        bodies,
+    )
+    return _hash_of(parts)
+
+
+def _digest_of(array: NDArray[Any]) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def _hash_of(parts: object) -> str:
+    text = json.dumps(parts)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def name_of(stem: str, objects: Mapping[int, str]) -> str:
     """The name of the job with that stem, and these digests of each category's objects."""
-    return hashlib.sha256(
-        json.dumps([stem, sorted(objects.items())]).encode()
-    ).hexdigest()
+    return _hash_of((stem, sorted(objects.items())))
 
 
 def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
@@ -157,11 +170,9 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
         found = evaluate(ground_truth, scored_detections(its_rows, metric), metric)
         its_aps = found.ap if known is None else {**known.aps[what], **found.ap}
         aps[what] = {category: its_aps[category] for category in objects}
-        maps[what] = (
-            found.map
-            if known is None
-            else mean_known(np.array([*aps[what].values()], np.float64))
-        )
+        maps[what] = found.map
+        if known is not None:
+            maps[what] = mean_known(np.array([*aps[what].values()], np.float64))
     return Scored(
         maps,
         aps,
@@ -180,11 +191,9 @@ def with_halves(
 ) -> Scored:
     """The result with `halves`."""
     former = None if known is None or known.halves is None else known
-    averages = (
-        np.empty((len(found.objects), HALVES))
-        if former is None
-        else np.array(former.halves)
-    )
+    averages = np.empty((len(found.objects), HALVES))
+    if former is not None:
+        averages = np.array(former.halves)
     categories = changed(found.objects, former)
     ground_truth, rows = of_categories(
         given.ground_truth,
@@ -199,13 +208,12 @@ def with_halves(
 
 def served_rows(given: ScoringInput) -> tuple[Floats, Floats]:
     """The rows (n, 7) that count, and those (m, 7) of images that were not served."""
-    is_served = given.served[given.rows[:, IMAGE].astype(np.int64)]
+    images = given.rows[:, IMAGE].astype(np.int64)
+    is_served = given.served[images]
     unserved = given.rows[~is_served]
-    return (
-        given.rows
-        if given.count_unserved or not len(unserved)
-        else given.rows[is_served]
-    ), unserved
+    if given.count_unserved or not len(unserved):
+        return given.rows, unserved
+    return given.rows[is_served], unserved
 
 
 def scored_detections(rows: Floats, metric: str) -> Detections:

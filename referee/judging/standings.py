@@ -211,7 +211,11 @@ def standing_of(
     )
 
 
-def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
+def _is_comparable(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+) -> bool:
     """Tell whether a score was made by the contest's metric and today's scoring rules, on its test set."""
     parts = signature_parts(judged.signature)
     config = contest.config

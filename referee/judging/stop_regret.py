@@ -133,7 +133,11 @@ def _moments(posted_s: list[float], end_s: float) -> Floats:
     return np.append(after_post, end_s)
 
 
-def energies_at(contest: Contest, run: Run, elapsed_s: Floats) -> Floats | None:
+def energies_at(
+    contest: Contest,
+    run: Run,
+    elapsed_s: Floats,
+) -> Floats | None:
     """The energy (n,) at each moment, linear between readings; that of record at the last.
 
     None without an energy or readings, and where they fall: the meter began again.

@@ -56,7 +56,11 @@ class Figures(Protocol):
     def score(self) -> float | None: ...  # noqa: D102
 
 
-def doubts_of_log(record: Record, form: int, runs: Iterable[Run]) -> tuple[Doubt, ...]:
+def doubts_of_log(
+    record: Record,
+    form: int,
+    runs: Iterable[Run],
+) -> tuple[Doubt, ...]:
     """Return the doubts about a contest as a whole, and so about each of its runs; `form` is that of its database."""
     listed = list(runs)
     is_bound = any(run.rules is not None for run in listed)

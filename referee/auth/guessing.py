@@ -40,7 +40,7 @@ class PasswordChecks:
         password: str,
         now_s: float,
     ) -> None:
-        """Return if `password` is that of the hash `stored`, None for an unknown team.
+        """Check `password` against the hash `stored`, None for an unknown team.
 
         Raises LoginRefused `bad-credentials`, `too-many-failures`; RefereeError `too-many-requests` when too many wait.
         """

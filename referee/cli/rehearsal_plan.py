@@ -41,6 +41,6 @@ class Plan:
 
     @property
     def ranges(self) -> tuple[float, float] | None:
-        """Fixed ranges in volts and amperes where the load is known; otherwise the meter selects them."""
+        """Return fixed ranges in volts and amperes if the load is known; otherwise the meter selects them."""
         is_known = self.meter is None and self.load == CLIENT_LOAD
         return RANGES if is_known else None

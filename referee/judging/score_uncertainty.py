@@ -64,7 +64,7 @@ def halved(
     run: Run,
     judged: Score,
 ) -> Halved | None:
-    """Return the input of a run's order with others; None without a score, or where its uncertainty is not known."""
+    """Return the values that decide a run's order with others; None without a score, or with unknown uncertainty."""
     halves = contest.store.scores.half_maps(run.id)
     return halved_of(
         run,

@@ -31,7 +31,7 @@ def foreign(
     *,
     is_simulated: bool,
 ) -> Missing | None:
-    """Return why the energy of the meter that answers is not the run's; `before` is a reading of the run."""
+    """Return why the meter's values do not belong to the run; `before` is a reading of the run."""
     if identity != run.meter_identity:
         sentence = (
             f"Another meter answers: {identity}, not {run.meter_identity}. {READ_LATER}"
@@ -49,7 +49,7 @@ def foreign(
 
 
 def lost_before(loss: EnergyLoss | None) -> Missing | None:
-    """Return why the meter no longer holds the energy of the whole run, from the loss that was seen in the window."""
+    """Return why the meter no longer holds the energy of the whole run, by the readings taken while it was open."""
     if loss is None or loss is EnergyLoss.CUT_SHORT:
         return None
     sentence = f"In the window the energy was lost: it {loss.words}."
@@ -57,7 +57,7 @@ def lost_before(loss: EnergyLoss | None) -> Missing | None:
 
 
 def in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
-    """Return why the energy that a meter shows after its stop is not, or not surely, the run's."""
+    """Return why the meter's values after its stop are not, or not surely, the run's energy."""
     if reading.state is IntegratorState.START:
         began_again = f"The meter's integrator was started again after its stop ({sums(reading)})."
         return EnergyMissing.BEGAN_AGAIN, began_again

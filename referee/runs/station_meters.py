@@ -8,11 +8,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from lpirc_power.addresses import standing
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading, Setup
+from lpirc_power.meter_address import standing
+from lpirc_power.meter_standing import Standing
 from lpirc_power.sampling.sampler import Sampler
-from lpirc_power.standing import Standing
 from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest

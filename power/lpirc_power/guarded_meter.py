@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from lpirc_power.driver_registry import Plugin
+from lpirc_power.driver_registry import FAILURES, Plugin
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import (
     Choices,
@@ -84,7 +84,7 @@ class _Guarded:
             return call()
         except MeterError:
             raise
-        except Exception as error:
+        except FAILURES as error:
             raise self._plugin.failed(f"do `{name}`", error) from error
 
     def _checked(self, name: str, found: object, kind: type) -> object:

@@ -103,7 +103,7 @@ def _backend(address: str, named: str) -> str:
         return f"@{named}"
     if named.endswith(SIMULATED):
         return named  # the file that describes the instruments stands before it
-    raise wrong(address, f"There is no backend @{named}; there are @py, @ivi and @sim.")
+    raise wrong(address, f"There is no backend @{named}; choose @py, @ivi or @sim.")
 
 
 def _baud(address: str, options: str) -> int:
@@ -113,7 +113,7 @@ def _baud(address: str, options: str) -> int:
     if given is None or int(given[1]) == 0:
         raise wrong(
             address,
-            f"{options!r} is no option of a serial line; its speed is ?baud={BAUD}.",
+            f"{options!r} is not an option of a serial line; set its speed by ?baud={BAUD}.",
         )
     return int(given[1])
 

@@ -57,7 +57,9 @@ def leaderboard(folder: Path, form: str | None) -> None:
         click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)
     if any(run.judged_by is not None for run in found.left_out):
         command = f"referee rejudge --all --dry-run --metric {metric}"
-        click.echo(f"What judging them by {metric} would change: {command}", err=True)
+        click.echo(
+            f"To see the changes if they were judged by {metric}: {command}", err=True
+        )
     for one in (
         place.standing for place in found.places if not place.standing.complete
     ):
@@ -72,7 +74,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
         columns_of(metric),
         rows,
         title=f"{name}: leaderboard",
-        about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
+        about=f"The best run of each team by its score, mAP / Wh. The metric of the mAP is {metric}.",
         notes=[
             marks_caption(MARKS, rows),
             *map(_award, found.awards),

@@ -63,7 +63,7 @@ def client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
         )
     if (path := shutil.which(words[0])) is None:
         raise RefereeError(
-            "client-missing", f"There is no program {words[0]!r} that may be executed."
+            "client-missing", f"There is no program {words[0]!r} that can be executed."
         )
     return (path, *words[1:])
 

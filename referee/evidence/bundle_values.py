@@ -116,7 +116,7 @@ class Bundle:
             if judged.score is not None and judged.score != score(
                 judged.map, judged.energy_wh or 0.0
             ):
-                raise ValueError("its score is not its mAP by its energy")
+                raise ValueError("its score is not its mAP divided by its energy")
             return judged
 
     def own_events(self) -> Iterator[dict[str, Any]]:

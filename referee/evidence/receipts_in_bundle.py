@@ -167,7 +167,7 @@ def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> s
     if not signed:
         return "Nothing that the contest's key signed decides it: receipts or bundle may have been altered."
     if any(one[name] != value for one in signed for name, value in now.items()):
-        return "The key of the bundle signed the closing receipt: the run was closed with something else."
+        return "The closing receipt has a valid signature but other contents: the run was closed with other data."
     return "The key of the bundle signed the closing receipt, which fits: the other receipts are not those of the run."
 
 

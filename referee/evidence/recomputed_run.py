@@ -268,7 +268,7 @@ class Recomputed:
         except NotChecked as reason:
             return reason
         except Failure as failure:
-            return NotChecked(f"It rests on {failure.part}, which does not hold.")
+            return NotChecked(f"It depends on {failure.part}, which failed.")
         bundle = self.bundle
         if bundle.contest["metric"] == COCO and bundle.run_row.get("rules") is None:
             judged = with_stated_rounding(judged, self.bundle.result, bundle.checks)

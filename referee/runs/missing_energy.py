@@ -52,7 +52,7 @@ def lost_before(loss: EnergyLoss | None) -> Missing | None:
     """Return why the meter no longer holds the energy of the whole run, by the readings taken while it was open."""
     if loss is None or loss is EnergyLoss.CUT_SHORT:
         return None
-    sentence = f"In the window the energy was lost: it {loss.words}."
+    sentence = f"The energy was lost in the window: it {loss.words}."
     return EnergyMissing(loss.value), sentence
 
 

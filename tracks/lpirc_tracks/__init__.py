@@ -33,7 +33,7 @@ def _fits(name: str, found: object) -> bool:
 
 TRACKS = ShapedSeam("lpirc.tracks", "Track", "lpirc-tracks", _fits)
 FORMER = ShapedSeam("lpirc_referee.tracks", "Track", "lpirc-tracks", _fits)
-"""The group as it was named before: its plug-ins are still found."""
+"""Former name of the entry point group, whose plug-ins are still found."""
 
 
 def track_named(name: str, settings: Mapping[str, object] | None = None) -> Track:

@@ -119,7 +119,7 @@ def _chosen(choice: str, found: list[Zone], root: Path) -> list[Zone]:
         ]
         if not packages:
             raise MeterAddressError(
-                f"There is no package here; rapl: can name {names}."
+                f"This machine has no package counter; rapl: can name {names}."
             )
         return packages
     chosen: list[Zone] = []

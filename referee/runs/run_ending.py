@@ -1,4 +1,4 @@
-"""The end of a run on record: when it was over, how it was closed, and that a void run counts again."""
+"""Records the end of a run: its time, the kind of close, and a void run that counts again."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class StationMeters:
         )
 
     def forget(self, run: Run) -> None:
-        """Close the meter of a run that will not be opened; one that an earlier process armed has its keys locked."""
+        """Close the meter of a run that will not be opened; if an earlier process armed it, its keys are locked."""
         kept = self._armed.pop(run.id, None)
         if kept is not None:
             kept.sampler.close()

@@ -215,7 +215,7 @@ def _follow(
 def _until_dead(
     folder: Path, journal: Path, watch: Watch, follower: Follower, clock: Clock
 ) -> None:
-    """Return once it is this host's turn."""
+    """Wait until this host must take over."""
     never = threading.Event()
     first = None
     while watch.first is not None:

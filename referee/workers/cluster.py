@@ -194,7 +194,7 @@ class ClusterWorkers:
                 self._look()
 
     def _look(self) -> None:
-        """Check who is new; take work back from those that are gone. Says it when the scheduler does not answer."""
+        """Find new workers, and take work back from those that are gone. Logs when the scheduler does not answer."""
         try:
             there = self._workers_there()
         except TimeoutError:

@@ -105,7 +105,7 @@ def _imported(
 
 
 def _report_left_out(test_set: TestSet, folder: Path) -> None:
-    """Print how many files of the folder of images no annotation names."""
+    """Print the number of image files that no annotation names."""
     named = {image.file for image in test_set.images}
     left_out = 0
     for place, _, names in os.walk(folder):

@@ -89,7 +89,7 @@ def _events(
     again: Again | None,
     now: datetime,
 ) -> list[Event]:
-    """Return the events of a judgement: before it the correction of the ground truth, if that is another one."""
+    """Return the events of a judgement, preceded by that of a corrected ground truth, if the truth has changed."""
     digest = contest.test_set.digest
     armed_with = run.testset_digest
     before = [

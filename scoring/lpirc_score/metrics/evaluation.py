@@ -9,7 +9,7 @@ from lpirc_score.errors import CodedError
 from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
 from lpirc_score.metrics.evaluation_result import Evaluation
 from lpirc_score.metrics.metric_kinds import Rule
-from lpirc_score.metrics.offered import metric_named, signature_of
+from lpirc_score.metrics.offered import evaluate_own, metric_named, signature_of
 from lpirc_score.metrics.one_threshold import evaluate_rule
 from lpirc_testsets.ground_truth import GroundTruth
 
@@ -44,7 +44,7 @@ def evaluate(
         if iou is not None:
             raise CodedError("bad-iou", _no_threshold(metric))
         refuse_not_finite(detections)
-        result = found.evaluate(ground_truth, detections, banned)
+        result = evaluate_own(found, ground_truth, detections, banned)
     signature = signature_of(metric, ground_truth_digest, banned, iou)
     return replace(result, signature=signature)
 

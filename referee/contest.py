@@ -56,7 +56,7 @@ class Contest:
 
     @property
     def server_url(self) -> str | None:
-        """Where the contest was last served, or None."""
+        """The URL at which the contest was last served, or None."""
         return server_url(self.folder)
 
     def station(self, name: str) -> Station:
@@ -124,7 +124,7 @@ def read_secrets(folder: Path) -> tuple[bytes, bytes]:
 
 
 def contest_id(folder: Path) -> str:
-    """The contest's id. It is derived from the secrets, so they need not name it."""
+    """The contest's id, derived from the secrets, which therefore need not name it."""
     return _id(*read_secrets(folder))
 
 
@@ -183,7 +183,7 @@ def require_unchanged(test_set: TestSet) -> None:
 
 
 def require_closed(run: Run) -> None:
-    """Raise RefereeError `run-state` unless the run is closed, or judged already: then it can be judged."""
+    """Raise RefereeError `run-state` unless the run is closed or judged: only then can it be judged."""
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         sentence = f"Run {run.id} is {run.state}; only a closed run can be judged."
         raise RefereeError("run-state", sentence, run=run.id)
@@ -200,7 +200,7 @@ def require_same_test_set(contest: Contest, run: Run) -> None:
 
 
 def require_same_images(contest: Contest, run: Run) -> None:
-    """Raise RefereeError `testset-changed` unless the run was on these images, whatever the ground truth was then."""
+    """Raise RefereeError `testset-changed` unless the run was on these images, with any ground truth."""
     if not has_same_images(contest, run):
         raise TestSetChanged(
             f"Run {run.id} was on other images than those in {contest.test_set.folder}, or was armed by an earlier "

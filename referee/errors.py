@@ -1,4 +1,4 @@
-"""The referee's failures: a stable code, one clear sentence, the facts beside it.
+"""The referee's errors: a stable code, one clear sentence, and facts.
 
 `RefereeError` is the base class of scoring, so that one `except` catches what either of them raises.
 
@@ -82,7 +82,7 @@ class NotArmed(RefereeError):
 
 
 class AttemptsUsed(NotArmed):
-    """The team has had as many runs as the contest gives each team, so none is armed."""
+    """The team has had as many runs as the contest allows each team, so none is armed."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__(sentence, **facts)
@@ -120,7 +120,7 @@ class StorageFailed(RefereeError):
 
 
 class JournalDamaged(RefereeError):
-    """A journal is not as it was written."""
+    """A journal differs from the one that was written."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("journal-damaged", sentence, **facts)
@@ -142,7 +142,7 @@ class JournalStalled(StorageFailed):
 
 
 class Superseded(StorageFailed):
-    """Another host has taken over this contest: this one acknowledges nothing any more."""
+    """Another host has taken over this contest: this host acknowledges nothing any more."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__(sentence, **facts)
@@ -166,7 +166,7 @@ class ShuttingDown(RefereeError):
 
 
 class ModelFault(RefereeError):
-    """One model cannot be judged: it is refused, damaged, fails, or its result is invalid. Other models can."""
+    """One model cannot be judged: it is refused or damaged, it fails, or its result is invalid. Other models can."""
 
 
 class ModelCrashed(ModelFault):
@@ -178,7 +178,7 @@ class WrongDevice(RefereeError):
 
 
 class DeviceDoubted(RefereeError):
-    """A device's results for the same model differ; it is to show first that it is sound."""
+    """A device's results for the same model differ; the device must first pass a calibration."""
 
 
 class BadTrack(RefereeError):

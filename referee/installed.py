@@ -22,7 +22,7 @@ def client_version() -> str:
 
 
 def require_tracks(config: ContestConfig) -> None:
-    """Raise RefereeError `tracks-missing` for a contest with tracks where no one serves them."""
+    """Raise RefereeError `tracks-missing` for a contest with tracks if no distribution serves them."""
     if config.tracks and TRACKS not in PAGES.names():
         names = ", ".join(one.name for one in config.tracks)
         sentence = (

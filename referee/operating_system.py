@@ -1,4 +1,4 @@
-"""Functions of Linux alone, with substitutes on macOS, where teams rehearse. Windows is refused at the entrance."""
+"""Functions of Linux alone, with substitutes on macOS, where teams rehearse. Windows is refused at the start."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RECEIVED_AT = 128  # in struct tcp_info of linux/tcp.h
 
 
 def boot_id() -> str | None:
-    """Which boot this is, or None if the system does not say. On macOS `sysctl` says it."""
+    """Return the id of this boot, or None if the system does not state it. On macOS it comes from `sysctl`."""
     if sys.platform == "darwin":
         asked = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
         with suppress(OSError):
@@ -48,7 +48,7 @@ def boot_id() -> str | None:
 
 
 def sync_content(descriptor: int) -> None:
-    """Wait until a file's content is on disk, without its times where the system can do so. Raises OSError."""
+    """Wait until a file's content is on disk, without its timestamps if the system can do so. Raises OSError."""
     if sys.platform == "linux":
         os.fdatasync(descriptor)
     else:
@@ -192,7 +192,7 @@ def free_memory_bytes() -> int | None:
 
 
 def lower_priority(niceness: int) -> None:
-    """Let other threads go before this one; on macOS, where a thread has no priority of its own, nothing."""
+    """Let other threads run before this one; does nothing on macOS, where a thread has no priority of its own."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
 

@@ -1,4 +1,4 @@
-"""Tells whether something is at a path: what may not be looked at is an error, not "not there".
+"""Tells whether something is at a path; a path that must not be read raises an error and does not count as missing.
 
 `Path.exists` and its like answer False for both since Python 3.14; before, it depended on the error.
 """

@@ -25,14 +25,15 @@ from referee.store import Store
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
+PARTS = ("datasets", "scoring", "power", "client", "referee", "tracks")
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *(ROOT / part / "README.md" for part in PARTS),
+    *DOCS,
+]
 MOST_README_LINES = 130
 
-ROOMS = sorted(
-    one
-    for part in ("referee", "power", "client", "datasets")
-    for one in (ROOT / part).rglob("__init__.py")
-)
+ROOMS = sorted(one for part in PARTS for one in (ROOT / part).rglob("__init__.py"))
 QUESTIONS = (
     *(
         "a metric",

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from referee.store.chain import receipt_link
+from referee.store.hash_links import receipt_link
 
 Line = Mapping[str, Any]
 EXACT = 0.005  # of an energy; what is left is the time that starting and stopping take

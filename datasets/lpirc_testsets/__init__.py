@@ -50,7 +50,6 @@ __all__ = [
 ]
 
 _MODULES = {
-    "set_check": ("check",),
     "class_labels": (
         "Labels",
         "read_labels",
@@ -73,6 +72,7 @@ _MODULES = {
     "ilsvrc_import": ("import_ilsvrc",),
     "label_import": ("import_labels",),
     "open_images_import": ("import_open_images",),
+    "set_check": ("check",),
     "synthetic": (
         "category_names",
         "synthesize",

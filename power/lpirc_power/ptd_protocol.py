@@ -17,12 +17,12 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Final
 
-from lpirc_power.addresses import limits_of
 from lpirc_power.clocks import Clocks
-from lpirc_power.energy.accuracy import LARGEST_UNCERTAINTY
-from lpirc_power.energy.error_limit import uncertainty
+from lpirc_power.energy.accuracy_checks import LARGEST_UNCERTAINTY
+from lpirc_power.energy.power_error_limit import uncertainty
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Reading, Setup, require_no_energy
+from lpirc_power.meter_address import limits_of
 from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.sampling_thread import Sampling
 from lpirc_power.wt300.range_fit import flagged

@@ -35,7 +35,7 @@ class PasswordChecks:
     def require(
         self, address: str, team: str, stored: str | None, password: str, now_s: float
     ) -> None:
-        """Return if `password` is that of the hash `stored`, None for an unknown team.
+        """Check `password` against the hash `stored`, None for an unknown team.
 
         Raises LoginRefused `bad-credentials`, `too-many-failures`; RefereeError `too-many-requests` when too many wait.
         """

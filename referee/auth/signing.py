@@ -1,4 +1,4 @@
-"""The contest's Ed25519 key: signs what a run was closed with, and bundles. Made with the contest."""
+"""The contest's Ed25519 key, made with the contest; it signs the close of each run, and bundles."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ContestKey:
         return self.private.public_key().public_bytes_raw().hex()
 
     def require(self) -> None:
-        """Raise what `private` does, now."""
+        """Raise what `private` raises, before the key is needed."""
         _ = self.private
 
     def sign(self, text: str) -> str:

@@ -22,7 +22,7 @@ TOKENS_CACHED = 1024
 
 @dataclass(frozen=True)
 class Session:
-    """The claims of a token: who logged in, to which run, and until when (UTC epoch seconds) that is believed.
+    """The claims of a token: who logged in, to which run, and until when the token is valid (UTC epoch seconds).
 
     `nonce` is the run's; None for a run of an earlier form, whose tokens have none. `epoch` is that of the journal in
     which the token was issued: a host that has not got so far yet has been superseded.
@@ -93,7 +93,7 @@ def stamp(secret: bytes, password_hash: str) -> str:
 
 
 def csrf_token(secret: bytes, cookie: str) -> str:
-    """Return the token that a page must send beside its cookie, which a foreign page makes the browser send, too."""
+    """Return the token that a page must send beside its cookie, which browsers also send for a foreign page."""
     return hmac.digest(secret, b"csrf " + cookie.encode(), "sha256")[:16].hex()
 
 

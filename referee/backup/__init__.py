@@ -1,4 +1,4 @@
-"""A contest folder in one file: its form (`backup_file`), what goes in and how it is put back (`contest_copy`).
+"""A contest folder in one file: its format (`backup_file`), its content and its restoration (`contest_copy`).
 
 Knows nothing of HTTP, nor of who asks. Start with `contest_copy`.
 """

@@ -141,7 +141,7 @@ def _with_values(text: str, changes: dict[str, str]) -> str:
 def restore(
     file: Path, folder: Path, base: Path | None, now: datetime
 ) -> tuple[str, str, list[str]]:
-    """Make the contest folder that `file` is a backup of, whole or not at all; what it lacks is taken from `base`.
+    """Restore the contest folder from the backup `file`, completely or not at all; missing parts come from `base`.
 
     Returns its id, its former id (another one, if its keys are new), and the names of test sets that are missing.
     Raises RefereeError `contest-exists`, `contest-mixed`, `bad-backup`, and as the parts do; OSError.

@@ -19,7 +19,7 @@ from referee.store.journaling import place_of
 
 @dataclass(frozen=True)
 class Made:
-    """A database made from a journal, of so many transactions; `kept` is where the former one lies now, if any."""
+    """A database made from a journal, its number of transactions, and the new path `kept` of the former one, if any."""
 
     database: Path
     journal: Path
@@ -79,7 +79,7 @@ def _require_ours(folder: Path, database: Path) -> None:
 
 
 def _set_aside(database: Path, now: datetime) -> Path | None:
-    """Give the former database, with what belongs to it, a name that says when it was replaced."""
+    """Rename the former database and the files that belong to it, with the time when it was replaced."""
     kept = database.with_name(f"contest-replaced-{now:%Y%m%d-%H%M%S}.db")
     for suffix in ("-wal", "-shm", ""):
         former = database.with_name(database.name + suffix)

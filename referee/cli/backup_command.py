@@ -108,7 +108,7 @@ def _restore_by_journal(folder: Path) -> None:
 
 @contextmanager
 def _named(place: Path) -> Iterator[None]:
-    """The error of a write to a full disk names no file: give it the name of what was to be made."""
+    """Add the file's name to the error of a write to a full disk, which names none."""
     try:
         yield
     except OSError as error:

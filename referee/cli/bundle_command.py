@@ -107,7 +107,7 @@ def verify_command(
     interval: bool,
     as_json: bool,
 ) -> None:
-    """Compute a run's score again from its bundle, and list what holds; exit code 1 if anything does not."""
+    """Compute a run's score again from its bundle, and list the results; exit code 1 if an item fails."""
     from referee.evidence.bundle_verification import verify
     from referee.evidence.given_facts import Given
     from referee.evidence.receipts_in_bundle import RECEIPTS, read_receipts

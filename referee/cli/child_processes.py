@@ -60,7 +60,7 @@ class Child:
         return self._process.poll()
 
     def kill(self) -> None:
-        """Kill it, and what it has started in its session."""
+        """Kill the process, and the processes that it has started in its session."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -77,7 +77,7 @@ class Child:
         self._input.flush()
 
     def first_line(self) -> str:
-        """The first line of its output, which it prints when it is ready.
+        """Return the first line of its output, which it prints when it is ready.
 
         Raises RefereeError `child-failed` with the last line of its log when it ends without one.
         """
@@ -88,7 +88,7 @@ class Child:
         return line
 
     def end(self) -> None:
-        """End it, if it has not ended: SIGTERM, and after a timeout SIGKILL; and what is left of its session."""
+        """End the process if it still runs, SIGTERM first and SIGKILL after a timeout, and the rest of its session."""
         if self._process.poll() is None:
             self._process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -150,7 +150,7 @@ def interruption_reported(outcome: Callable[[], str]) -> Iterator[None]:
 
 
 def program(name: str) -> str:
-    """The path of one of the project's commands, installed beside this interpreter.
+    """Return the path of one of the project's commands, installed beside this interpreter.
 
     Raises RefereeError `program-missing`.
     """

@@ -32,7 +32,7 @@ The second score is {:.3f} times the first: {:.3f} by mAP, {:.3f} by energy (log
 @contest_folder
 @in_form
 def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
-    """Show two judged runs side by side, and what of the difference is mAP, what energy.
+    """Show two judged runs side by side, and how much of the difference comes from mAP and from energy.
 
     RUN is a number, or a folder with one run as rehearse leaves it: referee compare rehearsals/A rehearsals/B
     """

@@ -1,4 +1,4 @@
-"""`referee demo`: a rehearsed contest day to look at, which goes on while one looks, and then begins again."""
+"""`referee demo`: a rehearsed contest day to watch, which starts again at its end."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _show(folder: Path, port: int, pace: Pace) -> None:
 
 
 def _play_day(day: Path, url: str, pace: Pace, password: str, following: Path) -> Path:
-    """Play a day; returns the one that follows, prepared while this one is still served."""
+    """Play a day; returns the next one, prepared while this one is still served."""
     try:
         with open_contest(day) as contest:
             stage = Stage(day, url, contest, Clock(), pace.speed)

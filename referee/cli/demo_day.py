@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.meter import IntegratorState, Reading
-from lpirc_power.standing import Standing
+from lpirc_power.meter_standing import Standing
 from lpirc_score.detections.parsed_rows import Refused
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.auth.passwords import hash_password
@@ -123,7 +123,7 @@ def record_day(contest: Contest, password: str, clock: Clock) -> None:
 def _guesses(
     entry: Entry, truth: GroundTruth, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the detections of a team: rows (n, 7) in test-set numbers. Who finds nothing guesses blindly."""
+    """Return the detections of a team: rows (n, 7) in test-set numbers. A team that finds nothing guesses blindly."""
     size = truth.boxes.max(axis=0)[2:]
     corner = rng.uniform(0, 0.6, (BLIND_ROWS, 2)) * size
     image = rng.choice(truth.image_ids, BLIND_ROWS)
@@ -217,7 +217,7 @@ def _record_run(
 def _readings(
     entry: Entry, start: datetime, rng: np.random.Generator
 ) -> Iterator[Reading]:
-    """A model is loaded, then images that differ are detected; one a second."""
+    """Return readings, one a second: a model is loaded, then images with different content are detected."""
     times_s = np.arange(0.0, entry.lasts_s + 0.5)
     busy = np.where(times_s < entry.loads_s, LOADING, 1.0)
     powers_w = IDLE_W + busy * (entry.power_w - IDLE_W) * rng.normal(

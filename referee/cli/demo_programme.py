@@ -38,7 +38,7 @@ def detect(jpeg, categories):
     loads_s = 0.0
     return [one for one in sample(jpeg, categories) if random.random() < float(os.environ["DEMO_FOUND"])]
 """
-"""Loads a model before the first image, as a board does, takes its time for each, and misses some of what is there."""
+"""A detector that first loads a model, as a board does, takes some time for each image, and misses some objects."""
 LOOK_S = 0.2
 PAUSE_S = 5.0  # between two acts
 UNVEIL_S = 3.0  # between two places
@@ -76,7 +76,7 @@ class Stage:
         )
 
     def until(self, holds: Callable[[], bool], within_s: float) -> bool:
-        """Wait until it holds, at most so long; whether it does. Raises NoServer."""
+        """Wait, up to a limit, until the condition holds; returns whether it does. Raises NoServer."""
         until_s = self.clock.monotonic_s() + within_s
         while not holds():
             if not is_served(self.folder):
@@ -120,7 +120,7 @@ def play_round(stage: Stage, number: int) -> None:
 
 
 def announce_end(stage: Stage) -> None:
-    """Say that what one looks at is about to be replaced."""
+    """Announce that the contest being watched is about to be replaced."""
     stage.act(
         "/announcements",
         text="The demo's day is over and begins again in a moment; log in again then.",
@@ -203,7 +203,7 @@ def _let_reviewed_stand(stage: Stage) -> None:
 
 
 def _unveil(stage: Stage) -> None:
-    """Show place by place, the last first; then the board is live."""
+    """Unveil place by place, the last first; then the board is live."""
     while (board := stage.act("/board/unveil")) and board["state"] != "live":
         stage.pause(UNVEIL_S)
     stage.pause(PAUSE_S)
@@ -213,7 +213,7 @@ def _unveil(stage: Stage) -> None:
 def _clients(
     stage: Stage, teams: Sequence[str]
 ) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """The programs of the teams; none is left at the end."""
+    """Run the programs of the teams; none is left at the end."""
     running: list[subprocess.Popen[bytes]] = []
     try:
         for team in teams:
@@ -256,7 +256,7 @@ def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
 
 
 def _clear(stage: Stage) -> None:
-    """Leave the stations free: a visitor's open run goes on to its end, what no one has opened is void."""
+    """Clear the stations: a visitor's open run goes on to its end, and runs that no one opened become void."""
     store = stage.contest.store
     window_s = stage.contest.config.window_s
     stage.until(lambda: not store.runs.find(RunState.OPEN), window_s + MORE_S)

@@ -1,4 +1,4 @@
-"""`referee doctor`: everything that is wrong with a contest folder, its stations and this host, at once."""
+"""`referee doctor`: finds everything wrong with a contest folder, its stations and this host in one pass."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def doctor(
     accept: bool,
     as_json: bool,
 ) -> None:
-    """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
+    """List everything wrong with the contest in FOLDER, its meters and this host; exit code 1 if there is anything.
 
     Ranges that are not fixed, rules that are missing and what a setting gives away are advice: named, no failure.
 
@@ -174,7 +174,7 @@ def _look_at_disk(folder: Path) -> None:
 
 
 def _look_at_journal(folder: Path) -> Iterator[Finding]:
-    """Look at the disk of a journal that lies elsewhere: it answers, is not the contest's, and whose it is."""
+    """Check the disk of an external journal: that it answers, is another one than the contest's, and who owns it."""
     with suppress(RefereeError):  # what is wrong with contest.toml is named already
         config = read_config(folder)
         if not is_shared(config):

@@ -8,10 +8,10 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from lpirc_power.addresses import open_meter
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError, MeterRangeError
 from lpirc_power.meter import Identity
+from lpirc_power.meter_address import open_meter
 from referee.clock import Clock
 from referee.config import Images, Station
 from referee.contest import Contest
@@ -28,7 +28,7 @@ TEAM = "doctor"
 
 
 def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
-    """Ask the station's meter who it is, which changes nothing in it, and whether it has what the station sets."""
+    """Read the identity of the station's meter, which changes nothing, and check that it has the station's settings."""
     try:
         with open_meter(station.meter, real_clocks()) as meter:
             identity = meter.identity

@@ -40,7 +40,7 @@ def look_at_plugins() -> Iterator[Finding]:
 
 
 def findings_of_plugins(contest: Contest) -> Iterator[Finding]:
-    """Make the checks that plug-ins offer; one that fails is a finding itself."""
+    """Run the checks that plug-ins offer; a check that fails to run is a finding itself."""
     for check in seams.CHECKS.each(_is_named_already):
         try:
             yield from seams.findings(check, contest)

@@ -31,7 +31,7 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
 
 
 def unguarded(config: ContestConfig) -> str | None:
-    """Return what is unguarded where others reach the referee itself on an open network; None behind a proxy."""
+    """Return a sentence about an unprotected server on an open network; None behind a proxy."""
     if config.trusted_proxy:
         return None
     sentence = (

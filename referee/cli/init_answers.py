@@ -1,4 +1,4 @@
-"""The questions of `referee init`: what bounds a team, and where backups go; and the lines for it in contest.toml."""
+"""The questions of `referee init` about limits for teams and about backups, and the lines of contest.toml for them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
 
 
 def answer_lines(answers: Answers) -> tuple[str, str]:
-    """The lines of contest.toml for them: its own keys, and its tables. What is not set stands there as a comment."""
+    """Return the lines of contest.toml for the answers: keys, then tables. An unset value becomes a comment."""
     least_map = answers.least_map or LEAST_MAP
     backup = json.dumps(answers.backup or SHOWN_BACKUP, ensure_ascii=False).replace(
         "\x7f", "\\u007f"
@@ -138,7 +138,7 @@ class Given:
     yes: bool
 
     def complete(self, images: int) -> tuple[Answers, list[str]]:
-        """Ask on a terminal for what is not given, else take its default; returns the options so taken, too.
+        """Ask on a terminal for missing options, else take their defaults; returns also the options with a default.
 
         `images` is the number of the test set's. Raises click.UsageError for more images than there are.
         """

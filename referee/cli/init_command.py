@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.addresses import MeterAddress
+from lpirc_power.meter_address import MeterAddress
 from lpirc_testsets import load_test_set, synthesize
 from referee.cli.doctor_rules import unguarded
 from referee.cli.init_answers import (
@@ -230,7 +230,7 @@ def serve(
 
 
 def _say(guard: str | None, ready: str) -> None:
-    """Say that it serves, and before that what no one guards; picklable, since another process calls it."""
+    """Print that the contest is served, and first any missing protection; picklable for another process."""
     if guard is not None:
         click.echo(f"Warning: {guard}", err=True)
     click.echo(ready)

@@ -32,7 +32,7 @@ OPEN = (JobState.WAITING, JobState.LEASED)
 @contest_folder
 @as_json
 def jobs(folder: Path, cancel: str | None, *, ended_too: bool, as_json: bool) -> None:
-    """List what is to be scored or measured: who works on it, what failed and why.
+    """List the jobs of scoring and measuring: their workers, and failures with the reasons.
 
     A failed job is tried again by the command that asked for it, such as `referee judge`.
     """

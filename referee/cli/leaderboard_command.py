@@ -154,7 +154,7 @@ def _award(one: Award) -> str:
 
 
 def columns_of(metric: str) -> list[Column]:
-    """The columns of a board by this metric, and by that of the published champions."""
+    """Return the columns of a board by this metric, and by that of the published champions."""
     maps = [f"mAP {name}" for name in dict.fromkeys((metric, PUBLISHED))]
     figures = [
         Column(name, is_figure=True)

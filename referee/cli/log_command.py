@@ -1,4 +1,4 @@
-"""`referee log`: what is on record of a contest, its hash chain verified."""
+"""`referee log`: shows a contest's log of events, and verifies its hash chain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
 from referee.presence import is_there
 from referee.store import DATABASE_NAME, LoggedEvent, Store
-from referee.store.chain import LOG_START
+from referee.store.hash_links import LOG_START
 
 LOOK_S = 1.0
 WHO = ("operator", "user", "address")
@@ -48,7 +48,7 @@ def log(
     follow: bool,
     as_json: bool,
 ) -> None:
-    """List what is on record of the contest in FOLDER; exit code 1 if its hash chain is broken.
+    """List the events on record of the contest in FOLDER; exit code 1 if their hash chain is broken.
 
     All of the log is verified, whatever is shown. FOLDER is $REFEREE_CONTEST, or the current folder, if not named.
     """
@@ -71,7 +71,7 @@ def log(
 
 
 class _Reading:
-    """The log as far as it was read: how many events, the newest link, the first event that does not fit."""
+    """The log read so far: the number of events, the newest link, the first event that does not fit."""
 
     def __init__(self, wanted: str | None) -> None:
         self._wanted = wanted

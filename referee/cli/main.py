@@ -22,7 +22,7 @@ STATED_FAILURES = (RefereeError, MeterError, TestSetError)
 
 
 def _seams() -> ModuleType:
-    """Import the seams: only a command that is none of our own waits for the metadata of distributions."""
+    """Import the seams: only a command of a plug-in waits for the metadata of distributions."""
     return import_module("referee.seams")
 
 
@@ -58,7 +58,7 @@ class Boundary(click.Group):
     """
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program, where it runs: not even its help helps on Windows."""
+        """Run the program; on Windows nothing runs, not even its help."""
         if sys.platform == "win32":
             click.echo(
                 "referee: it runs on Linux and macOS, not on Windows; use WSL 2.",
@@ -79,7 +79,7 @@ class Boundary(click.Group):
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """List the commands without importing ours."""
+        """List the commands without importing the referee's own."""
         with formatter.section("Commands"):
             lines = [(name, words_of(name)) for name in self.list_commands(ctx)]
             formatter.write_dl(lines)

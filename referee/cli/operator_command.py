@@ -56,7 +56,7 @@ def list_operators(folder: Path) -> None:
 @optional_reason
 @contest_folder
 def remove(name: str, reason: str | None, folder: Path) -> None:
-    """Remove operator NAME, whose sessions end; what was done by that name stays on record."""
+    """Remove operator NAME and end the sessions; acts under that name stay on record."""
     with (
         open_contest(folder) as contest,
         act(contest.store, "operator-remove", name=name, reason=reason) as under_way,

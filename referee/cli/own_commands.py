@@ -1,4 +1,4 @@
-"""The referee's own commands: where each is, and its line in the list of commands."""
+"""The referee's own commands: the module of each, and its line in the list of commands."""
 
 from __future__ import annotations
 

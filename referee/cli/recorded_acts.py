@@ -1,4 +1,4 @@
-"""Puts on record what a command does to a contest by itself: who ran it, on which host, and why."""
+"""Records acts of a command that changes a contest by itself: who ran it, on which host, and why."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ required_reason = _reason(required=True)
 
 
 def user() -> str:
-    """The account that runs this command, as the system says, and who became it by sudo."""
+    """Return the account that runs this command, and the one before a sudo."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # in a container

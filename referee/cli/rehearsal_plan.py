@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def ranges(self) -> tuple[float, float] | None:
-        """Fixed ranges in volts and amperes where the load is known; otherwise the meter selects them."""
+        """Return fixed ranges in volts and amperes if the load is known; otherwise the meter selects them."""
         return (
             CLIENT_RANGES if self.meter is None and self.load == CLIENT_LOAD else None
         )

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.addresses import MeterAddress
 from lpirc_power.clocks import Clocks
+from lpirc_power.meter_address import MeterAddress
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, synthesize
 from referee.auth.passwords import hash_password

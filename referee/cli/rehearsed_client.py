@@ -125,7 +125,7 @@ def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
 
 
 def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
-    """Wait until the client has ended, or end it when its time is over, and show what it says. Returns remarks on it.
+    """Wait until the client has ended, or end it at its deadline, and show its output. Returns remarks on it.
 
     Raises RefereeError `child-failed` of the sample client.
     """
@@ -184,7 +184,7 @@ def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str
 
 
 def closed_run(plan: Plan, hall: Hall, remarks: list[str]) -> Run:
-    """The rehearsal's run, once it is closed: by the client's logout, or by the deadline. Raises RefereeError."""
+    """Return the rehearsal's run once it is closed, by the client's log-out or the deadline. Raises RefereeError."""
     clock = Clock()
     never = threading.Event()
     until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S

@@ -130,7 +130,7 @@ class Relay:
 
 
 class Hall:
-    """A contest folder served with faults until `processes` ends; `control` is that of the simulated meter.
+    """A contest folder served with faults until `processes` ends; `control` is the simulated meter's control socket.
 
     `pages` are the addresses of the server, `urls` those for clients. Raises RefereeError `child-failed`, `port-busy`.
     """

@@ -54,7 +54,7 @@ def rejudge(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Judge again what is judged, by the rules bound to each run at arming, and show what that changes.
+    """Judge all judged runs again, by the rules bound to each run at arming, and show the changes.
 
     What contest.toml says since then counts for runs that are armed later. A run that an earlier version armed has no
     bound rules; it is judged by contest.toml as it is now. The test set may have another ground truth than the runs

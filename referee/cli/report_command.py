@@ -59,7 +59,7 @@ def report(
 
 
 def warn_while_frozen(contest: Contest) -> None:
-    """Warn on stderr that what is written now shows more than the frozen board."""
+    """Warn on stderr that the output shows more than the frozen board."""
     if Freeze(contest.store.published.get()).is_on:
         click.echo(
             "The board is frozen, and this has the ranking as it is now: hand it out later.",

@@ -275,7 +275,7 @@ def versus(first: int, second: int, folder: Path) -> None:
 )
 @contest_folder
 def export(number: int, out: Path | None, form: str, folder: Path) -> None:
-    """Write what RUN's team sent, with its image numbers and the test set's own, and what was recorded beside it."""
+    """Write the rows that RUN's team sent, with its image numbers and the test set's own, and the run's records."""
     formats = tuple(FORMATS) if form == "all" else (form,)
     with open_contest(folder) as contest:
         for file in export_run(contest, number, out or Path(f"run-{number}"), formats):

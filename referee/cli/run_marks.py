@@ -12,7 +12,7 @@ RARE_MARKS = {
     "?": "its figures do not hold",
     "n": "not bound by a log",
 }
-"""Marks of a run that are explained only where one is shown."""
+"""Marks of a run whose explanation is printed only if one of them is shown."""
 
 
 def marks_caption(marks: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:

@@ -6,7 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lpirc_score.cli.terminal_tables import console
-from lpirc_score.metrics.evaluation_result import format_score, signature_parts
+from lpirc_score.metrics.contest_score import format_score
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from referee.judging.bound_rules import judged_otherwise
 from referee.judging.run_figures import Figures, energy_above_idle_wh
@@ -73,7 +74,7 @@ def rules_text(run: Run) -> str:
 
 
 def print_standing(figures: Figures) -> None:
-    """Print what a judged run's checks do not say: that an operator let it stand, that it has no rank."""
+    """Print what a judged run's checks leave out: that an operator accepted it, or that it has no rank."""
     if figures.reviewed is not None:
         console().print(f"Reviewed, it stands: {figures.reviewed}")
     if figures.not_ranked is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_power.addresses import MeterAddress
+from lpirc_power.meter_address import MeterAddress
 from lpirc_score.files.atomic_write import write_atomically
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.config import CONFIG_NAME, read_config, toml_table
@@ -84,7 +84,7 @@ def standby(
 
 
 def _name_journal(folder: Path, journal: Path) -> None:
-    """Write into contest.toml where this host reaches the journal. Raises RefereeError `bad-config`."""
+    """Write the path by which this host reaches the journal into contest.toml. Raises RefereeError `bad-config`."""
     config = read_config(folder)
     path = str(journal.absolute())
     wanted = replace(config, journal=replace(config.journal, path=path))

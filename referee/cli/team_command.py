@@ -93,7 +93,7 @@ def password(name: str, reason: str | None, folder: Path) -> None:
 @optional_reason
 @contest_folder
 def disable(name: str, reason: str | None, folder: Path) -> None:
-    """Disable team NAME: it can no longer log in; its runs stay, and one that is open goes on."""
+    """Disable team NAME: it can no longer log in; its runs stay, and an open run goes on."""
     with open_contest(folder) as contest:
         with act(contest.store, "team-disable", team=name, reason=reason) as under_way:
             contest.store.teams.set_disabled(name, True, under_way)

@@ -32,7 +32,7 @@ EXPECTED = (
 
 
 class FormatGroup(click.Group):
-    """The formats by entry point; one that cannot be loaded fails when it is called, not in the list."""
+    """The formats by entry point; one that cannot be loaded fails when called, and is still listed."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the names of the formats."""
@@ -57,7 +57,7 @@ def import_group() -> None:
 
 
 def _command(name: str, format_: Format) -> click.Command:
-    """Make the command of a format, with the options that all of them have."""
+    """Make the command of a format, with the options common to all formats."""
 
     def execute(*, show: int, as_json: bool, **given: Any) -> None:
         test_set = _imported(name, given, show, as_json=as_json)
@@ -86,7 +86,7 @@ def _option_of(file: FileOption) -> Any:
 
 
 def _broken_command(name: str, error: PluginError) -> click.Command:
-    """Make a command that says why a format cannot be used, whatever options it is given."""
+    """Make a command that reports why a format cannot be used, and accepts any options."""
 
     @click.command(
         name,

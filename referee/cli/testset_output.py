@@ -48,7 +48,7 @@ seed_option = click.option(
 
 @contextmanager
 def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
-    """Show on stderr how far a set is, and print the table of problems if it is refused."""
+    """Show the progress on stderr, and print the table of problems if the set is refused."""
     console = Console(stderr=True)
     problems = Problems(limit=show)
     columns = (
@@ -101,7 +101,7 @@ def print_problems(problems: Problems, *, as_json: bool, **facts: str) -> None:
 
 
 def report(test_set: TestSet, *, as_json: bool) -> None:
-    """Print what a new set holds."""
+    """Print the content of a new set."""
     facts: dict[str, object] = {
         "folder": str(test_set.folder),
         "name": test_set.name,

@@ -30,7 +30,7 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def workers_of(count: int | None, cluster: str | None) -> Iterator[Workers | None]:
-    """The workers that were asked for, until the end of the block; None: compute here."""
+    """Provide the requested workers until the end of the block; None: compute in this process."""
     if count is None and cluster is None:
         yield None
         return

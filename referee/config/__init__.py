@@ -90,7 +90,7 @@ class _Table:
         return RefereeError("bad-config", f"{', '.join(where)}: {words}")
 
     def line(self, key: str) -> list[str]:
-        """The line of the key, or else of its table; none for one that is written inline."""
+        """Return the line of the key, or else of its table; None for an inline value."""
         table = ""
         seen = Counter[str]()
         at = 0

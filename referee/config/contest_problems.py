@@ -108,7 +108,7 @@ def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
 
 
 def _makers_problem(makers: tuple[str, ...]) -> str | None:
-    """Return what is wrong with the makers whose meters count; None if nothing is."""
+    """Return the problem with the makers whose meters count, or None."""
     if not makers:
         return 'official_makers = [] must name a maker: ["YOKOGAWA"].'
     for one in makers:

@@ -8,8 +8,8 @@ from datetime import datetime
 from lpirc_power.meter import (
     Setup,
 )
+from lpirc_power.meter_standing import OFFICIAL_MAKERS
 from lpirc_power.sampling.polling import settling_at_least_s
-from lpirc_power.standing import OFFICIAL_MAKERS
 from referee.config.journal_table import DEFAULT, Journal
 from referee.config.tracks import ModelTrack
 
@@ -75,7 +75,7 @@ class Images:
 
 @dataclass(frozen=True)
 class Backup:
-    """While served, a copy into `folder`, relative to the contest folder, every so many minutes; blank: no copies."""
+    """Scheduled backups of a served contest into `folder`, relative to the contest folder; blank: none."""
 
     folder: str = ""
     every_min: float = 10.0
@@ -127,7 +127,7 @@ class ContestConfig:
         return settling_s + (self.idle_baseline_s or 0.0)
 
     def setup(self, station: str, window_s: int) -> Setup:
-        """The setup of a station's meter; the default setup for a station that is no longer configured."""
+        """Return the setup of a station's meter; the default setup for a station that is no longer configured."""
         found = next(
             (one for one in self.stations if one.name == station), Station(station, "")
         )

@@ -1,4 +1,4 @@
-"""The table [journal] of contest.toml: where the second copy of all that is acknowledged lies."""
+"""The table [journal] of contest.toml: location of the second copy of all acknowledged writes."""
 
 from __future__ import annotations
 

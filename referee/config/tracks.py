@@ -8,7 +8,7 @@ from datetime import datetime
 
 RESULTS = "results"
 MODELS = "models"
-"""The folder in a contest's own of what is handed in, each file under its SHA-256."""
+"""Folder of submitted files in a contest's own, each file under its SHA-256."""
 MOST_SUBMISSIONS = 10_000  # per team and day
 MOST_REPLACEMENT_MINUTES = 1440
 

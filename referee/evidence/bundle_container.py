@@ -55,7 +55,7 @@ BEGIN = _LOCAL + struct.pack("<HHHHH", _VERSION, 0, 0, 0, _DATE)
 
 
 class BadBundle(RefereeError):
-    """A file that is not a bundle, or is too damaged to be compared; `part` says where."""
+    """A file that is not a bundle, or is too damaged to be compared; `part` names the damaged part."""
 
     def __init__(self, part: str, sentence: str) -> None:
         super().__init__("bad-bundle", sentence, part=part)
@@ -166,7 +166,7 @@ def json_text(value: object) -> bytes:
 
 
 def read_json(name: str, text: bytes) -> Any:
-    """The value of a JSON text. Raises BadBundle unless it is in that form."""
+    """Return the value of a JSON text. Raises BadBundle unless it is in that form."""
     try:
         value = json.loads(text)
         if json_text(value) == text:

@@ -1,4 +1,4 @@
-"""Collects the parts of a run's bundle from its contest: docs/bundle.md says what each part holds."""
+"""Collects the parts of a run's bundle from its contest: docs/bundle.md describes each part."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
-from lpirc_power.addresses import limits_of
 from lpirc_power.meter import Identity
+from lpirc_power.meter_address import limits_of
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from lpirc_testsets import TestSet
@@ -88,7 +88,7 @@ def _require_place(path: Path) -> None:
 
 
 def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> None:
-    """Raise RefereeError `judged-otherwise` unless the run was judged by what the bundle would say."""
+    """Raise RefereeError `judged-otherwise` unless the run was judged by the rules that the bundle would state."""
     was = signature_parts(judged.signature) if judged else {}
     counts = "unserved-too" if contest.config.count_unserved else "served"
     now = {

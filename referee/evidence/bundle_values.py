@@ -1,4 +1,4 @@
-"""A bundle as values: its parts read, before anything is compared. Pure. What goes into a bundle: `parts`."""
+"""A bundle as values, read before anything is compared. Pure. For the content of a bundle see `parts`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
 from lpirc_power.meter import Drift, Limits, Reading, Setup
-from lpirc_power.standing import Standing
-from lpirc_score.metrics.evaluation_result import score
+from lpirc_power.meter_standing import Standing
+from lpirc_score.metrics.contest_score import score
 from lpirc_testsets import Category, Image, TestSet
 from referee.evidence.bundle_container import (
     GROUND_TRUTH,
@@ -101,7 +101,7 @@ class Bundle:
 
     @property
     def judged(self) -> Score | None:
-        """The judgement as it is stated, None before there is one. Raises BadBundle."""
+        """Return the judgement as it is stated, None before there is one. Raises BadBundle."""
         if self.result is None:
             return None
         with _reading("result.json"):

@@ -1,4 +1,4 @@
-"""Verifies a bundle: from its bytes to a list of what holds, what does not, and what was not checked. Pure."""
+"""Verifies a bundle: lists which items hold, fail, or were not checked. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgements by `coco` of versions whose sums had another order: their figures differ from ours by rounding only."""
+"""Judgements by `coco` of versions that summed in another order: their figures differ only by rounding."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from lpirc_power.meter import Identity
-from lpirc_power.standing import Standing, excluded_by_identity
+from lpirc_power.meter_standing import Standing, excluded_by_identity
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from referee.evidence.bundle_container import JUDGEMENTS
 from referee.evidence.bundle_values import Bundle
 from referee.evidence.signed_statement import is_by
 from referee.evidence.verification_items import Failure, NotChecked, require_same
 from referee.judging.run_case import counted_images
-from referee.store.chain import correction_text
+from referee.store.hash_links import correction_text
 from referee.store.records import JUDGED, TRUTH_CORRECTED
 from referee.store.run_rules import Rules
 from referee.store.score_table import Judgement
@@ -24,7 +24,7 @@ FIGURES = ("map", "energy_wh", "score", "signature")
 
 
 def require_bound(bundle: Bundle) -> Rules:
-    """The run's rules. Raises NotChecked where none are bound."""
+    """Return the run's rules. Raises NotChecked if none are bound."""
     if bundle.run.rules is None:
         raise NotChecked(
             "The run's rules are not bound: it was armed by an earlier version."
@@ -178,7 +178,7 @@ def _require_on_record(place: int, one: Judgement, event: Mapping[str, Any]) -> 
 
 
 def _require_signature(place: int, one: Judgement) -> None:
-    """Its signature says by what it was computed, in words of its own."""
+    """Raise Failure unless the signature names what computed the judgement, in its own words."""
     judged = one.rules
     parts = signature_parts(one.signature)
     if judged is None:

@@ -14,7 +14,7 @@ from referee.evidence.bundle_container import MANIFEST
 from referee.evidence.bundle_values import Bundle
 from referee.evidence.signed_statement import is_by
 from referee.evidence.verification_items import Failure
-from referee.store.chain import closing_text, receipt_link
+from referee.store.hash_links import closing_text, receipt_link
 from referee.store.run_rules import rules_of
 
 MOST_SHOWN = 20
@@ -50,7 +50,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Receipts:
-    """The receipts of a file, in its order: those of bodies, closing ones, and what the log-ins said of the rules."""
+    """The receipts of a file, in order: those of bodies, closing ones, and the rules that log-ins stated."""
 
     posts: Sequence[Mapping[str, Any]]
     closings: Sequence[Mapping[str, Any]]
@@ -132,7 +132,7 @@ def require_own(receipts: Receipts, run: int) -> None:
 def check_receipts(
     bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None
 ) -> str:
-    """Return what holds, in a sentence. `head` is that of the bundle's chain. Raises Failure for what does not."""
+    """Return a sentence about the receipts. `head` is the head of the bundle's chain. Raises Failure if one fails."""
     now = {"posts": len(bundle.posts), "head": head, "log": closing_link}
     found = _of_form(bundle, receipts) or [
         *_of_rules(bundle, receipts),
@@ -159,7 +159,7 @@ def check_receipts(
 
 
 def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> str:
-    """Return what the key proves about receipts that do not fit: anyone can make the receipt of a body."""
+    """Return what the key proves about receipts that do not fit, since anyone can make the receipt of a body."""
     key = bundle.manifest["public_key"]
     signed = [
         one for one in receipts.closings if one["public_key"] == key and _is_signed(one)
@@ -208,7 +208,7 @@ def _of_rules(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
 
 
 def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
-    """Return the part that does not fit, and the problem."""
+    """Yield each part that does not fit, with the problem."""
     posts = {post.number: post for post in bundle.posts if post.number is not None}
     for receipt in receipts.posts:
         number = receipt["number"]

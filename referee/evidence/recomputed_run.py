@@ -32,7 +32,7 @@ from referee.evidence.verification_items import Failure, NotChecked
 from referee.judging.run_case import Case, counted_of, judgement_of
 from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import scored_detections
-from referee.store.chain import (
+from referee.store.hash_links import (
     READINGS_START,
     event_digest,
     log_link,
@@ -52,7 +52,7 @@ _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 
 
 class Recomputed:
-    """Everything computed from a bundle, once. `ground_truth` is that of the bundle, or one given beside it."""
+    """All values computed from a bundle, each once. `ground_truth` is the bundle's, or one given beside it."""
 
     def __init__(self, bundle: Bundle, ground_truth: bytes | None) -> None:
         self.bundle = bundle
@@ -161,7 +161,7 @@ class Recomputed:
 
     @cached_property
     def meter(self) -> list[str]:
-        """The links of the meter's readings: the one before the first, and that of each."""
+        """Return the links of the meter's readings: the one before the first, and one for each."""
         link = READINGS_START
         links = [link.hex()]
         for line in self.bundle.readings.decode().split("\n")[1:-1]:
@@ -171,7 +171,7 @@ class Recomputed:
 
     @cached_property
     def log(self) -> list[str]:
-        """The log's links: the one before the first event, and that of each event."""
+        """Return the log's links: the one before the first event, and one for each."""
         link = self.bundle.log_before
         links = [link.hex()]
         for event in self.bundle.events:
@@ -250,7 +250,7 @@ class Recomputed:
 
     @property
     def judged(self) -> Score:
-        """The judgement. Raises NotChecked, also where what it rests on failed."""
+        """Return the judgement. Raises NotChecked, also if an item that it depends on failed."""
         if isinstance(self._judged, NotChecked):
             raise self._judged
         return self._judged

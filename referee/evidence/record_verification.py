@@ -1,4 +1,4 @@
-"""Items of a verification about what was recorded: test set, bodies, chains, the close and the energy. Pure."""
+"""Verifies a bundle's records: test set, bodies, chains, the close and the energy. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from referee.evidence.judgement_rules import (
 )
 from referee.evidence.recomputed_run import Recomputed
 from referee.evidence.verification_items import Failure, NotChecked, require_same
-from referee.store.chain import terms_sha256
+from referee.store.hash_links import terms_sha256
 from referee.store.records import ENERGY_READ, RUN_CLOSED
 
 TERMS = (
@@ -137,7 +137,7 @@ def _log_chain(found: Recomputed, given: Given) -> str:
 
 
 def _is_head_of(found: Recomputed, head: str, events: int) -> bool:
-    """Tell whether the log had this head after so many events; false if that is not in the bundle. Raises Failure."""
+    """Tell whether the log had this head after so many events; False if the bundle lacks them. Raises Failure."""
     place = events - found.bundle.events_before
     if not 0 <= place < len(found.log):
         return False

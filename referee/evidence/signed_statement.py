@@ -24,7 +24,7 @@ PAYLOAD = "application/vnd.in-toto+json"
 def manifest_of(
     parts: Mapping[str, bytes], sizes: Mapping[str, int], about: Mapping[str, object]
 ) -> bytes:
-    """The manifest of parts as they are stored, with their unpacked sizes and what the bundle is `about`."""
+    """Return the manifest of stored parts, with their unpacked sizes and the run that the bundle is `about`."""
     predicate: dict[str, object] = {
         "format": FORMAT,
         "program": VERSION,

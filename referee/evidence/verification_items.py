@@ -11,7 +11,7 @@ Outcome = Literal["ok", "failed", "not checked"]
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that was verified: its name, the outcome, and a sentence; `part` is where it failed."""
+    """One verified item: its name, the outcome, and a sentence; `part` is the part that failed."""
 
     name: str
     outcome: Outcome
@@ -20,7 +20,7 @@ class Item:
 
 
 class Failure(Exception):
-    """An item does not hold; `part` is where."""
+    """An item that fails; `part` is the part that does."""
 
     def __init__(self, part: str, sentence: str) -> None:
         super().__init__(sentence)

@@ -32,10 +32,12 @@ def beat_path(journal: Path, epoch: int) -> Path:
 
 def write_beat(journal: Path, epoch: int, beat: Beat) -> None:
     """Overwrite the last sign of life in place and sync it to disk."""
-    text = json.dumps(asdict(beat)).encode().ljust(_BYTES - 1) + b"\n"
-    descriptor = os.open(beat_path(journal, epoch), os.O_WRONLY | os.O_CREAT, 0o600)
+    text = json.dumps(asdict(beat))
+    line = text.encode().ljust(_BYTES - 1) + b"\n"
+    path = beat_path(journal, epoch)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
-        os.pwrite(descriptor, text, 0)
+        os.pwrite(descriptor, line, 0)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -44,6 +46,7 @@ def write_beat(journal: Path, epoch: int, beat: Beat) -> None:
 def read_beat(journal: Path, epoch: int) -> Beat | None:
     """Return the last sign of life of an epoch's server, or None if it has written none."""
     try:
-        return Beat(**json.loads(beat_path(journal, epoch).read_bytes()))
+        content = beat_path(journal, epoch).read_bytes()
+        return Beat(**json.loads(content))
     except (FileNotFoundError, ValueError, TypeError):
         return None

@@ -120,7 +120,8 @@ def claim_epoch(
     _sync_folder(journal)
     for earlier in range(FIRST, epoch):
         with suppress(FileNotFoundError):
-            _write(os.open(host_path(journal, earlier), os.O_WRONLY), _OVER)
+            descriptor = os.open(host_path(journal, earlier), os.O_WRONLY)
+            _write(descriptor, _OVER)
     _keep(folder, claim)
     return claim
 
@@ -205,7 +206,8 @@ def require_own(journal: Path, folder: Path) -> Claim:
     if named is not None and named.token == owner.token:
         raise _elsewhere(journal, folder, owner)
     moved = replace(owner, folder=real)
-    _write(os.open(host_path(journal, newest), os.O_WRONLY), _text(moved), _CELL_BYTES)
+    descriptor = os.open(host_path(journal, newest), os.O_WRONLY)
+    _write(descriptor, _text(moved), _CELL_BYTES)
     _keep(folder, moved)
     return moved
 
@@ -227,14 +229,17 @@ def _read_claim(content: bytes) -> Claim | None:
 
 
 def _text(claim: Claim) -> bytes:
-    return json.dumps(asdict(claim)).encode().ljust(_CLAIM_BYTES - 1) + b"\n"
+    text = json.dumps(asdict(claim))
+    return text.encode().ljust(_CLAIM_BYTES - 1) + b"\n"
 
 
 def _keep(folder: Path, claim: Claim) -> None:
     """Write the claim into the contest folder atomically."""
     path = folder / CLAIM_NAME
     partial = path.with_name(f".{CLAIM_NAME}.partial")
-    _write(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), _text(claim))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    descriptor = os.open(partial, flags, 0o600)
+    _write(descriptor, _text(claim))
     partial.replace(path)
     _sync_folder(folder)
 

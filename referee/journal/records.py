@@ -91,20 +91,21 @@ def encode(former: Position, changes: Sequence[Change]) -> tuple[bytes, bytes]:
         for value in values
         if isinstance(value, bytes)
     ]
-    return _encode(former.link, _head(former.seq + 1, changes), b"".join(blobs))
+    head = _head(former.seq + 1, changes)
+    return _encode(former.link, head, b"".join(blobs))
 
 
 def _head(seq: int, changes: Sequence[Change]) -> bytes:
     head = {"seq": seq, "changes": changes}
-    if any(
-        inf in values or -inf in values for _, _, values in changes
-    ):  # orjson writes null for them
-        return json.dumps(head, default=_stands_for).encode()
+    has_infinity = any(inf in values or -inf in values for _, _, values in changes)
+    if has_infinity:  # orjson writes null for it
+        text = json.dumps(head, default=_stands_for)
+        return text.encode()
     return orjson.dumps(head, default=_stands_for)
 
 
 def _stands_for(blob: bytes) -> dict[str, int]:
-    """Return the JSON that the head has for a value which JSON cannot express."""
+    """Return the JSON that stands for a blob in the head."""
     return {"blob": len(blob)}
 
 
@@ -129,7 +130,8 @@ def read_header(path: Path) -> tuple[Header, Position]:
                 f"{path} was written by a newer version of this program."
             )
         after = values.pop("after")
-        before = Position(**after | {"link": bytes.fromhex(after["link"])})
+        after["link"] = bytes.fromhex(after["link"])
+        before = Position(**after)
         header = Header(**values, after=before)
     except (ValueError, TypeError, KeyError) as error:
         raise JournalDamaged(f"{path} does not begin as a journal does.") from error
@@ -164,10 +166,9 @@ def read_records(
             if values["seq"] != former.seq + 1:
                 raise _damaged(path, former)
             former = Position(values["seq"], link, start.epoch, size)
-            yield Record(
-                [_filled(change, blobs) for change in _with_offsets(values["changes"])],
-                former,
-            )
+            placed = _with_offsets(values["changes"])
+            changes = [_filled(change, blobs) for change in placed]
+            yield Record(changes, former)
 
 
 def last_link(path: Path, size: int) -> bytes | None:
@@ -176,14 +177,13 @@ def last_link(path: Path, size: int) -> bytes | None:
         descriptor = file.fileno()
         if size < _FRAME.size + _LENGTH.size:
             return None
-        (length,) = _LENGTH.unpack(
-            _exactly(descriptor, size - _LENGTH.size, _LENGTH.size) or bytes(8)
-        )
-        frame = (
-            _exactly(descriptor, size - length, _FRAME.size)
-            if 0 < length <= size
-            else None
-        )
+        at_end = _exactly(descriptor, size - _LENGTH.size, _LENGTH.size)
+        if at_end is None:
+            return None
+        (length,) = _LENGTH.unpack(at_end)
+        if not 0 < length <= size:
+            return None
+        frame = _exactly(descriptor, size - length, _FRAME.size)
     if frame is None:
         return None
     magic, _, _, link = _FRAME.unpack(frame)
@@ -199,12 +199,20 @@ def _read(descriptor: int, at: int) -> tuple[bytes, bytes, bytes, int] | None:
     if magic != _MAGIC or head_bytes > _LARGEST_HEAD:
         return None
     length = _FRAME.size + head_bytes + blob_bytes + _LENGTH.size
-    if os.fstat(descriptor).st_size < at + length:
+    end = at + length
+    if os.fstat(descriptor).st_size < end:
         return None
+
     rest = _exactly(descriptor, at + _FRAME.size, length - _FRAME.size)
-    if rest is None or rest[-_LENGTH.size :] != _LENGTH.pack(length):
+    if rest is None:
         return None
-    return link, rest[:head_bytes], rest[head_bytes : -_LENGTH.size], at + length
+    content = rest[: -_LENGTH.size]
+    at_end = rest[-_LENGTH.size :]
+    if at_end != _LENGTH.pack(length):
+        return None
+    head = content[:head_bytes]
+    blobs = content[head_bytes:]
+    return link, head, blobs, end
 
 
 def _exactly(descriptor: int, at: int, size: int) -> bytes | None:
@@ -224,10 +232,12 @@ def _has_record_behind(descriptor: int, at: int) -> bool:
     place = rest.find(_MAGIC, 1)
     while place > 0:
         found = _read(descriptor, at + place)
-        if found is not None and (
-            link is None or stated_end <= place or found[0] == _link(link, *found[1:3])
-        ):
-            return True
+        if found is not None:
+            own_link, head, blobs, _ = found
+            if link is None or stated_end <= place:
+                return True
+            if own_link == _link(link, head, blobs):
+                return True
         place = rest.find(_MAGIC, place + 1)
     return False
 
@@ -237,8 +247,10 @@ def _stated(record: bytes) -> tuple[int, bytes | None]:
     if len(record) < _FRAME.size:
         return 0, None
     magic, head_bytes, blob_bytes, link = _FRAME.unpack_from(record)
+    if magic != _MAGIC:
+        return 0, None
     length = _FRAME.size + head_bytes + blob_bytes + _LENGTH.size
-    return (length, link) if magic == _MAGIC else (0, None)
+    return length, link
 
 
 def _damaged(path: Path, former: Position) -> JournalDamaged:

@@ -1,4 +1,4 @@
-"""Scoring a run that is too large for a worker: by blocks of images, then by categories, bit for bit as in one process.
+"""Scores a run too large for a worker: by blocks of images, then by categories, bit for bit as in one process.
 
 No process has all of its rows in memory: those of a block are read from the store when a worker is free for them.
 """

@@ -26,7 +26,7 @@ TICK_S = 1.0
 
 
 def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
-    """Publish the board each second when it has changed, until `stop` is set; what fails is logged and tried again."""
+    """Publish the board each second if it has changed, until `stop` is set; errors are logged and the work repeated."""
     publisher = Publisher(contest, clock)
     while not stop.is_set():
         start_s = clock.monotonic_s()
@@ -50,7 +50,7 @@ class Publisher:
         self._log: dict[str, Any] = {}
 
     def tick(self) -> None:
-        """Publish once, without the results if the board is frozen, or due to be: then freeze it first."""
+        """Publish once. If the freeze is due, freeze first; of a frozen board, publish only the hall."""
         row = self._store.published.get()
         document = None if Freeze(row).is_on else self._results(row)
         hall = public_hall(self._contest)

@@ -85,7 +85,7 @@ class Known:
 
 @cache
 def program_version() -> str:
-    """The version, read once: looking it up takes longer than all the rest."""
+    """Return the version; it is read once, since reading it takes longer than the rest of the status."""
     return version("lpirc-referee")
 
 
@@ -192,7 +192,7 @@ class StatusReader:
         }
 
     def _energies_to_read(self, runs: list[Run]) -> Iterator[tuple[Run, str]]:
-        """The runs whose energy may still be read from their meters, with why it is not read yet."""
+        """Return the runs whose energy may still be read from their meters, with the reason for the delay."""
         waiting = [
             run for run in runs if run.state in (RunState.CLOSED, RunState.JUDGED)
         ]

@@ -1,4 +1,4 @@
-"""Reads from the store what decides the state of a run's figures: newest readings, lost energy, newest figures."""
+"""Reads from the store the facts that decide the state of a run's figures: newest readings, lost energy, figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LATE_S = 10.0
 
 
 def state_of(store: Store, run: Run, now: datetime) -> FigureState | None:
-    """The state of the figures `now`, UTC, of a run that is not judged as it stands.
+    """Return the state of the figures at `now`, UTC, of a run without a current judgement.
 
     None, and so no score, also for an open run whose figures are no longer renewed.
     """
@@ -38,7 +38,7 @@ def _is_renewed(store: Store, run: Run, now: datetime) -> bool:
 
 
 def measured_state(store: Store, run: Run, now: datetime) -> FigureState | None:
-    """The state as far as the meter tells, for who renews the figures."""
+    """Return the state as far as the meter shows it, for the process that updates the figures."""
     return figure_state(
         run.state,
         is_lost=energy_lost(store.log.of_run(run.id)) is not None,

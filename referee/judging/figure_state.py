@@ -1,4 +1,4 @@
-"""The state of a run's figures: what its mAP, energy and score are worth at the moment. Pure.
+"""The state of a run's figures: whether its mAP, energy and score are current. Pure.
 
 Every view takes it from here: the console, the board, the command line, and the answer to a team.
 """
@@ -12,10 +12,10 @@ from lpirc_power.meter import IntegratorState
 from referee.store.records import RunState
 
 UPDATES = 2
-"""The newest reading is at most so many updates of its meter old."""
+"""Updates of its meter by which the newest reading may be old."""
 
 LEAST_LIMIT_S = 2.0
-"""The limit where updates are faster: figures are published each second, and a busy host stores readings late."""
+"""Least limit, for faster updates: figures are published each second, and a busy host stores readings late."""
 
 
 class FigureState(StrEnum):
@@ -48,7 +48,7 @@ def figure_state(
     readings: Readings,
     update_interval_s: float,
 ) -> FigureState | None:
-    """The state of the figures of a run that is not judged; None: it is armed or void, and has none.
+    """Return the state of the figures of a run that is not judged; None: it is armed or void, and has none.
 
     `is_lost` says that its energy is, `has_energy` that it has an energy of record.
     """

@@ -1,4 +1,4 @@
-"""The freeze of the public board: what the public may see of the results, and from when on nothing newer. Pure.
+"""The freeze of the public board: which results the public may see, and from when on nothing newer. Pure.
 
 Everyone who shows figures to the public asks `Freeze`: pages, teams' own scores, reports, the season. The operators'
 console and the judge do not: they know the results of now.
@@ -32,7 +32,7 @@ ABSENT_IN_AN_EARLIER_FORM: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Freeze:
-    """The freeze as it stands: the published `row` (None before the first one), and the contest's `freeze_at`."""
+    """The present freeze: the published `row` (None before the first one), and the contest's `freeze_at`."""
 
     row: Published | None
     freeze_at: datetime | None = None
@@ -109,7 +109,7 @@ def public_view(row: Published) -> dict[str, Any]:
 
 
 def _standing_of(place: dict[str, Any]) -> Standing:
-    """A place of the public document as a standing; what an earlier form lacks is as if it were not so."""
+    """Return a place of the public document as a standing; fields that an earlier form lacks take their default."""
     names = {one.name for one in fields(Standing)}
     found = {name: value for name, value in place.items() if name in names}
     code = found.get("not_ranked_code")

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_power.addresses import limits_of
 from lpirc_power.meter import Identity
+from lpirc_power.meter_address import limits_of
 from lpirc_score import Evaluation, evaluate
 from lpirc_score.analysis.halves import mean_of_categories
 from lpirc_testsets import GroundTruth, read_ground_truth
@@ -30,7 +30,7 @@ from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import Scored, scored_detections
 from referee.store import Event
 from referee.store.acts import Act
-from referee.store.chain import correction_text
+from referee.store.hash_links import correction_text
 from referee.store.records import JUDGED, TRUTH_CORRECTED, Run, RunState, Score
 
 
@@ -156,7 +156,7 @@ def judgement(
 
 
 def case_of(contest: Contest, run: Run, *, with_rows: bool = True) -> Case:
-    """The case of a run, as it is stored. Raises TestSetError."""
+    """Return the case of a run, as it is stored. Raises TestSetError."""
     store = contest.store
     return Case(
         run=run,

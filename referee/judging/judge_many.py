@@ -1,4 +1,4 @@
-"""Many runs scored: those whose scoring is known at once, the others by workers, each scoring once.
+"""Scores many runs: known scorings are taken from the store, the others go to workers, each only once.
 
 The caller gets each run with its scoring, in this process and one at a time: only the referee stores.
 """
@@ -51,7 +51,7 @@ Failed = Callable[[Run, str], None]
 
 
 class ScoringJob(NamedTuple):
-    """The name of a run's scoring, and that of the same with any ground truth."""
+    """The name of a run's scoring, and the name that it shares with the same scoring by any ground truth."""
 
     name: str
     stem: str
@@ -102,7 +102,7 @@ def score_runs(
     failed: Failed,
     metric: str | None = None,
 ) -> None:
-    """Score runs by their bound rules and the test set, of whose images they all are; without workers, here.
+    """Score runs by their bound rules and the test set that they all used; without workers, in this process.
 
     With a `metric`, by that instead of the bound one.
     A run for which `done` raises RefereeError has `failed`, too. Raises TestSetError.

@@ -1,4 +1,4 @@
-"""The runs whose energy is lost, for every view: one line each, until the run is void or a review lets it stand."""
+"""The runs whose energy is lost, for every view: one line each, until the run is void or accepted by a review."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LostEnergy:
 
 
 def lost_energies(contest: Contest) -> list[LostEnergy]:
-    """The runs whose energy is lost, oldest first."""
+    """Return the runs whose energy is lost, oldest first."""
     found = []
     for number, events in contest.store.log.of_kinds(
         (ENERGY_LOST, ENERGY_MISSING)
@@ -35,7 +35,7 @@ def lost_energies(contest: Contest) -> list[LostEnergy]:
 
 
 def lost_energy_of(contest: Contest, number: int) -> str | None:
-    """The sentence of one run."""
+    """Return the sentence of one run."""
     return next(
         (one.sentence for one in lost_energies(contest) if one.run == number), None
     )

@@ -45,7 +45,7 @@ CONDITIONS = {
 
 @dataclass(frozen=True)
 class Award:
-    """A prize and the teams that share it; none where no team fulfils its condition.
+    """A prize and the teams that share it; empty if no team fulfils its condition.
 
     `value` is what the best reached: a score (1/Wh), an energy (Wh) or an mAP. `bar` is the least mAP, or the highest
     energy, that the condition asks for, which may lie below 0; None where there is no condition, or no participant.
@@ -75,7 +75,7 @@ def awards(
 
 
 def is_sure(best: Halved, other: Halved, of: Quantity) -> bool:
-    """Tell if an order is sure with ASSUMED_SPREAD, or with the energy spread of the best one: then none is shared."""
+    """Tell whether an order is sure by ASSUMED_SPREAD or by the best team's energy spread, so no prize is shared."""
     spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
     chances = (
         chance_of_order(

@@ -46,7 +46,7 @@ def champions() -> list[dict[str, float]]:
 
 
 def empty_board(contest: Contest) -> str:
-    """The results before anything is published."""
+    """Return the results before anything is published."""
     lists = (
         "ranking",
         "unranked",
@@ -77,7 +77,7 @@ def public_board(
     found: Standings | None = None,
     log: dict[str, Any] | None = None,
 ) -> str:
-    """The results as they stand `now`, UTC, all computed; `found` are the standings where they are known.
+    """Return the results at `now`, UTC, all computed; `found` are the standings if they are known.
 
     `log` is a `log_head`; None: the document says nothing of the log. `ranking` and `unranked` have the documents of
     `judging.standings`, each with affiliation and number of images. `figures` are those of the open run at a station.
@@ -157,7 +157,7 @@ def _document(contest: Contest, **changing: object) -> str:
 
 
 def public_hall(contest: Contest) -> str:
-    """The hall as it is now: who runs or gets ready, who is next, and the announcements."""
+    """Return the present hall view: who runs or gets ready, who is next, and the announcements."""
     store = contest.store
     affiliations = store.teams.affiliations()
     on = [

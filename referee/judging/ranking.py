@@ -78,7 +78,7 @@ class Standing:
 
 
 class Level(NamedTuple):
-    """A team whose order with another is not sure: the chance that it is real, and what that `covers`, if not all."""
+    """A team whose order with another is not sure: the chance that it is real, and the part that this `covers`."""
 
     team: str
     chance: float

@@ -1,4 +1,4 @@
-"""Judging again what is judged: by other settings or a corrected ground truth, and what that changes on the board."""
+"""Judges judged runs again, by other settings or a corrected ground truth, and shows the changes of the board."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pair = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Change:
-    """A run (before, after) it is judged again; `rank` is None where another run of the team counts, or none."""
+    """A run (before, after) a new judgement; `rank` is None if another run of the team counts, or none."""
 
     run: int
     team: str

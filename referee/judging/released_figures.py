@@ -65,12 +65,12 @@ def _part(run: Run, moment: datetime) -> int | None:
 
 
 def rough_map(value: float) -> float:
-    """An mAP as it is released."""
+    """Return an mAP with the digits that are released."""
     return round(value, MAP_DIGITS)
 
 
 def rough_score(released_map: float, energy_wh: float | None) -> float | None:
-    """The score of an mAP as it is released: it follows from that, so it tells no more of the true one."""
+    """Return the score that follows from a released mAP, so it reveals no more about the true one."""
     if not is_scorable(energy_wh):
         return None
     return float(f"{score(released_map, energy_wh):.{SCORE_DIGITS - 1}e}")

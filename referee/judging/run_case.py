@@ -46,7 +46,7 @@ START_S = 0.0  # readings of a closed run are timed from its start
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A closed run with what is on record of it, and how it is to be judged.
+    """A closed run with its records, and the rules by which it is to be judged.
 
     `rows` (n, 7) are in order of arrival; they and `served` have the image numbers that the team knows, `order`
     (images,) has the test set's. `ground_truth` is that of the whole set. `refused` rows were not taken, of which
@@ -69,7 +69,7 @@ class Case:
 
 
 def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Score:
-    """The judgement of a case, without an interval; where its scoring is `found` already, `rows` may be missing."""
+    """Return the judgement of a case, without an interval; if its scoring is `found`, `rows` may be missing."""
     run = case.run
     found = found or scored(scoring_input(case))
     unserved = found.unserved_rows, found.unserved_images
@@ -110,7 +110,7 @@ def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Sc
 
 
 def rules_of_judgement(case: Case) -> Rules | None:
-    """The rules by which a case is judged: the run's own, but for what the case says; None: not bound."""
+    """Return the rules by which a case is judged: the run's own, with the changes of the case; None: not bound."""
     if case.run.rules is None:
         return None
     return replace(

@@ -131,7 +131,7 @@ def implausible_boxes(found: Implausible) -> Check:
 
 
 def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
-    """The checks of what was noted of the run, its events by kind; `images-seen` only informs, so it holds."""
+    """Return the checks of a run's events, given by kind; `images-seen` only informs, so it never fails."""
     if found := noted.get(REBOOTED):
         sentence = (
             "The host was restarted, or another one took over, {recorded_s:.1f} s into the window; since then "

@@ -1,4 +1,4 @@
-"""Two judged runs side by side, and what of their scores' ratio is mAP, what energy."""
+"""Two judged runs side by side, and how much of their scores' ratio comes from mAP and from energy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Compared:
 
 
 class Row(NamedTuple):
-    """A figure of two runs; `difference` is the second less the first, None where they are not numbers."""
+    """A figure of two runs; `difference` is the second less the first, None if they are not numbers."""
 
     figure: str
     first: Any

@@ -1,4 +1,4 @@
-"""The course of a run: what was served, posted and measured when, its energy by phase, its rates."""
+"""The course of a run: when images were served, posted and measured, its energy by phase, its rates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PhaseUse:
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """Times in seconds since the start of the window; a rate is None where it has no time, energy or image.
+    """Times in seconds since the start of the window; a rate is None without time, energy or images.
 
     `served_s` (n,) is when each image was first served, ascending, `posts_s` (p,) when a POST came; `reading_s` and
     `power_w` (r,) are the readings with a power.
@@ -55,7 +55,7 @@ class Course:
 
 
 def course_of(contest: Contest, run: Run) -> Course:
-    """The course of a run that is over, up to the last record where its end is not known; else it may be empty."""
+    """Return the course of a run that is over, up to the last record if its end is unknown; else it may be empty."""
     store = contest.store
     images, served_s = first_served(store.served.in_order(run.id))
     posts = np.array(store.posts.arrivals(run.id), np.float64).reshape(-1, 2)

@@ -113,7 +113,7 @@ def _csv(sent: Columns) -> tuple[str, Iterator[bytes]]:
 
 
 def _cells(texts: set[str]) -> dict[str, str]:
-    """Each text as a cell of the table, in quotes where it needs them."""
+    """Return each text as a cell of the table, in quotes if it needs them."""
     cells = {}
     for text in texts:
         line = io.StringIO()
@@ -138,7 +138,7 @@ def _numbers(values: NDArray[Any]) -> list[str]:
 
 
 def _coco(sent: Columns) -> tuple[str, Iterator[bytes]]:
-    """COCO results of the rows that count, image by image: they score what the judge says."""
+    """Return COCO results of the rows that count, image by image: a COCO evaluator gives the judge's score for them."""
     order = np.argsort(sent["image"], kind="stable")
     order = order[sent["counts"][order] > 0]
 

@@ -11,10 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from lpirc_power.energy import above_idle_wh
-from lpirc_score.metrics.evaluation_result import (
-    score,
-    signature_parts,
-)
+from lpirc_score.metrics.contest_score import score
+from lpirc_score.metrics.evaluation_result import signature_parts
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged, judged_otherwise
@@ -43,7 +41,7 @@ def current_judgement(contest: Contest, run: Run) -> Score | None:
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a run: `energy_wh` of record unless it is open, the rest provisional unless it is `judged`.
+    """The figures of a run: `energy_wh` is of record unless the run is open; the rest is provisional unless `judged`.
 
     `provisional_utc` is of when the figures of an open run are, `figure_state` what they are worth now. There is no
     score unless they are fresh or of a judgement. `reviewed` is the note with which an operator let the run stand,
@@ -66,7 +64,7 @@ class Figures:
 
     @property
     def remarks(self) -> dict[str, Any]:
-        """The values that the JSON document of a judged run has beside its judgement."""
+        """Return the values of a judged run's JSON document that its judgement does not have."""
         names = ("reviewed", "not_ranked", "not_ranked_code", "images_seen")
         return {name: getattr(self, name) for name in names}
 
@@ -103,7 +101,7 @@ def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
 
 
 def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
-    """The figures of a run that is judged as it stands."""
+    """Return the figures of a run from its current judgement."""
     review = standing_review(judged, contest.store.reviews.latest().get(run.id))
     is_in_review = judged.needs_review and review is None
     code, reason = why_not_ranked(
@@ -207,7 +205,7 @@ def images_seen(judged: Score) -> int:
 
 
 def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
-    """The energy that the run took beyond that of the idle board; None where it is not known."""
+    """Return the energy of the run above that of the idle board; None if it is unknown."""
     if judged.energy_wh is None or run.idle_power_w is None or run.elapsed_s is None:
         return None
     if judged.mean_power_w is None:  # the energy is not of the window alone
@@ -216,7 +214,7 @@ def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
 
 
 def run_document(run: Run) -> dict[str, Any]:
-    """The JSON document of a run as it is stored."""
+    """Return the JSON document of a stored run."""
     return asdict(run) | {"official": run.official}
 
 

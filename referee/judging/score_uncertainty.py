@@ -53,7 +53,7 @@ def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInter
 
 
 def halved(contest: Contest, run: Run, judged: Score) -> Halved | None:
-    """Return the input of a run's order with others; None without a score, or where its uncertainty is not known."""
+    """Return the values that decide a run's order with others; None without a score, or with unknown uncertainty."""
     halves = contest.store.scores.half_maps(run.id)
     return halved_of(
         run, judged, halves, np.sort(contest.store.runs.image_order(run.id)).tobytes()

@@ -51,7 +51,7 @@ class ScoringInput:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """The result of a scoring: mAP and AP by category of CONTEST, PUBLISHED and WITH_UNSERVED, where they differ.
+    """The result of a scoring: mAP and AP by category of CONTEST, and of PUBLISHED and WITH_UNSERVED if they differ.
 
     `objects` has the digest of each category's objects. `halves` (K, HALVES): the APs of halves of the images, by
     category as in the ground truth; None: not computed.
@@ -67,7 +67,7 @@ class Scored:
     halves: Floats | None = None
 
     def map_of(self, what: str) -> float:
-        """The mAP of PUBLISHED or WITH_UNSERVED, which may be that of the contest."""
+        """Return the mAP of PUBLISHED or WITH_UNSERVED, which may be that of the contest."""
         return self.maps.get(what, self.maps[CONTEST])
 
     @property
@@ -78,7 +78,7 @@ class Scored:
 
 
 def scored_from(figures: str, halves: bytes | None) -> Scored:
-    """A result as it was stored."""
+    """Read a stored result."""
     values: dict[str, Any] = json.loads(figures)
     for what, aps in values["aps"].items():
         values["aps"][what] = {int(category): ap for category, ap in aps.items()}

@@ -128,14 +128,14 @@ def with_energy_spread(
 
 
 class KnownStandings:
-    """The standings for a caller who asks often: computed again when a judgement or a review has changed."""
+    """The standings for a frequent caller: computed again only if a judgement or a review has changed."""
 
     def __init__(self, contest: Contest) -> None:
         self._contest = contest
         self._found: tuple[object, Standings] | None = None
 
     def now(self) -> Standings:
-        """The standings by contest.toml as it was read."""
+        """Return the standings by the contest.toml that was read at the start."""
         store = self._contest.store
         made_of = store.runs.find(RunState.JUDGED), store.scores.judgement_mark()
         if self._found is None or self._found[0] != made_of:
@@ -165,7 +165,7 @@ def place_document(place: Place) -> dict[str, Any]:
 def standing_of(
     run: Run, judged: Score, review: Review | None, least_map: float | None
 ) -> Standing:
-    """A judged run that has a score, as the leaderboard shows it; `review` is the one that covers what failed.
+    """Return a judged run with a score as the leaderboard shows it; `review` covers the failed checks.
 
     Raises ValueError for one without a score.
     """

@@ -124,7 +124,7 @@ def _moments(posted_s: list[float], end_s: float) -> Floats:
 
 
 def energies_at(contest: Contest, run: Run, elapsed_s: Floats) -> Floats | None:
-    """The energy (n,) at each moment, linear between readings; that of record at the last.
+    """Return the energy (n,) at each moment, linear between readings; the last one is of record.
 
     None without an energy or readings, and where they fall: the meter began again.
     """
@@ -189,7 +189,7 @@ def _maps(
     elapsed_s: Floats,
     truth: GroundTruth,
 ) -> Floats:
-    """The mAP (n,) at each moment, of the rows that had come by then, of images that had been served by then."""
+    """Return the mAP (n,) at each moment, of the rows received and the images served by then."""
     order = contest.store.runs.image_order(run.id)
     rows = undo_image_order(contest.store.posts.detections(run.id), order)
     since_s = np.repeat([when for when, _ in posts], [count for _, count in posts])

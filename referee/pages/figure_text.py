@@ -26,7 +26,7 @@ def clock_text(seconds: float | None) -> str:
 
 
 def rough_text(value: float | None) -> str:
-    """A figure as it was released, with the digits that it has."""
+    """Return a released figure as text, with the digits that it has."""
     return NONE if value is None else f"{value:g}"
 
 

@@ -66,7 +66,7 @@ def write_report(
 
 
 def report_page(contest: Contest, run: Run) -> str:
-    """The report of a run as HTML. What cannot be shown is replaced by a sentence. Raises as `write_report` does."""
+    """Return the report of a run as HTML. A part that cannot be shown becomes a sentence. Raises as `write_report`."""
     if run.state not in OVER:
         sentence = f"Run {run.id} of {run.team} is {run.state}; there is a report once it is closed."
         raise RefereeError("run-state", sentence, run=run.id)

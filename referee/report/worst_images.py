@@ -1,4 +1,4 @@
-"""The worst test images as small JPEGs inside a page, with what is drawn on them."""
+"""The worst test images as small JPEGs inside a page, with their boxes drawn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_DRAWN = (
 
 
 def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, Any]]:
-    """Yield the entry of each of the worst images; `uri` is None where the file cannot be read."""
+    """Return the entry of each of the worst images; `uri` is None if the file cannot be read."""
     numbers = contest.store.runs.image_order(
         run.id
     ).tolist()  # the team's numbers are the places in it
@@ -70,7 +70,7 @@ def _box(kind: str, corners: NDArray[np.float64], label: str) -> dict[str, Any]:
 
 
 def data_uri(path: Path) -> str | None:
-    """The image, at most WIDTH wide, as a data: URI; None where the file is missing or not an image."""
+    """Return the image, at most WIDTH wide, as a data: URI; None if the file is missing or not an image."""
     try:
         with Image.open(path) as image:
             image.draft(

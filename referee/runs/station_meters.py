@@ -9,12 +9,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from lpirc_power.addresses import standing
 from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, sums
 from lpirc_power.errors import MeterError, PassingMeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.meter_address import standing
+from lpirc_power.meter_standing import Standing
 from lpirc_power.sampling.sampler import Sampler
-from lpirc_power.standing import Standing
 from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from referee.store.chain import LOG_START
 from referee.store.event_chain import LoggedEvent
+from referee.store.hash_links import LOG_START
 from referee.store.records import ENERGY_READ, JUDGED, RUN_CLOSED
 
 OPERATOR = "operator"

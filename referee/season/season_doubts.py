@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from lpirc_score.metrics.evaluation_result import score as score_of
+from lpirc_score.metrics.contest_score import score as score_of
 from referee.errors import RefereeError
 from referee.season.log_claims import Record
 from referee.store.records import Run, RunState

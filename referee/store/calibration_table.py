@@ -33,16 +33,18 @@ class CalibrationTable:
     def add(self, wanted: Calibration, now: datetime) -> Calibration:
         """Queue a calibration for a device and return it with its number. A calibration that still waits is ended."""
         with self._database.transaction() as connection:
-            for (job,) in connection.execute(
+            waiting = connection.execute(
                 f"{_OPEN} AND track = ?", (wanted.device, wanted.track)
-            ).fetchall():
+            )
+            for (job,) in waiting.fetchall():
                 end_job(connection, job, JobState.CANCELLED, now.isoformat())
+
             values: dict[str, object] = {
                 one.name: getattr(wanted, one.name) for one in fields(wanted)
             }
-            connection.execute(
-                insert("calibrations"), values | {"id": None, "result": None}
-            )
+            values["id"] = None
+            values["result"] = None
+            connection.execute(insert("calibrations"), values)
             about = {wanted.job: f"calibration of {wanted.device} on {wanted.track}"}
             insert_jobs(connection, JobKind.CALIBRATING, about, now)
         return self.of_track(wanted.track, wanted.device)[-1]

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from lpirc_power.meter import Setup
-from referee.store.chain import terms_sha256
 from referee.store.database import Database
+from referee.store.hash_links import terms_sha256
 from referee.store.post_table import PostTable
 from referee.store.reading_table import ReadingTable
 from referee.store.records import RUN_CLOSED, Closing
@@ -49,19 +49,24 @@ class Closings:
         return {"posts": posts, "head": head.hex(), **digests}
 
     def _terms_sha256(self, run: int) -> str:
-        images, window_s, setup, *rest, numbers = self._database.rows(_TERMS, run)[0]
+        found = self._database.rows(_TERMS, run)[0]
+        images, window_s, setup_text, *rest, numbers = found
         order = np.frombuffer(numbers, "<i8").tolist()
-        return terms_sha256(
-            [images, window_s, Setup(**json.loads(setup)).stated, *rest], order
-        )
+        setup = Setup(**json.loads(setup_text))
+        terms = [images, window_s, setup.stated, *rest]
+        return terms_sha256(terms, order)
 
     def of_run(self, run: int) -> Closing | None:
         """Return the evidence of a run's close; None before it is closed, or if an earlier version closed it."""
         rows = self._database.rows(_CLOSED, run, RUN_CLOSED)
-        detail = json.loads(rows[0]["detail"]) if rows else {}
+        if not rows:
+            return None
+        closed = rows[0]
+        detail = json.loads(closed["detail"])
         if "head" not in detail:
             return None
-        return Closing(run, detail["posts"], detail["head"], rows[0]["link"].hex())
+        link = closed["link"].hex()
+        return Closing(run, detail["posts"], detail["head"], link)
 
 
 def _sha256(parts: Iterable[bytes]) -> str:

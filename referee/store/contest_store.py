@@ -21,7 +21,7 @@ from referee.store.operator_table import OperatorTable
 from referee.store.post_table import PostTable
 from referee.store.provisional_table import ProvisionalTable
 from referee.store.publication_table import PublicationTable
-from referee.store.published_table import PublishedTable
+from referee.store.published_board_table import PublishedTable
 from referee.store.queue_table import QueueTable
 from referee.store.read_only import ReadOnlyDatabase
 from referee.store.reading_table import ReadingTable

@@ -158,9 +158,11 @@ def require_not_withdrawn(
     number = int(found["id"])
     parts = _parts(connection, number)
     if is_withdrawn(parts):
-        reason = max(parts, key=lambda part: part["withdrawn_utc"] or "")["withdrawn"]
-        sentence = f"This file is the team's entry {parts[0]['id']} to the track {track}, which is withdrawn: {reason}"
-        raise EntryWithdrawn("entry-withdrawn", sentence, entry=int(parts[0]["id"]))
+        newest = max(parts, key=lambda part: part["withdrawn_utc"] or "")
+        reason = newest["withdrawn"]
+        entry = int(parts[0]["id"])
+        sentence = f"This file is the team's entry {entry} to the track {track}, which is withdrawn: {reason}"
+        raise EntryWithdrawn("entry-withdrawn", sentence, entry=entry)
 
 
 def _parts(connection: sqlite3.Connection, number: int) -> list[sqlite3.Row]:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from referee.store.chain import LOG_START, event_digest, log_link
+from referee.store.hash_links import LOG_START, event_digest, log_link
 from referee.store.schema import insert
 
 

@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Any
 
 from referee.store.acts import Act, put_on_record
-from referee.store.chain import LOG_START
 from referee.store.database import Database
 from referee.store.event_chain import LoggedEvent, append_event
+from referee.store.hash_links import LOG_START
 from referee.store.records import (
     SETTINGS,
 )
@@ -102,20 +102,23 @@ class EventTable:
         marks = ", ".join("?" * len(kinds))
         sql = f"SELECT utc, run, kind, detail FROM events WHERE kind IN ({marks}) ORDER BY run, id"  # noqa: S608 - only marks
         found: dict[int, list[dict[str, Any]]] = {}
-        for r in self._database.rows(sql, *kinds):
-            event = {"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])}
-            found.setdefault(r["run"], []).append(event)
+        for row in self._database.rows(sql, *kinds):
+            detail = json.loads(row["detail"])
+            event = {"utc": row["utc"], "kind": row["kind"], **detail}
+            of_run = found.setdefault(row["run"], [])
+            of_run.append(event)
         return found
 
     def newest_after(self, number: int, most: int) -> tuple[int, list[dict[str, Any]]]:
-        """Return the last event's number, and the newest event after the given one: utc, run, kind, detail."""
+        """Return the last event's number, and the newest `most` events after the given one: utc, run, kind, detail."""
         sql = "SELECT id, utc, run, kind, detail FROM events WHERE id > ? ORDER BY id DESC LIMIT ?"
         rows = self._database.rows(sql, number, most)
         found = [
             {"utc": utc, "run": run, "kind": kind, "detail": json.loads(detail)}
             for _, utc, run, kind, detail in rows
         ]
-        return (rows[0]["id"] if rows else number), found
+        newest = rows[0]["id"] if rows else number
+        return newest, found
 
     @contextmanager
     def act(self, now: datetime, run: int | None, **detail: object) -> Iterator[Act]:

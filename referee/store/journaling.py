@@ -208,7 +208,8 @@ class Journaling:
         if self._disk is None or self._claim is None:
             return file.append(former, self._changes)
         require = partial(require_current, self._place.journal, self._claim)
-        end: Position = self._disk.do(partial(self._write, file, former, require))
+        work = partial(self._write, file, former, require)
+        end: Position = self._disk.do(work)
         return end
 
     def _do(self, work: Callable[[], Any]) -> Any:
@@ -221,9 +222,8 @@ class Journaling:
         if not self.is_required:
             set_position(self._connection, former, is_behind=True)
             detail = {"reason": words, "seq": former.seq}
-            append_event(
-                self._connection, Clock().utc().isoformat(), None, BEHIND, detail
-            )
+            now = Clock().utc().isoformat()
+            append_event(self._connection, now, None, BEHIND, detail)
             return
         if isinstance(error, RefereeError):
             raise error

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from referee.store.chain import READINGS_START, meter_link
+from referee.store.hash_links import READINGS_START, meter_link
 from referee.store.schema import columns_of
 
 READING_COLUMNS = [name for name in columns_of("readings") if name != "run"]

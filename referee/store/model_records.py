@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from lpirc_power.meter import Identity
-from lpirc_power.standing import counts_by_identity
+from lpirc_power.meter_standing import counts_by_identity
 
 
 @dataclass(frozen=True)

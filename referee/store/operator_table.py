@@ -64,9 +64,11 @@ class OperatorTable:
         """Return the generation of this operator's sessions: the random `drawn` becomes it if none is valid now."""
         with self._database.transaction() as connection:
             values = {"operator": operator, "generation": drawn}
-            connection.execute(insert("operator_sessions", "INSERT OR IGNORE"), values)
+            sql = insert("operator_sessions", "INSERT OR IGNORE")
+            connection.execute(sql, values)
             put_on_record(connection, act)
-            return str(connection.execute(_GENERATION, (operator,)).fetchone()[0])
+            found = connection.execute(_GENERATION, (operator,))
+            return str(found.fetchone()[0])
 
     def session_generation(self, operator: str) -> str | None:
         """Return the generation that valid sessions of this operator carry, or None if there is none."""

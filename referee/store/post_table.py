@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from lpirc_score.detections.bodies import ROW_BYTES, is_packed, unpack
 from lpirc_score.detections.parsed_rows import NONE_REFUSED, Taken
 from referee.errors import RefereeError, StorageFailed
-from referee.store.chain import LOG_START, run_start
 from referee.store.database import Database
+from referee.store.hash_links import LOG_START, run_start
 from referee.store.meter_chain import MeterChains
 from referee.store.records import Post
 from referee.store.run_rules import read_rules
@@ -157,8 +157,10 @@ class PostTable:
         if newest and newest[0]["number"] is not None:
             post = _post(newest[0])
             return post.number or 0, post.link
-        found = self._database.rows(_IDENTITY, run)[0]
-        return found["posts"], _start(found)
+
+        identity = self._database.rows(_IDENTITY, run)[0]
+        start = _start(identity)
+        return identity["posts"], start
 
     def stored_bodies(self, run: int) -> tuple[int, bytes]:
         """Return the number of a run's bodies and their chain's head, None if the chain does not begin with the run.
@@ -166,10 +168,12 @@ class PostTable:
         The links between the first body and the last are not computed again: that would read every body.
         """
         identity = self._database.rows(_IDENTITY, run)[0]
+        bodies = identity["posts"]
         first = self._database.rows(_FIRST_LINK, run)
         if first and first[0]["previous"] != _start(identity):
-            return identity["posts"], b""
-        return identity["posts"], self.receipt_head(run)[1]
+            return bodies, b""
+        _, head = self.receipt_head(run)
+        return bodies, head
 
     def count_detections(self, run: int) -> int:
         """Return the number of a run's detections on disk."""
@@ -227,9 +231,11 @@ def _insertion(
 
     `heads` are cached, since reading one means to hash and to read through a body.
     """
-    rows, refused = (
-        post.taken if isinstance(post.taken, tuple) else (post.taken, NONE_REFUSED)
-    )
+    if isinstance(post.taken, tuple):
+        rows, refused = post.taken
+    else:
+        rows = post.taken
+        refused = NONE_REFUSED
     packed = _kept_rows(rows, post)
     count = len(rows)
     received_utc = post.now.isoformat()
@@ -242,9 +248,9 @@ def _insertion(
         chained = (total + count, number + 1, previous, *meter)
         inserted = connection.execute(_INSERT, (*stamp, *content, *chained))
         if not inserted.rowcount or inserted.lastrowid is None:
-            return _post(
-                connection.execute(_FIND, (run, post.idempotency_key)).fetchone()
-            )
+            key = (run, post.idempotency_key)
+            first = connection.execute(_FIND, key).fetchone()
+            return _post(first)
         for row in refused.first:
             connection.execute(
                 _REFUSE, (run, inserted.lastrowid, *row, run, MOST_REFUSED_ROWS)
@@ -266,7 +272,7 @@ def _insertion(
 
 
 def _kept_rows(rows: NDArray[np.float64], post: NewPost) -> bytes:
-    """Return the rows to store: None if the body gives the same rows without being parsed."""
+    """Return the rows to store, empty if the body gives the same rows without being parsed."""
     packed = rows.astype(ROW, copy=False).tobytes()
     body = post.body
     if (
@@ -292,20 +298,20 @@ def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> 
     newest = None if row is None else tuple(row)
     if remembered is not None and remembered.newest == newest:
         return remembered
+
     last = connection.execute(_LAST, (run,)).fetchone()
+    total = last["received_total"] if last else 0
     if last is not None and last["previous"] is not None:
+        link = _post(last).link
         is_bound = last["meter"] is not None
-        return _Head(
-            newest, _post(last).link, last["number"], last["received_total"], is_bound
-        )
+        return _Head(newest, link, last["number"], total, is_bound)
+
     found = connection.execute(_IDENTITY, (run,)).fetchone()
     if found is None:  # the post that follows breaks a rule of the tables
         return _Head(None, LOG_START, 0, 0, is_bound=False)
     # A run whose first bodies came to an earlier version: its chain begins after them.
-    total = last["received_total"] if last else 0
-    return _Head(
-        newest, _start(found), found["posts"], total, found["rules"] is not None
-    )
+    is_bound = found["rules"] is not None
+    return _Head(newest, _start(found), found["posts"], total, is_bound)
 
 
 def _start(identity: sqlite3.Row) -> bytes:

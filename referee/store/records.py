@@ -9,8 +9,8 @@ from functools import cached_property
 
 from lpirc_power.energy import Check
 from lpirc_power.meter import Identity, Setup
-from lpirc_power.standing import OFFICIAL_MAKERS, Standing, counts_by_identity
-from referee.store.chain import LOG_START, receipt_link
+from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing, counts_by_identity
+from referee.store.hash_links import LOG_START, receipt_link
 from referee.store.run_rules import Rules
 
 METER_START = "meter-start"

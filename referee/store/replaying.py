@@ -139,7 +139,7 @@ def is_begun_again(path: Path, last: Position, now: Position) -> bool:
 
 
 def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:
-    """Return True if the files of a journal belong to the contest of the database."""
+    """Return True if a file of a journal belongs to the contest of the database."""
     header, _ = read_header(path)
     contest = connection.execute("SELECT id FROM contest").fetchone()
     return contest is not None and header.contest == contest[0]
@@ -148,15 +148,22 @@ def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:
 def _is_copy_of(
     connection: sqlite3.Connection, path: Path, position: Position | None
 ) -> bool:
-    """Return True if a file is a copy of exactly this database, without the transaction that was to follow."""
+    """Return True if a file holds a copy of the database as it is, and no later record."""
     header, start = read_header(path)
     contest = connection.execute("SELECT id FROM contest").fetchone()
-    if not header.is_base or (contest and header.contest not in ("", contest[0])):
+    if not header.is_base:
         return False
+    if contest and header.contest not in ("", contest[0]):
+        return False
+
     former = Position() if position is None else position
-    if (header.after.seq, header.after.link) != (former.seq, former.link):
+    after = header.after
+    if (after.seq, after.link) != (former.seq, former.link):
         return False
-    records = sum(1 for _ in islice(read_records(path, start), header.base_records + 1))
+
+    one_too_many = header.base_records + 1
+    found = islice(read_records(path, start), one_too_many)
+    records = sum(1 for _ in found)
     return records == header.base_records
 
 
@@ -300,9 +307,11 @@ def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> No
     data, link = encode_header(header)
     end = Position(former.seq, link, epoch, len(data))
     parts = [data]
-    for last in [*read_records(log_path(journal, former.epoch), former)]:
+    former_file = log_path(journal, former.epoch)
+    for last in [*read_records(former_file, former)]:
         data, link = encode(end, last.changes)
-        end = Position(end.seq + 1, link, epoch, end.size + len(data))
+        size = end.size + len(data)
+        end = Position(end.seq + 1, link, epoch, size)
         parts.append(data)
         _applied(connection, header.tables, last.changes, end)
     begin_file(log_path(journal, epoch), parts)
@@ -327,9 +336,9 @@ def _begin_again(
         yield data
         for changes in _copy(connection):
             record, its_link = encode(kept[0], changes)
-            kept[0] = Position(
-                kept[0].seq + 1, its_link, epoch, kept[0].size + len(record)
-            )
+            last = kept[0]
+            size = last.size + len(record)
+            kept[0] = Position(last.seq + 1, its_link, epoch, size)
             yield record
             move()
 

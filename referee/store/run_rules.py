@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from lpirc_power.standing import OFFICIAL_MAKERS
+from lpirc_power.meter_standing import OFFICIAL_MAKERS
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.meter import Setup
-from lpirc_power.standing import Standing
+from lpirc_power.meter_standing import Standing
 from referee.errors import RefereeError, SessionRefused
 from referee.store.acts import Act, put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
@@ -55,11 +55,11 @@ class RunTable:
         armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
         values = _columns(asdict(armed) | {"id": None, "rules": armed.rules})
         with self._database.transaction() as connection:
-            number = int(connection.execute(insert("runs"), values).lastrowid or 0)
+            inserted = connection.execute(insert("runs"), values)
+            number = int(inserted.lastrowid or 0)
             numbers = order.astype("<i8").tobytes()
-            connection.execute(
-                insert("image_orders"), {"run": number, "numbers": numbers}
-            )
+            image_order = {"run": number, "numbers": numbers}
+            connection.execute(insert("image_orders"), image_order)
             connection.execute("DELETE FROM queue WHERE team = ?", (run.team,))
             put_on_record(connection, act, run=number)
         return replace(armed, id=number)

@@ -79,7 +79,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     ),
     "served": ({"run": int, "image": int, "elapsed_s": float, "bytes": int}, {}),
     "events": (
-        {"id": int, "utc": str, "run": int, "kind": str, "detail": str, "link": bytes},  # of referee.store.chain
+        {"id": int, "utc": str, "run": int, "kind": str, "detail": str, "link": bytes},  # of referee.store.hash_links
         {"pk": "id"},
     ),
     "checks": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from referee.store.chain import LOG_START, event_digest, log_link
+from referee.store.hash_links import LOG_START, event_digest, log_link
 from referee.store.records import ENERGY_MISSING, EnergyMissing
 
 if TYPE_CHECKING:

@@ -82,10 +82,10 @@ class ScoreTable:
                 )
             number = connection.execute(insert("scores"), values).lastrowid
             of_score = {"run": score.run, "score": number}
-            checks = [
-                vars(c) | of_score | {"figures": json.dumps(c.figures)}
-                for c in score.checks
-            ]
+            checks = []
+            for check in score.checks:
+                figures = json.dumps(check.figures)
+                checks.append(vars(check) | of_score | {"figures": figures})
             connection.executemany(insert("checks"), checks)
             if score.interval is not None and maps is not None:
                 _insert_interval(connection, number, score.interval, maps)
@@ -143,11 +143,12 @@ class ScoreTable:
         """
         told: dict[int, list[Check]] = {}
         for c in self._database.rows(_TOLD, IMAGES_SEEN):
-            figures = json.loads(c["figures"]) if c["code"] == IMAGES_SEEN else {}
-            check = Check(
-                c["code"], bool(c["ok"]), c["severity"], c["sentence"], figures
-            )
-            told.setdefault(c["score"], []).append(check)
+            code = c["code"]
+            figures = json.loads(c["figures"]) if code == IMAGES_SEEN else {}
+            check = Check(code, bool(c["ok"]), c["severity"], c["sentence"], figures)
+            of_score = told.setdefault(c["score"], [])
+            of_score.append(check)
+
         found = {}
         for row in self._database.rows(_LATEST):
             figures = {name: row[name] for name in _FIGURES}
@@ -155,10 +156,8 @@ class ScoreTable:
             figures["rules"] = read_rules(figures["rules"])
             interval = None if row["level"] is None else _interval(row)
             maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")
-            found[row["run"]] = (
-                Score(**figures, ap={}, checks=checks, interval=interval),
-                maps,
-            )
+            score = Score(**figures, ap={}, checks=checks, interval=interval)
+            found[row["run"]] = (score, maps)
         return found
 
     def add_interval(

@@ -195,16 +195,14 @@ def accepted_part(
     `limit` applies to the `limit_day`, by default the day of `now`.
     """
     day = given.limit_day or now.date().isoformat()
-    made = replace(
-        given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None
-    )
-    made = replace(made, withdrawn_utc=None, withdrawn_by=None)
+    accepted_utc = now.isoformat()
+    made = replace(given, accepted_utc=accepted_utc, measurement=None)
+    made = replace(made, withdrawn=None, withdrawn_utc=None, withdrawn_by=None)
     if made.counts:
         counted = connection.execute(_COUNT, (made.track, made.team, day)).fetchone()
         _require_below(counted, made.track, made.team, limit, day)
-    number = int(
-        connection.execute(_INSERT, asdict(made) | {"id": None}).lastrowid or 0
-    )
+    values = asdict(made) | {"id": None}
+    number = int(connection.execute(_INSERT, values).lastrowid or 0)
     made = replace(made, id=number)
     if kind is not None:
         job = made.job or job_name(made)
@@ -265,9 +263,11 @@ def _submission(row: sqlite3.Row) -> Submission:
 def _measurement(row: sqlite3.Row) -> ModelMeasurement:
     values = {name: row[name] for name in _MEASURED}
     for name in ("measured", "figures"):
-        values[name] = None if row[name] is None else json.loads(row[name])
+        if row[name] is not None:
+            values[name] = json.loads(row[name])
     for name in ("meter_official", "confined"):
-        values[name] = None if row[name] is None else bool(row[name])
-    return ModelMeasurement(
-        **values | {name: bool(row[name]) for name in ("valid", "unstable")}
-    )
+        if row[name] is not None:
+            values[name] = bool(row[name])
+    for name in ("valid", "unstable"):
+        values[name] = bool(row[name])
+    return ModelMeasurement(**values)

@@ -90,7 +90,8 @@ class UploadTable:
             job = first.job or job_name(made)
             accepted = datetime.fromisoformat(made.accepted_utc)
             connection.execute(_ADMIT, (first.testset_digest, job, made.id))
-            insert_jobs(connection, kind, {job: f"submission {made.id}"}, accepted)
+            jobs = {job: f"submission {made.id}"}
+            insert_jobs(connection, kind, jobs, accepted)
             for part in others:
                 accepted_part(connection, part, accepted, 0, kind)
             connection.execute(_CHECKED, (now.isoformat(), None, made.id))
@@ -132,9 +133,13 @@ class UploadTable:
 def _end_check(connection: sqlite3.Connection, made: Submission, now: datetime) -> bool:
     """End the job of a check, even a failed one. Returns False if the submission was withdrawn or has another job."""
     row = connection.execute(_JOB_OF, (made.id,)).fetchone()
-    if row is None or row["job"] != made.job:
+    if row is None:
         return False
-    end_job(connection, row["job"], JobState.DONE, now.isoformat())
+    job = row["job"]
+    if job != made.job:
+        return False
+    utc = now.isoformat()
+    end_job(connection, job, JobState.DONE, utc)
     return True
 
 

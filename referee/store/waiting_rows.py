@@ -29,8 +29,9 @@ class WaitingRows:
         waiting = self.rows[:]
         for at in range(0, len(waiting), _AT_ONCE):
             part = waiting[at : at + _AT_ONCE]
-            sql = self._begin + ", ".join([self._marks] * len(part))
-            connection.execute(sql, [*chain(*part)])
+            marks = ", ".join([self._marks] * len(part))
+            values = [*chain(*part)]
+            connection.execute(self._begin + marks, values)
         return len(waiting)
 
     def forget(self, count: int) -> None:

@@ -61,6 +61,7 @@ def session_of(
 
     session = tokens.read(callers.contest.secret, token)
     asked.session = session
+    asked.good_token = None  # another one than before may be refused
     if session.epoch > callers.contest.epoch:
         raise Superseded(
             "The token is of a host that has taken over this contest; nothing is taken here: ask that host.",
@@ -77,7 +78,11 @@ def session_of(
 def _is_of_open_run(callers: Callers, session: Session) -> bool:
     """Tell whether the session's run is open: that ends by the monotonic clock, whatever the wall clock says."""
     live = callers.control.find_live(session.run)
-    return live is not None and live.run.nonce == session.nonce
+    return live is not None and _is_of(session, live.run)
+
+
+def _is_of(session: Session, run: Run) -> bool:
+    return run.id == session.run and run.nonce == session.nonce
 
 
 def operator_of(callers: Callers, asked: WebRequest) -> Operator | None:
@@ -136,8 +141,9 @@ def open_run_of(
 
     Raises what `session_of` raises unless `session` is given; WindowClosed; what `require_own` raises.
     """
-    if asked.live is not None:
-        return asked.live
+    known = asked.live
+    if known is not None and (session is None or _is_of(session, known.run)):
+        return known
     session = session or session_of(callers, asked)
     live = callers.control.find_live(session.run)
     if live is None:

@@ -19,14 +19,10 @@ if TYPE_CHECKING:
         coco_curves,
         precision_recall_curves,
     )
+    from lpirc_score.metrics.contest_score import format_score, score
     from lpirc_score.metrics.detection_columns import Detections
     from lpirc_score.metrics.evaluation import evaluate
-    from lpirc_score.metrics.evaluation_result import (
-        Counts,
-        Evaluation,
-        format_score,
-        score,
-    )
+    from lpirc_score.metrics.evaluation_result import Counts, Evaluation
     from lpirc_score.metrics.metric_kinds import STRICT, Tolerance
     from lpirc_score.metrics.offered import (
         COCO,
@@ -67,11 +63,13 @@ _MODULES = {
     ),
     "metrics.detection_columns": ("Detections",),
     "metrics.evaluation": ("evaluate",),
+    "metrics.contest_score": (
+        "format_score",
+        "score",
+    ),
     "metrics.evaluation_result": (
         "Counts",
         "Evaluation",
-        "format_score",
-        "score",
     ),
     "metrics.metric_kinds": (
         "STRICT",

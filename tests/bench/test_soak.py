@@ -14,7 +14,7 @@ from bench.soak.client import lines_of
 from bench.soak.faults import FAULTS, drawn
 from bench.soak.reckoning import energies, keeping, longest_pause_s, window_errors
 from bench.soak.relay import Relay
-from referee.store.chain import receipt_link
+from referee.store.hash_links import receipt_link
 
 
 def answer(number: int, previous: str) -> dict[str, Any]:

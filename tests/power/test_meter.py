@@ -4,7 +4,7 @@ import pytest
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Identity, IntegratorState
-from lpirc_power.standing import counts_by_identity
+from lpirc_power.meter_standing import counts_by_identity
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.addresses import MeterAddress, limits_of, open_meter, standing
 from lpirc_power.clocks import Clocks
 from lpirc_power.driver_registry import GROUP, problems
 from lpirc_power.energy import Measurement, energy_of
-from lpirc_power.energy.accuracy import accuracy
+from lpirc_power.energy.accuracy_checks import accuracy
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Identity, Setup
+from lpirc_power.meter_address import MeterAddress, limits_of, open_meter, standing
+from lpirc_power.meter_standing import Standing
 from lpirc_power.sampling.sampler import Sampler
-from lpirc_power.standing import Standing
 from tests.plugins_installed import Installer, plugins_in
 from tests.power.plug import MODEL, POWER_W, plugged
 

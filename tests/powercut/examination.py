@@ -12,7 +12,7 @@ from pathlib import Path
 
 from referee.errors import RefereeError
 from referee.store import DATABASE_NAME, Store
-from referee.store.chain import (
+from referee.store.hash_links import (
     LOG_START,
     event_digest,
     log_link,

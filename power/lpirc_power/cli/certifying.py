@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import click
 
-from lpirc_power.addresses import MeterAddress, standing
 from lpirc_power.cli.program import Course
 from lpirc_power.cli.recording_run import Order, recorded
 from lpirc_power.cli.transcript import Transcript
@@ -28,6 +27,7 @@ from lpirc_power.meter import (
     Setup,
     require_no_energy,
 )
+from lpirc_power.meter_address import MeterAddress, standing
 from lpirc_power.recording import header_line, row
 from lpirc_power.report.reading_facts import figure, identity_facts
 from lpirc_power.sampling.polling import RETRY_S

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 import click
 
-from lpirc_power.addresses import standing
 from lpirc_power.cli.boundary import to_stderr, warnings_printed
 from lpirc_power.cli.options import (
     DURATION,
@@ -30,6 +29,7 @@ from lpirc_power.meter import (
     Setup,
     require_no_energy,
 )
+from lpirc_power.meter_address import standing
 from lpirc_power.report.ranging_report import Ranged, ranged_facts, ranged_lines
 from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.polling import updates

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lpirc_power.addresses import limits_of, standing
 from lpirc_power.cli.boundary import warnings_printed
 from lpirc_power.cli.logbook import Logbook
 from lpirc_power.cli.program import Course
@@ -14,6 +13,7 @@ from lpirc_power.clocks import real_clocks
 from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Identity, Reading, Setup
+from lpirc_power.meter_address import limits_of, standing
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
 

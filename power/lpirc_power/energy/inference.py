@@ -10,7 +10,7 @@ from typing import Any
 from lpirc_power.energy.integral import above_idle_wh, mean_power_w, trapezoid_wh
 from lpirc_power.errors import EnergyUnmeasured
 from lpirc_power.meter import Identity, Reading
-from lpirc_power.standing import counts_by_identity
+from lpirc_power.meter_standing import counts_by_identity
 
 LEAST_READINGS = 10
 LONGEST_PAUSE_S = 2.0

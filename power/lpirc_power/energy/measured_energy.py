@@ -7,15 +7,15 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lpirc_power.energy.error_limit import (
+from lpirc_power.energy.integral import WH_RESOLUTION
+from lpirc_power.energy.measurement import Measurement
+from lpirc_power.energy.power_error_limit import (
     Load,
     Signal,
     limit_of_load,
     power_range_w,
     signal_of,
 )
-from lpirc_power.energy.integral import WH_RESOLUTION
-from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.unseen import Unseen, unseen_of
 from lpirc_power.meter import Limits, Reading
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from lpirc_power.meter import ALL_ELEMENTS, Limits, Reading, Setup
-from lpirc_power.standing import OFFICIAL_MAKERS, Standing
+from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing
 
 Severity = Literal["error", "warning"]
 

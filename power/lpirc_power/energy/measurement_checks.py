@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from lpirc_power.energy.accuracy import accuracy, unseen_energy
-from lpirc_power.energy.error_limit import limit_w, power_range_w
+from lpirc_power.energy.accuracy_checks import accuracy, unseen_energy
 from lpirc_power.energy.integral import integrator_time, integrator_trapezoid
 from lpirc_power.energy.measured_energy import Energy, energy_of
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
+from lpirc_power.energy.power_error_limit import limit_w, power_range_w
 from lpirc_power.energy.step_checks import (
     energy_wh,
     integrator_steps,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 
-from lpirc_power.addresses import limits_of
-from lpirc_power.energy.error_limit import uncertainty
+from lpirc_power.energy.power_error_limit import uncertainty
 from lpirc_power.meter import Choices, Identity, Setup
+from lpirc_power.meter_address import limits_of
+from lpirc_power.meter_standing import Standing
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
@@ -17,7 +18,6 @@ from lpirc_power.report.reading_facts import (
     lines,
     standing_words,
 )
-from lpirc_power.standing import Standing
 from lpirc_power.wt300.range_fit import Drawn, Fit, fits, reason
 
 

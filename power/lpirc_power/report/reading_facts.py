@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from lpirc_power.meter import Identity, Reading
-from lpirc_power.standing import Standing
+from lpirc_power.meter_standing import Standing
 
 
 def reading_facts(reading: Reading) -> dict[str, object]:

@@ -18,6 +18,7 @@ from lpirc_power.energy import (
 )
 from lpirc_power.energy.continuity import why_lost
 from lpirc_power.meter import Identity, Reading
+from lpirc_power.meter_standing import Standing
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
@@ -28,7 +29,6 @@ from lpirc_power.report.reading_facts import (
     standing_words,
 )
 from lpirc_power.sampling.sampler import Idle, LinkEvent
-from lpirc_power.standing import Standing
 
 LEAST_UPDATES: Final = 10
 """Least length of a window in updates; in a shorter one, start and stop distort the mean power."""

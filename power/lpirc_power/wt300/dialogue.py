@@ -11,8 +11,8 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAnswerError, MeterRefused, MeterTimeout
 from lpirc_power.meter import VisaLink
 from lpirc_power.wt300 import answers
-from lpirc_power.wt300.controls import Setting
-from lpirc_power.wt300.settings import OPTIONAL
+from lpirc_power.wt300.run_settings import OPTIONAL
+from lpirc_power.wt300.setting_commands import Setting
 
 SLOWER: Final = 2.0
 """Factor on the usual timeout of an answer before the next message is sent, which would discard the answer."""

@@ -29,19 +29,11 @@ from lpirc_power.meter import (
     require_no_energy,
 )  # fmt: skip
 from lpirc_power.wt300 import answers, guard
-from lpirc_power.wt300.controls import Setting, plain
 from lpirc_power.wt300.dialogue import Dialogue
 from lpirc_power.wt300.former_settings import FormerSettings
 from lpirc_power.wt300.integration import POLL_S, Integration
 from lpirc_power.wt300.models import Model, measured_elements, model_named
-from lpirc_power.wt300.sample import (
-    EVENTS,
-    PLAIN,
-    SampleForm,
-    largest_peaks,
-    reading,
-)
-from lpirc_power.wt300.settings import (
+from lpirc_power.wt300.run_settings import (
     FORMAT,
     HOLDS,
     TALKING,
@@ -52,6 +44,14 @@ from lpirc_power.wt300.settings import (
     measuring_headers,
     status,
 )
+from lpirc_power.wt300.sample import (
+    EVENTS,
+    PLAIN,
+    SampleForm,
+    largest_peaks,
+    reading,
+)
+from lpirc_power.wt300.setting_commands import Setting, plain
 from lpirc_power.wt300.settings_watch import Watch, difference, differences
 from lpirc_power.wt300.zero_level import compensate_zero
 

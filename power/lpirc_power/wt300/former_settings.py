@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from lpirc_power.meter import Identity
-from lpirc_power.wt300 import answers, controls
-from lpirc_power.wt300.controls import Setting
+from lpirc_power.wt300 import answers
+from lpirc_power.wt300 import setting_commands as controls
+from lpirc_power.wt300.setting_commands import Setting
 
 _AUTOMATIC: Final = {
     controls.VOLTAGE_RANGE.header: controls.VOLTAGE_AUTO.header,

@@ -12,9 +12,9 @@ from typing import Final
 from lpirc_power.errors import MeterRefused, MeterTimeout
 from lpirc_power.meter import Identity
 from lpirc_power.wt300.answers import Flags
-from lpirc_power.wt300.controls import Setting, Switch
 from lpirc_power.wt300.dialogue import Dialogue
-from lpirc_power.wt300.settings import PANEL_LOCKS, latches
+from lpirc_power.wt300.run_settings import PANEL_LOCKS, latches
+from lpirc_power.wt300.setting_commands import Setting, Switch
 
 _log: Final = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from lpirc_power.errors import MeterAnswerError
 from lpirc_power.meter import IntegratorState, Peaks, Reading
 from lpirc_power.wt300 import answers
 from lpirc_power.wt300.answers import Flags
-from lpirc_power.wt300.controls import Setting
-from lpirc_power.wt300.settings import item, sample_items, sample_number
+from lpirc_power.wt300.run_settings import item, sample_items, sample_number
+from lpirc_power.wt300.setting_commands import Setting
 
 RANGES: Final = ("URANGE", "IRANGE")
 """Items that a meter may refuse: then only the settings that are asked for in turn tell of its ranges."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from lpirc_power.meter import Unconfirmed
 from lpirc_power.wt300 import answers
-from lpirc_power.wt300.controls import Setting
+from lpirc_power.wt300.setting_commands import Setting
 
 ROUND_S: Final = 2.0
 """Time in which every setting is read once, or one update if that is longer."""

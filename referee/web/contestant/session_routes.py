@@ -16,7 +16,7 @@ from referee.judging.released_figures import released_of
 from referee.judging.run_figures import figures_of
 from referee.runs.open_run import OpenRun
 from referee.runs.run_window import Phase, phase_at, remaining_s
-from referee.store.chain import closing_text
+from referee.store.hash_links import closing_text
 from referee.store.records import Run, RunState
 from referee.web.app_parts import part
 from referee.web.callers import Callers, open_run_of, own_run_of

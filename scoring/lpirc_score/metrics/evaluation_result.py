@@ -1,4 +1,4 @@
-"""The result of a metric, the signature it was computed with, and the contest's score: mAP divided by energy."""
+"""The result of a metric, and the signature it was computed with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lpirc_score.errors import CodedError
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.ground_truth import GroundTruth
 
@@ -109,21 +108,3 @@ def _blacklist(pairs: Iterable[tuple[int, int]]) -> str:
         return "none"
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     return f"{len(lines)}-{digest[:DIGEST_LENGTH]}"
-
-
-def score(map_value: float, energy_wh: float) -> float:
-    """Mean average precision (0..1) divided by the energy of the run in watt-hours; the unit is 1/Wh.
-
-    Raises `CodedError` `bad-energy` unless the energy is finite and above 0.
-    """
-    problem = f"A score needs an energy above 0 Wh, not {energy_wh}."
-    if math.isfinite(energy_wh) and energy_wh > 0:
-        if math.isfinite(value := map_value / energy_wh):
-            return value
-        problem = f"An energy of {energy_wh} Wh is too small for a score."
-    raise CodedError("bad-energy", problem, energy_wh=str(energy_wh))
-
-
-def format_score(value: float) -> str:
-    """Return the score as the contest publishes it, with four decimals."""
-    return f"{value:.4f}"

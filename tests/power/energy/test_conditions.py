@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpirc_power.standing import Standing
+from lpirc_power.meter_standing import Standing
 
 
 def flat(

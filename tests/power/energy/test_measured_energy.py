@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lpirc_power.energy import Energy, Measurement, energy_checks, energy_of
-from lpirc_power.energy.accuracy import accuracy
+from lpirc_power.energy.accuracy_checks import accuracy
 from lpirc_power.meter import Limits
 
 PLAIN = Limits(0.002, 0.001, 0.001, 0.0, 10.0)

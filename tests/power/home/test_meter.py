@@ -16,7 +16,7 @@ from lpirc_power.meter import (
     Meter,
     Setup,
 )
-from lpirc_power.standing import counts_by_identity
+from lpirc_power.meter_standing import counts_by_identity
 
 SETUP = Setup(
     voltage_range_v=150.0,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lpirc_power.errors import MeterError
 from lpirc_power.home.rapl import Rapl, counted_uj, zones
 from lpirc_power.meter import UNOFFICIAL
-from lpirc_power.standing import counts_by_identity
+from lpirc_power.meter_standing import counts_by_identity
 
 RANGE_UJ = 262143328850
 Plant = Callable[[dict[str, object]], Path]

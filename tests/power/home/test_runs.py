@@ -12,8 +12,8 @@ import pytest
 
 from lpirc_power.energy import Check, Measurement, energy_checks
 from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.meter_standing import counts_by_identity
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
-from lpirc_power.standing import counts_by_identity
 from tests.power.busy_host import failed
 
 SETUP = Setup(

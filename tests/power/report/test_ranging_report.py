@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from lpirc_power.meter import Choices, Identity, Setup
+from lpirc_power.meter_standing import Standing
 from lpirc_power.report.ranging_report import (
     Ranged,
     ranged_facts,
     ranged_lines,
     station_lines,
 )
-from lpirc_power.standing import Standing
 from lpirc_power.wt300.range_fit import Drawn
 
 LOAD = Drawn(40, 0, 120.0, 0.3, 169.7, 0.42, 36.0, 36.0)

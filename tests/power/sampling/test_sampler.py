@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.addresses import limits_of
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.errors import MeterError, MeterRefused, MeterTimeout
 from lpirc_power.meter import IntegratorState, Reading, Setup
-from lpirc_power.standing import counts_by_identity
+from lpirc_power.meter_address import limits_of
+from lpirc_power.meter_standing import counts_by_identity
 from lpirc_power.visa.link import Link
 from tests.contest_day import children_of
 from tests.power.busy_host import failed

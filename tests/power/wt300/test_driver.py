@@ -14,9 +14,9 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.visa.link import Link
-from lpirc_power.wt300.controls import plain
 from lpirc_power.wt300.dialogue import Dialogue
 from lpirc_power.wt300.driver import Wt300
+from lpirc_power.wt300.setting_commands import plain
 from tests.power.opened import wt300
 
 SETUP = Setup(

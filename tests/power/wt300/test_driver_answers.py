@@ -14,13 +14,13 @@ from lpirc_power.errors import MeterError, MeterLost, MeterRefused, MeterTimeout
 from lpirc_power.meter import Setup, Unconfirmed
 from lpirc_power.wt300.former_settings import FormerSettings
 from lpirc_power.wt300.models import model_named
-from lpirc_power.wt300.sample import SampleForm
-from lpirc_power.wt300.settings import (
+from lpirc_power.wt300.run_settings import (
     OPTIONAL,
     PANEL_LOCKS,
     measuring,
     measuring_headers,
 )
+from lpirc_power.wt300.sample import SampleForm
 from tests.power.opened import wt300
 
 

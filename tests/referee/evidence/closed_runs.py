@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_power.standing import Standing
+from lpirc_power.meter_standing import Standing
 from lpirc_testsets import read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_power.standing import Standing
+from lpirc_power.meter_standing import Standing
 from lpirc_score import METRICS
 from lpirc_testsets.folder import compute_digest
 from referee.evidence.bundle_container import GROUND_TRUTH, JUDGEMENTS, read_manifest
 from referee.evidence.bundle_values import Bundle, read_bundle
 from referee.evidence.recomputed_run import Recomputed
 from referee.evidence.record_verification import TERMS
-from referee.store.chain import (
+from referee.store.hash_links import (
     READINGS_START,
     correction_text,
     event_digest,

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 
 from lpirc_testsets import synthesize
-from referee.store.chain import receipt_link
+from referee.store.hash_links import receipt_link
 from referee.store.run_rules import rules_of
 from tests.contest_day import Day, called, contest_day
 from tests.referee.evidence.proved import opened

@@ -18,7 +18,7 @@ from referee.judging.freeze import NO_FIGURES, public_view
 from referee.judging.judge import judge
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.public_documents import empty_board, public_board, public_hall
-from referee.store.published_table import PublishedTable
+from referee.store.published_board_table import PublishedTable
 from referee.store.records import (
     BoardState,
     Provisional,

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from lpirc_power.meter import Setup
+from lpirc_power.meter_standing import Standing
 from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.loads import parse_load
 from lpirc_power.simulator.vxi11 import Vxi11Server
-from lpirc_power.standing import Standing
 from lpirc_power.visa.link import Link
 from lpirc_testsets import read_ground_truth
 from referee.backup.contest_copy import back_up, restore

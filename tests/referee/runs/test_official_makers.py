@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_power.addresses import limits_of
 from lpirc_power.driver_registry import GROUP
-from lpirc_power.standing import Standing
+from lpirc_power.meter_address import limits_of
+from lpirc_power.meter_standing import Standing
 from referee.config import read_config
 from referee.errors import RefereeError
 from referee.judging.run_checks import measured_run

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpirc_power.meter_standing import OFFICIAL_MAKERS
 from lpirc_power.sampling.sampler import Sampler
-from lpirc_power.standing import OFFICIAL_MAKERS
 from referee.config import Station
 from referee.errors import RefereeError
 from referee.runs.open_run import LARGE_BYTES, PAUSE, OpenRun, kept_marks

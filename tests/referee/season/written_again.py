@@ -9,7 +9,7 @@ from pathlib import Path
 
 from referee.contest import open_contest
 from referee.store import DATABASE_NAME
-from referee.store.chain import (
+from referee.store.hash_links import (
     LOG_START,
     event_digest,
     log_link,

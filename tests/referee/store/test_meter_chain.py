@@ -11,12 +11,12 @@ import pytest
 
 from referee.errors import StorageFailed
 from referee.store import DATABASE_NAME, Store, meter_chain
-from referee.store.chain import READINGS_START, meter_link
+from referee.store.hash_links import READINGS_START, meter_link
 from referee.store.records import Post
 from referee.store.run_rules import Rules
 from referee.store.waiting_rows import WaitingRows
 from tests.referee.factories import reading, stored_run
-from tests.referee.store.test_chain import append
+from tests.referee.store.test_hash_links import append
 
 RULES = Rules(
     0,

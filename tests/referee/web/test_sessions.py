@@ -9,11 +9,11 @@ import pytest
 
 from referee.auth import tokens
 from referee.auth.tokens import Session, issue
-from referee.errors import RefereeError
+from referee.errors import RefereeError, WindowClosed
 from referee.web import callers as callers_module
 from referee.web.app import create_app
 from referee.web.app_parts import part_of
-from referee.web.callers import Callers, session_of
+from referee.web.callers import Callers, open_run_of, session_of
 from referee.web.team_login import issue_token
 from referee.web.web_request import WebRequest
 from tests.referee.factories import TEAM, House
@@ -71,6 +71,37 @@ def test_a_wall_clock_set_forward_logs_no_one_out_of_an_open_run(
     house.control.close(run.id, "logout")
     with pytest.raises(RefereeError, match="expired"):
         asked(opened)
+
+
+def test_of_two_tokens_in_a_request_each_is_good_for_its_own_run_only(
+    build: Callable[..., House],
+) -> None:
+    house = build()
+    app = create_app(house.contest, house.control, house.clock)
+    callers = part_of(app, Callers)
+
+    def opened() -> Session:
+        house.control.arm(TEAM, "one")
+        run = house.control.login(TEAM).run
+        return Session(run.id, TEAM, EXPIRES.timestamp() + 1e9, run.nonce)
+
+    former = opened()
+    house.control.close(former.run, "logout")
+    present = opened()
+    secret = house.contest.secret
+    in_header = issue(secret, present, house.contest.id)
+    asked = WebRequest({"HTTP_AUTHORIZATION": f"Bearer {in_header}"})
+    live = open_run_of(callers, asked)
+    assert live.run.id == present.run
+
+    session = session_of(callers, asked, issue(secret, former, house.contest.id))
+    with pytest.raises(WindowClosed):
+        open_run_of(callers, asked, session)
+    expired = Session(former.run, TEAM, 0.0, former.nonce)
+    session_of(callers, asked)
+    with pytest.raises(RefereeError, match="expired"):
+        session_of(callers, asked, issue(secret, expired, house.contest.id))
+    assert session_of(callers, asked) == present
 
 
 @pytest.mark.parametrize("is_over", [False, True])

@@ -31,7 +31,7 @@ from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError, StorageFailed
 from referee.evidence.signed_statement import is_by
-from referee.store.chain import entry_text
+from referee.store.hash_links import entry_text
 from referee.store.model_records import Submission
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.referee.factories import DrivenClock

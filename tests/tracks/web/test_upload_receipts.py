@@ -13,7 +13,7 @@ import pytest
 
 from lpirc_testsets import synthesize
 from referee.auth.signing import ContestKey, new_key
-from referee.store.chain import entry_text
+from referee.store.hash_links import entry_text
 from tests.contest_day import PASSWORD, ROOT, TEAM, Day, contest_day, until
 from tests.tracks.web.test_entries import csv_of, own, rows_of
 from tests.tracks.web.test_receiving import FUTURE, TRACK

@@ -1,4 +1,7 @@
-"""The commands of model tracks, as `referee` lists them; each is imported when it is called."""
+"""The commands of model tracks, as `referee` lists them; each is imported when it is called.
+
+Knows neither rules nor SQL. Start with `model_command`.
+"""
 
 from referee.cli.own_commands import LateCommand
 

@@ -33,7 +33,7 @@ class EnergyFieldTrack(Track):
         return self._judge(result, result.energy_wh)
 
     def rank(self, entries: Sequence[Entry]) -> tuple[Place, ...]:
-        """Rank the entries by their total score in this field; those without energy get no rank, nor enter the mean."""
+        """Rank the entries by their total score; those without energy get no rank and do not enter the mean."""
         energies = [
             one.result.energy_wh for one in entries if one.result.energy_wh is not None
         ]

@@ -26,7 +26,7 @@ from referee.config.tracks import ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError, StorageFailed
 from referee.judging.contest_status import program_version
-from referee.store.chain import entry_text
+from referee.store.hash_links import entry_text
 from referee.store.model_records import Submission, Upload
 
 UPLOADS = "uploads"

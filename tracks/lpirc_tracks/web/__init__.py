@@ -1,1 +1,4 @@
-"""The routes of model tracks: entries, uploads, work for devices, public boards. Start with `plugin`."""
+"""The routes of model tracks: entries, uploads, work for devices, public boards.
+
+Knows no rule and no device. Start with `plugin`.
+"""

@@ -13,7 +13,7 @@ from referee.contest import open_contest
 from referee.judging.board_publisher import Publisher
 from referee.judging.judge import judge
 from referee.judging.run_figures import let_stand
-from referee.store.published_table import PublishedTable
+from referee.store.published_board_table import PublishedTable
 from referee.store.records import BoardState, Released, RunState
 from referee.web.app import create_app
 from referee.web.app_parts import part_of

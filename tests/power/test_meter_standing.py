@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.addresses import is_loopback, open_meter, standing
 from lpirc_power.clocks import Clocks
 from lpirc_power.meter import Identity
-from lpirc_power.standing import Standing
+from lpirc_power.meter_address import is_loopback, open_meter, standing
+from lpirc_power.meter_standing import Standing
 from tests.power.foreign import served
 
 SERIAL = "C2PH13047V"

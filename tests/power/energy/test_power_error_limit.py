@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lpirc_power.addresses import limits_of
-from lpirc_power.energy.error_limit import (
+from lpirc_power.energy.power_error_limit import (
     dc_drift_w,
     limit_of,
     limit_w,
@@ -16,6 +15,7 @@ from lpirc_power.energy.error_limit import (
     uncertainty,
 )
 from lpirc_power.meter import Setup
+from lpirc_power.meter_address import limits_of
 
 
 @pytest.mark.parametrize(

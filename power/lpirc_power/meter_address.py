@@ -13,9 +13,9 @@ from lpirc_power.driver_registry import VISA, SchemePlugin, scheme_of, schemes
 from lpirc_power.errors import MeterAddressError, MeterError
 from lpirc_power.guarded_meter import guarded
 from lpirc_power.meter import Identity, Limits, Meter
+from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing, excluded_by_identity
 from lpirc_power.resources import wrong
 from lpirc_power.scheme import Scheme
-from lpirc_power.standing import OFFICIAL_MAKERS, Standing, excluded_by_identity
 from lpirc_power.visa_address import stated_limits
 
 _log: Final = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lpirc_power.errors import MeterError
-from lpirc_power.wt300 import controls
-from lpirc_power.wt300.controls import CONTROLS, Numbered, Switch
+from lpirc_power.wt300 import setting_commands as controls
 from lpirc_power.wt300.models import model_named
+from lpirc_power.wt300.setting_commands import CONTROLS, Numbered, Switch
 
 PAGE = Path(__file__).parents[3] / "docs" / "wt300-commands.md"
 

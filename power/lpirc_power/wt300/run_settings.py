@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from lpirc_power.meter import ALL_ELEMENTS, IntegratorState, Setup, Status
-from lpirc_power.wt300 import controls
+from lpirc_power.wt300 import setting_commands as controls
 from lpirc_power.wt300.answers import Flags
-from lpirc_power.wt300.controls import Range, Setting, Switch
 from lpirc_power.wt300.models import Model
+from lpirc_power.wt300.setting_commands import Range, Setting, Switch
 
 Ask = Callable[[str], str]
 """Sends a query and returns its answer without a header."""

@@ -14,7 +14,7 @@ import pytest
 
 from referee.errors import StorageFailed
 from referee.store import DATABASE_NAME, Event, Store
-from referee.store.chain import (
+from referee.store.hash_links import (
     LOG_START,
     event_digest,
     log_link,

@@ -1,0 +1,25 @@
+"""The contest's score: mAP divided by the energy in watt-hours."""
+
+from __future__ import annotations
+
+import math
+
+from lpirc_score.errors import CodedError
+
+
+def score(map_value: float, energy_wh: float) -> float:
+    """Mean average precision (0..1) divided by the energy of the run in watt-hours; the unit is 1/Wh.
+
+    Raises `CodedError` `bad-energy` unless the energy is finite and above 0.
+    """
+    problem = f"A score needs an energy above 0 Wh, not {energy_wh}."
+    if math.isfinite(energy_wh) and energy_wh > 0:
+        if math.isfinite(value := map_value / energy_wh):
+            return value
+        problem = f"An energy of {energy_wh} Wh is too small for a score."
+    raise CodedError("bad-energy", problem, energy_wh=str(energy_wh))
+
+
+def format_score(value: float) -> str:
+    """Return the score as the contest publishes it, with four decimals."""
+    return f"{value:.4f}"

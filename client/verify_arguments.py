@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def read(path: Path) -> bytes:
-    """The content of a file; ends the program with a sentence where it cannot be read."""
+    """Return the content of a file; end the program with a sentence if it cannot be read."""
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:
@@ -16,7 +16,7 @@ def read(path: Path) -> bytes:
 
 
 def key(text: str | None) -> str | None:
-    """A public key as its user gave it; ends the program with a sentence where it is none."""
+    """Return the public key that the user gave; end the program with a sentence if it is not one."""
     if text is None:
         return None
     found = trimmed(text)

@@ -156,7 +156,7 @@ def _form_rows(
     content_type: str,
     media_type: str,
 ) -> list[Row]:
-    """The rows of a form, as many as its longest list; what is missing or no number is NaN."""
+    """Return the rows of a form, as many as its longest list has; a missing or invalid value is NaN."""
     fields = _fields(body, content_type, media_type)
     names = {name for name, _ in fields}
     has_lists = not names.isdisjoint(FORM_FIELDS)

@@ -57,7 +57,7 @@ Value = TypeVar("Value")
 
 @dataclass
 class Findings:
-    """The findings by item: what is wrong with it (empty: it holds), or why it was not checked; and notes."""
+    """The findings by item: its problem (empty: it holds), or why it was not checked; and notes."""
 
     wrong: dict[str, str] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Findings:
         *given: Any,
         after: tuple[str, ...] = (),
     ) -> Value | None:
-        """Make one check, unless one that it rests on failed; None if it did not come to an end."""
+        """Make one check, unless one that it depends on failed; returns None if it did not finish."""
         for other in after:
             if other in self.unchecked:
                 self.unchecked[name] = self.unchecked[other]
@@ -95,7 +95,7 @@ class Findings:
         return None
 
     def leave_the_rest(self, why: str) -> None:
-        """Mark what was not looked at."""
+        """Mark the items that were not checked."""
         for name in ITEMS:
             if name not in self.wrong:
                 self.unchecked.setdefault(name, why)
@@ -206,7 +206,7 @@ def main() -> None:
 
 
 def _report(findings: Findings) -> list[str]:
-    """A line for each item, what else there is to say, and the verdict."""
+    """Print a line for each item, the notes, and the verdict."""
     said = []
     for name in ITEMS:
         if name in findings.unchecked:

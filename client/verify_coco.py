@@ -46,7 +46,7 @@ class Candidate:
     place: int
 
     def preference(self) -> tuple[bool, float, int]:
-        """First those that count, of these the best, of these the last."""
+        """Sort key of candidates: those that count first, among them the best, among equals the last."""
         return not _counts(self.one), -self.overlap, -self.place
 
 
@@ -76,7 +76,7 @@ def coco(objects: Objects, detections: list[Detection]) -> float | None:
 
 
 def _counts(one: Object) -> bool:
-    """Tell if an object counts: it is no crowd and not too large."""
+    """Tell if an object counts: it is not a crowd and not too large."""
     return not one.is_crowd and one.area <= LARGEST_AREA
 
 
@@ -116,7 +116,7 @@ def _overlap(detected: Box, one: Object) -> float:
 
 
 def _outcomes(contenders: list[Contender], least: float) -> list[str]:
-    """Return the outcome of each detection where an overlap of `least` is enough."""
+    """Return the outcome of each detection if an overlap of `least` is enough."""
     taken: set[int] = set()
     outcomes = []
     for contender in contenders:

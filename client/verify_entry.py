@@ -48,7 +48,7 @@ OF_ANSWER = {
 
 @dataclass(frozen=True)
 class Given:
-    """An answer of the referee, its receipt, and what the user has beside it."""
+    """An answer of the referee, its receipt, and the files that the user has."""
 
     answer: Fields
     receipt: Fields
@@ -64,7 +64,7 @@ def receipt_in(text: bytes) -> tuple[Fields, Fields]:
         raise Wrong("it is not JSON: save the answer as the referee gave it") from None
     if isinstance(answer, list):
         raise Wrong("it has many entries: save the answer of GET /v1/entries/N")
-    need(isinstance(answer, dict), "it is no answer of the referee")
+    need(isinstance(answer, dict), "it is not an answer of the referee")
     receipt = answer.get("receipt", answer)
     need(isinstance(receipt, dict), "its receipt is none")
     for name, kind in KINDS.items():
@@ -89,11 +89,11 @@ def _need_forms(receipt: Fields) -> None:
             f"{name} of the receipt is not {digits} hexadecimal digits",
         )
     is_time = re.fullmatch(TIME, receipt["received_utc"])
-    need(is_time is not None, "received_utc of the receipt is no time in UTC")
+    need(is_time is not None, "received_utc of the receipt is not a time in UTC")
 
 
 def check_signature(given: Given) -> None:
-    """The receipt is signed by the key that it names, as it is."""
+    """Check that the key named in the receipt has signed it unchanged."""
     receipt = given.receipt
     values = [receipt[name] for name in SIGNED]
     text = lines("lpirc-entry-1", *values)
@@ -134,7 +134,7 @@ def check_file(given: Given) -> None:
 
 
 def check_answer(given: Given) -> None:
-    """Check that the answer says beside its receipt what was signed."""
+    """Check that the answer agrees with the signed receipt beside it."""
     if given.answer is given.receipt:
         raise NotChecked("only the receipt was given")
     for name, of_receipt in OF_ANSWER.items():
@@ -170,7 +170,7 @@ def verify(given: Given) -> tuple[list[str], list[str]]:
 
 
 def meaning(given: Given) -> list[str]:
-    """Return what a receipt that holds proves, and what it does not."""
+    """Return what a valid receipt proves, and what it does not."""
     receipt = given.receipt
     said = [
         _printable(
@@ -185,7 +185,7 @@ def meaning(given: Given) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """A text that others wrote, so that a terminal takes nothing in it for a command."""
+    """Return a text of others without characters that a terminal takes as commands."""
     shown = ""
     for letter in text:
         if letter.isprintable():

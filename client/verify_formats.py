@@ -45,7 +45,7 @@ PACKED_AGAIN = (
 
 
 class Wrong(Exception):
-    """Something does not hold; the sentence says what."""
+    """An item does not hold; the sentence says why."""
 
 
 class NotChecked(Exception):
@@ -77,7 +77,7 @@ def is_same(one: object, other: object) -> bool:
 
 
 def sentence_of(error: Exception) -> str:
-    """Return in words what went wrong, also where others wrote what cannot be read."""
+    """Return an error in words, also for files that cannot be read."""
     if isinstance(error, Wrong):
         return str(error)
     return f"not what belongs there ({error!r:.100})"
@@ -85,7 +85,7 @@ def sentence_of(error: Exception) -> str:
 
 @contextmanager
 def about(what: str) -> Iterator[None]:
-    """Whatever goes wrong here is wrong about this."""
+    """Name the subject of every error raised in this block."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - others wrote what is read here
@@ -96,7 +96,7 @@ def about(what: str) -> Iterator[None]:
 
 
 def sha256(content: bytes | str) -> str:
-    """The digest in hexadecimal; of a text, that of its UTF-8."""
+    """Return the digest in hexadecimal; for a text, that of its UTF-8."""
     if isinstance(content, str):
         content = content.encode()
     return hashlib.sha256(content).hexdigest()

@@ -1,4 +1,4 @@
-"""The items about a bundle and what it records of a run. From docs/bundle.md alone."""
+"""The items about a bundle and its records of a run. From docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check_signature(bundle: Bundle, key: str | None) -> None:
     begin = f"DSSEv1 {len(PAYLOAD_TYPE)} {PAYLOAD_TYPE} {len(manifest)} "
     text = begin.encode() + manifest
     need_signature(text, signature, bytes.fromhex(bundle.key))
-    need(key in (None, bundle.key), f"it is by {bundle.key}, not by {key}")
+    need(key in (None, bundle.key), f"it is signed by {bundle.key}, not by {key}")
 
 
 def check_parts(bundle: Bundle) -> None:
@@ -79,7 +79,7 @@ def check_parts(bundle: Bundle) -> None:
 
 
 def check_test_set(bundle: Bundle) -> None:
-    """Its digest is that of its content and of the run; the images are the run's."""
+    """Check that the set's digest is that of its content and of the run, and that the images are the run's."""
     images = bundle.test_set["images"]
     categories = bundle.test_set["categories"]
     content = {
@@ -118,7 +118,7 @@ def check_test_set(bundle: Bundle) -> None:
 
 
 def _need_digest_of_run(bundle: Bundle, digest: str) -> None:
-    """The run was armed with this set, or events lead from that one to this one."""
+    """Raise Wrong unless the run was armed with this set, or events lead from that set to this one."""
     armed_with = bundle.run["testset_digest"]
     if digest != armed_with:
         expected = {"testset_digest": digest, "armed_with": armed_with}

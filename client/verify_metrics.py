@@ -25,7 +25,7 @@ ELEVEN_RECALLS = [step * 0.1 for step in range(11)]
 
 @dataclass(slots=True)
 class Box:
-    """A box as a metric computes with it."""
+    """A box in the form that metrics compute with."""
 
     left: float
     top: float
@@ -129,7 +129,7 @@ class Detection:
 
 
 Objects = dict[int, list[Object]]
-"""Those of one category by image, in the order of the file."""
+"""Objects of one category by image, in the order of the file."""
 
 Metric = Callable[[Objects, list[Detection]], float | None]
 """The AP of a category, None without an object that counts."""
@@ -292,7 +292,7 @@ def _area(outcomes: list[str], objects: int) -> float | None:
 
 
 def _without_crowds(objects: Objects) -> Objects:
-    """Return the objects that are no crowds."""
+    """Return the objects that are not crowds."""
     found = {}
     for image, those in objects.items():
         found[image] = [one for one in those if not one.is_crowd]

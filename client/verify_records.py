@@ -173,7 +173,7 @@ class Bundle:
         return sha256(lines("lpirc-receipt-2", *values))
 
     def meter_links(self) -> list[str]:
-        """The link of no readings, then that of each reading."""
+        """Return the link before the first reading, then that of each reading."""
         table = self.texts["readings.csv.gz"]
         _, *readings, rest = table.split(b"\n")
         need(rest == b"", "readings.csv.gz is cut short")

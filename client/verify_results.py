@@ -185,7 +185,7 @@ def check_interval(bundle: Bundle) -> None:
 
 
 def check_result_signature(bundle: Bundle) -> None:
-    """It says what the result was computed with; which program did it is left out.
+    """Check that the signature names what computed the result, leaving out the program that did.
 
     Of a metric of another distribution, the threshold and the distribution are left out, too.
     """
@@ -248,7 +248,7 @@ def _without(signature: str, begins: list[str]) -> str:
 
 
 def check_judgements(bundle: Bundle) -> None:
-    """Each judgement has its event, in the same order; the last one is that of the result."""
+    """Check that each judgement has its event, in the same order, and that the last one gives the result."""
     if bundle.rules is None:
         raise NotChecked(NOT_BOUND)
     judgements = bundle.judgements
@@ -272,7 +272,7 @@ def _need_event(
     judgement: Fields,
     event: Event,
 ) -> None:
-    """Raise Wrong unless the event `judged` and the signature say what the judgement says."""
+    """Raise Wrong unless the event `judged` and the signature agree with the judgement."""
     rules = judgement["rules"]
     expected = {name: judgement[name] for name in ("judged_utc", *FIGURES)}
     expected["rules_sha256"] = digest_of_rules(rules)
@@ -299,7 +299,7 @@ def parts_of_signature(signature: str) -> dict[str, str]:
 
 
 def check_rules(bundle: Bundle) -> None:
-    """The run has what its rules say, and the published judgement is by these rules."""
+    """Check that the run obeys its rules, and that the published judgement is by these rules."""
     if bundle.rules is None:
         raise NotChecked(NOT_BOUND)
     _need_run_by_rules(bundle, bundle.rules)
@@ -324,7 +324,7 @@ def check_rules(bundle: Bundle) -> None:
 
 
 def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
-    """Raise Wrong unless the run has what its rules say."""
+    """Raise Wrong unless the run obeys its rules."""
     run = bundle.run
     for name in ("testset_digest", "setup"):
         need_same("run.json", run, {name: rules[name]})
@@ -344,7 +344,7 @@ def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
 
 
 def _need_standing_by_makers(run: Fields, rules: Fields) -> None:
-    """A meter counts only if an official maker has made it, and if it is not simulated."""
+    """Raise Wrong if the meter counts but an official maker has not made it, or it is simulated."""
     standing = run["meter_standing"]
     if standing is None or "official_makers" not in rules:
         return

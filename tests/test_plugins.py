@@ -408,7 +408,7 @@ def failing(tmp_path: Path) -> Iterator[Path]:
     ("name", "words"),
     [
         ("fails", f"it failed: ZeroDivisionError: by zero {PLACE}"),
-        ("seven", "it returned 7, which is not an Evaluation"),
+        ("seven", "it made 7, which is not an Evaluation"),
     ],
 )
 def test_a_metric_that_fails_is_one_sentence(
@@ -429,7 +429,7 @@ def test_a_metric_that_fails_is_one_sentence(
     ("name", "words"),
     [
         ("fails", f"it failed: ZeroDivisionError: by zero {PLACE}"),
-        ("seven", "its importer returned 7, which is not a TestSet"),
+        ("seven", "it made 7, which is not a TestSet"),
     ],
 )
 def test_a_format_that_fails_is_one_sentence(

@@ -31,7 +31,7 @@ from lpirc_client.timeline import Timeline
 from lpirc_client.wire import Login
 
 LOGIN_S = 2.0
-"""A log-in takes less: a window that has lasted longer was open before; with less left of it no run goes on."""
+"""Longest time of a log-in: a window older than that was open before; with less time left no run goes on."""
 
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
 STOP = (
@@ -214,7 +214,7 @@ def _in_words(summary: Summary) -> str:
 
 
 def time_in_words(time: Mapping[str, float]) -> str:
-    """Say where the time of a run went."""
+    """Return in words how the time of a run was spent."""
     return (
         f"time: detecting {time['detecting_s']:.1f} s, waiting for images {time['waiting_s']:.1f} s,"
         f" posting {time['posting_s']:.1f} s, else, with the log-out, {time['idle_s']:.1f} s"

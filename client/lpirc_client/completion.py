@@ -12,7 +12,7 @@ SHELLS = ("bash", "zsh", "tcsh")
 
 
 class PrintCompletion(argparse.Action):
-    """An option that prints what a shell evaluates, bash unless another one is named, and ends."""
+    """An option that prints a completion script, for bash unless another shell is named, and exits."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(

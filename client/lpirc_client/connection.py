@@ -183,7 +183,7 @@ class Connection:
         return response.content
 
     def _at_once(self, path: str) -> bytes | None:
-        """Return the file at `path`; None where the usual way should ask again: it waits, and says why.
+        """Return the file at `path`; None if the usual way should ask again: it waits, and gives the reason.
 
         By http.client: for one small file the layers of requests take several times as long. TLS goes the usual way.
         Raises the ClientError of a refusal.

@@ -1,4 +1,4 @@
-"""Finds a detector by its name, the sample one or a contestant's own, and turns what it finds into rows."""
+"""Finds a detector by its name, the sample one or a contestant's own, and turns its results into rows."""
 
 from __future__ import annotations
 

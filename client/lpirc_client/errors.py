@@ -59,7 +59,7 @@ def missing_extra(
     module: str | None,
     extra: str,
 ) -> ModelError:
-    """Make the failure of a client that was installed without `extra`; `module` is missing, `what` needs it."""
+    """Return the error of a client installed without `extra`: `module` is missing, which `what` needs."""
     sentence = f'{what} needs {module}; in the project\'s folder: pip install "./client[{extra}]"'
     return ModelError("missing-extra", sentence, missing=module)
 

@@ -13,7 +13,7 @@ from lpirc_client.errors import ClientError, TransientError, UnknownRoute
 from lpirc_client.timeline import FETCH, Timeline
 
 MOST_BYTES = 24 * 2**20
-"""A batch that has become larger is given up and fetched in smaller ones: two of them are in memory at most."""
+"""Size above which a batch is given up and fetched in smaller ones: two of them are in memory at most."""
 
 
 class Image(NamedTuple):

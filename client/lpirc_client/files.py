@@ -65,7 +65,7 @@ def _is_device(out: Path) -> bool:
 
 
 def _sync(folder: Path) -> None:
-    """Wait until the names in a folder are on disk, where the system lets us."""
+    """Wait until the names in a folder are on disk, if the system supports that."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

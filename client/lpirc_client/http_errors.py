@@ -1,4 +1,4 @@
-"""Turns what requests raises and what the referee answers into one clear sentence."""
+"""Turns an exception of requests, or an error answer of the referee, into one clear sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def from_transport(
     *,
     is_in_run: bool = False,
 ) -> ClientError:
-    """Say why no answer came from `url`, and before a run what to do."""
+    """Return why no answer came from `url`, and before a run also the remedy."""
     causes = list(_chain(error))
     if isinstance(error, requests.exceptions.SSLError):
         why = _root_cause(error)
@@ -80,7 +80,7 @@ def from_transport(
 
 
 def from_response(url: str, response: requests.Response) -> ClientError:
-    """Say what the referee refused, in its own words if it answered problem+json."""
+    """Return the referee's refusal, in its own words if it answered problem+json."""
     document = json_object(response)
     if "code" not in document:
         what = f"status {response.status_code}, which is not a referee's answer; is this its URL?"
@@ -132,7 +132,7 @@ def read_document(
     status: int,
     reader: Callable[[dict[str, Any]], Value],
 ) -> Value:
-    """Return what `reader` makes of the JSON document, if the status is the one that means success."""
+    """Return the JSON document parsed by `reader`, if the status is the one that means success."""
     if response.status_code != status:
         raise from_response(response.url, response)
     try:

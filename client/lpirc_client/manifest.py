@@ -62,7 +62,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def from_manifest(folder: Path, parse: Callable[[Any], T]) -> T:
-    """Return what `parse` makes of the manifest's JSON. Raises ClientError `bad-testset` if it cannot."""
+    """Return the manifest's JSON parsed by `parse`. Raises ClientError `bad-testset` if it cannot be parsed."""
     path = folder / NAME
     try:
         return parse(json.loads(read_regular(path)))

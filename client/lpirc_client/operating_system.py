@@ -50,7 +50,7 @@ else:
         signal.pthread_kill(thread, signal.SIGINT)
 
     def lives(pid: int, *, is_parent: bool) -> bool:
-        """Tell if process `pid` lives, which `is_parent` of this one or not."""
+        """Tell if process `pid` lives; `is_parent` says whether it is the parent of this one."""
         if is_parent:
             return os.getppid() == pid  # a zombie still answers signal 0
         try:
@@ -91,13 +91,13 @@ def die_with(parent: int) -> None:
 
 
 def allowed_cores() -> set[int]:
-    """Return the cores that this process may use; empty where cores cannot be chosen: everywhere but on Linux."""
+    """Return the cores that this process may use; empty where cores cannot be chosen, that is outside Linux."""
     if sys.platform == "linux":
         return os.sched_getaffinity(0)
     return set()
 
 
 def stay_on(core: int) -> None:
-    """Keep this process on one of the `allowed_cores`; nothing where there are none."""
+    """Keep this process on one of the `allowed_cores`; do nothing if there are none."""
     if sys.platform == "linux":
         os.sched_setaffinity(0, {core})

@@ -84,7 +84,7 @@ class Outbox:
             self._raise()
 
     def close(self) -> None:
-        """End the thread; what is pending is dropped."""
+        """End the thread; pending rows are dropped."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
@@ -135,7 +135,7 @@ class Outbox:
         return len(self._pending) >= (1 if is_urgent else self._batch)
 
     def _taken(self) -> Rows:
-        """Take the rows of the next images, at most MOST_ROWS, but at least those of one."""
+        """Take the rows of the next images, at most MOST_ROWS, but at least those of one image."""
         rows = array("d")
         while self._pending and (
             not rows or len(rows) + len(self._pending[0]) <= MOST_ROWS * NUMBERS

@@ -70,7 +70,7 @@ class ReceiptFile:
         rules: object = None,
         rules_sha256: str | None = None,
     ) -> None:
-        """Say of which run the next receipts are, and keep its rules: None where none are bound to it."""
+        """Name the run of the next receipts, and keep its rules; None if none are bound to it."""
         self._run = int(run) if run.isascii() and run.isdigit() else run
         earlier = (self._last or self._rules).get("run", self._run)
         if earlier != self._run:
@@ -247,6 +247,6 @@ class ReceiptFile:
         sentence = f"WARNING: {what} of run {self._run} does not fit: {why}; the referee's record was altered, or"
         say(
             printable(
-                f"{sentence} {self.path} is of another contest. The run goes on; keep the file."
+                f"{sentence} {self.path} belongs to another contest. The run goes on; keep the file."
             )
         )

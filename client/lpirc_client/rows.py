@@ -80,7 +80,7 @@ def listed(number: int, found: Any) -> Iterable[Any]:
 
 
 def problem_of(row: Any, categories: Mapping[int, str]) -> tuple[str, str, str]:
-    """Return what is wrong with a row that is not good: its name, the value, and what was expected."""
+    """Return the problem of a bad row: its name, the value, and the expected one."""
     try:
         values = list(row)
     except NO_NUMBER:
@@ -146,7 +146,7 @@ def _takes(
 
 
 def _plain(row: Any) -> Any:
-    """Return a row of tensors or arrays of one number each, as PyTorch has them, as one of plain numbers."""
+    """Return a row of one-element tensors or arrays, as PyTorch makes them, as a row of plain numbers."""
     try:
         return [_item(value) for value in row]
     except NO_NUMBER:

@@ -1,4 +1,4 @@
-"""The loop of a run: fetch an image, answer it, post what was found, watch the window, log out."""
+"""The loop of a run: fetch an image, answer it, post the rows, watch the window, log out."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class Session:
         number: int,
         rows: Any,
     ) -> None:
-        """Hand in what was found in image `number`: rows of (category id, confidence, xmin, ymin, xmax, ymax).
+        """Hand in the rows of image `number`: (category id, confidence, xmin, ymin, xmax, ymax).
 
         A list or a NumPy array (n, 6), pixels, corners included; see `lpirc_client.rows`. Returns at once: the rows are
         on the referee's disk after `flush`. A second call for an image adds rows. Raises AnswerError for a bad row or
@@ -198,7 +198,7 @@ class Session:
             self._posting.flush(timeout_s)
 
     def finish(self, error: BaseException | None = None) -> None:
-        """Post what is pending and, unless `stay`, log out: the meter stops, the run is closed for good.
+        """Post pending rows and, unless `stay`, log out: the meter stops, the run is closed for good.
 
         After an `error` it logs out only with `logout_on_error`, and raises nothing.
         """
@@ -230,7 +230,7 @@ class Session:
         self.timeline.close()
 
     def _give_up(self, *, is_interrupted: bool = False) -> None:
-        """Post what can be posted, before the exception goes on."""
+        """Post as many pending rows as possible before the exception is raised again."""
         with suppress(ClientError):
             self.flush(INTERRUPTED_S if is_interrupted else None)
         if self._logout_on_error and not is_interrupted:

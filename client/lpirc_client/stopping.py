@@ -28,7 +28,7 @@ class Sample:
 
 
 def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
-    """Return the score `ahead_s` after the last sample: all goes on as in the last minute, until no image is left."""
+    """Return the score `ahead_s` after the last sample, if the run goes on at its pace until no image is left."""
     now = samples[-1]
     then = [samples[0], *(one for one in samples if one.at_s <= now.at_s - MINUTE_S)][
         -1
@@ -44,7 +44,7 @@ def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
 
 
 def is_over(samples: Sequence[Sample], least_s: float) -> bool:
-    """Tell if it is time to log out: the last two samples expected a clear loss of the next minute.
+    """Tell if it is time to log out: both last samples predicted a clear loss in the next minute.
 
     It is never time before `least_s`.
     """

@@ -128,7 +128,7 @@ def preflight(
 
 
 def execute(options: argparse.Namespace) -> None:
-    """Run the detector and say what it did. Raises ClientError, also where a referee would refuse rows."""
+    """Run the detector and print the result. Raises ClientError, also if a referee would refuse the rows."""
     detector = load(options.detector)
     if hasattr(detector, "description"):
         say(printable(detector.description))

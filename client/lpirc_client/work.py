@@ -78,7 +78,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def execute(options: argparse.Namespace) -> None:
-    """Measure what waits, and wait for more, until Ctrl-C. Raises ClientError."""
+    """Measure waiting models, and wait for more, until Ctrl-C. Raises ClientError."""
     require_models()  # before a referee leases this device anything
     if sys.version_info < (3, 11) or not (
         find_spec("ai_edge_litert") or find_spec("onnxruntime")
@@ -310,7 +310,7 @@ def _answer(
     path: str,
     body: bytes | None = None,
 ) -> requests.Response:
-    """Ask until the referee answers; say once that it is away. Raises ClientError for a refusal."""
+    """Ask until the referee answers; report once that it is away. Raises ClientError for a refusal."""
     for attempt, pause in enumerate(pauses_s()):
         time.sleep(pause if attempt else 0)
         try:

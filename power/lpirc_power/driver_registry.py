@@ -31,6 +31,8 @@ BUILT_IN: Final = {
     "yokogawa-wt300": "lpirc_power.wt300.driver:Wt300Family",
 }
 """Found first, and without any installed metadata."""
+FAILURES: Final = (Exception, SystemExit)
+"""Another distribution may raise anything, or call sys.exit."""
 _OF_FAMILY: Final = ("models", "matches", "limits", "meter")
 
 
@@ -58,8 +60,7 @@ class Plugin:
         """Import the class and check its shape; MeterDriverError if it is not a driver."""
         try:
             loaded = self.point.load()
-        # Another distribution may raise anything at its import, or call sys.exit.
-        except (Exception, SystemExit) as error:
+        except FAILURES as error:
             raise self.failure(f"cannot be used: {_told(error)}") from error
         if inspect.isclass(loaded) and issubclass(loaded, Scheme):
             self._require_whole(loaded)

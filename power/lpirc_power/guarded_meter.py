@@ -1,4 +1,4 @@
-"""A guard around a meter of another distribution: what breaks the protocol becomes one clear sentence."""
+"""Guards a meter of another distribution: a breach of the protocol becomes one clear sentence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from lpirc_power.driver_registry import Plugin
+from lpirc_power.driver_registry import FAILURES, Plugin
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import (
     Choices,
@@ -52,7 +52,7 @@ def guarded(meter: object, plugin: Plugin) -> Meter:
 
 
 class _Guarded:
-    """Passes every call on, and checks what comes back."""
+    """Passes every call on, and checks the result."""
 
     def __init__(self, meter: object, plugin: Plugin) -> None:
         self._meter = meter
@@ -84,7 +84,7 @@ class _Guarded:
             return call()
         except MeterError:
             raise
-        except Exception as error:
+        except FAILURES as error:
             raise self._plugin.failed(f"do `{name}`", error) from error
 
     def _checked(self, name: str, found: object, kind: type) -> object:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.driver_registry import VISA, SchemePlugin, scheme_of, schemes
+from lpirc_power.driver_registry import FAILURES, VISA, SchemePlugin, scheme_of, schemes
 from lpirc_power.errors import MeterAddressError, MeterError
 from lpirc_power.guarded_meter import guarded
 from lpirc_power.meter import Identity, Limits, Meter
@@ -45,7 +45,7 @@ class MeterAddress:
             meter = self._opened.connect(clocks)
         except MeterError:
             raise
-        except Exception as error:
+        except FAILURES as error:
             raise plugin.failed(f"open {self.address}", error) from error
         return guarded(meter, plugin)
 
@@ -53,7 +53,7 @@ class MeterAddress:
         """Release what outlives a link; may be repeated."""
         try:
             self._opened.close()
-        except Exception as error:
+        except FAILURES as error:
             if self._plugin.plugin.is_built_in:
                 raise
             told = self._plugin.plugin.failed(f"close {self.address}", error)
@@ -61,7 +61,7 @@ class MeterAddress:
 
 
 def limits_of(model: str) -> Limits | None:
-    """Return what is known of the accuracy of a model ("WT310E"); None if nothing is.
+    """Return the accuracy data of a model ("WT310E"), or None.
 
     A model whose name has blanks stands on record with _ for them, and is known by either name.
     """
@@ -113,7 +113,7 @@ def is_loopback(address: str) -> bool:
         plugin, rest = _parsed(address)
     except MeterError:
         return False
-    return plugin.scheme.is_loopback(rest)
+    return _is_so(plugin, "is_loopback", rest)
 
 
 def _is_simulated(address: str) -> bool:
@@ -121,7 +121,17 @@ def _is_simulated(address: str) -> bool:
         plugin, rest = _parsed(address)
     except MeterError:
         return False
-    return plugin.scheme.is_simulated(rest)
+    return _is_so(plugin, "is_simulated", rest)
+
+
+def _is_so(found: SchemePlugin, name: str, rest: str) -> bool:
+    """Ask a scheme what keeps a meter from counting; one that fails to say keeps it, too."""
+    try:
+        return bool(getattr(found.scheme, name)(rest))
+    except FAILURES as error:
+        told = found.plugin.failed(f"do `{name}`", error)
+        _log.warning("%s", told.sentence)
+        return True
 
 
 @contextlib.contextmanager
@@ -168,7 +178,7 @@ def _made(plugin: SchemePlugin, address: str, rest: str) -> Scheme:
         raise
     except MeterError:
         raise
-    except Exception as error:
+    except FAILURES as error:
         raise plugin.plugin.failed(f"take the address {address}", error) from error
 
 

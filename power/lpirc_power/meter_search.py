@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from typing import Final
 
-from lpirc_power.driver_registry import BUILT_IN, SchemePlugin, schemes
+from lpirc_power.driver_registry import BUILT_IN, FAILURES, SchemePlugin, schemes
 from lpirc_power.visa.instrument_search import Found, Search
 from lpirc_power.visa.instrument_search import search as search_visa
 
@@ -28,7 +28,9 @@ def search() -> Search:
             continue
         try:
             found += _listed(one)
-        except Exception as error:  # noqa: BLE001 - of another distribution, and the other places still count
+        except (
+            FAILURES
+        ) as error:  # of another distribution, and the other places still count
             failure = one.plugin.failed("list its meters", error)
             not_looked.append(failure.sentence.removesuffix("."))
         else:

@@ -66,7 +66,7 @@ class Resource:
 
 
 def resource_of(address: str) -> Resource:
-    """Return what a VISA address names; MeterError `meter-wrong-address`, with what may have been meant."""
+    """Return the resource that a VISA address names; MeterError `meter-wrong-address`, with a suggestion."""
     address_of_line, at, named = address.partition("@")
     name, question, options = address_of_line.partition("?")
     backend = _backend(address, named) if at else PURE_PYTHON
@@ -103,7 +103,7 @@ def _backend(address: str, named: str) -> str:
         return f"@{named}"
     if named.endswith(SIMULATED):
         return named  # the file that describes the instruments stands before it
-    raise wrong(address, f"There is no backend @{named}; there are @py, @ivi and @sim.")
+    raise wrong(address, f"There is no backend @{named}; choose @py, @ivi or @sim.")
 
 
 def _baud(address: str, options: str) -> int:
@@ -113,13 +113,13 @@ def _baud(address: str, options: str) -> int:
     if given is None or int(given[1]) == 0:
         raise wrong(
             address,
-            f"{options!r} is no option of a serial line; its speed is ?baud={BAUD}.",
+            f"{options!r} is not an option of a serial line; set its speed by ?baud={BAUD}.",
         )
     return int(given[1])
 
 
 def _meant(address: str, name: str) -> str:
-    """Return what a resource of no known form may have meant."""
+    """Return a suggestion for a resource of an unknown form."""
     if name.startswith("/dev/tty") or re.fullmatch(r"COM\d+", name, re.IGNORECASE):
         port = name if name.startswith("/") else name[3:]
         return f"Perhaps ASRL{port}::INSTR is meant, a meter on RS-232."

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.driver_registry import Plugin, families
+from lpirc_power.driver_registry import FAILURES, Plugin, families
 from lpirc_power.errors import MeterAddressError, MeterError
 from lpirc_power.guarded_meter import guarded
 from lpirc_power.loopback import is_this_machine
@@ -68,7 +68,7 @@ class VisaAddress(Scheme):
             meter = driver.meter(link, found, clocks)
         except MeterError:
             raise
-        except Exception as error:
+        except FAILURES as error:
             raise plugin.failed(f"make a meter of {found}", error) from error
         return guarded(meter, plugin)
 
@@ -115,7 +115,9 @@ def _family_of(found: Identity) -> tuple[Plugin, type[Driver]]:
     for plugin, driver in families():
         try:
             is_of_family = driver.matches(found)
-        except Exception as error:  # noqa: BLE001 - another distribution's, and the other drivers still count
+        except (
+            FAILURES
+        ) as error:  # another distribution's, and the other drivers still count
             _log.warning("%s", plugin.failed("compare an identity", error).sentence)
             continue
         if is_of_family:
@@ -133,7 +135,9 @@ def stated_limits(
     """Return the limits of error that a driver states; one that states something else is logged."""
     try:
         limits: object = driver.limits(model)
-    except Exception as error:  # noqa: BLE001 - another distribution's, and the other drivers still count
+    except (
+        FAILURES
+    ) as error:  # another distribution's, and the other drivers still count
         _log.warning("%s", plugin.failed("state its limits of error", error).sentence)
         return None
     if limits is None or isinstance(limits, Limits):

@@ -35,7 +35,7 @@ def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> No
         )
     what = f"{file.stat().st_size / 1e6:.1f} MB, {'with its' if with_keys else 'no'} secrets and keys"
     click.echo(
-        f"Backed up {folder} to {file}: {what}. Keep it to yourself: it has what no team may see."
+        f"Backed up {folder} to {file}: {what}. Keep it secret: it has data that no team may see."
     )
 
 
@@ -44,7 +44,7 @@ def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> No
 @click.option(
     "--base",
     type=any_path,
-    help="An earlier backup, for what FILE lacks: keys, test sets.",
+    help="An earlier backup for parts that FILE lacks: keys, test sets.",
 )
 @click.option(
     "--journal",

@@ -50,7 +50,7 @@ SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
 @click.option(
     "--accept",
     is_flag=True,
-    help="First take the database as it is: fewer records, other secrets.",
+    help="First accept the database as it is, with fewer records or other secrets.",
 )
 @click.option(
     "--run",

@@ -123,7 +123,9 @@ backup_option = click.option(
     help=f'For copies while it is served, best on another disk; "": none; default: {BACKUP_FOLDER} in FOLDER.',
 )
 yes_option = click.option(
-    "--yes", is_flag=True, help="Ask nothing: take the defaults of what is not given."
+    "--yes",
+    is_flag=True,
+    help="Ask nothing: take the defaults of options that are not given.",
 )
 
 

@@ -57,7 +57,9 @@ def leaderboard(folder: Path, form: str | None) -> None:
         click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)
     if any(run.judged_by is not None for run in found.left_out):
         command = f"referee rejudge --all --dry-run --metric {metric}"
-        click.echo(f"What judging them by {metric} would change: {command}", err=True)
+        click.echo(
+            f"To see the changes if they were judged by {metric}: {command}", err=True
+        )
     for one in (
         place.standing for place in found.places if not place.standing.complete
     ):
@@ -72,7 +74,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
         columns_of(metric),
         rows,
         title=f"{name}: leaderboard",
-        about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
+        about=f"The best run of each team by its score, mAP / Wh. The metric of the mAP is {metric}.",
         notes=[
             marks_caption(MARKS, rows),
             *map(_award, found.awards),
@@ -163,16 +165,20 @@ def columns_of(metric: str) -> list[Column]:
     return [Column("", is_figure=True), Column("team"), *figures, Column("")]
 
 
+def _map_text(value: float | None) -> str:
+    return "" if value is None else f"{value:.5f}"
+
+
 def cells_of(place: Place, metric: str) -> list[str]:
     """The cells of a place in these columns; the marks are last."""
     one = place.standing
     between = (
         "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
     )
-    maps = {metric: one.map} | (
-        {} if metric == PUBLISHED else {PUBLISHED: one.map_ilsvrc_det}
-    )
-    reached = ["" if value is None else f"{value:.5f}" for value in maps.values()]
+    maps: list[float | None] = [one.map]
+    if metric != PUBLISHED:
+        maps.append(one.map_ilsvrc_det)
+    reached = [_map_text(value) for value in maps]
     cells = [
         f"{one.score:.4f}",
         between,

@@ -28,12 +28,12 @@ NOT_SHOWN = ("action", "values")
 
 @click.command()
 @click.argument("folder", type=any_path, default=Path(), envvar="REFEREE_CONTEST")
-@click.option("--follow", is_flag=True, help="Go on with what happens, until Ctrl-C.")
+@click.option("--follow", is_flag=True, help="Follow new events until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line.")
-@click.option("--run", "run", type=run_number, help="Show only what is of this run.")
+@click.option("--run", "run", type=run_number, help="Show only events of this run.")
 @click.option(
     "--operator",
-    help="Show only what was done by this name, or by this user with the key.",
+    help="Show only acts of this operator, or of this user with the key.",
 )
 @click.option(
     "--head",

@@ -48,7 +48,7 @@ COMMANDS = {
         LateCommand("referee.cli.init_command:init", "Make a contest folder."),
         LateCommand(
             "referee.cli.jobs_command:jobs",
-            "List what is to be scored or measured, and cancel it.",
+            "List jobs of scoring and measuring, and cancel them.",
         ),
         LateCommand(
             "referee.cli.judge_command:judge",
@@ -60,7 +60,7 @@ COMMANDS = {
         ),
         LateCommand(
             "referee.cli.log_command:log",
-            "List what is on record, and verify its hash chain.",
+            "List the events on record, and verify their hash chain.",
         ),
         LateCommand(
             "referee.cli.operator_command:operator",

@@ -151,7 +151,7 @@ def _print(
         [*figures, Column("contest"), run, *more, marks],
         rows,
         title="Season",
-        about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
+        about=f"The best run of each team by its score, mAP / Wh. The metric of the mAP is {metric}.",
         notes=[marks_caption(SEASON_MARKS, rows), *notes],
         empty="No run has a score.",
         more=[_cells(board, place, metric) for place in every]

@@ -112,7 +112,7 @@ def _imported(name: str, given: dict[str, Any], show: int, *, as_json: bool) -> 
         click.echo("Interrupted: the same command goes on from here.", err=True)
         raise
     if not isinstance(test_set, TestSet):
-        problem = f"its importer returned {test_set!r:.80}, which is not a TestSet"
+        problem = f"it made {test_set!r:.80}, which is not a TestSet"
         raise plugin.broken(problem)
     return test_set
 

@@ -82,7 +82,7 @@ def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
         )
         yield "submissions_per_day", f"track {track.name!r}: {words}"
     if track.publish_automatically and track.holdout_until is None:
-        words = "publish_automatically needs a holdout_until: then the final board comes out."
+        words = "publish_automatically needs holdout_until, the time at which the final board is published."
         yield "publish_automatically", f"track {track.name!r}: {words}"
     if not 0 <= (minutes := track.replacement_minutes) <= MOST_REPLACEMENT_MINUTES:
         words = f"replacement_minutes = {minutes:g} must lie between 0 and {MOST_REPLACEMENT_MINUTES}."

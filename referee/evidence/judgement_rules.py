@@ -96,7 +96,7 @@ def _require_standing(bundle: Bundle, bound: Rules) -> None:
         what = "By official_makers of the rules, meter_standing"
         require_same(RUN, what, excluded, run.meter_standing)
     elif run.meter_standing is Standing.OTHER_MAKER:
-        sentence = f"The meter is of the official maker {identity.maker}, and is said to be of another one."
+        sentence = f"The meter is of the official maker {identity.maker}, but is stated to be of another one."
         raise Failure(RUN, sentence)
 
 
@@ -106,9 +106,7 @@ def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
         return ()
     judged = bundle.judgements[-1].rules if bundle.judgements else None
     if judged is None:
-        raise Failure(
-            JUDGEMENTS, "The published judgement does not say by which rules it is."
-        )
+        raise Failure(JUDGEMENTS, "The published judgement does not state its rules.")
     digest = bundle.test_set.digest
     require_same(
         JUDGEMENTS,
@@ -182,9 +180,7 @@ def _require_signature(place: int, one: Judgement) -> None:
     judged = one.rules
     parts = signature_parts(one.signature)
     if judged is None:
-        raise Failure(
-            JUDGEMENTS, f"Judgement {place} does not say by which rules it is."
-        )
+        raise Failure(JUDGEMENTS, f"Judgement {place} does not state its rules.")
     said = {
         "metric": judged.metric,
         "gt": judged.testset_digest[:DIGEST_LENGTH],

@@ -167,7 +167,7 @@ def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> s
     if not signed:
         return "Nothing that the contest's key signed decides it: receipts or bundle may have been altered."
     if any(one[name] != value for one in signed for name, value in now.items()):
-        return "The key of the bundle signed the closing receipt: the run was closed with something else."
+        return "The closing receipt has a valid signature but other contents: the run was closed with other data."
     return "The key of the bundle signed the closing receipt, which fits: the other receipts are not those of the run."
 
 
@@ -222,11 +222,8 @@ def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
             if is_bound
             else [None, None]
         )
-        names = [
-            name
-            for name in (_KINDS | _OF_METER if is_bound else _KINDS)
-            if name != "run"
-        ]
+        kinds = _KINDS | _OF_METER if is_bound else _KINDS
+        names = [name for name in kinds if name != "run"]
         if (
             receipt_link(bytes.fromhex(receipt["previous"]), number, *fields).hex()
             != receipt["link"]

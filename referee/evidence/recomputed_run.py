@@ -268,7 +268,7 @@ class Recomputed:
         except NotChecked as reason:
             return reason
         except Failure as failure:
-            return NotChecked(f"It rests on {failure.part}, which does not hold.")
+            return NotChecked(f"It depends on {failure.part}, which failed.")
         bundle = self.bundle
         if bundle.contest["metric"] == COCO and bundle.run_row.get("rules") is None:
             judged = with_stated_rounding(judged, self.bundle.result, bundle.checks)
@@ -327,7 +327,7 @@ def rows_of(
 
 
 def _urlencoded(body: bytes, content_type: str) -> bytes:
-    """The fields of a multipart form without its files, as the other kind of form."""
+    """Return the fields of a multipart form, without its files, as a urlencoded form."""
     message = Message()
     message["content-type"] = content_type
     boundary = (message.get_boundary() or "").encode()

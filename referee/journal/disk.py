@@ -150,6 +150,6 @@ class JournalDisk:
         seconds = self.stalled_s or self._deadline_s
         return JournalStalled(
             f"The journal's disk at {self._folder} has not answered for {seconds:.1f} s, so nothing is taken; send it "
-            "again, a POST with the same Idempotency-Key. For the operator: see to that mount and its host.",
+            "again, a POST with the same Idempotency-Key. For the operator: check that mount and its host.",
             stalled_s=round(seconds, 1),
         )

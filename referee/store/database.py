@@ -385,7 +385,7 @@ def fail(what: str, error: sqlite3.Error) -> NoReturn:
             "this contest hangs, end it; then try again."
         ) from error
     raise StorageFailed(
-        f"The contest database cannot be {what} ({error}); see to its disk space, rights and file. "
+        f"The contest database cannot be {what} ({error}); check its disk space, rights and file. "
         "If the file is damaged, make it from its journal (referee restore --journal), or put a copy in its place. "
         "Then try again."
     ) from error

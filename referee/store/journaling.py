@@ -229,7 +229,7 @@ class Journaling:
             raise error
         raise StorageFailed(
             f"The journal at {self._place.journal} cannot be written ({words}), so nothing was taken; send it again. "
-            "For the operator: see to its disk, its space and its rights."
+            "For the operator: check its disk, its space and its rights."
         ) from error
 
     def make_ready(self, *, again: bool = False) -> None:

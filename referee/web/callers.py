@@ -30,7 +30,7 @@ REMAINING = "X-Window-Remaining-Ms"
 OPERATOR_COOKIE = "referee-operator"
 LONGEST_USER = 200
 _USER = f"HTTP_{USER.upper().replace('-', '_')}"
-NO_MORE = "The token is of a run that is no more; log in again."
+NO_MORE = "The token is of a run that no longer exists; log in again."
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def operator_of(callers: Callers, asked: WebRequest) -> Operator | None:
 
 
 def operator_named(session: OperatorSession) -> Operator:
-    """Return who has this session."""
+    """Return the operator of this session."""
     if session.by_key:
         return Operator(KEY, session.name or None)
     return Operator(session.name)

@@ -112,12 +112,12 @@ class JournalWatch:
         else:
             what = f"The journal's disk at {self._journal} does not answer"
         if self._required:
-            return f"{what}: nothing is taken, and no window opens, until it does. See to that mount and its host."
+            return f"{what}: nothing is taken, and no window opens, until it does. Check that mount and its host."
         words = "what is taken now is on this host's disk alone"
         with suppress(RefereeError):
             if (since := self._store.database.journal_behind_since()) is not None:
                 words = f"what was taken since {since[:19]} UTC is on this host's disk alone"
-        return f"{what}: {words}. See to that mount and its host."
+        return f"{what}: {words}. Check that mount and its host."
 
     def _say(self, trouble: str | None) -> None:
         if trouble is not None and trouble != self.trouble:

@@ -133,7 +133,7 @@ def _require_match(folder: Path, journal: Path) -> Claim:
     found = [claim_of(journal, epoch) for epoch in range(newest_epoch(journal), 0, -1)]
     newest = next((one for one in found if one), None)
     if newest is None:
-        sentence = f"{journal} is no journal that a host writes to; serve the contest on the first host first."
+        sentence = f"{journal} is not a journal that a host writes to; serve the contest on the first host first."
         raise RefereeError("journal-empty", sentence)
     own = contest_id(folder)
     if newest.contest != own:
@@ -215,7 +215,7 @@ def _follow(
 def _until_dead(
     folder: Path, journal: Path, watch: Watch, follower: Follower, clock: Clock
 ) -> None:
-    """Return once it is this host's turn."""
+    """Wait until this host must take over."""
     never = threading.Event()
     first = None
     while watch.first is not None:

@@ -238,7 +238,7 @@ def test_a_program_that_there_is_not_is_told_before_anything_is_made(
     result = called(
         "rehearse", "--out", str(folder), "--client", "./there-is-none {url}"
     )
-    told = "referee: There is no program './there-is-none' that may be executed.\n"
+    told = "referee: There is no program './there-is-none' that can be executed.\n"
     assert result.returncode == 1
     assert result.stderr == told
     assert folder.exists() is False

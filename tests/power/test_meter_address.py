@@ -107,7 +107,7 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("/dev/usbtmc0", "USB0::0x0B21::0x0025::SERIAL::INSTR"),
         (
             "GPIB0::1::INSTR@ni",
-            "There is no backend @ni; there are @py, @ivi and @sim.",
+            "There is no backend @ni; choose @py, @ivi or @sim.",
         ),
         ("GPIB0::1::INSTR@", "There is no backend @;"),
         ("GPIB0", "A meter on GPIB is GPIB0::1::INSTR, the 1 being its address"),
@@ -126,9 +126,9 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("COM3", "Perhaps ASRL3::INSTR is meant"),
         (
             "ASRL3::INSTR?baud=fast",
-            "'baud=fast' is no option of a serial line; its speed is ?baud=9600.",
+            "'baud=fast' is not an option of a serial line; set its speed by ?baud=9600.",
         ),
-        ("ASRL3::INSTR?baud=0", "'baud=0' is no option of a serial line"),
+        ("ASRL3::INSTR?baud=0", "'baud=0' is not an option of a serial line"),
         ("GPIB0::1::INSTR?baud=9600", "Only a serial line, ASRL…, takes an option"),
         ("TCPIP::h,1024::INSTR@ivi", "Only @py knows the form HOST,PORT"),
         (

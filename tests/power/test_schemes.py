@@ -21,7 +21,13 @@ from lpirc_power.energy import Measurement, energy_of
 from lpirc_power.energy.accuracy_checks import accuracy
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Identity, Setup
-from lpirc_power.meter_address import MeterAddress, limits_of, open_meter, standing
+from lpirc_power.meter_address import (
+    MeterAddress,
+    is_loopback,
+    limits_of,
+    open_meter,
+    standing,
+)
 from lpirc_power.meter_standing import Standing
 from lpirc_power.sampling.sampler import Sampler
 from tests.plugins_installed import Installer, plugins_in
@@ -336,6 +342,52 @@ def test_what_a_meter_returns_must_be_what_the_protocol_says(
     assert f"{plugin} returns 0.01 from `limits`" in caplog.text
     listed = meter(installer, "find")
     assert f"Not searched: {plugin} failed to list its meters: TypeError" in (
+        listed.stderr.replace("; The", ": The")
+    )
+
+
+EXITS = """
+import sys
+from lpirc_power.scheme import Scheme
+
+class Exits(Scheme):
+    def connect(self, clocks):
+        sys.exit(0)
+    def close(self):
+        sys.exit(0)
+    @staticmethod
+    def find():
+        sys.exit(0)
+    @staticmethod
+    def limits(model):
+        sys.exit(0)
+    @staticmethod
+    def is_simulated(rest):
+        raise ValueError(rest)
+    is_loopback = limits
+"""
+
+
+def test_a_driver_that_exits_ends_nothing_and_counts_in_no_contest(
+    installer: Installer,
+    clocks: Clocks,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    installer.install("acme_js", GROUP, "joulescope = acme_js:Exits", EXITS)
+    plugin = "The plug-in lpirc.meters joulescope = acme_js:Exits of acme_js 1.0"
+    with (
+        contextlib.closing(MeterAddress("joulescope:1")) as address,
+        pytest.raises(MeterError, match="failed to open joulescope:1: SystemExit: 0"),
+    ):
+        address.connect(clocks)
+    assert f"{plugin} failed to close joulescope:1: SystemExit: 0." in caplog.text
+    assert limits_of("JS") is None
+    genuine = Identity("YOKOGAWA", "WT310", "1", "1")
+    assert standing(genuine, "joulescope:1") is Standing.SIMULATED
+    assert f"{plugin} failed to do `is_simulated`: ValueError: 1." in caplog.text
+    assert is_loopback("joulescope:1")
+    listed = meter(installer, "find")
+    assert f"Not searched: {plugin} failed to list its meters: SystemExit" in (
         listed.stderr.replace("; The", ": The")
     )
 

@@ -37,7 +37,7 @@ TRACKS = ShapedSeam(
 FORMER = ShapedSeam(
     "lpirc_referee.tracks", "Track", "lpirc-tracks", _fits, "a Track of that name"
 )
-"""The group as it was named before: its plug-ins are still found."""
+"""Former name of the entry point group, whose plug-ins are still found."""
 
 
 def track_named(name: str, settings: Mapping[str, object] | None = None) -> Track:

@@ -43,7 +43,7 @@ class PlotPoint:
 
     @property
     def place(self) -> tuple[float, float]:
-        """The place where it is drawn."""
+        """The position where it is drawn."""
         return self.latency_ms, self.accuracy_percent
 
 

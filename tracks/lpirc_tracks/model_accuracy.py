@@ -30,7 +30,7 @@ def coco_ap_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> flo
 def top1_percent(
     labels: Sequence[int] | NDArray[np.int64], answers: Sequence[tuple[int, int]]
 ) -> float:
-    """The share of images whose answer is their label; `labels[i]` is that of image i + 1.
+    """Return the share of images whose answer is their label; `labels[i]` is that of image i + 1.
 
     `answers` are (image, index of the largest output), at most one an image. Raises RefereeError `bad-predictions` for
     an image that is not in the set, `no-images` for an empty set.

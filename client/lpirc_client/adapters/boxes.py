@@ -75,7 +75,7 @@ def recognized(
     arrays: list[NDArray[Any]],
     size: list[int],
 ) -> str:
-    """Return the head where names and shapes leave no doubt, else ""; YOLO's boxes follow from the input's size."""
+    """Return the head if names and shapes leave no doubt, else ""; YOLO's boxes follow from the input's size."""
     if len(arrays) == 1 and arrays[0].ndim == 3:
         _, rows, columns = arrays[0].shape
         # In v5 each cell has three boxes.

@@ -206,7 +206,7 @@ class Adapter:
         if not ids:
             raise ModelError(
                 "no-category",
-                f"{what}, no category at all: state names as in the contest",
+                f"{what}, no category at all: set names to those of the contest",
             )
         if missing:
             say(what)
@@ -214,7 +214,7 @@ class Adapter:
 
 
 def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
-    """Return the model's file and what the JSON or TOML file beside it states; `file` is either."""
+    """Return the model's file and the values of the JSON or TOML file beside it; `file` is either of the two."""
     beside = [file.with_suffix(".json"), file.with_suffix(".toml")]
     path: Path | None = file
     try:
@@ -259,7 +259,7 @@ def _completed(
     model: runtimes.Model,
     stated: dict[str, Any],
 ) -> tuple[list[int], dict[str, Any]]:
-    """Return the input's shape, and what is stated completed by model, head and defaults. Raises ValueError."""
+    """Return the input's shape, and the stated values completed by model, head and defaults. Raises ValueError."""
     own = model.shapes[0]
     layout = stated.get("layout", "NHWC" if own[-1] == 3 else "NCHW")
     size = stated.get("size", own[-3:-1] if layout == "NHWC" else own[-2:])
@@ -267,7 +267,7 @@ def _completed(
     shape = ([1, *size, 3] if layout == "NHWC" else [1, 3, *size])[4 - len(own) :]
     agrees = all(map(lambda side, new: side in (None, new), own, shape))
     if len(model.shapes) > 1 or None in size or not agrees:
-        what = "a detector takes one image of 3 channels; of an open size (None) state size = [height, width]"
+        what = "a detector takes one image of 3 channels; if its size is open (None), set size = [height, width]"
         raise ValueError(f"its inputs are {model.shapes}: {what}")
     arrays = model.run(np.zeros(shape, np.float32))
     head = stated.get("head") or boxes.recognized(kind, model.names, arrays, size)

@@ -19,7 +19,7 @@ class Model(NamedTuple):
 
 
 def onnx(path: Path, threads: int) -> Model:
-    """Load an ONNX model. Raises what the runtime does."""
+    """Load an ONNX model. Raises the runtime's errors."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -53,7 +53,7 @@ def _number(side: Any) -> int | None:
 
 
 def litert(path: Path, threads: int) -> Model:
-    """Load a TFLite model. Raises what the runtime does."""
+    """Load a TFLite model. Raises the runtime's errors."""
     from ai_edge_litert.interpreter import Interpreter
 
     model = Interpreter(model_path=str(path), num_threads=threads or None)

@@ -127,7 +127,7 @@ class Run:
         return waited_s
 
     def judge(self) -> list[Finding]:
-        """Return what each rule found, in the order of RULES."""
+        """Return the finding of each rule, in the order of RULES."""
         findings = []
         for name, (severity, advice, rule) in RULES.items():
             broken = sorted(rule(self), key=lambda one: one.started_s)

@@ -1,4 +1,4 @@
-"""`lpirc-client check URL`: what it does; its options are in `cli`."""
+"""Carries out `lpirc-client check URL`; its options are in `cli`."""
 
 from __future__ import annotations
 

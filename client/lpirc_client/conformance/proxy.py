@@ -1,4 +1,4 @@
-"""Stands between a client and the referee: passes everything on unaltered, and notes what it was."""
+"""Stands between a client and the referee: passes everything on unaltered, and records it."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Passage(BaseHTTPRequestHandler):
         message: str | None = None,
         explain: str | None = None,
     ) -> None:
-        """Refuse what is not HTTP, in a referee's way, and note it."""
+        """Refuse a request that is not HTTP, in the referee's form, and record it."""
         now_s = time.monotonic()
         answer = {"detail": f"This is not HTTP: {message}"}
         refused = Exchange(

@@ -37,7 +37,7 @@ IN_RUN = (
 
 
 class Checks(Connection):
-    """One pass over a referee; without a password only what needs no run. Those in a run use up one attempt."""
+    """One pass over a referee; without a password only the checks outside a run. Those in a run use up one attempt."""
 
     run: Login
     keyed: Any = None  # the receipt of KEY
@@ -57,7 +57,7 @@ class Checks(Connection):
         self.receipts_given: list[dict[str, Any]] = []
 
     def all(self) -> Iterator[Finding]:
-        """Yield what each check came to. Raises ClientError if nothing answers at the URL."""
+        """Yield the finding of each check. Raises ClientError if nothing answers at the URL."""
         names = [name for name in vars(Checks) if name.startswith("_check_")]
         in_run = names[names.index(IN_RUN[0]) : names.index(IN_RUN[1])]
         with self:

@@ -131,7 +131,7 @@ def _confinement(options: argparse.Namespace) -> None:
 
 
 def _require_confined(delegate: str) -> None:
-    """Raise ModelError `not-confined` where a model would run with the rights of this user."""
+    """Raise ModelError `not-confined` if a model would run with the rights of this user."""
     from lpirc_client.harness.confinement import confinement_with
 
     found = confinement_with(delegate)

@@ -66,7 +66,7 @@ def digest(images: Sequence[ImageFile]) -> str:
 
 
 def bad_image(image: ImageFile, what: str) -> ModelError:
-    """Make the failure of that image."""
+    """Return the error for an image that cannot be used."""
     sentence = f"image {image.number} ({image.path}): {what}"
     return ModelError("bad-image", sentence, image=image.number, file=str(image.path))
 

@@ -84,7 +84,7 @@ def read_model(
     runtime: str | None = None,
     largest_mb: int = LARGEST_FILE_MB,
 ) -> ModelFile:
-    """Read a model file for a runtime; None: that of its content, whatever its name.
+    """Read a model file for a runtime; None: the runtime follows from its content, whatever its name.
 
     Raises ModelError `unreadable-model`, `empty-model`, `model-too-large`, `not-tflite`, `not-onnx`.
     """

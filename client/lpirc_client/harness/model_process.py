@@ -48,7 +48,7 @@ OUT_OF_MEMORY = (
 
 
 class ModelProcess:
-    """A process in which models run; a context manager. It ends with the block, or with us, and so does all it started.
+    """A process that runs models, a context manager. It and all its children end with the block or this process.
 
     `name` begins each sentence. The process `is_new` until the first request: it may still be starting. It takes one
     request at a time; after a ModelError it is ready for the next one, or it `is_dead`. `confined`: None for what this
@@ -132,7 +132,7 @@ class ModelProcess:
         return answer, memoryview(content)
 
     def end(self) -> None:
-        """Kill what is left of it and of the processes it started; may be called again."""
+        """Kill the rest of the process and of its children; may be called again."""
         if self._requests < 0:
             return
         self.is_dead = True
@@ -210,7 +210,7 @@ def launch(
     log: IO[bytes],
     pipes: tuple[int, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start Python with these pipes: confined with an empty environment, else with ours without our passwords."""
+    """Start Python with these pipes: confined with an empty environment, else with this one's without passwords."""
     inherited = {} if confined.prefix else os.environ
     return subprocess.Popen(  # noqa: S603 - our own program
         [*confined.prefix, sys.executable, "-P", *arguments],

@@ -81,7 +81,7 @@ class Answers:
 
 
 def nonsense(name: str) -> ModelError:
-    """Make the failure of a process that a model has broken without killing it."""
+    """Return the error of a process that a model has broken without killing it."""
     return ModelError(
         "model-crashed", f"{name}: it broke its process, which then answered nonsense"
     )
@@ -89,7 +89,7 @@ def nonsense(name: str) -> ModelError:
 
 @dataclass
 class Predictions:
-    """Rows of some images, and what was dropped: rows in the images `not_finite`, and two counts of rows."""
+    """Rows of some images, and counts of dropped rows: those of the images `not_finite`, and two others."""
 
     rows: list[Any] = field(default_factory=list)
     not_finite: list[int] = field(default_factory=list)

@@ -162,7 +162,7 @@ class Passes:
         self.predictions.add(detections(answers, numbers, sizes))
 
     def processor_share(self) -> float | None:
-        """The share of its time for which a model of one thread had a processor; None for several threads."""
+        """The share of its time for which a single-threaded model had a processor; None for several threads."""
         running_s = sum(self.span_s[1::2]) - sum(self.span_s[::2])
         return (
             min(1.0, self.processor_s / running_s)

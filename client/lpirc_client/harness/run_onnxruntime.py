@@ -24,7 +24,7 @@ PROVIDERS = {
     XNNPACK: "XnnpackExecutionProvider",
 }
 TYPES = {"float": "float32", "double": "float64"}
-"""ONNX's names of types where they are not numpy's."""
+"""ONNX's names of types that differ from numpy's."""
 
 FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
 NO_FOLDER = "/dev/null"

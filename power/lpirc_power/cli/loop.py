@@ -26,7 +26,7 @@ class _Failed(Exception):
     "--idle",
     "idle_s",
     type=DURATION,
-    help="First measure the idle power for so many seconds.",
+    help="First measure the idle power for this many seconds.",
 )
 @click.option(
     "--take-over",

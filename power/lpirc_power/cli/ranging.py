@@ -44,7 +44,7 @@ Answer = TypeVar("Answer")
 @click.option(
     "--duration",
     type=DURATION,
-    help="Watch the load for so many seconds; else until Ctrl-C.",
+    help="Watch the load for this many seconds; default: until Ctrl-C.",
 )
 @click.option(
     "--headroom",

@@ -48,13 +48,15 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 @click.option(
-    "--duration", type=DURATION, help="Record for so many seconds; else until Ctrl-C."
+    "--duration",
+    type=DURATION,
+    help="Record for this many seconds; default: until Ctrl-C.",
 )
 @click.option(
     "--idle",
     "idle_s",
     type=DURATION,
-    help="First measure the idle power for so many seconds.",
+    help="First measure the idle power for this many seconds.",
 )
 @click.option(
     "--take-over",

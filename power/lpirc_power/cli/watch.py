@@ -28,7 +28,7 @@ RETRY_S: Final = 0.5
 @click.option(
     "--count",
     type=click.IntRange(1),
-    help="End after so many readings; without it, with Ctrl-C.",
+    help="End after this many readings; default: at Ctrl-C.",
 )
 @element_option
 @click.option(

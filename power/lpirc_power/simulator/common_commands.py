@@ -87,7 +87,7 @@ COMMON: Final = (
     action(
         "*TRG",
         lambda _meter: None,
-        "Does nothing: there is no single measurement here.",
+        "Does nothing: the simulator has no single measurement.",
     ),
     mask("*ESE", "event_enable", 255, "Which standard events show in the status byte."),
     mask(

@@ -108,7 +108,7 @@ def _knob(server: Vxi11Server, text: str) -> str | None:
     except PanelLockedError as locked:
         raise MeterError(
             "simulator-control",
-            f"The meter's panel does nothing, for {locked}. To go on as if somebody had unlocked it there: unlock.",
+            f"The meter's panel does nothing, for {locked}. To unlock it as somebody at the panel would: unlock.",
         ) from locked
     except RefusedError as refusal:
         raise MeterError(

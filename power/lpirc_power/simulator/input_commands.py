@@ -206,7 +206,7 @@ INPUT: Final = (
         ":RATE:SYNChronize",
         "follows",
         "U1 I1 U2 I2 U3 I3",
-        "What rate AUTO follows; remembered only.",
+        "The signal that rate AUTO follows; stored without effect.",
     ),
     remembered(
         ":MATH", "math", MATHS, "What item MATH is; A and B are displays 1 and 2."
@@ -253,13 +253,13 @@ INPUT: Final = (
     switch(
         ":HOLD",
         "hold",
-        "Freezes what is shown and answered; measuring and integrating go on.",
+        "Freezes the shown and answered values; measuring and integrating go on.",
     ),
     switch(":SAMPle:HOLD", "hold", "The same, as predecessors name it."),
     items_command(
         ":DISPlay[:NORMal]:ITEM<n>",
         4,
         lambda meter: meter.settings.display,
-        "What display n, 1 to 4, shows.",
+        "The function that display n, 1 to 4, shows.",
     ),
 )

@@ -270,7 +270,7 @@ NUMERIC: Final = (
         "ASCii FLOat",
         "Values as text, or as big-endian IEEE singles.",
     ),
-    switch(":NUMeric:HOLD", "numeric_hold", "Freezes what is answered, like :HOLD."),
+    switch(":NUMeric:HOLD", "numeric_hold", "Freezes the answered values, like :HOLD."),
     setting(
         ":NUMeric[:NORMal]:NUMber",
         "{<1 to 255>|ALL}",

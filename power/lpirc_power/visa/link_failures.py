@@ -86,7 +86,7 @@ def in_use(address: str) -> MeterError:
     """A USB device that another program has; USB serves one program at a time."""
     return MeterLocked(
         f"The meter at {address} is used by another program, and USB serves one at a time: end that program (such as "
-        "`referee serve` or `meter watch`), or connect the meter by network too, where onlookers are served."
+        "`referee serve` or `meter watch`), or connect the meter by network too, which serves several programs."
     )
 
 

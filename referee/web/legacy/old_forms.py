@@ -115,9 +115,7 @@ def form_of(body: bytes, boundary: bytes, most_fields: int = MOST_FIELDS) -> For
             "bad-request", "The multipart form is malformed: nothing was taken."
         ) from None
     except RequestEntityTooLarge:
-        sentence = (
-            f"A multipart form has at most {most_fields} fields here; send several."
-        )
+        sentence = f"A multipart form has at most {most_fields} fields here; send several forms."
         raise RefereeError("too-large", sentence) from None
     return Form(urlencode([*fields.items(multi=True)]).encode())
 

@@ -11,16 +11,8 @@ from __future__ import annotations
 
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics import lpirc
-from lpirc_score.metrics.detection_columns import Detections
-from lpirc_score.metrics.evaluation_result import Evaluation, signature
-from lpirc_score.metrics.metric_kinds import (
-    Blacklist,
-    Metric,
-    OwnMetric,
-    Rule,
-    Tolerance,
-)
-from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_score.metrics.evaluation_result import signature
+from lpirc_score.metrics.metric_kinds import Metric, OwnMetric, Rule, Tolerance
 from lpirc_testsets.plugins import Plugin, PluginError, Seam, UnknownPlugin
 
 HOME = "lpirc-score"
@@ -96,29 +88,6 @@ def engine_of(name: str) -> str | None:
     return distribution.replace(" ", "-")
 
 
-def evaluate_own(
-    metric: OwnMetric,
-    ground_truth: GroundTruth,
-    detections: Detections,
-    blacklist: Blacklist,
-) -> Evaluation:
-    """Score by the function of a metric. Raises `CodedError`, `bad-metric` if that of another distribution fails."""
-    if engine_of(metric.name) is None:
-        return metric.evaluate(ground_truth, detections, blacklist)
-
-    plugin = _plugin(metric.name)
-    try:
-        with plugin.running(CodedError, MemoryError):
-            made: object = metric.evaluate(ground_truth, detections, blacklist)
-    except PluginError as error:
-        raise CodedError("bad-metric", error.sentence) from error
-
-    if not isinstance(made, Evaluation):
-        problem = f"it returned {made!r:.80}, which is not an Evaluation"
-        raise CodedError("bad-metric", plugin.broken(problem).sentence)
-    return made
-
-
 def signature_of(
     name: str,
     ground_truth_digest: str | None,
@@ -135,6 +104,11 @@ def signature_of(
         ground_truth_digest,
         engine_of(name),
     )
+
+
+def failed(name: str, problem: str) -> CodedError:
+    """Return the error for a metric of another distribution that failed at its work."""
+    return CodedError("bad-metric", _plugin(name).broken(problem).sentence)
 
 
 def not_installed(name: str, engine: str | None) -> str:

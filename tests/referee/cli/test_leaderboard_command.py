@@ -175,7 +175,7 @@ def test_a_run_by_other_rules_is_left_out_and_told_which(judged: House) -> None:
     why = f"metric voc-11, now lpirc; rules {RULES_VERSION + 1}, now {RULES_VERSION}"
     assert told.splitlines() == [
         f"Run 2 of bee is left out: it was judged otherwise ({why}).",
-        "What judging them by lpirc would change: referee rejudge --all --dry-run --metric lpirc",
+        "To see the changes if they were judged by lpirc: referee rejudge --all --dry-run --metric lpirc",
     ]
 
 

@@ -363,7 +363,7 @@ def test_what_may_not_stand_by_is_told_why(
         assert (tried.returncode, tried.stderr.count("\n")) == (1, 1), tried.stderr
         return tried.stderr
 
-    assert "is no journal that a host writes to" in told()
+    assert "is not a journal that a host writes to" in told()
     assert first.serve().end() == 0
     config = folder / "contest.toml"
     right = config.read_text()
@@ -371,7 +371,7 @@ def test_what_may_not_stand_by_is_told_why(
     assert "Set required = true on both hosts" in told()
     config.write_text(right.partition("\n[journal]\n")[0])
     assert "names no journal that both hosts reach" in told()
-    assert "is no journal that a host writes to" in told(
+    assert "is not a journal that a host writes to" in told(
         "--journal", str(tmp_path / "elsewhere")
     )
     config.write_text(right)

@@ -171,7 +171,7 @@ def test_a_receipt_that_was_altered_or_is_of_another_contest_does_not_hold(
         ({"size": 3.0}, "size of the receipt is not what belongs there"),
         ({"entry": True}, "entry of the receipt is not what belongs there"),
         ({"signature": "ab"}, "signature of the receipt is not 128 hexadecimal digits"),
-        ({"received_utc": "noon"}, "received_utc of the receipt is no time in UTC"),
+        ({"received_utc": "noon"}, "received_utc of the receipt is not a time in UTC"),
         ({"receipt": []}, "its receipt is none"),
     ],
 )

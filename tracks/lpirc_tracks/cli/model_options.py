@@ -80,7 +80,7 @@ def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help=f"Seconds of inferences to measure; default: {DEFAULT_LOOP_S:g}.",
     )
     @seconds_option(
-        "--idle", help="Measure the idle device first, for so many seconds."
+        "--idle", help="First measure the idle device, for this many seconds."
     )
     @wraps(command)
     def with_metering(

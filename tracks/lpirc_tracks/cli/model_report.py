@@ -48,7 +48,7 @@ def _outcome(one: Submission, is_broken_off: bool) -> str:
 def print_result(
     document: ResultDocument, measured: Measured, verdict: Verdict
 ) -> None:
-    """Print what was measured and what it is worth."""
+    """Print the measured figures and the value that the track gives them."""
     device = document.values["device"]
     settings = document.values["settings"]
     table = Table(

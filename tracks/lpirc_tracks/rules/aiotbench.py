@@ -61,7 +61,7 @@ def vips(tests: Iterable[SuiteTest]) -> float:
 
 
 def vops_gflops(tests: Iterable[SuiteTest], mflops: Mapping[str, float]) -> float:
-    """Valid GFLOP per second: the sum of accuracy x FLOPs / time; `mflops` of one image, by model.
+    """Return the valid GFLOP per second: the sum of accuracy x FLOPs / time; `mflops` of one image, by model.
 
     Raises RefereeError `unknown-flops`.
     """

@@ -42,7 +42,7 @@ from referee.store.job_table import MOST_FAILURES
 from referee.store.model_records import Calibration, Device, Job, JobState, Submission
 
 PRESENT = timedelta(minutes=5)
-"""A device that has not asked for so long is switched off: nobody waits for it."""
+"""Time without a request after which a device counts as switched off, so that no one waits for it."""
 
 
 def is_present(device: Device | None, now: datetime) -> bool:
@@ -53,7 +53,7 @@ def is_present(device: Device | None, now: datetime) -> bool:
 
 
 def digest_of(contest: Contest, config: ModelTrack, model_sha256: str) -> str:
-    """Return what calibrations must have in common to be compared: model, test set and rule. Raises RefereeError."""
+    """Return the digest that comparable calibrations share: of model, test set and rule. Raises RefereeError."""
     found = hashlib.sha256(
         f"{model_sha256} {config.rule_name} {sorted(config.settings.items())}".encode()
     )
@@ -73,7 +73,7 @@ def digest_of(contest: Contest, config: ModelTrack, model_sha256: str) -> str:
 def next_calibration(
     contest: Contest, device: str, track: str, now: datetime
 ) -> Submission | None:
-    """Return what a device must measure before any model of a track, as if it were handed in; None: it need not.
+    """Return the calibration that a device must measure before any model of a track; None if none is due.
 
     Raises RefereeError `model-unreadable`, `testset-unreadable`, `track-unknown`.
     """
@@ -132,7 +132,7 @@ def why_no_work(contest: Contest, device: str, track: str, now: datetime) -> str
 
 
 def calibrated(contest: Contest, device: str, track: str) -> str | None:
-    """Say where a device lies among its pool; None: it has no calibration that counts."""
+    """Return where a device lies in its pool, in words; None if it has no calibration that counts."""
     config = configured_track(contest, track)
     if not config.calibration:
         return None
@@ -157,7 +157,7 @@ def take(
     clock: Clock,
     doubt: Doubt,
 ) -> str:
-    """Store what a device measured of the calibration model, and return the sentence for it.
+    """Store a device's result for the calibration model, and return the sentence for it.
 
     A device that contradicts its earlier calibrations, or fails too often, is disabled.
 
@@ -270,7 +270,7 @@ def _add(
 def _counting(
     contest: Contest, config: ModelTrack, digest: str
 ) -> dict[str, list[Calibration]]:
-    """Return what each device of the pool has measured since it was enabled the last time, oldest first."""
+    """Return the results of each device of the pool since it was last enabled, oldest first."""
     known = contest.store.devices.all()
     found = dict[str, list[Calibration]]()
     pool = expected_devices(contest, config.name)

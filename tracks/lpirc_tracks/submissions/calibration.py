@@ -16,7 +16,7 @@ AGAIN_AFTER_RESULTS = 20
 
 
 def is_due(newest: Calibration | None, results: int, now: datetime) -> bool:
-    """Tell whether a device must calibrate again, after so many results since its newest calibration."""
+    """Tell whether a device must calibrate again after that many results since its newest calibration."""
     if newest is None or newest.measured_utc is None:
         return True
     age = now - datetime.fromisoformat(newest.measured_utc)
@@ -24,7 +24,7 @@ def is_due(newest: Calibration | None, results: int, now: datetime) -> bool:
 
 
 def by_how_much(own: Calibration, pool: Sequence[Calibration]) -> tuple[str, bool]:
-    """Say where a device lies among its pool, and whether that is within the tolerances.
+    """Return where a device lies in its pool, in words, and whether that is within the tolerances.
 
     `pool` is the newest calibration of each device that counts, with its own.
     """
@@ -43,7 +43,7 @@ def by_how_much(own: Calibration, pool: Sequence[Calibration]) -> tuple[str, boo
 
 
 def contradiction(newest: Calibration, earlier: Sequence[Calibration]) -> str | None:
-    """Say how a device's newest calibration contradicts one of its earlier ones; None where none does."""
+    """Return how a device's newest calibration contradicts an earlier one, or None."""
     for one in earlier:
         found = difference(
             (_latency_ms(one), _accuracy_percent(one)),

@@ -36,7 +36,7 @@ from referee.workers.job_dispatch import Task, carry_out
 from referee.workers.worker_processes import LocalWorkers
 
 LIMIT_S = 600.0
-"""Seconds that a check may take by the clock; then its process is killed."""
+"""Wall-clock seconds that a check may take; then its process is killed."""
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def in_turn(waiting: Iterable[Submission], served: Sequence[str]) -> list[Submis
 
 
 class CheckQueue:
-    """Checks what was received, one upload at a time; `admitted` is called when one was found sound."""
+    """Checks received uploads one at a time; `admitted` is called when one passes."""
 
     def __init__(
         self, contest: Contest, clock: Clock, admitted: Callable[[], object]
@@ -74,11 +74,11 @@ class CheckQueue:
 
     @cached_property
     def workers(self) -> LocalWorkers:
-        """Started with the first check: whatever dies there, the server goes on."""
+        """The worker processes, started with the first check: if one dies, the server goes on."""
         return LocalWorkers(1)
 
     def ask(self) -> None:
-        """Have what waits checked soon, also what has waited since before a restart."""
+        """Have waiting uploads checked soon, also those that waited before a restart."""
         with self._lock:
             if self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(
@@ -88,7 +88,7 @@ class CheckQueue:
         self._wake.set()
 
     def close(self) -> None:
-        """Give back what is being checked."""
+        """Stop, and put the upload that is being checked back into the queue."""
         self._stop.set()
         self._wake.set()
         with self._ended:
@@ -112,7 +112,7 @@ class CheckQueue:
             self._ended.wait_for(is_over, timeout_s)
 
     def check_next(self) -> bool:
-        """Check what is next; false if nothing waits, or only what the operator must put right first."""
+        """Check the next upload; returns False if none waits, or only those that the operator must first put right."""
         return any(self._is_checked(one) for one in self.waiting())
 
     def _is_waiting(self, number: int) -> bool:

@@ -31,7 +31,7 @@ SOCKET_VARIABLE = "REFEREE_MODELS"
 SOCKET = Path("/run/referee-models.sock")
 PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.harness.cli")
 NOT_CONFINED = "not-confined"
-"""The code of all errors about a model that is not confined, here and of the harness."""
+"""Code of all errors about a model that is not confined, here and in the harness."""
 LOOK_S = 60.0
 KEPT_S = 5.0
 """Time for which a check is cached; a model that runs is confined or refused whatever the check said."""
@@ -56,7 +56,7 @@ class Confinement:
 
 
 def confinement_of(hidden: Sequence[Path]) -> Confinement:
-    """Try how a model would run here; it must not see the files `hidden`."""
+    """Test how a model would run here; it must not see the files `hidden`."""
     try:
         unit = unit_socket()
         if unit is not None:
@@ -146,7 +146,7 @@ def hidden_files(contest: Contest) -> list[Path]:
 
 
 def unit_socket() -> Path | None:
-    """Return the socket of the unit of models; None where there is none."""
+    """Return the socket of the unit of models, or None."""
     path = Path(os.environ.get(SOCKET_VARIABLE) or SOCKET)
     return path if path.is_socket() else None
 

@@ -21,7 +21,7 @@ def bad(problem: str) -> ModelFault:
 
 
 def field_of(values: Mapping[str, Any], path: str) -> Any:
-    """The value at a path such as `latency.mean_ms`. Raises ModelFault `bad-result` where there is none."""
+    """Return the value at a path such as `latency.mean_ms`. Raises ModelFault `bad-result` if it is missing."""
     found: Any = values
     for name in path.split("."):
         if not isinstance(found, Mapping) or name not in found:
@@ -65,7 +65,7 @@ def one_of(*words: str) -> Field:
 
 
 def optional(field: Field) -> Field:
-    """Null, or what `field` accepts."""
+    """Accept null, or a value that `field` accepts."""
 
     def check(path: str, value: object) -> None:
         if value is not None:

@@ -89,7 +89,7 @@ def check_model(
     limits: Limits,
     hidden: Sequence[Path],
 ) -> dict[str, str]:
-    """The digests of the splits that a model is measured on; it runs where it does not see `hidden`.
+    """Return the digests of the splits that a model is measured on; it runs without access to `hidden`.
 
     Raises RefereeError `model-refused`, with every reason, `not-confined`.
     """
@@ -113,7 +113,7 @@ def is_closed(config: ModelTrack, now: datetime) -> bool:
 
 
 def entry_document(store: Store, one: Submission) -> dict[str, Any]:
-    """An entry as its team sees it: where it stands now. See also `upload_document`."""
+    """Return an entry with its present state, as its team sees it. See also `upload_document`."""
     keys = {
         "id": one.id,
         "track": one.track,

@@ -96,7 +96,7 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
 def _leased_work(
     contest: Contest, kind: JobKind, made: Submission, device: Device, now: datetime
 ) -> dict[str, Any] | None:
-    """Lease a model and say how to measure it; None: another device has it, this one has work, or nobody can."""
+    """Lease a model and return how to measure it; None: another device has it, this one has work, or no device can."""
     store = contest.store
     if not store.jobs.lease(kind, device.name, now, LEASE_S, made.job, alone=True):
         return None
@@ -143,7 +143,7 @@ def _suits_another(
 def _is_there_another(
     contest: Contest, made: Submission, than: set[str], now: datetime
 ) -> bool:
-    """Tell whether a device of a model's pool that is none of `than` may soon take it."""
+    """Tell whether a device of a model's pool other than `than` may soon take it."""
     known = contest.store.devices.all()
     others = set(expected_devices(contest, made.track)) - than
     return any(
@@ -273,7 +273,7 @@ def take_outcome(
     clock: Clock,
     doubt: Doubt,
 ) -> str:
-    """Store what the harness printed, or says of the model if it `failed`, and return its sentence.
+    """Store the harness's document, or its failure if the model `failed`, and return the sentence.
 
     `doubt` looks at a valid result before it is stored.
 

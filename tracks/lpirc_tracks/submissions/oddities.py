@@ -16,7 +16,7 @@ DIGITS_OF_SHA256 = 12
 
 @dataclass(frozen=True)
 class Oddity:
-    """Something to look at before publication: a stable code, a sentence, and the submissions that it is about."""
+    """A finding to look at before publication: a stable code, a sentence, and the submissions that it concerns."""
 
     code: str
     sentence: str

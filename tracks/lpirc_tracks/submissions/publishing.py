@@ -82,7 +82,7 @@ def publish(
     now: datetime,
     act: Act | None = None,
 ) -> FinalBoard:
-    """Publish the final board that has this code, so what the operator looked at.
+    """Publish the final board with this code, which is the one that the operator looked at.
 
     Raises RefereeError as `final_board`, `track-changed`, `already-published`.
     """

@@ -35,7 +35,7 @@ ARRIVED = ".arrived"
 
 logger = logging.getLogger(__name__)
 _moving = threading.Lock()
-"""Held while a file gets its row, and while one is removed that no row needs."""
+"""Lock held while a file gets its row, and while a file without a row is removed."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def require_takes(contest: Contest, offer: Offer, now: datetime) -> str | None:
 def receive_body(
     contest: Contest, clock: Clock, offer: Offer, body: Iterable[bytes]
 ) -> Submission:
-    """Receive a file that comes in one piece. What is refused leaves nothing.
+    """Receive a file that arrives in one piece. A refused file leaves nothing behind.
 
     Raises as `require_takes` and `SubmissionTables.receive_upload`, and what `body` raises; OSError.
     """
@@ -82,7 +82,7 @@ def receive_body(
 def receive_file(
     contest: Contest, clock: Clock, offer: Offer, path: Path, sha256: str | None = None
 ) -> Submission:
-    """Receive a file whose last byte has just come to `path`, which is then gone. Raises as `receive_body`.
+    """Receive a file whose last byte has arrived at `path`, which is moved away. Raises as `receive_body`.
 
     After OSError and StorageFailed it is there as it was: the fault is the referee's.
 
@@ -151,7 +151,7 @@ def _remove_unneeded(contest: Contest, refused: Submission) -> None:
 
 
 def _keep(file: Path, kept: Path) -> None:
-    """Let a file be at a second place, too, instead of what was there."""
+    """Give a file a second name, replacing any file of that name."""
     partial = file.with_suffix(".link")
     try:
         os.link(file, partial)
@@ -163,13 +163,13 @@ def _keep(file: Path, kept: Path) -> None:
 
 
 def append(path: Path, body: Iterable[bytes]) -> None:
-    """Append what comes to a file, also if it then breaks off. Raises OSError, and what `body` raises."""
+    """Append a body to a file, keeping the part before a break. Raises OSError, and the body's errors."""
     with path.open("ab") as file:
         file.writelines(body)
 
 
 def uploads_folder(contest: Contest) -> Path:
-    """The folder of what has not arrived whole."""
+    """Return the folder of uploads that have not arrived completely."""
     folder = contest.folder / UPLOADS
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
@@ -181,7 +181,7 @@ def count_arrived(contest: Contest) -> int:
 
 
 def replaceable_until(config: ModelTrack, upload: Upload) -> datetime | None:
-    """Until when a refused upload may be replaced; None if it may not."""
+    """Return until when a refused upload may be replaced; None if it may not."""
     if (
         upload.problem is None
         or upload.checked_utc is None

@@ -129,7 +129,7 @@ class ResultDocument:
         return field_of(self.values, path)
 
     def get(self, path: str) -> Any:
-        """The value at a path; None where there is none."""
+        """Return the value at a path, or None."""
         return _found(self.values, path)
 
 

@@ -203,12 +203,12 @@ class EntryDesk:
         return LocalWorkers(1)
 
     def ask(self) -> None:
-        """Have what waits scored soon, also what has waited since before a restart."""
+        """Have waiting files scored soon, also those that waited before a restart."""
         if self._asked.acquire(blocking=False):
             threading.Thread(target=self._score, name="entries", daemon=True).start()
 
     def close(self) -> None:
-        """Give back what is being scored."""
+        """Stop, and put the file that is being scored back into the queue."""
         self._stop.set()
         with self._scoring:
             if "workers" in vars(self):
@@ -225,7 +225,7 @@ class EntryDesk:
             self.ask()
 
     def _all_are_scored(self) -> bool:
-        """Score what waits; false if something still waits until the operator puts the contest right."""
+        """Score waiting files; returns False if some still wait until the operator puts the contest right."""
         tracks = {config.name: config for config in self.contest.config.tracks}
         try:
             for one in self._waiting():

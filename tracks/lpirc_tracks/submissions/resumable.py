@@ -1,4 +1,4 @@
-"""Uploads that go on after a cut: the bytes that came so far, and what the whole is to be (tus 1.0.0).
+"""Uploads that resume after a cut: the bytes received so far, and the size of the whole file (tus 1.0.0).
 
 An upload is `uploads/ID.part` and, beside it, what was stated at its creation. Both outlive the server. One to which
 nothing was added for a day is removed.
@@ -101,7 +101,7 @@ class ResumableUploads:
     def add(
         self, one: Resumable, offset: int, body: Iterable[bytes]
     ) -> Submission | None:
-        """Append what comes; the submission once the whole file is there, else None.
+        """Append received bytes; return the submission once the whole file has arrived, else None.
 
         Raises RefereeError `upload-unknown`, `offset-mismatch`, `upload-busy`, and what `body` and `receive_file`
         raise; what has come before `body` raises stays. After a fault of the referee it goes on at its last byte, which
@@ -161,7 +161,7 @@ class ResumableUploads:
                 yield Resumable(path.stem, path, stated)
 
     def _sweep(self, now: datetime, *, is_start: bool = False) -> None:
-        """Remove what nothing was added to for a day, and, at the start, all that only a killed server knew.
+        """Remove uploads without progress for a day, and, at the start, those that only a killed server knew.
 
         What came whole, but was not received when the server was killed, goes on at its last byte. If it was received
         and only its answer was lost, that byte brings `entry-repeated`, which names the entry.
@@ -194,7 +194,7 @@ def _beside(path: Path) -> Path:
 
 
 def _ask_for_last_byte(one: Resumable) -> None:
-    """Cut the last byte of what came whole and was not received: whole, it would look received to its client.
+    """Cut the last byte of a complete file that was not received: complete, it would look received to its client.
 
     Where that is impossible the upload is removed, and its client begins again.
     """

@@ -1,4 +1,4 @@
-"""The check of one upload, in a process of its own: how long it may take, how much memory, and what it says."""
+"""Checks one upload in a process of its own, with limits of time and memory, and returns its findings."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Refused:
 
     @classmethod
     def by(cls, error: RefereeError) -> Refused:
-        """The refusal that says what an error says."""
+        """Return the refusal that an error states."""
         return cls({"code": error.code, "detail": error.sentence} | error.facts)
 
 
 def check_results(
     path: Path, of: ResultsSet, columns: Path
 ) -> dict[str, str] | Refused:
-    """Return what `check_file` finds within the limits."""
+    """Return the findings of `check_file` within the limits."""
     try:
         with _limited():
             return check_file(path, of, columns)
@@ -60,7 +60,7 @@ def check_results(
 def check_other(
     check: Callable[..., dict[str, str]], *args: object
 ) -> dict[str, str] | Refused:
-    """Return what another check finds, which has limits of its own."""
+    """Return the findings of another check, which has limits of its own."""
     try:
         return check(*args)
     except RefereeError as error:

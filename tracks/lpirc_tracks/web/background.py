@@ -1,4 +1,4 @@
-"""The background work of model tracks in a server: what is received is checked, and results files are scored."""
+"""The background work of model tracks in a server: received uploads are checked, and results files scored."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from referee.installed import TRACKS
 
 @dataclass(frozen=True)
 class Background:
-    """Checks of what is received, scores of results files, and uploads that are under way."""
+    """Checks of received uploads, scores of results files, and uploads in progress."""
 
     entries: EntryDesk
     checks: CheckQueue
     resumable: ResumableUploads
 
     def ask(self) -> None:
-        """Have what waits checked and scored soon, also what has waited since before a restart."""
+        """Have waiting uploads checked and scored soon, also those that waited before a restart."""
         self.checks.ask()
         self.entries.ask()
 
     def close(self) -> None:
-        """Give back what is being checked or scored."""
+        """Stop, and put the uploads being checked or scored back into their queues."""
         self.checks.close()
         self.entries.close()
 
@@ -42,5 +42,5 @@ def background_of(contest: Contest, clock: Clock) -> Background:
 
 
 def background() -> Background:
-    """Return that of the app that handles the present request."""
+    """Return the background work of the app that handles the present request."""
     return cast(Background, current_app.extensions[TRACKS])

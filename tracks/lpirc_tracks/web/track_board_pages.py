@@ -83,7 +83,7 @@ def _which(board: dict[str, Any]) -> str:
 
 
 def _notes(board: dict[str, Any]) -> list[str]:
-    """List what to know of the final board while it is not shown."""
+    """List notes about the final board while it is not shown."""
     if board["published"] is not None or board["holdout_until"] is None:
         return []
     until = board["holdout_until"]
@@ -115,7 +115,7 @@ def _kept_at(folder: Path, name: str, second: int) -> Kept:
 
 @lru_cache(16)
 def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
-    """The board, the same one for all who ask within a second."""
+    """Return the board, the same one for all requests within a second."""
     contest = part(Callers).contest
     return board_document(
         contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC)

@@ -75,7 +75,7 @@ def offset(number: str) -> Response:
 
 @blueprint.patch("/<number>")
 def add(number: str) -> Response:
-    """Take what comes next; the last byte makes the entry that `Content-Location` names."""
+    """Accept the next bytes; the last byte makes the entry that `Content-Location` names."""
     state = part(Callers)
     team = team_of_request()
     found = background().resumable.find(number, team)
@@ -124,7 +124,7 @@ def _require_version() -> None:
 
 
 def _stated(team: str) -> Stated:
-    """Read what the client says of the file. Raises RefereeError `bad-request`."""
+    """Read the client's statements about the file. Raises RefereeError `bad-request`."""
     given = dict(_pairs(request.headers.get("Upload-Metadata", "")))
     missing = [name for name in ("track", "name", "sha256") if not given.get(name)]
     if missing:

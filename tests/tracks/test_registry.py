@@ -99,6 +99,16 @@ def test_a_name_is_given_once(installer: Installer, name: str) -> None:
     assert track_named("dac-sdc").name == "dac-sdc", "no other one is concerned"
 
 
+def test_the_former_group_takes_no_name_from_the_present_one(
+    installer: Installer,
+) -> None:
+    source = RULE.format(name="ovic-detection")
+    entry = "ovic-detection = some_track:ONE"
+    installer.install("some_track", "lpirc_referee.tracks", entry, source)
+    with pytest.raises(RefereeError, match="offer the Track 'ovic-detection'"):
+        track_named("ovic-detection")
+
+
 @pytest.mark.parametrize("group", ["lpirc.tracks", "lpirc_referee.tracks"])
 def test_a_plug_in_is_found_by_its_entry_point(
     installer: Installer, group: str

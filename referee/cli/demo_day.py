@@ -238,7 +238,7 @@ def _record_posts(
 def _readings(
     entry: Entry, start: datetime, rng: np.random.Generator
 ) -> Iterator[Reading]:
-    """Return readings, one a second: a model is loaded, then images with different content are detected."""
+    """Yield readings, one a second: a model is loaded, then images with different content are detected."""
     times_s = np.arange(0.0, entry.lasts_s + 0.5)
     busy = np.where(times_s < entry.loads_s, LOADING, 1.0)
     powers_w = IDLE_W + busy * (entry.power_w - IDLE_W) * rng.normal(

@@ -160,7 +160,7 @@ def _let_teams_run(stage: Stage, teams: Sequence[str], heat: str = "") -> None:
 
 
 def _arm(stage: Stage, teams: Sequence[str], heat: str = "") -> list[str]:
-    """Arm a run at each station; the teams whose run is armed. One that has none leaves the queue, too."""
+    """Arm a run at each station, and return the teams with an armed run. A team without one leaves the queue, too."""
     armed = []
     for team, station in zip(teams, stage.stations, strict=False):
         in_heat = {"heat": heat} if heat else {}

@@ -210,7 +210,7 @@ class StatusReader:
         return max(limit - used, 0)
 
     def _energies_to_read(self, runs: list[Run]) -> Iterator[tuple[Run, str]]:
-        """Return the runs whose energy may still be read from their meters, with the reason for the delay."""
+        """Yield the runs whose energy may still be read from their meters, with the reason for the delay."""
         for run in runs:
             is_over = run.state in (RunState.CLOSED, RunState.JUDGED)
             if not is_over or run.energy_wh is not None:

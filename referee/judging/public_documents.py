@@ -129,7 +129,7 @@ def _rules_of(runs: Iterable[Run]) -> dict[str, Any]:
 
 
 def _corrections(store: Store) -> list[dict[str, Any]]:
-    """Each correction of the ground truth, with the runs that were judged by it, as they signed it."""
+    """Return each correction of the ground truth, with the runs judged by it, from their signatures."""
     found: dict[tuple[object, ...], dict[str, Any]] = {}
     for run, events in store.log.of_kinds([TRUTH_CORRECTED]).items():
         for event in events:

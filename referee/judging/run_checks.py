@@ -141,7 +141,7 @@ def implausible_boxes(found: Implausible) -> Check:
 
 
 def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
-    """Return the checks of a run's events, given by kind; `images-seen` only informs, so it never fails."""
+    """Yield the checks of a run's events, given by kind; `images-seen` only informs, so it never fails."""
     if found := noted.get(REBOOTED):
         sentence = (
             "The host was restarted, or another one took over, {recorded_s:.1f} s into the window; since then "

@@ -127,7 +127,7 @@ def _cells(texts: set[str]) -> dict[str, str]:
 
 
 def _numbers(values: NDArray[Any]) -> list[str]:
-    """Numbers (n,), at least one, as Python writes them. orjson is several times as fast, and has other exponents."""
+    """Return numbers (n,), at least one, as Python writes them. orjson is faster, but writes other exponents."""
     content = orjson.dumps(
         np.ascontiguousarray(values),
         option=orjson.OPT_SERIALIZE_NUMPY,

@@ -97,7 +97,7 @@ def _of_this_boot(
     window: Window,
     reboot: Reboot,
 ) -> Run:
-    """The run, its start on this boot's clock: further restarts change nothing. The judge finds the event."""
+    """Return the run with its start on this boot's clock, which further restarts keep. The judge finds the event."""
     left_s = remaining_s(window, clock.monotonic_s())
     contest.store.log.append(
         clock.utc(),

@@ -59,7 +59,7 @@ class Door:
         self._app: App | None = None
 
     def say(self, state: str) -> None:
-        """Say in each answer what this host does meanwhile."""
+        """State in each answer what this host does until then."""
         self._answer = self._standing_by(state)
 
     def open(self, app: App) -> None:

@@ -147,7 +147,7 @@ def _why_unknown(
         return "No driver states this meter's limits of error: its energy is without an uncertainty."
     if not load.power_w > 0:
         counted = f"{measured.integrator_wh:.6g} Wh in {measured.energy_s:.6g} s"
-        return f"The accuracy of {counted} is unknown: a limit is relative to a mean power above 0 W."
+        return f"The accuracy of {counted} is unknown: its limit of error needs a mean power above 0 W."
     if not shown:
         return "No reading shows a power, so its accuracy is unknown."
     if not math.isfinite(load.apparent_va) and limits.apparent_share:

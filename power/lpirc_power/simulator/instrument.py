@@ -52,7 +52,7 @@ _GROUPS: Final = tuple(
 
 @dataclass(frozen=True)
 class Step:
-    """A unit of a message, looked up; `refusal` is the error it ends the message with instead."""
+    """A unit of a message and its command; if it is refused, `refusal` is the error that ends the message."""
 
     command: Command | None = None
     query: bool = False

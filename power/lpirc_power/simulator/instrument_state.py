@@ -60,7 +60,7 @@ DIALECTS: Final = {
 DEFAULT_DIALECT: Final = "log2015"
 WITHOUT: Final = {
     "lock": "the panel cannot be locked: LOCKout and KLOCk are not known (113)",
-    "filters": "only filter 1, that of updates, is known (114)",
+    "filters": "the meter knows only filter 1, which is for updates (114)",
     "latch": "every filter is taken, but only an update raises its event",
 }
 """Features that a meter of the family may lack; no public source says which."""

@@ -31,8 +31,12 @@ def _fits(name: str, found: object) -> bool:
     return isinstance(found, Track) and found.name == name
 
 
-TRACKS = ShapedSeam("lpirc.tracks", "Track", "lpirc-tracks", _fits)
-FORMER = ShapedSeam("lpirc_referee.tracks", "Track", "lpirc-tracks", _fits)
+TRACKS = ShapedSeam(
+    "lpirc.tracks", "Track", "lpirc-tracks", _fits, "a Track of that name"
+)
+FORMER = ShapedSeam(
+    "lpirc_referee.tracks", "Track", "lpirc-tracks", _fits, "a Track of that name"
+)
 """Former name of the entry point group, whose plug-ins are still found."""
 
 

@@ -18,6 +18,7 @@ from lpirc_score.metrics.offered import (
 from lpirc_score.metrics.one_threshold import evaluate_rule
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.plugins import failure_of
 
 
 def evaluate(
@@ -47,7 +48,7 @@ def evaluate(
     except (Exception, SystemExit) as error:
         if engine_of(metric) is None:
             raise
-        raise failed(metric, f"it failed: {type(error).__name__}: {error}") from error
+        raise failed(metric, f"it failed: {failure_of(error)}") from error
     if not isinstance(result, Evaluation):
         raise failed(metric, f"it made {result!r:.80}, which is not an Evaluation")
     signature = signature_of(metric, ground_truth_digest, banned, iou)

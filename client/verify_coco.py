@@ -46,7 +46,7 @@ class Candidate:
     place: int
 
     def preference(self) -> tuple[bool, float, int]:
-        """First those that count, of these the best, of these the last."""
+        """Sort key of candidates: those that count first, among them the best, among equals the last."""
         return not _counts(self.one), -self.overlap, -self.place
 
 

@@ -255,7 +255,7 @@ def check_meter_chain(bundle: Bundle) -> None:
 
 
 def check_log_chain(bundle: Bundle, head: str | None) -> None:
-    """The links lead to the head of the manifest; the given one is among them."""
+    """Check that the links lead to the head in the manifest, and that the given head is among them."""
     is_led_to = bundle.log[-1] == bundle.predicate["log_head"]
     need(is_led_to, f"it does not lead to the head of {MANIFEST}")
     if head is None:

@@ -235,7 +235,7 @@ def _images_in_words(bundle: Bundle) -> str:
 
 
 def _without(signature: str, begins: list[str]) -> str:
-    """Return the signature without the first part that begins so, for each of these beginnings."""
+    """Return the signature without the first part that starts with each of the given beginnings."""
     parts = signature.split("|")
     for begin in begins:
         those = [part for part in parts if part.startswith(begin)]

@@ -52,5 +52,5 @@ class Clock:
         return True
 
     def boot_id(self) -> str | None:
-        """Which boot the monotonic clock belongs to, or None if the system does not say."""
+        """The boot that the monotonic clock belongs to, or None if the system does not state it."""
         return operating_system.boot_id()

@@ -50,7 +50,7 @@ class Contest:
 
     @cached_property
     def epoch(self) -> int:
-        """Which epoch of its journal this folder has; 1 unless hosts share the journal."""
+        """The epoch of its journal that this folder owns; 1 unless hosts share the journal."""
         claim = own_claim(self.folder) if self.config.journal.path else None
         return FIRST if claim is None else claim.epoch
 

@@ -62,15 +62,17 @@ Check = Callable[["Contest"], Iterable[Finding]]
 
 @dataclass(frozen=True)
 class ShapedSeam(Seam):
-    """A seam whose objects have one shape: `fits` tells it of a name and its object."""
+    """A seam whose objects have one shape: `fits` tells it of a name and its object, `shape` says it in words."""
 
     fits: Callable[[str, object], bool]
+    shape: str
 
     def load(self, name: str) -> Plugin:
         """Load the plug-in of that name. Raises PluginError."""
         plugin = super().load(name)
         if not self.fits(name, plugin.value):
-            raise plugin.broken(f"{plugin.value!r:.80} is not the {self.what} {name!r}")
+            problem = f"{plugin.value!r:.80} is not the {self.what} {name!r}"
+            raise plugin.broken(f"{problem}; its entry point must name {self.shape}")
         return plugin
 
     def each(self, on_broken: Callable[[PluginError], object]) -> Iterator[Plugin]:
@@ -92,13 +94,17 @@ def _is_function(_name: str, found: object) -> bool:
     return callable(found)
 
 
-COMMANDS = ShapedSeam("lpirc.commands", "command", "lpirc-tracks", _is_command)
+COMMANDS = ShapedSeam(
+    "lpirc.commands", "command", "lpirc-tracks", _is_command, "a click command"
+)
 """Commands of `referee`, as click commands."""
 
-PAGES = ShapedSeam("lpirc.pages", "function of pages", "lpirc-tracks", _is_function)
+PAGES = ShapedSeam(
+    "lpirc.pages", "function of pages", "lpirc-tracks", _is_function, "a function"
+)
 """Functions `BringPages`."""
 
-CHECKS = ShapedSeam("lpirc.checks", "check", "lpirc-tracks", _is_function)
+CHECKS = ShapedSeam("lpirc.checks", "check", "lpirc-tracks", _is_function, "a function")
 """Functions `Check`, which `referee doctor` calls."""
 
 
@@ -110,12 +116,8 @@ def call(
     Raises RefereeError and TestSetError as they are; everything else, also an exit, as PluginError, which names the
     plug-in.
     """
-    try:
+    with plugin.running(RefereeError, TestSetError):
         return function(*args, **kwargs)
-    except (RefereeError, TestSetError):
-        raise
-    except (Exception, SystemExit) as error:
-        raise plugin.broken(f"it failed: {type(error).__name__}: {error}") from error
 
 
 def findings(plugin: Plugin, contest: Contest) -> list[Finding]:

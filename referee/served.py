@@ -1,4 +1,4 @@
-"""Where a contest is served and with which key: what a command needs to ask the server, without opening the contest."""
+"""The address and key of a served contest, by which a command asks the server without opening the contest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CERTIFICATE_NAME = "server.crt"
 
 
 def server_url(folder: Path) -> str | None:
-    """Where the contest in `folder` is, or was last, served; None if it was ended in order, or never served."""
+    """Return the URL at which the contest in `folder` was last served; None if stopped in order, or never served."""
     try:
         return (folder / SERVER_NAME).read_text().strip()
     except FileNotFoundError:

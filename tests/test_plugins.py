@@ -365,3 +365,102 @@ def test_without_tracks_the_referee_works_and_names_what_is_missing(
     options = ("--images", "8", "--window", "20", "--out", out)
     rehearsed = called(beside, "referee", "rehearse", *options)
     assert rehearsed.returncode == 0, rehearsed.stderr
+
+
+FAILING = """
+from lpirc_score.metrics.metric_kinds import OwnMetric
+from lpirc_testsets.formats import Format
+from lpirc_tracks import Track
+
+def fail(*given, **named):
+    raise ZeroDivisionError('by zero')
+
+def seven(*given, **named):
+    return 7
+
+class Failing(Track):
+    def measure(self, result):
+        return fail()
+
+METRICS = OwnMetric('fails', fail)
+SEVEN = OwnMetric('seven', seven)
+FORMATS = Format(fail, 'Fail.', ())
+OTHERS = Format(seven, 'Return 7.', ())
+"""
+PLACE = "(failing.py, line 7)"
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> Iterator[Path]:
+    """A metric and a format that fail, and two that return nonsense."""
+    points = {
+        "lpirc.metrics": "fails = failing:METRICS\nseven = failing:SEVEN",
+        "lpirc.formats": "fails = failing:FORMATS\nseven = failing:OTHERS",
+    }
+    with plugins_in(tmp_path) as installer:
+        for group, entries in points.items():
+            installer.install(f"of_{group[6:]}", group, entries, "")
+        (tmp_path / "failing.py").write_text(FAILING)
+        yield installer.folder
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fails", f"it failed: ZeroDivisionError: by zero {PLACE}"),
+        ("seven", "it made 7, which is not an Evaluation"),
+    ],
+)
+def test_a_metric_that_fails_is_one_sentence(
+    failing: Path, tmp_path: Path, name: str, words: str
+) -> None:
+    truth = tmp_path / "truth.csv"
+    truth.write_text("image,class,xmin,ymin,xmax,ymax\n1,1,1,1,9,9\n")
+    rows = tmp_path / "rows.csv"
+    rows.write_text("image,class,confidence,xmin,ymin,xmax,ymax\n1,1,0.5,1,1,9,9\n")
+    said = called(failing, "lpirc-score", truth, rows, "--metric", name)
+    assert said.returncode == 1
+    start = f"lpirc-score: The plug-in lpirc.metrics {name} = failing:"
+    assert said.stderr.startswith(start)
+    assert said.stderr.endswith(f"cannot be used: {words}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fails", f"it failed: ZeroDivisionError: by zero {PLACE}"),
+        ("seven", "it made 7, which is not a TestSet"),
+    ],
+)
+def test_a_format_that_fails_is_one_sentence(
+    failing: Path, tmp_path: Path, name: str, words: str
+) -> None:
+    folders = ("--images", tmp_path, "--out", tmp_path / "out")
+    said = called(failing, "referee", "testset", "import", name, *folders)
+    assert said.returncode == 1
+    assert said.stderr.startswith(f"referee: The plug-in lpirc.formats {name} = ")
+    assert said.stderr.endswith(f"cannot be used: {words}\n")
+
+
+def test_a_metric_of_a_plug_in_is_shown_without_thresholds_of_others(
+    sample: Path, tmp_path: Path
+) -> None:
+    truth = tmp_path / "truth.csv"
+    truth.write_text("image,class,xmin,ymin,xmax,ymax\n1,1,1,1,9,9\n")
+    rows = tmp_path / "rows.csv"
+    rows.write_text("image,class,confidence,xmin,ymin,xmax,ymax\n1,1,0.5,1,1,9,9\n")
+    shown = called(sample, "lpirc-score", truth, rows, "--metric", "found").stdout
+    assert "found, computed by lpirc-sample-1.0" in shown
+    assert "IoU" not in shown
+
+
+def test_doctor_asks_for_no_ranges_of_a_meter_that_has_none(
+    sample: Path, contest: Path
+) -> None:
+    with plugged() as host:
+        text = (contest / "contest.toml").read_text()
+        meter = text.replace("sim:load=constant:5W", f"shelly:{host}")
+        (contest / "contest.toml").write_text(meter)
+        found = called(sample, "referee", "doctor", contest).stdout
+    assert "range-automatic" not in found
+    assert "meter-" not in found

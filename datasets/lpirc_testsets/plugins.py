@@ -10,9 +10,13 @@ Nothing is imported before its name is asked for, so that a broken plug-in fails
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from lpirc_testsets.errors import TestSetError
@@ -42,6 +46,16 @@ class Plugin:
         """Return the error for an object that is not what its group asks for."""
         sentence = f"{_cannot_be_used(self.point)}: {problem}"
         return PluginError("plugin-broken", sentence)
+
+    @contextmanager
+    def running(self, *expected: type[BaseException]) -> Iterator[None]:
+        """Raise PluginError, with the plug-in and the line that failed, for all that its code raises but `expected`."""
+        try:
+            yield
+        except expected:
+            raise
+        except (Exception, SystemExit) as error:
+            raise self.broken(f"it failed: {failure_of(error)}") from error
 
 
 @dataclass(frozen=True)
@@ -90,6 +104,16 @@ class Seam:
         known = ", ".join(self.names())
         sentence = f"There is no {self.what} {name!r}; choose one of {known}."
         return UnknownPlugin("plugin-unknown", sentence)
+
+
+def failure_of(error: BaseException) -> str:
+    """Return kind, words and line of an error in a plug-in: "KeyError: 'ap' (metrics.py, line 51)"."""
+    words = f"{type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return words
+    file = Path(frames[-1].filename).name
+    return f"{words} ({file}, line {frames[-1].lineno})"
 
 
 def forget_plugins() -> None:

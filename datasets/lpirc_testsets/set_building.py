@@ -121,6 +121,12 @@ def build_annotated(
                 )
                 continue
             x, y, width, height = coco_from_corners(np.array([box.corners])).tolist()[0]
+            if min(width, height) < 0:
+                problems.add(
+                    f"{source.origin}: box {list(box.corners)} of image {source.file} is inverted: "
+                    "its width or height is negative"
+                )
+                continue
             bbox = (x, y, width, height)
             objects.append(
                 ObjectRecord(

@@ -28,7 +28,7 @@ class NamedMeterError(MeterError):
 
 
 class PassingMeterError(NamedMeterError):
-    """A failure after which a new link may find the meter as it was."""
+    """A failure after which a new link may find the meter unchanged."""
 
 
 class MeterLost(PassingMeterError):

@@ -1,4 +1,4 @@
-"""A guard around a meter of another distribution: what breaks the protocol becomes one clear sentence."""
+"""Guards a meter of another distribution: a breach of the protocol becomes one clear sentence."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def guarded(meter: object, plugin: Plugin) -> Meter:
 
 
 class _Guarded:
-    """Passes every call on, and checks what comes back."""
+    """Passes every call on, and checks the result."""
 
     def __init__(self, meter: object, plugin: Plugin) -> None:
         self._meter = meter

@@ -12,7 +12,7 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAnswerError, MeterBusy
 
 UNOFFICIAL: Final = "UNOFFICIAL"
-"""The maker that meters for rehearsals at home name: their results are not official."""
+"""Maker named by meters for rehearsals at home, whose results are not official."""
 SIMULATED: Final = "SIMULATED"
 """The beginning of every simulated meter's serial number."""
 MODES: Final = ("rms", "vmean", "dc")
@@ -205,7 +205,7 @@ class Meter(Protocol):
         """Prepare to read an element without disturbing other clients; no reading is marked as new."""
 
     def require_possible(self, setup: Setup) -> None:
-        """Raise MeterError `meter-range` for what the meter does not have; nothing is set and nothing is asked."""
+        """Raise MeterError `meter-range` for values that the meter does not have, without sending anything."""
 
     def configure(self, setup: Setup) -> None:
         """Set up the measurement and reset the integrator; refused with `meter-busy` while it integrates."""
@@ -232,10 +232,10 @@ class Meter(Protocol):
         """Return the present settings and everything in the error queue, which this empties."""
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return what in the meter differs from `setup`, one phrase each, `Unconfirmed` if it answers nonsense."""
+        """Return the differences of the meter from `setup`, one phrase each, `Unconfirmed` if it answers nonsense."""
 
     def choices(self) -> Choices:
-        """Return what the meter can be set to."""
+        """Return the values that the meter can be set to."""
 
     def peaks(self) -> Peaks:
         """Return the peaks of the last update."""
@@ -376,7 +376,7 @@ class Driver(Protocol):
 
     @staticmethod
     def limits(model: str) -> Limits | None:
-        """Return what is known of a model's accuracy; None for a model of another family."""
+        """Return the accuracy data of a model; None for a model of another family."""
         ...
 
     def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:

@@ -61,7 +61,7 @@ class MeterAddress:
 
 
 def limits_of(model: str) -> Limits | None:
-    """Return what is known of the accuracy of a model ("WT310E"); None if nothing is.
+    """Return the accuracy data of a model ("WT310E"), or None.
 
     A model whose name has blanks stands on record with _ for them, and is known by either name.
     """

@@ -9,7 +9,7 @@ from typing import Final
 from lpirc_power.meter import UNOFFICIAL, Identity, plain_name
 
 OFFICIAL_MAKERS: Final = ("YOKOGAWA",)
-"""The makers whose meters count where a contest names none."""
+"""Makers whose meters count if a contest names none."""
 
 
 class Standing(StrEnum):
@@ -28,7 +28,7 @@ class Standing(StrEnum):
         return self in (Standing.OFFICIAL, Standing.LOOPBACK_ALLOWED)
 
     def reason(self, makers: Sequence[str] = OFFICIAL_MAKERS) -> str:
-        """Return why it counts or does not, as a clause; empty where nothing needs to be said.
+        """Return why it counts or does not, as a clause; empty if that is clear.
 
         `makers` are those that count in the contest.
         """

@@ -66,7 +66,7 @@ class Resource:
 
 
 def resource_of(address: str) -> Resource:
-    """Return what a VISA address names; MeterError `meter-wrong-address`, with what may have been meant."""
+    """Return the resource that a VISA address names; MeterError `meter-wrong-address`, with a suggestion."""
     address_of_line, at, named = address.partition("@")
     name, question, options = address_of_line.partition("?")
     backend = _backend(address, named) if at else PURE_PYTHON
@@ -119,7 +119,7 @@ def _baud(address: str, options: str) -> int:
 
 
 def _meant(address: str, name: str) -> str:
-    """Return what a resource of no known form may have meant."""
+    """Return a suggestion for a resource of an unknown form."""
     if name.startswith("/dev/tty") or re.fullmatch(r"COM\d+", name, re.IGNORECASE):
         port = name if name.startswith("/") else name[3:]
         return f"Perhaps ASRL{port}::INSTR is meant, a meter on RS-232."

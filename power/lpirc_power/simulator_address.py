@@ -21,7 +21,7 @@ ENDING_S: Final = 5.0
 
 
 class SimulatorAddress(Scheme):
-    """A load to simulate, such as `constant:36W`, and the process that does."""
+    """A load to simulate, such as `constant:36W`, and the simulator's process."""
 
     def __init__(self, rest: str) -> None:
         """Take the load; the simulator checks it when it starts."""
@@ -82,7 +82,7 @@ def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
 
 
 def _first_line(child: subprocess.Popen[str]) -> str:
-    """Return what it says first; "" if that does not come in time.
+    """Return its first line, or "" if that does not come in time.
 
     A thread reads it: Windows selects among sockets only.
     """

@@ -33,7 +33,9 @@ def require_admitted(station: Station, address: str | None) -> None:
 
 
 def client_address(
-    peer: str, forwarded_for: str | None, trusted: tuple[str, ...]
+    peer: str,
+    forwarded_for: str | None,
+    trusted: tuple[str, ...],
 ) -> str:
     """The address of the client: the right-most of the chain that is not a trusted proxy.
 

@@ -33,7 +33,12 @@ class PasswordChecks:
         self._waiting: list[str] = []
 
     def require(
-        self, address: str, team: str, stored: str | None, password: str, now_s: float
+        self,
+        address: str,
+        team: str,
+        stored: str | None,
+        password: str,
+        now_s: float,
     ) -> None:
         """Check `password` against the hash `stored`, None for an unknown team.
 
@@ -52,7 +57,11 @@ class PasswordChecks:
         self._waiting.append(address)
         try:
             is_right = self._thread.submit(
-                self._check, pair, stored, password, now_s
+                self._check,
+                pair,
+                stored,
+                password,
+                now_s,
             ).result()
         finally:
             self._waiting.remove(address)
@@ -60,10 +69,15 @@ class PasswordChecks:
             raise LoginRefused("bad-credentials", "Team or password is wrong.")
 
     def _check(
-        self, pair: int, stored: str | None, password: str, now_s: float
+        self,
+        pair: int,
+        stored: str | None,
+        password: str,
+        now_s: float,
     ) -> bool:
         self._require_few(
-            pair, now_s
+            pair,
+            now_s,
         )  # again: of many sent at once, those behind the limit cost nothing
         if matches(stored or decoy_hash(), password) and stored is not None:
             return True
@@ -84,5 +98,7 @@ class PasswordChecks:
         if wait_s > 0:
             sentence = f"Too many failed log-ins within {FAILURE_MEMORY_S:.0f} s; try again in {math.ceil(wait_s)} s."
             raise LoginRefused(
-                "too-many-failures", sentence, retry_after_s=math.ceil(wait_s)
+                "too-many-failures",
+                sentence,
+                retry_after_s=math.ceil(wait_s),
             )

@@ -69,7 +69,8 @@ def read(secret: bytes, token: str) -> Session:
         return Session(**_load(_serializer(secret), token.encode()))
     except (BadSignature, TypeError, ValueError) as error:
         raise SessionRefused(
-            "bad-token", "The token is not one of this contest; log in again."
+            "bad-token",
+            "The token is not one of this contest; log in again.",
         ) from error
 
 
@@ -114,5 +115,7 @@ def _load(serializer: URLSafeSerializer, token: bytes) -> dict[str, Any]:
 
 def _serializer(secret: bytes, salt: str = "session") -> URLSafeSerializer:
     return URLSafeSerializer(
-        secret, salt=salt, signer_kwargs={"key_derivation": "hmac"}
+        secret,
+        salt=salt,
+        signer_kwargs={"key_derivation": "hmac"},
     )

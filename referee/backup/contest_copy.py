@@ -48,10 +48,10 @@ def back_up(
     config = read_config(folder)
     contest = contest_id(folder)
     moved = dict[str, str]()
-    files = [
-        (name, folder / name)
-        for name in (CONFIG_NAME, *((*SECRETS, SIGNING_KEY_NAME) if keys else ()))
-    ]
+    names_of_files = [CONFIG_NAME]
+    if keys:
+        names_of_files += [*SECRETS, SIGNING_KEY_NAME]
+    files = [(name, folder / name) for name in names_of_files]
     for given in _test_sets(config) if test_sets else ():
         found = load_test_set(folder / given)
         place = os.path.normpath(given)

@@ -42,7 +42,7 @@ def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
         Column(""),
         *(Column(name, is_figure=True) for name in (*runs, "difference")),
     ]
-    texts = [["" if one is None else _text(one) for one in row] for row in found]
+    texts = [[*map(_text, row)] for row in found]
     about = "The difference is the second less the first."
     notes = ["", *_notes(*both)]
     print_listing(
@@ -83,6 +83,8 @@ def _compared(name: str, folder: Path) -> Compared:
 
 
 def _text(value: object) -> str:
+    if value is None:
+        return ""
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import tempfile
@@ -13,26 +12,31 @@ from typing import Any
 
 import click
 
+from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import synthesize
 from referee.cli.ask_server import NoServer
-from referee.cli.child_processes import Child, interruption_reported, program
+from referee.cli.child_processes import interruption_reported
 from referee.cli.demo_day import IMAGES, record_day
 from referee.cli.demo_programme import DETECTOR, Stage, announce_end, play_round
-from referee.cli.home_contest import WHICH_TO_TAKE
+from referee.cli.home_contest import (
+    RANGES,
+    WHICH_TO_TAKE,
+    keep_password,
+    require_unused,
+    serve,
+)
 from referee.cli.init_answers import Answers
 from referee.cli.init_command import config_text
 from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
-from referee.errors import RefereeError
-from referee.presence import is_free
+from referee.web.listener import Listen
 
 CATEGORIES = 8
 SEED = 2018
 SIZE = (320, 240)
 WINDOW_S = 240
 ROUNDS = 3  # of a day, eight runs each: it begins again before it has grown large or used up the attempts
-RANGES = (150.0, 0.1)  # volts and amperes
 LOADS = ("noise:6.5W,sd=1.2W,seed=3", "noise:4.8W,sd=0.9W,seed=4")
 DAY_ANSWERS = Answers(attempts=3, least_map=0.05)
 DAY_KEYS = "public_score = true\n"
@@ -69,21 +73,16 @@ def demo(folder: Path | None, port: int, speed: float, rounds: int) -> None:
     It goes on with runs at two stations, heats, a void run, a review, a freeze and an unveiling, and after half an hour
     it begins again, with the same password.
     """
-    if folder is not None and not is_free(folder):
-        raise RefereeError(
-            "folder-in-use", f"{folder} is not empty; choose another one with --folder."
-        )
+    if folder is not None:
+        require_unused(folder, "choose another one with --folder")
     kept = f", {folder} is kept" if folder else ""
     with (
         interruption_reported(lambda: f"the demo is over{kept}."),
         ExitStack() as temporary,
     ):
         if folder is None:
-            folder = Path(
-                temporary.enter_context(
-                    tempfile.TemporaryDirectory(prefix="referee-demo-")
-                )
-            )
+            made = tempfile.TemporaryDirectory(prefix="referee-demo-")
+            folder = Path(temporary.enter_context(made))
         _show(folder, port, Pace(speed, rounds))
 
 
@@ -93,17 +92,9 @@ def _show(folder: Path, port: int, pace: Pace) -> None:
     click.echo("Preparing the day; this takes some ten seconds.", err=True)
     day = _prepared(folder / "day-1", password)
     while True:
-        serve = [
-            program("referee"),
-            "serve",
-            str(day),
-            "--port",
-            str(port),
-            "--parent",
-            str(os.getpid()),
-        ]
-        with Child("server", serve, day / "server.log") as server:
-            url = server.first_line().split(" at ")[-1].split()[0]
+        server = serve(day, Listen(port=port))
+        with server.process:
+            url = server.urls[0]
             port = int(url.rpartition(":")[2])
             if number == 1:
                 click.echo(f"  board    {url}/")
@@ -147,9 +138,8 @@ def _prepared(folder: Path, password: str) -> Path:
     other = text[text.index("[[stations]]") : text.index("# [[stations]]")]
     other = other.replace("station-1", "station-2").replace(first, second)
     create_contest(folder, DAY_KEYS + text + other)
-    (folder / "password").touch(mode=0o600)
-    (folder / "password").write_text(f"{password}\n")
-    (folder / "slow.py").write_text(DETECTOR)
+    keep_password(folder / "password", password)
+    write_atomically(folder / "slow.py", DETECTOR.encode())
     with open_contest(folder) as contest:
         record_day(contest, password, Clock())
     return folder

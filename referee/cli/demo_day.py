@@ -26,6 +26,8 @@ POSTS = 10  # of a run
 LOADING = 0.6  # of the power above idle while a model is loaded
 IDLE_W = 1.9
 BLIND_ROWS = 100
+IMAGE_BYTES = 20_000
+TOO_MUCH = 1.12  # times the energy of the readings: a check fails
 QUEUED = 7  # teams
 LOG_OUT_S = 0.3  # after the last POST
 START_STOP_S = 0.02  # what the meter took for both
@@ -151,14 +153,41 @@ def _record_run(
     contest: Contest, entry: Entry, truth: GroundTruth, start: datetime, seed: int
 ) -> None:
     store = contest.store
-    config = contest.config
-    station = contest.config.stations[seed % 2].name
     rng = np.random.default_rng(seed)
-    images = len(truth.image_ids)
-    ends_s = entry.lasts_s
     order = rng.permutation(truth.image_ids)
+    station = contest.config.stations[seed % 2].name
+    new = _new_run(contest, entry, station, len(order))
+    run = store.runs.arm(new, start, order).id
+    rows = _guesses(entry, truth, rng)
+    rows[:, 0] = np.argsort(order)[rows[:, 0].astype(int) - 1] + 1
+    _record_posts(contest, run, entry, rows, len(order), start)
+    readings = list(_readings(entry, start, rng))
+    store.readings.append(run, 0.0, readings)
+    closed = start + timedelta(seconds=entry.lasts_s)
+    store.log.append(start, run, "open")
+    store.log.append(closed, run, "closed", start_stop_s=START_STOP_S)
+    energy_wh = readings[-1].energy_wh
+    if entry.team == IN_REVIEW:
+        energy_wh *= TOO_MUCH
+    store.runs.change(
+        run,
+        (RunState.ARMED,),
+        state=RunState.CLOSED.value,
+        opened_utc=start.isoformat(),
+        start_s=0.0,
+        closed_utc=closed.isoformat(),
+        closed_by="logout",
+        elapsed_s=entry.lasts_s,
+        energy_wh=energy_wh,
+        integrator_s=entry.lasts_s,
+        meter_changes=(),
+    )
+
+
+def _new_run(contest: Contest, entry: Entry, station: str, images: int) -> Run:
+    config = contest.config
     setup = config.setup(station, config.window_s)
-    new = Run(
+    return Run(
         id=0,
         team=entry.team,
         station=station,
@@ -172,52 +201,44 @@ def _record_run(
         meter_identity=METER,
         meter_standing=Standing.OFFICIAL,
     )
-    run = store.runs.arm(new, start, order).id
-    rows = _guesses(entry, truth, rng)
-    rows[:, 0] = np.argsort(order)[rows[:, 0].astype(int) - 1] + 1
-    edges_s = np.linspace(entry.loads_s, ends_s - LOG_OUT_S, POSTS + 1).tolist()
+
+
+def _record_posts(
+    contest: Contest,
+    run: int,
+    entry: Entry,
+    rows: NDArray[np.float64],
+    images: int,
+    start: datetime,
+) -> None:
+    """Record that images were served and their rows (n, 7) posted, POSTS times until the log-out."""
+    store = contest.store
+    last_s = entry.lasts_s - LOG_OUT_S
+    edges_s = np.linspace(entry.loads_s, last_s, POSTS + 1).tolist()
     fetched_s = edges_s[:-1]
     posts_s = edges_s[1:]
     batches = np.array_split(np.arange(1, images + 1), POSTS)
     for fetch_s, at_s, numbers in zip(fetched_s, posts_s, batches, strict=True):
-        store.served.append(
-            run, [(number, 20_000) for number in numbers.tolist()], fetch_s
-        )
-        is_odd = entry.team == WITH_REFUSED_ROWS and at_s == posts_s[3]
-        taken = rows[np.isin(rows[:, 0], numbers)], REFUSED if is_odd else Refused()
-        when = start + timedelta(seconds=at_s)
+        served = [(number, IMAGE_BYTES) for number in numbers.tolist()]
+        store.served.append(run, served, fetch_s)
+        refused = Refused()
+        if entry.team == WITH_REFUSED_ROWS and at_s == posts_s[3]:
+            refused = REFUSED
+        its_rows = rows[np.isin(rows[:, 0], numbers)]
         store.posts.append(
             run,
-            taken,
+            (its_rows, refused),
             sha256=f"{run}-{at_s}",
             idempotency_key=None,
             elapsed_s=at_s,
-            now=when,
+            now=start + timedelta(seconds=at_s),
         )
-    readings = list(_readings(entry, start, rng))
-    store.readings.append(run, 0.0, readings)
-    closed = start + timedelta(seconds=ends_s)
-    store.log.append(start, run, "open")
-    store.log.append(closed, run, "closed", start_stop_s=START_STOP_S)
-    store.runs.change(
-        run,
-        (RunState.ARMED,),
-        state=RunState.CLOSED.value,
-        opened_utc=start.isoformat(),
-        start_s=0.0,
-        closed_utc=closed.isoformat(),
-        closed_by="logout",
-        elapsed_s=ends_s,
-        energy_wh=readings[-1].energy_wh * (1.12 if entry.team == IN_REVIEW else 1.0),
-        integrator_s=ends_s,
-        meter_changes=(),
-    )
 
 
 def _readings(
     entry: Entry, start: datetime, rng: np.random.Generator
 ) -> Iterator[Reading]:
-    """Return readings, one a second: a model is loaded, then images with different content are detected."""
+    """Yield readings, one a second: a model is loaded, then images with different content are detected."""
     times_s = np.arange(0.0, entry.lasts_s + 0.5)
     busy = np.where(times_s < entry.loads_s, LOADING, 1.0)
     powers_w = IDLE_W + busy * (entry.power_w - IDLE_W) * rng.normal(

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from referee.cli.ask_server import NoServer, ask
-from referee.cli.child_processes import program
 from referee.cli.demo_day import ENTRIES, NEXT, QUEUED
+from referee.cli.home_contest import client_program, contestant
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -160,7 +160,7 @@ def _let_teams_run(stage: Stage, teams: Sequence[str], heat: str = "") -> None:
 
 
 def _arm(stage: Stage, teams: Sequence[str], heat: str = "") -> list[str]:
-    """Arm a run at each station; the teams whose run is armed. One that has none leaves the queue, too."""
+    """Arm a run at each station, and return the teams with an armed run. A team without one leaves the queue, too."""
     armed = []
     for team, station in zip(teams, stage.stations, strict=False):
         in_heat = {"heat": heat} if heat else {}
@@ -231,15 +231,8 @@ def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
     times_s = {"DEMO_LOADS_S": entry.loads_s, "DEMO_STEP_S": entry.step_s}
     pace = {name: str(seconds / stage.speed) for name, seconds in times_s.items()}
     environment = os.environ | pace | {"DEMO_FOUND": str(entry.found)}
-    given = [
-        "--team",
-        team,
-        "--password-file",
-        "password",
-        "--parent",
-        str(os.getpid()),
-    ]
-    how = [
+    given = contestant(team, Path("password"))
+    how = (
         "--detector",
         "slow:detect",
         "--no-preflight",
@@ -247,8 +240,8 @@ def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
         "1",
         "--batch",
         "1",
-    ]
-    words = [program("lpirc-client"), "run", stage.url, *given, *how]
+    )
+    words = [client_program(), "run", stage.url, *given, *how]
     with (stage.folder / STEPS_LOG).open("a") as log:
         return subprocess.Popen(  # noqa: S603 - our own program
             words, cwd=stage.folder, env=environment, stdout=log, stderr=log

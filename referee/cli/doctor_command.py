@@ -203,7 +203,7 @@ def _look_whether_behind(contest: Contest) -> Iterator[Finding]:
     if since is not None:
         journal = journal_folder(contest.folder, contest.config)
         words = (
-            "its disk did not answer; it is begun again, with a copy of the whole database, once that disk "
+            "its disk did not answer. It restarts, with a copy of the whole database, once that disk "
             "answers and no run is open."
         )
         yield Finding("journal-behind", f"{behind_text(journal, since)}: {words}")

@@ -29,22 +29,11 @@ TEAM = "doctor"
 
 def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
     """Read the identity of the station's meter, which changes nothing, and check that it has the station's settings."""
-    missing = [
-        key
-        for key in ("voltage_range_v", "current_range_a")
-        if getattr(station, key) is None
-    ]
-    if missing and not station.is_simulated:
-        what = " and ".join(missing)
-        yield Finding(
-            "range-automatic",
-            f"Station {station.name}: {what} not fixed; find them with: meter range {station.meter}",
-            is_advice=True,
-        )
     try:
         with open_meter(station.meter, real_clocks()) as meter:
             identity = meter.identity
             meter.require_possible(station.setup(contest.config.window_s))
+            has_ranges = bool(meter.choices().voltage_ranges_v)
     except MeterRangeError as error:
         yield Finding(
             error.code, f"Station {station.name} cannot be armed: {error.sentence}"
@@ -55,6 +44,8 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
         return
     if station.is_simulated:
         return
+    if has_ranges:
+        yield from _look_at_ranges(station)
     runs = contest.store.runs.find(station=station.name)
     last = next((run for run in reversed(runs) if run.meter_identity), None)
     if last is None or last.meter_identity is None:
@@ -64,6 +55,22 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
         yield Finding(
             "meter-changed",
             f"Station {station.name}: {identity} answers, but run {last.id} was measured by {known}.",
+        )
+
+
+def _look_at_ranges(station: Station) -> Iterator[Finding]:
+    """Advise to fix the ranges of a meter that has some."""
+    missing = [
+        key
+        for key in ("voltage_range_v", "current_range_a")
+        if getattr(station, key) is None
+    ]
+    if missing:
+        what = " and ".join(missing)
+        yield Finding(
+            "range-automatic",
+            f"Station {station.name}: {what} not fixed; find them with: meter range {station.meter}",
+            is_advice=True,
         )
 
 

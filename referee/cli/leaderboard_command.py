@@ -165,16 +165,20 @@ def columns_of(metric: str) -> list[Column]:
     return [Column("", is_figure=True), Column("team"), *figures, Column("")]
 
 
+def _map_text(value: float | None) -> str:
+    return "" if value is None else f"{value:.5f}"
+
+
 def cells_of(place: Place, metric: str) -> list[str]:
     """The cells of a place in these columns; the marks are last."""
     one = place.standing
     between = (
         "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
     )
-    maps = {metric: one.map} | (
-        {} if metric == PUBLISHED else {PUBLISHED: one.map_ilsvrc_det}
-    )
-    reached = ["" if value is None else f"{value:.5f}" for value in maps.values()]
+    maps: list[float | None] = [one.map]
+    if metric != PUBLISHED:
+        maps.append(one.map_ilsvrc_det)
+    reached = [_map_text(value) for value in maps]
     cells = [
         f"{one.score:.4f}",
         between,

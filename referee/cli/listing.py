@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -37,7 +37,7 @@ def print_listing(
     if form == "json":
         to(f"{json.dumps(documents)}\n".encode())
     elif form == "csv":
-        cells = ({key: _cell(row[key]) for key in keys} for row in documents)
+        cells = (_cells(row, keys) for row in documents)
         to(table_bytes(keys, map(harmless, cells)))
     elif form == "html":
         to(table_page(title, about, columns, rows, notes, Clock().utc(), more).encode())
@@ -60,6 +60,10 @@ def in_form(command: Callable[..., None]) -> Callable[..., None]:
             f"--{form}", "form", flag_value=form, help=f"Print {words}."
         )(command)
     return command
+
+
+def _cells(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, object]:
+    return {key: _cell(row[key]) for key in keys}
 
 
 def _cell(value: object) -> object:

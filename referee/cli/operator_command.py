@@ -33,7 +33,7 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
         sentence = f"An operator's name has 1 to {LONGEST_NAME} printable characters."
         raise RefereeError("operator-name", sentence)
     if is_reserved(name):
-        sentence = f"The record would say {name.strip()!r} of the operator key or of a command; choose another name."
+        sentence = f"The record uses the name {name.strip()!r} for the operator key or a command; choose another one."
         raise RefereeError("operator-name", sentence)
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))

@@ -14,17 +14,28 @@ import click
 
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, synthesize
-from referee.auth.passwords import hash_password
-from referee.cli.child_processes import interruption_reported, own_child
-from referee.cli.home_contest import WHICH_TO_TAKE
+from referee.cli.child_processes import interruption_reported
+from referee.cli.home_contest import (
+    WHICH_TO_TAKE,
+    HomeMeter,
+    keep_password,
+    register_team,
+    simulated_meter,
+    try_meter,
+)
 from referee.cli.init_command import (
     DEFAULT_CATEGORIES,
     DEFAULT_IMAGES,
     config_text,
     place_of,
 )
-from referee.cli.rehearse_command import try_meter
-from referee.cli.rehearsed_faults import Faults, Hall, faults_option, seed_option
+from referee.cli.rehearsed_faults import (
+    Faults,
+    Hall,
+    faults_option,
+    require_no_meter_gap,
+    seed_option,
+)
 from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
@@ -77,29 +88,21 @@ def practice(
     Each log-in begins a run, which is judged when it ends. Example: referee practice --host 0.0.0.0
     """
     kind, _, load = meter.partition(":")
-    try_meter(meter, {} if kind == "sim" else faults)
+    if kind != "sim":
+        require_no_meter_gap(faults)
+    try_meter(meter)
     again = f"{folder} --host {host} --port {port}"
     kept = f"{folder} is kept; go on with: referee practice {again}; a run that is open then has no energy"
     with interruption_reported(lambda: kept), ExitStack() as processes:
         password = prepare(folder, testset, meter)
-        control = ""
-        if kind == "sim":  # beside the server, which it outlives as a real one does
-            simulate = (
-                "meter",
-                "simulate",
-                "--load",
-                load or "constant:5W",
-                "--control",
-                "0",
-            )
-            simulated = processes.enter_context(own_child(folder, "meter", *simulate))
-            meter = simulated.first_line()
-            control = simulated.first_line().removeprefix("control ")
-        with sole_server(
-            folder
-        ):  # the one that serves it would change its meter at a restart
-            set_meter(folder / CONFIG_NAME, meter)
-        hall = Hall(processes, folder, Listen(host, port), faults, seed, control)
+        measuring = HomeMeter(meter)
+        if kind == "sim":
+            measuring = simulated_meter(processes, folder, load or "constant:5W")
+        # The server of this folder, if there is one, would change its meter at a restart.
+        with sole_server(folder):
+            set_meter(folder / CONFIG_NAME, measuring.address)
+        listen = Listen(host, port)
+        hall = Hall(processes, folder, listen, faults, seed, measuring.control)
         login = quote(json.dumps({"team": TEAM, "password": password}))
         elsewhere = ""
         if host == "127.0.0.1":
@@ -135,7 +138,7 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
         text = config_text("Practice", WINDOW_S, meter, place, auto_arm=True)
         text = text.replace("teams_see_score = false", "teams_see_score = true ")
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, f"{secrets.token_urlsafe(9)}\n".encode(), mode=0o600)
+        keep_password(file, secrets.token_urlsafe(9))
         create_contest(folder, text.replace("# public_score", "public_score"))
     elif not is_there(file):
         raise RefereeError(
@@ -150,9 +153,7 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
             "contest-exists", f"{folder} has the test set {kept}; choose another DIR."
         )
     password = file.read_text().strip()
-    with open_contest(folder) as contest:
-        if TEAM not in contest.store.teams.all():
-            contest.store.teams.add(TEAM, hash_password(password), Clock().utc())
+    register_team(folder, TEAM, password)
     return password
 
 

@@ -6,31 +6,17 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from referee.cli.home_contest import RANGES
 from referee.cli.rehearsed_faults import Faults
 
 PID = "{pid}"  # in a load: the client's process id
 TEAM = "rehearsal"
-
-
 DEFAULT_IMAGES = 200
-
-
 CATEGORIES = 10
-
-
 SEED = 2017
-
-
 SIZE = (640, 480)
-
-
 UPDATE_INTERVAL_S = 0.1
-
-
 CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
-
-
-CLIENT_RANGES = (150.0, 0.1)  # volts and amperes for that load
 
 
 @dataclass(frozen=True)
@@ -56,6 +42,5 @@ class Plan:
     @property
     def ranges(self) -> tuple[float, float] | None:
         """Return fixed ranges in volts and amperes if the load is known; otherwise the meter selects them."""
-        return (
-            CLIENT_RANGES if self.meter is None and self.load == CLIENT_LOAD else None
-        )
+        is_known = self.meter is None and self.load == CLIENT_LOAD
+        return RANGES if is_known else None

@@ -6,25 +6,23 @@ import json
 import os
 import secrets
 import sys
-import threading
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import click
 
-from lpirc_power.clocks import Clocks
-from lpirc_power.meter_address import MeterAddress
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, synthesize
-from referee.auth.passwords import hash_password
-from referee.cli.child_processes import (
-    HELD,
-    Child,
-    interruption_reported,
-    own_child,
+from referee.cli.child_processes import HELD, Child, interruption_reported
+from referee.cli.home_contest import (
+    WHICH_TO_TAKE,
+    HomeMeter,
+    register_team,
+    require_unused,
+    simulated_meter,
+    try_meter,
 )
-from referee.cli.home_contest import WHICH_TO_TAKE
 from referee.cli.init_command import config_text
 from referee.cli.rehearsal_plan import (
     CATEGORIES,
@@ -40,12 +38,18 @@ from referee.cli.rehearsal_plan import (
 from referee.cli.rehearsed_client import (
     CLIENT_LOG,
     RECEIPTS_NAME,
-    _client_arguments,
-    _client_words,
     await_client,
+    client_arguments,
+    client_words,
     closed_run,
 )
-from referee.cli.rehearsed_faults import Faults, Hall, faults_option, seed_option
+from referee.cli.rehearsed_faults import (
+    Faults,
+    Hall,
+    faults_option,
+    require_no_meter_gap,
+    seed_option,
+)
 from referee.cli.score_text import print_score
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
@@ -53,7 +57,7 @@ from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.run_figures import score_document
-from referee.presence import is_file, is_free
+from referee.presence import is_file
 from referee.store.records import Run, Score
 from referee.web.listener import Listen
 
@@ -114,13 +118,14 @@ def rehearse(
     In --client {url}, {team}, {password_file} and {password} are replaced; write "sh -c '...'" for a shell.
     Example: referee rehearse --client './mine {url} {team} {password_file}' --faults drop:5%
     """
-    words = _client_words(client, replay)
+    words = client_words(client, replay)
     if load is not None and meter is not None:
         raise click.UsageError(
             "--load is for the simulated meter; leave it out with --meter."
         )
     if meter is not None:
-        try_meter(meter, faults)
+        require_no_meter_gap(faults)
+        try_meter(meter)
     if load is not None:
         try_meter(f"sim:{load.replace(PID, str(os.getpid()))}")
     if images is not None and testset is not None:
@@ -165,23 +170,6 @@ def rehearse(
     sys.exit(1 if code else 0)
 
 
-def try_meter(address: str, faults: Faults | None = None) -> None:
-    """Raise MeterError, before anything is created, if no meter answers there or the load is invalid."""
-    if "meter-gap" in (faults or {}):
-        raise click.UsageError(
-            "meter-gap is for the simulated meter; leave it out with --meter."
-        )
-    clock = Clock()
-    never = threading.Event()
-    clocks = Clocks(
-        clock.monotonic_s,
-        clock.utc,
-        lambda s: clock.wait(never, clock.monotonic_s() + s),
-    )
-    with closing(MeterAddress(address)) as meter:
-        meter.connect(clocks).close()
-
-
 def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
     """Run it all and write the report; returns also remarks on client and faults, and the client's exit code.
 
@@ -191,11 +179,7 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
     from referee.report import write_report  # takes a third of a second
 
     stage = partial(click.echo, err=True)
-    if not is_free(plan.folder):
-        raise RefereeError(
-            "folder-in-use",
-            f"{plan.folder} is not empty; choose another folder with --out.",
-        )
+    require_unused(plan.folder, "choose another folder with --out")
     stage(f"Preparing {plan.testset_folder}")
     images = _prepare_test_set(plan)
     with ExitStack() as processes:
@@ -203,21 +187,20 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
         client = processes.enter_context(
             Child("client", held, plan.folder / CLIENT_LOG)
         )
-        address = plan.meter
-        control = ""
-        if address is None:
+        if plan.meter is None:
             load = plan.load.replace(PID, str(client.pid))
-            simulate = ("meter", "simulate", "--load", load, "--control", "0")
-            meter = processes.enter_context(own_child(plan.folder, "meter", *simulate))
-            address = meter.first_line()
-            control = meter.first_line().removeprefix("control ")
-        stage(f"Meter at {address}" if plan.meter else f"Meter simulated at {address}")
-        password = _make_contest(plan, address)
+            meter = simulated_meter(processes, plan.folder, load)
+            stage(f"Meter simulated at {meter.address}")
+        else:
+            meter = HomeMeter(plan.meter)
+            stage(f"Meter at {meter.address}")
+        password = _make_contest(plan, meter.address)
+        listen = Listen(port=0)
         hall = Hall(
-            processes, plan.folder, Listen(port=0), plan.faults, plan.seed, control
+            processes, plan.folder, listen, plan.faults, plan.seed, meter.control
         )
         stage(hall.serving)
-        client.write(json.dumps(_client_arguments(plan, hall.urls[0], password)))
+        client.write(json.dumps(client_arguments(plan, hall.urls[0], password)))
         remarks = await_client(plan, client, hall, images)
         run = closed_run(plan, hall, remarks)
         if run.closed_by == "deadline":
@@ -264,8 +247,7 @@ def _make_contest(plan: Plan, meter: str) -> str:
     )
     create_contest(plan.folder, text)
     password = secrets.token_urlsafe(16)
-    with open_contest(plan.folder) as contest:
-        contest.store.teams.add(TEAM, hash_password(password), Clock().utc())
+    register_team(plan.folder, TEAM, password)
     return password
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -21,10 +20,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from referee.cli.child_processes import (
-    Child,
-    program,
-)
+from referee.cli.child_processes import Child
+from referee.cli.home_contest import client_program, contestant, keep_password
 from referee.cli.rehearsal_plan import TEAM, Plan
 from referee.cli.rehearsed_faults import Hall
 from referee.clock import Clock
@@ -34,33 +31,18 @@ from referee.store import Store
 from referee.store.records import Run, RunState
 
 CLOSE_TIMEOUT_S = 30.0
-
-
 CLIENT_END_S = 10.0  # after its window a client may go on for so long
-
-
 LOOK_S = 0.05
-
-
-MOST_SAID = (
-    1 << 20
-)  # characters at a look: some clients write faster than this shows them
-
-
+# Characters at a look: some clients write faster than this shows them.
+MOST_SAID = 1 << 20
 CLIENT_LOG = "client.log"
-
-
 PLACE = re.compile(r"\{(url|team|password_file|password)\}")
-
-
 # A fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
-
-
 RECEIPTS_NAME = "receipts.jsonl"
 
 
-def _client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
+def client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
     """The words of --client with its program's path; () for the sample client. Raises RefereeError, UsageError."""
     if client is None:
         client_version()
@@ -86,11 +68,10 @@ def _client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
     return (path, *words[1:])
 
 
-def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
+def client_arguments(plan: Plan, url: str, password: str) -> list[str]:
     """The client's command line; the password is in a file of mode 0600, as for a contestant."""
     password_file = plan.folder / "password"
-    password_file.touch(mode=0o600)
-    password_file.write_text(password + "\n")
+    keep_password(password_file, password)
     known = {
         "url": url,
         "team": TEAM,
@@ -102,26 +83,12 @@ def _client_arguments(plan: Plan, url: str, password: str) -> list[str]:
     what = ["run", url]
     if plan.replay is not None:
         what = ["replay", url, str(plan.replay), "--testset", str(plan.testset_folder)]
-    common = [
-        "--team",
-        TEAM,
-        "--password-file",
-        str(password_file),
-        "--parent",
-        str(os.getpid()),
-    ]
+    common = [*contestant(TEAM, password_file)]
     if plan.faults:  # the first request may be cut off
         common += ["--wait", str(CLIENT_END_S)]
     common += ["--receipts", str(plan.folder / RECEIPTS_NAME)]
-    return [
-        program("lpirc-client"),
-        *what,
-        *common,
-        "--least",
-        str(LEAST_RUN_S),
-        "--progress",
-        "json",
-    ]
+    common += ["--least", str(LEAST_RUN_S), "--progress", "json"]
+    return [client_program(), *what, *common]
 
 
 def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:

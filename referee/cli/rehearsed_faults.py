@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from referee.cli.child_processes import Child, own_child
+from referee.cli.home_contest import HomeServer, serve
 from referee.cli.shared_options import LONGEST_S
 from referee.clock import Clock
 from referee.store.records import Run, RunState
@@ -53,6 +53,14 @@ seed_option = click.option(
 )
 
 
+def require_no_meter_gap(faults: Faults) -> None:
+    """Raise UsageError for a fault that only the simulated meter can have."""
+    if "meter-gap" in faults:
+        raise click.UsageError(
+            "meter-gap is for the simulated meter; leave it out with --meter."
+        )
+
+
 class Relay:
     """Relays to the server at `target`, slowly; cuts requests off, alternately before and after they take effect.
 
@@ -67,7 +75,8 @@ class Relay:
         self._slow_s = faults.get("slow", 0.0)
         self._random = random.Random(seed)  # noqa: S311 - nothing is secret
         self._lock = threading.Lock()
-        self._requests = self._cut = 0
+        self._requests = 0
+        self._cut = 0
         listen = with_free_port(listen)
         self.port = listen.port
         is_any = listen.host == "::"  # of both kinds, as the server takes it
@@ -149,9 +158,12 @@ class Hall:
         self._faults = faults
         self._control = control
         is_relayed = bool(faults.keys() & {"drop", "slow"})
-        self._server, self.serving = self._served(0 if is_relayed else listen.port)
+        served = self._served(0 if is_relayed else listen.port)
+        self._server = served.process
         processes.callback(lambda: self._server.end())
-        self.pages = self.urls = re.findall(r"https?://\S+", self.serving)
+        self.serving = served.serving
+        self.pages = served.urls
+        self.urls = self.pages
         where = urlsplit(self.pages[0])
         self._port = where.port or 0
         self._relay = None
@@ -166,10 +178,8 @@ class Hall:
         self._due_s = {name: due_s[name] for name in due_s if name in faults}
         self._done: dict[tuple[str, int], str] = {}
 
-    def _served(self, port: int) -> tuple[Child, str]:
-        where = (str(self._folder), "--host", self._host, "--port", str(port))
-        server = own_child(self._folder, "server", "referee", "serve", *where)
-        return server, server.first_line()
+    def _served(self, port: int) -> HomeServer:
+        return serve(self._folder, Listen(self._host, port))
 
     def look(self, runs: Sequence[Run]) -> None:
         """Cause the faults that are due in a run. Raises RefereeError `child-failed` when the server has ended."""
@@ -196,7 +206,7 @@ class Hall:
         began_s = Clock().monotonic_s()
         self._server.kill()
         self._server.end()
-        self._server, _ = self._served(self._port)
+        self._server = self._served(self._port).process
         return f"the server was killed, and served again {Clock().monotonic_s() - began_s:.1f} s later."
 
     def account(self) -> list[str]:

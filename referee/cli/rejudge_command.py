@@ -122,5 +122,10 @@ def print_changes(found: Rejudged) -> None:
 
 
 def _change(values: Pair, form: str) -> str:
-    was, now = ("none" if value is None else f"{value:{form}}" for value in values)
+    was = _figure(values[0], form)
+    now = _figure(values[1], form)
     return was if was == now else f"{was} -> {now}"
+
+
+def _figure(value: float | None, form: str) -> str:
+    return "none" if value is None else f"{value:{form}}"

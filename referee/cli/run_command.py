@@ -299,8 +299,10 @@ def _print_run(one: Run) -> None:
     for name, value in values.items():
         if value is not None and name not in INTERNAL:
             click.echo(f"{name:>18}  {_text(value)}")
+    chosen = {name: value for name, value in setup.items() if value is not None}
+    by_meter = dict.fromkeys(setup, "auto")
     settings = ", ".join(
-        f"{name} {'auto' if value is None else value}" for name, value in setup.items()
+        f"{name} {value}" for name, value in (by_meter | chosen).items()
     )
     click.echo(f"{'setup':>18}  {settings}")
     click.echo(f"{'rules':>18}  {rules_text(one)}")
@@ -319,12 +321,15 @@ def _print_run(one: Run) -> None:
 
 def _details(event: dict[str, Any]) -> str:
     # A sentence names the changes that stand beside it.
-    left_out = ("utc", "kind", *(("changes",) if "sentence" in event else ()))
-    return ", ".join(
-        str(value) if key == "sentence" else f"{key} {_text(value)}"
-        for key, value in event.items()
-        if key not in left_out and value is not None
-    )
+    left_out = {"utc", "kind"}
+    if "sentence" in event:
+        left_out.add("changes")
+    details = []
+    for key, value in event.items():
+        if key in left_out or value is None:
+            continue
+        details.append(str(value) if key == "sentence" else f"{key} {_text(value)}")
+    return ", ".join(details)
 
 
 def _text(value: object) -> str:

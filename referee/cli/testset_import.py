@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from lpirc_testsets import TestSet
+from lpirc_testsets import TestSet, TestSetError
 from lpirc_testsets.formats import (
+    FORMATS,
     FileOption,
     Format,
     OptionsConflict,
@@ -19,6 +20,15 @@ from lpirc_testsets.formats import (
 from lpirc_testsets.plugins import PluginError
 from referee.cli.shared_options import any_path, as_json
 from referee.cli.testset_output import out_option, report, reporting, show_option
+
+EXPECTED = (
+    TestSetError,
+    OptionsConflict,
+    OSError,
+    MemoryError,
+    click.ClickException,
+)
+"""What an importer may raise; all else is a failure of the importer."""
 
 
 class FormatGroup(click.Group):
@@ -50,7 +60,7 @@ def _command(name: str, format_: Format) -> click.Command:
     """Make the command of a format, with the options common to all formats."""
 
     def execute(*, show: int, as_json: bool, **given: Any) -> None:
-        test_set = _imported(format_, given, show, as_json=as_json)
+        test_set = _imported(name, given, show, as_json=as_json)
         report(test_set, as_json=as_json)
         if not as_json:
             _report_left_out(test_set, given["images"])
@@ -91,21 +101,24 @@ def _broken_command(name: str, error: PluginError) -> click.Command:
     return execute
 
 
-def _imported(
-    format_: Format, given: dict[str, Any], show: int, *, as_json: bool
-) -> TestSet:
+def _imported(name: str, given: dict[str, Any], show: int, *, as_json: bool) -> TestSet:
+    plugin = FORMATS.load(name)
     try:
-        with reporting(show, as_json=as_json) as reports:
-            return format_.importer(reports=reports, **given)
+        with reporting(show, as_json=as_json) as reports, plugin.running(*EXPECTED):
+            test_set: object = plugin.value.importer(reports=reports, **given)
     except OptionsConflict as error:
         raise click.UsageError(str(error)) from None
     except KeyboardInterrupt:
         click.echo("Interrupted: the same command goes on from here.", err=True)
         raise
+    if not isinstance(test_set, TestSet):
+        problem = f"it made {test_set!r:.80}, which is not a TestSet"
+        raise plugin.broken(problem)
+    return test_set
 
 
 def _report_left_out(test_set: TestSet, folder: Path) -> None:
-    """Print how many files of the folder of images no annotation names."""
+    """Print the number of image files that no annotation names."""
     named = {image.file for image in test_set.images}
     left_out = 0
     for place, _, names in os.walk(folder):

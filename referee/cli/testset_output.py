@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 
 import click
 from rich.console import Console
@@ -79,7 +80,8 @@ def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
 def print_problems(problems: Problems, *, as_json: bool, **facts: str) -> None:
     """Print the problems that are kept as a table, and how often each kind was found."""
     names = ("file", "place", "problem", "value", "remedy")
-    cells = [[getattr(row, name) for name in names] for row in problems.rows]
+    values_of = attrgetter(*names)
+    cells = [[*values_of(row)] for row in problems.rows]
     if as_json:
         table = [dict(zip(names, row, strict=True)) for row in cells]
         document = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -38,7 +39,8 @@ def stats_command(folder: Path, *, as_json: bool) -> None:
         if not isinstance(value, list):
             click.echo(f"{name.replace('_', ' ')}: {value}")
     names = ("id", "name", "objects", "images")
-    rows = [[str(one[name]) for name in names] for one in facts["categories"]]
+    values_of = itemgetter(*names)
+    rows = [[*map(str, values_of(one))] for one in facts["categories"]]
     print_table([Column(name, is_figure=name != "name") for name in names], rows, "")
     for warning in facts["warnings"]:
         click.echo(f"warning: {warning}", err=True)

@@ -57,7 +57,7 @@ def _workers(count: int | None, cluster: str | None) -> Workers:
 
 
 def require_judged(reasons: dict[int, str]) -> None:
-    """Raise RefereeError `not-judged` if runs were not, by number for these reasons."""
+    """Raise RefereeError `not-judged` if runs were not judged; the reasons are given by run number."""
     if reasons:
         sentences = (
             f"Run {run} was not judged: {why}" for run, why in sorted(reasons.items())

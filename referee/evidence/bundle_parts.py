@@ -156,13 +156,12 @@ def _signed(
     if size > LARGEST_PART_BYTES:
         sentence = f"Part {largest} has {size} bytes; a bundle holds parts of at most {LARGEST_PART_BYTES}."
         raise RefereeError("bundle-too-large", sentence)
-    parts = {
-        name: _gzip(one) if name.endswith(".gz") else one
-        for name, one in contents.items()
+    zipped = {
+        name: _gzip(one) for name, one in contents.items() if name.endswith(".gz")
     }
-    manifest = manifest_of(
-        parts, {name: len(content) for name, content in contents.items()}, about
-    )
+    parts = {**contents, **zipped}
+    sizes = {name: len(content) for name, content in contents.items()}
+    manifest = manifest_of(parts, sizes, about)
     return {MANIFEST: manifest, ENVELOPE: sign(manifest, contest.key), **parts}
 
 

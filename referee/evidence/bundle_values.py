@@ -92,11 +92,10 @@ class Bundle:
     @cached_property
     def meter_readings(self) -> list[Reading]:
         """The readings in order, timed from the window's start."""
-        rows = [
-            {name: _value(name, text) for name, text in row.items()}
-            for row in _csv(self.readings)
-        ]
-        found = [reading_of({"stopped": None, **row}, 0.0) for row in rows]
+        found = []
+        for row in _csv(self.readings):
+            values = {name: _value(name, text) for name, text in row.items()}
+            found.append(reading_of({"stopped": None, **values}, 0.0))
         return sorted(found, key=lambda one: one.monotonic_s)
 
     @property
@@ -140,10 +139,12 @@ class Bundle:
 def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bundle:
     """Read the parts that are as the manifest says. Raises BadBundle."""
     sizes = manifest["sizes"]
-    content = {
-        name: gunzip(name, part, sizes.get(name)) if name.endswith(".gz") else part
+    unzipped = {
+        name: gunzip(name, part, sizes.get(name))
         for name, part in parts.items()
+        if name.endswith(".gz")
     }
+    content = {**parts, **unzipped}
     with _reading("run.json"):
         about = read_json("run.json", content["run.json"])
         run = _run(about["run"])

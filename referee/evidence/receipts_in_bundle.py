@@ -222,11 +222,8 @@ def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
             if is_bound
             else [None, None]
         )
-        names = [
-            name
-            for name in (_KINDS | _OF_METER if is_bound else _KINDS)
-            if name != "run"
-        ]
+        kinds = _KINDS | _OF_METER if is_bound else _KINDS
+        names = [name for name in kinds if name != "run"]
         if (
             receipt_link(bytes.fromhex(receipt["previous"]), number, *fields).hex()
             != receipt["link"]

@@ -327,7 +327,7 @@ def rows_of(
 
 
 def _urlencoded(body: bytes, content_type: str) -> bytes:
-    """The fields of a multipart form without its files, as the other kind of form."""
+    """Return the fields of a multipart form, without its files, as a urlencoded form."""
     message = Message()
     message["content-type"] = content_type
     boundary = (message.get_boundary() or "").encode()

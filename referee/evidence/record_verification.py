@@ -94,7 +94,7 @@ def _run_chain(found: Recomputed, _: Given) -> str:
 
 
 def _meter_chain(found: Recomputed, _: Given) -> str:
-    """The receipts of bodies bind readings that are there."""
+    """Raise Failure unless the readings that the receipts bind are in the bundle."""
     bundle = found.bundle
     before = 0
     require_bound(bundle)

@@ -192,19 +192,22 @@ def require_own(journal: Path, folder: Path) -> Claim:
     newest = newest_epoch(journal)
     owner = claim_of(journal, newest)
     own = own_claim(folder)
-    if own is None or owner is None or own.token != owner.token:
-        if own is not None and own.epoch < newest:
+    refusal = _elsewhere(journal, folder, owner)
+    if own is None:
+        raise refusal
+    if owner is None or own.token != owner.token:
+        if own.epoch < newest:
             raise superseded(journal, own)
-        raise _elsewhere(journal, folder, owner)
+        raise refusal
     require_current(journal, owner)
     if owner.host != machine_name():
-        raise _elsewhere(journal, folder, owner)
+        raise refusal
     real = os.path.realpath(folder)
     if owner.folder == real:
         return owner
     named = own_claim(Path(owner.folder))
     if named is not None and named.token == owner.token:
-        raise _elsewhere(journal, folder, owner)
+        raise refusal
     moved = replace(owner, folder=real)
     descriptor = os.open(host_path(journal, newest), os.O_WRONLY)
     _write(descriptor, _text(moved), _CELL_BYTES)

@@ -92,18 +92,18 @@ class LogFile:
         Anything behind `former` belongs to a transaction that was never committed. `require` is called once the record
         is on disk; if it raises, `take_back` removes the record. Raises StorageFailed, OSError.
         """
+        start = former.size
         size = self._size_in_place(former)
-        if size > former.size and any(
-            os.pread(self._descriptor, _LOOK_BYTES, former.size)
-        ):
+        if size > start and any(os.pread(self._descriptor, _LOOK_BYTES, start)):
             self._require_uncommitted(former)
-            os.ftruncate(self._descriptor, former.size)
-            size = former.size
+            os.ftruncate(self._descriptor, start)
+            size = start
+
         data, link = encode(former, changes)
-        end = Position(former.seq + 1, link, former.epoch, former.size + len(data))
-        self._write(
-            data if end.size <= size else data + bytes(self._room_bytes), former.size
-        )
+        end = Position(former.seq + 1, link, former.epoch, start + len(data))
+        if end.size > size:
+            data += bytes(self._room_bytes)
+        self._write(data, start)
         sync_content(self._descriptor)
         if require is not None:
             require()

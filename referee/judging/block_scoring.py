@@ -51,7 +51,10 @@ def stored_posts(store: Store, run: int) -> Posts:
 
 
 def score_large(
-    workers: Workers, given: ScoringInput, posts: Posts, known: Scored | None = None
+    workers: Workers,
+    given: ScoringInput,
+    posts: Posts,
+    known: Scored | None = None,
 ) -> Scored:
     """The result of `score_whole`, bit for bit; `known` as for it.
 
@@ -78,34 +81,45 @@ def score_large(
     )
     results = [*mapped(workers, score_category, tasks)]
     contest = results[: len(new)]
+    published = results[len(new) :]
     averages = {
         CONTEST: [ap for ap, _, _ in contest],
-        PUBLISHED: [ap for ap, _, _ in results[len(new) :]],
-        WITH_UNSERVED: [ap for _, ap, _ in contest if has_two],
+        PUBLISHED: [ap for ap, _, _ in published],
     }
-    aps = {
-        what: dict(zip(new, its, strict=True)) for what, its in averages.items() if its
-    }
+    if has_two:
+        averages[WITH_UNSERVED] = [ap for _, ap, _ in contest]
+
+    aps = {}
+    maps = {}
+    for what, its in averages.items():
+        if not its:
+            continue
+        of_category = dict(zip(new, its, strict=True))
+        if known is not None:
+            of_category = {**known.aps[what], **of_category}
+        aps[what] = of_category
+        maps[what] = mean_known(np.array([*of_category.values()], np.float64))
+
+    averages_of_halves = np.empty((len(objects), HALVES))
     if known is not None:
-        aps = {what: {**known.aps[what], **its} for what, its in aps.items()}
-    averages_of_halves = (
-        np.empty((len(objects), HALVES)) if known is None else np.array(known.halves)
-    )
+        averages_of_halves = np.array(known.halves)
     averages_of_halves[is_new] = [its for _, _, its in contest]
-    maps = {
-        what: mean_known(np.array([*its.values()], np.float64))
-        for what, its in aps.items()
-    }
-    totals = (
-        int(sizes[counted].sum()),
-        int(unserved.sum()),
-        int(np.count_nonzero(unserved)),
+    return Scored(
+        maps,
+        aps,
+        detections=int(sizes[counted].sum()),
+        unserved_rows=int(unserved.sum()),
+        unserved_images=int(np.count_nonzero(unserved)),
+        implausible=found,
+        objects=objects,
+        halves=averages_of_halves,
     )
-    return Scored(maps, aps, *totals, found, objects, averages_of_halves)
 
 
 def _looked_through(
-    posts: Iterable[Floats], counted: NDArray[np.bool_], limits: Floats
+    posts: Iterable[Floats],
+    counted: NDArray[np.bool_],
+    limits: Floats,
 ) -> tuple[Ints, Implausible]:
     """Return the number of rows by image number (N + 1,), and the implausible values in those that count."""
     sizes = np.zeros(len(counted), np.int64)
@@ -114,10 +128,11 @@ def _looked_through(
         images = rows[:, IMAGE].astype(np.int64)
         sizes += np.bincount(images, minlength=len(sizes))
         found.append(implausible(rows[counted.take(images)], limits))
-    some, unit_square, above_1, outside, _ = map(
-        sum, zip(*map(astuple, found), strict=True)
-    )
-    total = int(sizes[counted].sum()) if some else 0
+    columns = zip(*map(astuple, found), strict=True)
+    some, unit_square, above_1, outside, _ = map(sum, columns)
+    total = 0
+    if some:
+        total = int(sizes[counted].sum())
     first = next((each.first_outside for each in found if each.outside), 0)
     return sizes, Implausible(total, unit_square, above_1, outside, first)
 
@@ -138,13 +153,11 @@ def _blocks(
     """Yield the arguments of `match_block`, block by block. `block_of` (N + 1,) goes by image number."""
     for block in np.unique(block_of).tolist():
         is_here = block_of == block
-        parts = [
-            each[is_here.take(each[:, IMAGE].astype(np.int64))] for each in posts()
-        ]
+        parts = [np.empty((0, 7))]
+        for rows in posts():
+            images = rows[:, IMAGE].astype(np.int64)
+            parts.append(rows[is_here.take(images)])
         objects = truth.of_objects(is_here.take(truth.image))
-        yield (
-            *of_categories(
-                objects, np.concatenate([np.empty((0, 7)), *parts]), categories
-            ),
-            metrics,
-        )
+        its_rows = np.concatenate(parts)
+        its_truth, its_rows = of_categories(objects, its_rows, categories)
+        yield its_truth, its_rows, metrics

@@ -25,7 +25,11 @@ logger = logging.getLogger(__name__)
 TICK_S = 1.0
 
 
-def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
+def publish(
+    contest: Contest,
+    clock: Clock,
+    stop: threading.Event,
+) -> None:
     """Publish the board each second if it has changed, until `stop` is set; errors are logged and the work repeated."""
     publisher = Publisher(contest, clock)
     while not stop.is_set():
@@ -77,10 +81,14 @@ class Publisher:
             # Whoever sees a link of the log must find it after a power cut, too.
             with self._store.durable() as store:
                 store.published.freeze(
-                    freeze_at.astimezone(UTC), empty_board(self._contest)
+                    freeze_at.astimezone(UTC),
+                    empty_board(self._contest),
                 )
                 store.log.append(
-                    now, None, "board-freeze", freeze_at=freeze_at.isoformat()
+                    now,
+                    None,
+                    "board-freeze",
+                    freeze_at=freeze_at.isoformat(),
                 )
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
             return None

@@ -9,7 +9,11 @@ from referee.contest import Contest
 from referee.store.records import Run, Score
 
 
-def as_judged(contest: Contest, run: Run, metric: str | None = None) -> Contest:
+def as_judged(
+    contest: Contest,
+    run: Run,
+    metric: str | None = None,
+) -> Contest:
     """Return the contest with the rules that a run is judged by: those bound to it, else those of contest.toml.
 
     An organizer may judge it by another `metric`; then its judgement is by other rules than were bound, and says so.

@@ -48,10 +48,8 @@ OF_RUN = (
     "official",
     "void_reason",
 )
-FINAL = (
-    RunState.JUDGED,
-    RunState.VOID,
-)  # what is known of such a run changes with a judgement or a review
+# Such a run's figures change only with a judgement or a review.
+FINAL = (RunState.JUDGED, RunState.VOID)
 LIVE = (
     "elapsed_s",
     "remaining_s",
@@ -61,9 +59,8 @@ LIVE = (
     "reading_age_s",
 )  # the last three of the newest reading
 NOT_KNOWN = "idle", None  # of a meter, while the contest is not served
-ENERGY_TO_READ = (
-    "energy to read"  # of a meter that may hold the energy of a run that is over
-)
+# Of a meter that may hold the energy of a run that is over.
+ENERGY_TO_READ = "energy to read"
 Document = dict[str, Any]
 
 
@@ -133,22 +130,11 @@ class StatusReader:
             if run.state in (RunState.ARMED, RunState.OPEN)
         }
         active = {name: self._active(run, known, now) for name, run in at.items()}
-        meters = {
-            one.name: known.meters.get(one.name, NOT_KNOWN) for one in config.stations
-        }
-        for run, sentence in self._energies_to_read(runs):
-            if run.station not in at and meters.get(run.station, NOT_KNOWN)[1] is None:
-                meters[run.station] = ENERGY_TO_READ, sentence
         for one in active.values():
             one["affiliation"] = teams[one["team"]]["affiliation"]
             one["energy_lost"] = lost.get(one["run"])
             if one["energy_lost"] is not None:
                 one["energy_wh"] = None  # what its meter shows now began again
-        limit = config.attempts
-        left = {
-            team: max(limit - one["attempts_used"], 0) if limit else None
-            for team, one in teams.items()
-        }
         return {
             "utc": now.isoformat(),
             "contest": config.name,
@@ -158,19 +144,9 @@ class StatusReader:
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,
-            "stations": [
-                {
-                    "name": one.name,
-                    "meter": one.meter,
-                    "meter_state": meters[one.name][0],
-                    "meter_sentence": meters[one.name][1],
-                    "arming_at_least_s": config.arming_at_least_s(one),
-                    "run": active.get(one.name),
-                }
-                for one in config.stations
-            ],
+            "stations": self._stations(active, self._meters(runs, at, known)),
             "queue": [
-                teams[team] | {"attempts_left": left[team]}
+                teams[team] | {"attempts_left": self._attempts_left(teams[team])}
                 for team in store.queue.teams()
                 if team in teams
             ],
@@ -191,37 +167,88 @@ class StatusReader:
             },
         }
 
-    def _energies_to_read(self, runs: list[Run]) -> Iterator[tuple[Run, str]]:
-        """Return the runs whose energy may still be read from their meters, with the reason for the delay."""
-        waiting = [
-            run for run in runs if run.state in (RunState.CLOSED, RunState.JUDGED)
-        ]
-        waiting = [run for run in waiting if run.energy_wh is None]
-        for run in waiting:
-            missing = [
-                one
-                for one in self._store.log.of_run(run.id)
-                if one["kind"] == ENERGY_MISSING
-            ]
-            if missing and missing[-1].get("code") == EnergyMissing.READ_LATER:
-                yield (
-                    run,
-                    f"The energy of run {run.id} of {run.team} is still to be read. {missing[-1]['reason']}",
-                )
+    def _meters(
+        self,
+        runs: list[Run],
+        at: Mapping[str, Run],
+        known: Known,
+    ) -> dict[str, tuple[str, str | None]]:
+        """Return (state, sentence) of each station's meter; a free one may still hold the energy of a run."""
+        stations = self._contest.config.stations
+        meters = {one.name: known.meters.get(one.name, NOT_KNOWN) for one in stations}
+        for run, sentence in self._energies_to_read(runs):
+            _, problem = meters.get(run.station, NOT_KNOWN)
+            if run.station not in at and problem is None:
+                meters[run.station] = (ENERGY_TO_READ, sentence)
+        return meters
 
-    def _listed(self, runs: list[Run], known: Known, now: datetime) -> list[Document]:
+    def _stations(
+        self,
+        active: Mapping[str, Document],
+        meters: Mapping[str, tuple[str, str | None]],
+    ) -> list[Document]:
+        config = self._contest.config
+        documents = []
+        for one in config.stations:
+            state, sentence = meters[one.name]
+            document = {
+                "name": one.name,
+                "meter": one.meter,
+                "meter_state": state,
+                "meter_sentence": sentence,
+                "arming_at_least_s": config.arming_at_least_s(one),
+                "run": active.get(one.name),
+            }
+            documents.append(document)
+        return documents
+
+    def _attempts_left(self, team: Document) -> int | None:
+        limit = self._contest.config.attempts
+        if not limit:
+            return None
+        used: int = team["attempts_used"]
+        return max(limit - used, 0)
+
+    def _energies_to_read(self, runs: list[Run]) -> Iterator[tuple[Run, str]]:
+        """Yield the runs whose energy may still be read from their meters, with the reason for the delay."""
+        for run in runs:
+            is_over = run.state in (RunState.CLOSED, RunState.JUDGED)
+            if not is_over or run.energy_wh is not None:
+                continue
+            events = self._store.log.of_run(run.id)
+            missing = [one for one in events if one["kind"] == ENERGY_MISSING]
+            if not missing:
+                continue
+            newest = missing[-1]
+            if newest.get("code") == EnergyMissing.READ_LATER:
+                about = f"The energy of run {run.id} of {run.team}"
+                yield run, f"{about} is still to be read. {newest['reason']}"
+
+    def _listed(
+        self,
+        runs: list[Run],
+        known: Known,
+        now: datetime,
+    ) -> list[Document]:
         reviews = self._store.reviews.latest()
         mark = self._store.scores.judgement_mark()
         for run in runs:
             made_of = (run, mark) if run.state in FINAL else None
-            if made_of is None or self._runs.get(run.id, (None,))[0] != made_of:
-                self._runs[run.id] = made_of, self._run(run, reviews.get(run.id), now)
+            was_made_of, _ = self._runs.get(run.id, (None, {}))
+            if made_of is None or was_made_of != made_of:
+                document = self._run(run, reviews.get(run.id), now)
+                self._runs[run.id] = (made_of, document)
         return [
             self._runs[run.id][1] | {"judging": run.id in known.judging}
             for run in reversed(runs)
         ]
 
-    def _run(self, run: Run, review: Review | None, now: datetime) -> Document:
+    def _run(
+        self,
+        run: Run,
+        review: Review | None,
+        now: datetime,
+    ) -> Document:
         """`needs_review` says that a check failed, `review` how an operator let that stand."""
         figures = figures_of(self._contest, run, now)
         judged = current_judgement(self._contest, run)
@@ -230,7 +257,7 @@ class StatusReader:
             checks = judged.checks
             review = standing_review(judged, review)
         failed = [
-            {key: getattr(one, key) for key in ("code", "severity", "sentence")}
+            {"code": one.code, "severity": one.severity, "sentence": one.sentence}
             for one in checks
             if not one.ok
         ]
@@ -248,7 +275,12 @@ class StatusReader:
             "failed_checks": failed,
         }  # fmt: skip
 
-    def _active(self, run: Run, known: Known, now: datetime) -> Document:
+    def _active(
+        self,
+        run: Run,
+        known: Known,
+        now: datetime,
+    ) -> Document:
         """An armed or open run; its mAP and score are provisional, `provisional_age_s` old.
 
         Power and energy are those of a reading that is `reading_age_s` old.
@@ -262,11 +294,10 @@ class StatusReader:
             live["images_served"] = len(self._store.served.images(run.id))
         if live["reading_age_s"] is None:
             live |= self._last_read(run, now)
-        age = (
-            None
-            if provisional is None
-            else now - datetime.fromisoformat(provisional.utc)
-        )
+        age_s = None
+        if provisional is not None:
+            age = now - datetime.fromisoformat(provisional.utc)
+            age_s = age.total_seconds()
         return {"run": run.id} | {key: getattr(run, key) for key in OF_ACTIVE} | live | {
             "waiting": run.id in known.waiting,
             "rows": self._store.posts.count_detections(run.id),
@@ -274,7 +305,7 @@ class StatusReader:
             "map": shown["map"],
             "score": shown["score"],
             "figure_state": shown["figure_state"],
-            "provisional_age_s": None if age is None else age.total_seconds(),
+            "provisional_age_s": age_s,
             "power": power_course(self._contest, run, MOST_POINTS),
             "warnings": [*live["warnings"], *(one["sentence"] for one in shown["failed_checks"])],
         }  # fmt: skip
@@ -284,9 +315,12 @@ class StatusReader:
         newest = self._store.readings.newest(run.id)
         if newest is None:
             return {}
-        values = {"power_w": newest.power_w, "energy_wh": newest.energy_wh}
-        known = {
-            name: value if math.isfinite(value) else None
-            for name, value in values.items()
+        return {
+            "power_w": _finite(newest.power_w),
+            "energy_wh": _finite(newest.energy_wh),
+            "reading_age_s": (now - newest.utc).total_seconds(),
         }
-        return known | {"reading_age_s": (now - newest.utc).total_seconds()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -14,30 +14,40 @@ LATE_S = 10.0
 """Delay of an open run's next figures after which the process that computes them has ended or hangs."""
 
 
-def state_of(store: Store, run: Run, now: datetime) -> FigureState | None:
+def state_of(
+    store: Store,
+    run: Run,
+    now: datetime,
+) -> FigureState | None:
     """Return the state of the figures at `now`, UTC, of a run without a current judgement.
 
     None, and so no score, also for an open run whose figures are no longer renewed.
     """
     state = measured_state(store, run, now)
-    if (
-        state is FigureState.FRESH
-        and run.state is RunState.OPEN
-        and not _is_renewed(store, run, now)
-    ):
+    is_open = run.state is RunState.OPEN
+    if state is FigureState.FRESH and is_open and not _is_renewed(store, run, now):
         return None
     return state
 
 
-def _is_renewed(store: Store, run: Run, now: datetime) -> bool:
+def _is_renewed(
+    store: Store,
+    run: Run,
+    now: datetime,
+) -> bool:
     newest = store.provisional.of_run(run.id)
     if newest is None:
         return True
-    age_s = (now - datetime.fromisoformat(newest.utc)).total_seconds()
+    age = now - datetime.fromisoformat(newest.utc)
+    age_s = age.total_seconds()
     return age_s <= (newest.pause_s or 0.0) + LATE_S
 
 
-def measured_state(store: Store, run: Run, now: datetime) -> FigureState | None:
+def measured_state(
+    store: Store,
+    run: Run,
+    now: datetime,
+) -> FigureState | None:
     """Return the state as far as the meter shows it, for the process that updates the figures."""
     return figure_state(
         run.state,
@@ -48,12 +58,18 @@ def measured_state(store: Store, run: Run, now: datetime) -> FigureState | None:
     )
 
 
-def _readings(store: Store, run: Run, now: datetime) -> Readings:
+def _readings(
+    store: Store,
+    run: Run,
+    now: datetime,
+) -> Readings:
     if run.state is not RunState.OPEN:
         return Readings(0.0, 0.0, None)
     newest = store.readings.newest(run.id)
     with_energy = store.readings.newest(run.id, with_energy=True)
-    opened = now if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
+    opened = now
+    if run.opened_utc is not None:
+        opened = datetime.fromisoformat(run.opened_utc)
     return Readings(
         _age_s(newest, opened, now),
         _age_s(with_energy, opened, now),
@@ -61,6 +77,13 @@ def _readings(store: Store, run: Run, now: datetime) -> Readings:
     )
 
 
-def _age_s(reading: Reading | None, opened: datetime, now: datetime) -> float:
-    since = opened if reading is None else reading.utc
-    return (now - since).total_seconds()
+def _age_s(
+    reading: Reading | None,
+    opened: datetime,
+    now: datetime,
+) -> float:
+    since = opened
+    if reading is not None:
+        since = reading.utc
+    age = now - since
+    return age.total_seconds()

@@ -15,9 +15,14 @@ from referee.judging.ranking import FailedCheck, NotRanked, Standing
 from referee.store.records import BoardState, Published
 
 NOTE_NOT_PUBLIC = "an operator let it stand"
-NOT_KNOWN = dict.fromkeys(
-    ("power_w", "figure_state", "as_of_utc", "map", "energy_wh", "score")
-)
+NOT_KNOWN = {
+    "power_w": None,
+    "figure_state": None,
+    "as_of_utc": None,
+    "map": None,
+    "energy_wh": None,
+    "score": None,
+}
 """The figures of an open run of which nothing is known now."""
 EMPTY_HALL: dict[str, list[Any]] = {"now": [], "next": [], "announcements": []}
 NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": []}}
@@ -103,27 +108,27 @@ def public_view(row: Published) -> dict[str, Any]:
     if row.final is not None:
         final = json.loads(row.final)["ranking"]
         board["ranking"] = _unveiled(document["ranking"], final, row.unveiled)
-        for name in ("prizes", "unranked", "left_out"):
-            board[name] = []
+        board["prizes"] = []
+        board["unranked"] = []
+        board["left_out"] = []
     return document | board
 
 
 def _standing_of(place: dict[str, Any]) -> Standing:
     """Return a place of the public document as a standing; fields that an earlier form lacks take their default."""
     names = {one.name for one in fields(Standing)}
-    found = {name: value for name, value in place.items() if name in names}
+    found: dict[str, Any] = {
+        name: value for name, value in place.items() if name in names
+    }
     code = found.get("not_ranked_code")
-    return Standing(
-        **found
-        | {
-            "failed_checks": tuple(
-                FailedCheck(**one) for one in place.get("failed_checks", ())
-            ),
-            "other_rules": tuple(place.get("other_rules", ())),
-            "not_ranked_code": None if code is None else NotRanked(code),
-            "reviewed": NOTE_NOT_PUBLIC if place["reviewed"] else None,
-        }
-    )
+    failed_checks = [FailedCheck(**one) for one in place.get("failed_checks", ())]
+    typed = {
+        "failed_checks": tuple(failed_checks),
+        "other_rules": tuple(place.get("other_rules", ())),
+        "not_ranked_code": None if code is None else NotRanked(code),
+        "reviewed": NOTE_NOT_PUBLIC if place["reviewed"] else None,
+    }
+    return Standing(**found | typed)
 
 
 def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
@@ -133,21 +138,19 @@ def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, A
     return found if is_its_own else NO_FIGURES
 
 
-def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
+def _unveiled(
+    frozen: list[Any],
+    final: list[Any],
+    count: int,
+) -> list[Any]:
     """The unveiled places do not say how they compare with the hidden ones."""
     seen = final[len(final) - count :]
     teams = {place["team"] for place in seen}
-    unveiled = [
-        place
-        | {
-            "differs": [],
-            "level_with": [r for r in place["level_with"] if r["team"] in teams],
-        }
-        for place in seen
-    ]
-    rest = [
-        place | {"rank": None, "differs": [], "level_with": []}
-        for place in frozen
-        if place["team"] not in teams
-    ]
+    unveiled = []
+    for place in seen:
+        level_with = [one for one in place["level_with"] if one["team"] in teams]
+        unveiled.append(place | {"differs": [], "level_with": level_with})
+    without_rank: dict[str, Any] = {"rank": None, "differs": [], "level_with": []}
+    hidden = [place for place in frozen if place["team"] not in teams]
+    rest = [place | without_rank for place in hidden]
     return rest + unveiled

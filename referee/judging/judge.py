@@ -72,7 +72,9 @@ def judge(
         # If the energy was read meanwhile, the run is judged again.
         if (
             contest.store.runs.change(
-                run.id, states, state=RunState.JUDGED.value
+                run.id,
+                states,
+                state=RunState.JUDGED.value,
             ).energy_wh
             == run.energy_wh
         ):
@@ -81,9 +83,13 @@ def judge(
 
 
 def _events(
-    contest: Contest, run: Run, judged: Score, again: Again | None, now: datetime
+    contest: Contest,
+    run: Run,
+    judged: Score,
+    again: Again | None,
+    now: datetime,
 ) -> list[Event]:
-    """Return the events of a judgement: before it the correction of the ground truth, if that is another one."""
+    """Return the events of a judgement, preceded by that of a corrected ground truth, if the truth has changed."""
     digest = contest.test_set.digest
     armed_with = run.testset_digest
     before = [
@@ -107,7 +113,13 @@ def _events(
     return [*events, Event(now.isoformat(), run.id, JUDGED, detail)]
 
 
-def _correction(contest: Contest, run: Run, old: str, again: Again, utc: str) -> Event:
+def _correction(
+    contest: Contest,
+    run: Run,
+    old: str,
+    again: Again,
+    utc: str,
+) -> Event:
     first_id = contest.store.identity.first_id()
     new = contest.test_set.digest
     text = correction_text(first_id, run.id, utc, old, new, again.by, again.reason)
@@ -123,7 +135,8 @@ def _correction(contest: Contest, run: Run, old: str, again: Again, utc: str) ->
 
 
 def with_interval(
-    judged: Score, found: Scored | None
+    judged: Score,
+    found: Scored | None,
 ) -> tuple[Score, NDArray[np.float64] | None]:
     """The judgement with its interval and the mAPs (R,) of the halves, as far as its scoring has them."""
     if found is None or found.halves is None:
@@ -132,7 +145,12 @@ def with_interval(
     return replace(judged, interval=interval_from(maps, judged)), maps
 
 
-def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
+def judgeable(
+    contest: Contest,
+    number: int,
+    *,
+    corrected: bool = False,
+) -> Run:
     """The run, if it can be judged now. Raises RefereeError as `judge` does."""
     run = contest.store.runs.get(number)
     if corrected:
@@ -144,18 +162,28 @@ def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
 
 
 def judgement(
-    contest: Contest, run: Run, clock: Clock, found: Scored | None = None
+    contest: Contest,
+    run: Run,
+    clock: Clock,
+    found: Scored | None = None,
 ) -> Score:
     """Judge a closed run by the contest's metric and ground truth, which is of the run's images.
 
     Nothing is stored. Raises TestSetError.
     """
     return judgement_of(
-        case_of(contest, run, with_rows=found is None), clock.utc().isoformat(), found
+        case_of(contest, run, with_rows=found is None),
+        clock.utc().isoformat(),
+        found,
     )
 
 
-def case_of(contest: Contest, run: Run, *, with_rows: bool = True) -> Case:
+def case_of(
+    contest: Contest,
+    run: Run,
+    *,
+    with_rows: bool = True,
+) -> Case:
     """Return the case of a run, as it is stored. Raises TestSetError."""
     store = contest.store
     return Case(
@@ -189,7 +217,9 @@ def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:
 
 
 def evaluate_rows(
-    contest: Contest, ground_truth: GroundTruth, rows: NDArray[np.float64]
+    contest: Contest,
+    ground_truth: GroundTruth,
+    rows: NDArray[np.float64],
 ) -> Evaluation:
     """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers, by the contest's metric."""
     metric = contest.config.metric

@@ -58,7 +58,10 @@ class ScoringJob(NamedTuple):
 
 
 def judge_with_interval(
-    contest: Contest, number: int, clock: Clock, act: Act | None = None
+    contest: Contest,
+    number: int,
+    clock: Clock,
+    act: Act | None = None,
 ) -> Score:
     """Judge a run, then add the interval of its score. Raises as `judge` does.
 
@@ -89,7 +92,9 @@ def judge_with_interval(
 def not_scored(run: Run, reason: str) -> None:
     """Raise RefereeError `not-scored`: the run's scoring failed, or was cancelled."""
     raise RefereeError(
-        "not-scored", f"Run {run.id} was not judged: {reason}", run=run.id
+        "not-scored",
+        f"Run {run.id} was not judged: {reason}",
+        run=run.id,
     )
 
 
@@ -109,7 +114,8 @@ def score_runs(
     """
     wanted: dict[ScoringJob, list[Run]] = {}
     for run in runs:
-        wanted.setdefault(job_of(as_judged(contest, run, metric), run), []).append(run)
+        job = job_of(as_judged(contest, run, metric), run)
+        wanted.setdefault(job, []).append(run)
     tasks = {}
     for job, its_runs in wanted.items():
         judging = as_judged(contest, its_runs[0], metric)  # the same for all of a job
@@ -141,7 +147,8 @@ def _task(
         if is_large(contest, runs[0], workers.memory_bytes):
             return _beside(lambda: _by_blocks(contest, runs[0], job, workers))
         given = scoring_input(case_of(contest, runs[0]))
-        return workers.submit(score_whole, given, known_of(contest.store, job))
+        known = known_of(contest.store, job)
+        return workers.submit(score_whole, given, known)
 
     def keep(found: Scored) -> None:
         store_scoring(contest.store, job, found, clock)
@@ -159,37 +166,52 @@ def _task(
         for run in runs:
             failed(run, reason)
 
-    about = "run " + ", ".join(str(run.id) for run in runs)
+    numbers = ", ".join(str(run.id) for run in runs)
     return Task(
-        about, start, keep, lambda: tell(stored_scoring(contest.store, job)), give_up
+        f"run {numbers}",
+        start,
+        keep,
+        lambda: tell(stored_scoring(contest.store, job)),
+        give_up,
     )
 
 
-def score_here(contest: Contest, run: Run, job: ScoringJob) -> Scored:
+def score_here(
+    contest: Contest,
+    run: Run,
+    job: ScoringJob,
+) -> Scored:
     """The scoring of a run; of a large one by a process of this host: memory stays bounded."""
     if not is_large(contest, run, MEMORY_BYTES):
-        return score_whole(
-            scoring_input(case_of(contest, run)), known_of(contest.store, job)
-        )
+        given = scoring_input(case_of(contest, run))
+        known = known_of(contest.store, job)
+        return score_whole(given, known)
     with closing(LocalWorkers(1)) as workers:
         return _by_blocks(contest, run, job, workers)
 
 
-def is_large(contest: Contest, run: Run, memory_bytes: int) -> bool:
+def is_large(
+    contest: Contest,
+    run: Run,
+    memory_bytes: int,
+) -> bool:
     """Tell whether the rows of a run are too many for a worker with so much memory, and can be scored by blocks."""
     if not scores_by_blocks(contest.config.metric):
         return False
-    return contest.store.posts.count_detections(run.id) * BYTES_A_ROW > memory_bytes
+    rows = contest.store.posts.count_detections(run.id)
+    return rows * BYTES_A_ROW > memory_bytes
 
 
-def _by_blocks(contest: Contest, run: Run, job: ScoringJob, workers: Workers) -> Scored:
+def _by_blocks(
+    contest: Contest,
+    run: Run,
+    job: ScoringJob,
+    workers: Workers,
+) -> Scored:
     given = scoring_input(case_of(contest, run, with_rows=False))
-    return score_large(
-        workers,
-        given,
-        stored_posts(contest.store, run.id),
-        known_of(contest.store, job),
-    )
+    posts = stored_posts(contest.store, run.id)
+    known = known_of(contest.store, job)
+    return score_large(workers, given, posts, known)
 
 
 def _beside(work: Callable[[], Scored]) -> Future[Scored]:
@@ -215,22 +237,39 @@ def job_of(contest: Contest, run: Run) -> ScoringJob:
 
 
 @lru_cache(8)
-def _objects(folder: Path, digest: str, images: bytes) -> dict[int, str]:
+def _objects(
+    folder: Path,
+    digest: str,
+    images: bytes,
+) -> dict[int, str]:
     ground_truth = ground_truth_of(folder, digest)
-    return object_digests(restricted_to(ground_truth, np.frombuffer(images, np.int64)))
+    numbers = np.frombuffer(images, np.int64)
+    return object_digests(restricted_to(ground_truth, numbers))
 
 
 def stored_scoring(store: Store, job: ScoringJob) -> Scored | None:
     """The result of a job, or None."""
-    return (found := store.jobs.scoring(job.name)) and scored_from(*found)
+    return _scored_from(store.jobs.scoring(job.name))
 
 
 def known_of(store: Store, job: ScoringJob) -> Scored | None:
     """The newest result of the same run by another ground truth, or None."""
-    return (found := store.jobs.scoring_of_stem(job.stem)) and scored_from(*found)
+    return _scored_from(store.jobs.scoring_of_stem(job.stem))
 
 
-def store_scoring(store: Store, job: ScoringJob, found: Scored, clock: Clock) -> None:
+def _scored_from(stored: tuple[str, bytes | None] | None) -> Scored | None:
+    if stored is None:
+        return None
+    figures, halves = stored
+    return scored_from(figures, halves)
+
+
+def store_scoring(
+    store: Store,
+    job: ScoringJob,
+    found: Scored,
+    clock: Clock,
+) -> None:
     """Keep the result of a job, which ends it."""
     samples = None if found.halves is None else found.halves.astype("<f8").tobytes()
     store.jobs.add_scoring(job.name, job.stem, found.figures, samples, clock.utc())

@@ -37,7 +37,8 @@ def lost_energies(contest: Contest) -> list[LostEnergy]:
 def lost_energy_of(contest: Contest, number: int) -> str | None:
     """Return the sentence of one run."""
     return next(
-        (one.sentence for one in lost_energies(contest) if one.run == number), None
+        (one.sentence for one in lost_energies(contest) if one.run == number),
+        None,
     )
 
 

@@ -28,7 +28,11 @@ class Meeting:
     one_heat: bool
 
 
-def meeting(contest: Contest, first: int, second: int) -> Meeting:
+def meeting(
+    contest: Contest,
+    first: int,
+    second: int,
+) -> Meeting:
     """Decide between two runs: 2 points for the higher score, 1 each for a tie; below `least_map` a score is none.
 
     Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, void, or in review), and
@@ -39,19 +43,29 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
     if one.team == other.team:
         sentence = f"Runs {first} and {second} are both of {one.team}; name the run of another team."
         raise RefereeError("not-opponents", sentence)
-    figures = _decided(contest, one), _decided(contest, other)
-    points = head_to_head(
-        *(None if each.not_ranked else each.score for each in figures)
+    figures = _decided(contest, one)
+    of_other = _decided(contest, other)
+    points, points_of_other = head_to_head(
+        _score_that_counts(figures),
+        _score_that_counts(of_other),
     )
-    sides = Side(one, figures[0], points[0]), Side(other, figures[1], points[1])
+    sides = (
+        Side(one, figures, points),
+        Side(other, of_other, points_of_other),
+    )
     return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
+
+
+def _score_that_counts(figures: Figures) -> float | None:
+    return None if figures.not_ranked else figures.score
 
 
 def _decided(contest: Contest, run: Run) -> Figures:
     judged = current_judgement(contest, run)
     if run.state is RunState.VOID:
         raise RefereeError(
-            "run-state", f"Run {run.id} is void: {run.void_reason}; name another run."
+            "run-state",
+            f"Run {run.id} is void: {run.void_reason}; name another run.",
         )
     if run.state in (RunState.ARMED, RunState.OPEN):
         raise RefereeError(

@@ -74,12 +74,18 @@ def awards(
     return tuple(_award(prize, participants, halved or {}) for prize in prizes)
 
 
-def is_sure(best: Halved, other: Halved, of: Quantity) -> bool:
+def is_sure(
+    best: Halved,
+    other: Halved,
+    of: Quantity,
+) -> bool:
     """Tell whether an order is sure by ASSUMED_SPREAD or by the best team's energy spread, so no prize is shared."""
     spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
     chances = (
         chance_of_order(
-            replace(best, energy_spread=one), replace(other, energy_spread=one), of
+            replace(best, energy_spread=one),
+            replace(other, energy_spread=one),
+            of,
         )
         for one in spreads
     )
@@ -87,7 +93,9 @@ def is_sure(best: Halved, other: Halved, of: Quantity) -> bool:
 
 
 def _award(
-    prize: Prize, able: Sequence[Standing], halved: Mapping[int, Halved | None]
+    prize: Prize,
+    able: Sequence[Standing],
+    halved: Mapping[int, Halved | None],
 ) -> Award:
     merit = MERITS[prize.rule]
     condition = CONDITIONS.get(prize.rule)

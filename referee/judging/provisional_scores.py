@@ -38,7 +38,11 @@ TICK_S = 1.0
 SHARE = 0.1  # of a core that one run may cost
 
 
-def follow(contest: Contest, clock: Clock, stop: threading.Event) -> None:
+def follow(
+    contest: Contest,
+    clock: Clock,
+    stop: threading.Event,
+) -> None:
     """Publish the figures of every open run until `stop` is set: each second, or less often if that is costly.
 
     A database that fails is logged and tried again; a run that cannot be evaluated for another reason is logged and
@@ -61,24 +65,16 @@ class FollowedRuns:
         self._ground_truth = read_ground_truth(contest.test_set.folder)
         self._runs: dict[int, _FollowedRun] = {}
         self._due_s: dict[int, float] = {}
-        self._pause_s: dict[
-            int, float
-        ] = {}  # between the figures of a run, by what the last ones cost
+        # Between the figures of a run, by what the last ones cost.
+        self._pause_s: dict[int, float] = {}
         self._refused: set[int] = set()
 
     def tick(self) -> None:
         """Publish every open run that is due, those that have ended since, and one other closed run."""
         try:
             opened = self._store.runs.find(RunState.OPEN)
-            ended = [
-                self._store.runs.get(number)
-                for number in self._runs.keys() - {run.id for run in opened}
-            ]
-            due = [
-                run
-                for run in opened
-                if self._due_s.get(run.id, -math.inf) <= self._clock.monotonic_s()
-            ]
+            numbers = {run.id for run in opened}
+            ended = [self._store.runs.get(one) for one in self._runs.keys() - numbers]
             past = {
                 run.id: run
                 for run in (*ended, *self._unpublished())
@@ -87,36 +83,46 @@ class FollowedRuns:
         except StorageFailed as error:
             logger.warning("the runs cannot be read now: %s", error.sentence)
             return
+        due = [run for run in opened if self._is_due(run)]
         for run in (*due, *past.values()):
             if run.id not in self._refused:
-                start_s = self._clock.monotonic_s()
-                before_s = self._clock.process_s()
-                self._try_to_publish(run)
-                pause_s = self._pause_s[run.id] = (
-                    self._clock.process_s() - before_s
-                ) / SHARE
-                self._due_s[run.id] = start_s + (pause_s if pause_s > TICK_S else 0.0)
-        kept = self._runs.keys() & {run.id for run in opened}
-        self._runs = {number: self._runs[number] for number in kept}
-        self._due_s = {
-            number: self._due_s[number] for number in kept if number in self._due_s
-        }
-        self._pause_s = {
-            number: self._pause_s[number] for number in kept if number in self._pause_s
-        }
+                self._publish_and_pause(run)
+        for ended_number in self._runs.keys() - numbers:
+            del self._runs[ended_number]
+        for table in (self._due_s, self._pause_s):
+            for other in table.keys() - self._runs.keys():
+                del table[other]
+
+    def _is_due(self, run: Run) -> bool:
+        due_s = self._due_s.get(run.id, -math.inf)
+        return due_s <= self._clock.monotonic_s()
+
+    def _publish_and_pause(self, run: Run) -> None:
+        """Publish a run, and let it rest as long as its share of a core asks for."""
+        start_s = self._clock.monotonic_s()
+        before_s = self._clock.process_s()
+        self._try_to_publish(run)
+        took_s = self._clock.process_s() - before_s
+        pause_s = took_s / SHARE
+        self._pause_s[run.id] = pause_s
+        # A short pause ends before the next tick.
+        self._due_s[run.id] = start_s
+        if pause_s > TICK_S:
+            self._due_s[run.id] += pause_s
 
     def _unpublished(self) -> list[Run]:
         """The first closed run that was not published with its last detections and its energy of record."""
         for run in self._store.runs.find(RunState.CLOSED):
-            final = (run.energy_wh, self._store.posts.count_detections(run.id))
+            detections = self._store.posts.count_detections(run.id)
             shown = self._store.provisional.of_run(run.id)
+            released = self._store.provisional.released(run.id)
             is_published = (
-                shown is not None and (shown.energy_wh, shown.detections) == final
+                shown is not None
+                and shown.energy_wh == run.energy_wh
+                and shown.detections == detections
             )
-            is_released = is_last(
-                run, self._store.provisional.released(run.id), final[1]
-            )
-            if run.id not in self._refused and not (is_published and is_released):
+            is_done = is_published and is_last(run, released, detections)
+            if not is_done and run.id not in self._refused:
                 return [run]
         return []
 
@@ -144,29 +150,39 @@ class FollowedRuns:
                 energy_wh = newest.energy_wh
                 utc = min(now, newest.utc)
         is_fresh = measured_state(self._store, run, now) is FigureState.FRESH
-        self._store.provisional.set(
-            Provisional(
-                run=run.id,
-                utc=utc.isoformat(),
-                map=reached,
-                energy_wh=energy_wh,
-                score=score(reached, energy_wh)
-                if is_fresh and is_scorable(energy_wh)
-                else None,
-                detections=detections,
-                pause_s=self._pause_s.get(run.id, 0.0),
-            )
+        reached_score = None
+        if is_fresh and is_scorable(energy_wh):
+            reached_score = score(reached, energy_wh)
+        figures = Provisional(
+            run=run.id,
+            utc=utc.isoformat(),
+            map=reached,
+            energy_wh=energy_wh,
+            score=reached_score,
+            detections=detections,
+            pause_s=self._pause_s.get(run.id, 0.0),
         )
+        self._store.provisional.set(figures)
         if self._is_to_release(run, is_fresh=is_fresh, detections=detections, now=now):
             half_map = followed.evaluate_half()
             utc_text = utc.isoformat()
             released = release_of(
-                run, half_map, energy_wh, detections, utc=utc_text, now=now
+                run,
+                half_map,
+                energy_wh,
+                detections,
+                utc=utc_text,
+                now=now,
             )
             self._store.provisional.release(released)
 
     def _is_to_release(
-        self, run: Run, *, is_fresh: bool, detections: int, now: datetime
+        self,
+        run: Run,
+        *,
+        is_fresh: bool,
+        detections: int,
+        now: datetime,
     ) -> bool:
         before = self._store.provisional.released(run.id)
         if run.state is RunState.OPEN:
@@ -177,16 +193,24 @@ class FollowedRuns:
 class _FollowedRun:
     """A run's detections as far as they have been read, in order of arrival, and their mAP."""
 
-    def __init__(self, contest: Contest, ground_truth: GroundTruth, run: Run) -> None:
+    def __init__(
+        self,
+        contest: Contest,
+        ground_truth: GroundTruth,
+        run: Run,
+    ) -> None:
         require_same_test_set(contest, run)
-        self._contest = contest = as_judged(contest, run)
+        contest = as_judged(contest, run)
+        self._contest = contest
+        self._store = contest.store
         self._run = run.id
         self._order = contest.store.runs.image_order(run.id)
         self._ground_truth = restricted_to(ground_truth, self._order)
         self._half = half_of(contest.secret, run, self._order)
         self._rows: NDArray[np.float64] = np.empty((0, 7))
         self._counts = np.full(
-            len(contest.test_set.images) + 1, contest.config.count_unserved
+            len(contest.test_set.images) + 1,
+            contest.config.count_unserved,
         )
         self._last_post = 0
         self._last_served = 0
@@ -194,33 +218,29 @@ class _FollowedRun:
 
     def evaluate(self) -> tuple[float, int]:
         """The mAP of the stored detections that count, and the number of all; computed only when something is new."""
-        new, self._last_post = self._contest.store.posts.detections_after(
-            self._run, self._last_post
-        )
-        served, self._last_served = self._contest.store.served.after(
-            self._run, self._last_served
-        )
+        new, last_post = self._store.posts.detections_after(self._run, self._last_post)
+        served, last_served = self._store.served.after(self._run, self._last_served)
+        self._last_post = last_post
+        self._last_served = last_served
         images = self._order[np.array(served, np.int64) - 1]
         if len(new) or not self._counts[images].all() or self._map is None:
             self._counts[images] = True
-            self._rows = np.concatenate(
-                [self._rows, undo_image_order(new, self._order)]
-            )
-            self._map = evaluate_rows(
-                self._contest, self._ground_truth, self._counted()
-            ).map
+            new_rows = undo_image_order(new, self._order)
+            self._rows = np.concatenate([self._rows, new_rows])
+            self._map = self._map_of(self._counted(), self._ground_truth)
         return self._map, len(self._rows)
 
     def evaluate_half(self) -> float:
         """The mAP of what `evaluate` has read, on the secret half of the run's images."""
         counted = self._counted()
-        of_half = counted[np.isin(counted[:, IMAGE], self._half)]
-        return evaluate_rows(
-            self._contest, restricted_to(self._ground_truth, self._half), of_half
-        ).map
+        is_of_half = np.isin(counted[:, IMAGE], self._half)
+        truth = restricted_to(self._ground_truth, self._half)
+        return self._map_of(counted[is_of_half], truth)
+
+    def _map_of(self, rows: NDArray[np.float64], truth: GroundTruth) -> float:
+        return evaluate_rows(self._contest, truth, rows).map
 
     def _counted(self) -> NDArray[np.float64]:
-        counted: NDArray[np.float64] = self._rows[
-            self._counts[self._rows[:, IMAGE].astype(np.int64)]
-        ]
+        images = self._rows[:, IMAGE].astype(np.int64)
+        counted: NDArray[np.float64] = self._rows[self._counts[images]]
         return counted

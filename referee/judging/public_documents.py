@@ -57,7 +57,11 @@ def empty_board(contest: Contest) -> str:
         "energy_lost",
     )
     return _document(
-        contest, **{name: [] for name in lists}, rules={}, figures={}, log=None
+        contest,
+        **{name: [] for name in lists},
+        rules={},
+        figures={},
+        log=None,
     )
 
 
@@ -95,9 +99,9 @@ def public_board(
             "affiliation": affiliations[place["team"]],
             "images": runs[place["run"]].images,
         }
-        return (
-            place | more | {"reviewed": place["reviewed"] is not None}
-        )  # its note is for the operators
+        # The note of a review is for the operators.
+        is_reviewed = place["reviewed"] is not None
+        return place | more | {"reviewed": is_reviewed}
 
     teams = [team for team, is_disabled in store.teams.all().items() if not is_disabled]
     opened = [run for run in runs.values() if run.state is RunState.OPEN]
@@ -125,19 +129,26 @@ def _rules_of(runs: Iterable[Run]) -> dict[str, Any]:
 
 
 def _corrections(store: Store) -> list[dict[str, Any]]:
-    """Each correction of the ground truth, with the runs that were judged by it, as they signed it."""
+    """Return each correction of the ground truth, with the runs judged by it, from their signatures."""
     found: dict[tuple[object, ...], dict[str, Any]] = {}
     for run, events in store.log.of_kinds([TRUTH_CORRECTED]).items():
         for event in events:
             said = {name: event[name] for name in ("old", "new", "by", "reason")}
-            one = found.setdefault(
-                (*said.values(),),
-                {"utc": event["utc"], **said, "runs": [], "signatures": []},
-            )
-            one["runs"].append(run)
-            one["signatures"].append(
-                {name: event[name] for name in ("utc", "signature", "public_key")}
-            )
+            key = tuple(said.values())
+            if key not in found:
+                found[key] = {
+                    "utc": event["utc"],
+                    **said,
+                    "runs": [],
+                    "signatures": [],
+                }
+            signature = {
+                "utc": event["utc"],
+                "signature": event["signature"],
+                "public_key": event["public_key"],
+            }
+            found[key]["runs"].append(run)
+            found[key]["signatures"].append(signature)
     return sorted(found.values(), key=lambda one: str(one["utc"]))
 
 
@@ -160,9 +171,8 @@ def public_hall(contest: Contest) -> str:
     """Return the present hall view: who runs or gets ready, who is next, and the announcements."""
     store = contest.store
     affiliations = store.teams.affiliations()
-    on = [
-        run for run in store.runs.find() if run.state in (RunState.ARMED, RunState.OPEN)
-    ]
+    active = (RunState.ARMED, RunState.OPEN)
+    on = [run for run in store.runs.find() if run.state in active]
     found = {
         "now": [_running(run, affiliations[run.team]) for run in on],
         "next": store.queue.teams(),
@@ -189,12 +199,16 @@ def _running(run: Run, affiliation: str | None) -> dict[str, Any]:
 def _ends_utc(run: Run) -> str | None:
     if run.opened_utc is None:
         return None
-    return (
-        datetime.fromisoformat(run.opened_utc) + timedelta(seconds=run.window_s)
-    ).isoformat()
+    opened = datetime.fromisoformat(run.opened_utc)
+    ends = opened + timedelta(seconds=run.window_s)
+    return ends.isoformat()
 
 
-def _figures(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
+def _figures(
+    contest: Contest,
+    run: Run,
+    now: datetime,
+) -> dict[str, Any]:
     """The figures of an open run. `power` has the means of its course; mAP, energy and score need `public_score`.
 
     They are those released at `as_of_utc`. Unless they are fresh it has neither energy nor score: with its energy lost,
@@ -202,11 +216,15 @@ def _figures(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
     """
     power = power_course(contest, run, MOST_POINTS)
     state = state_of(contest.store, run, now)
-    is_read = state is FigureState.FRESH and bool(power["power_w"])
-    released = released_of(contest, run, now) if contest.config.public_score else None
+    power_w = None
+    if state is FigureState.FRESH and power["power_w"]:
+        power_w = power["power_w"][-1]
+    released = None
+    if contest.config.public_score:
+        released = released_of(contest, run, now)
     return {
         "ends_utc": _ends_utc(run),
-        "power_w": power["power_w"][-1] if is_read else None,
+        "power_w": power_w,
         "power": power,
         "figure_state": state,
         "as_of_utc": released and released.utc,

@@ -100,7 +100,8 @@ class Place:
 
 
 def rank(
-    standings: Sequence[Standing], halved: Mapping[int, Halved | None]
+    standings: Sequence[Standing],
+    halved: Mapping[int, Halved | None],
 ) -> tuple[Place, ...]:
     """The best run of each team, highest score first; equal scores share a rank, and the earlier run is listed first.
 
@@ -122,15 +123,18 @@ def rank(
         (one.signature for one in ordered if RULES in signature_parts(one.signature)),
         "",
     )
-    return tuple(
-        Place(
-            rank=1 + sum(other.score > standing.score for other in ordered),
+    places = []
+    for standing in ordered:
+        better_ones = [other for other in ordered if other.score > standing.score]
+        differs = differences(standing.signature, usual) + standing.other_rules
+        place = Place(
+            rank=1 + len(better_ones),
             standing=standing,
             level_with=tuple(level[standing.team]),
-            differs=differences(standing.signature, usual) + standing.other_rules,
+            differs=differs,
         )
-        for standing in ordered
-    )
+        places.append(place)
+    return tuple(places)
 
 
 def covered(one: Standing, other: Standing) -> str | None:

@@ -60,10 +60,18 @@ def rejudge(
     if others and is_served(contest.folder):
         why = f"run {others[0]} was armed with another ground truth; stop the server first"
         raise RefereeError(
-            "contest-busy", f"{contest.folder} is being served, and {why}."
+            "contest-busy",
+            f"{contest.folder} is being served, and {why}.",
         )
     return _rejudged(
-        contest, number, contest, clock, workers, failed, again.metric, again
+        contest,
+        number,
+        contest,
+        clock,
+        workers,
+        failed,
+        again.metric,
+        again,
     )
 
 
@@ -113,14 +121,20 @@ def _rejudged(
     runs, skipped = _chosen(contest, number)
     former = {run.id: contest.store.scores.latest(run.id) for run in runs}
     before = _ranks(
-        contest, {run: score for run, score in former.items() if score is not None}
+        contest,
+        {run: score for run, score in former.items() if score is not None},
     )
     made: dict[int, Score] = {}
 
     def keep(run: Run, found: Scored) -> None:
         if again is not None:
             made[run.id] = judge(
-                contest, run.id, clock, again=again, found=found, act=again.act
+                contest,
+                run.id,
+                clock,
+                again=again,
+                found=found,
+                act=again.act,
             )
         else:
             made[run.id] = judgement(as_judged(changed, run, metric), run, clock, found)

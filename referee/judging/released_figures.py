@@ -32,19 +32,29 @@ SCORE_DIGITS = 2
 """Significant digits of a score."""
 
 
-def half_of(secret: bytes, run: Run, order: NDArray[np.int64]) -> NDArray[np.int64]:
+def half_of(
+    secret: bytes,
+    run: Run,
+    order: NDArray[np.int64],
+) -> NDArray[np.int64]:
     """Half of a run's images, rounded up, by their numbers in the test set, ascending.
 
     It is drawn by the contest's secret and the run, so it is the same one after a restart.
     """
     digest = hmac.digest(
-        secret, f"half of run {run.id} {run.nonce}".encode(), hashlib.sha256
+        secret,
+        f"half of run {run.id} {run.nonce}".encode(),
+        hashlib.sha256,
     )
     drawn = np.random.default_rng(list(digest)).permutation(np.sort(order))
     return np.sort(drawn[: (len(order) + 1) // 2])
 
 
-def is_due(run: Run, before: Released | None, now: datetime) -> bool:
+def is_due(
+    run: Run,
+    before: Released | None,
+    now: datetime,
+) -> bool:
     """Tell whether figures of an open run may be released `now`, after those released `before`."""
     part = _part(run, now)
     if part is None or part < 1:
@@ -98,14 +108,22 @@ def release_of(
     )
 
 
-def is_last(run: Run, before: Released | None, detections: int) -> bool:
+def is_last(
+    run: Run,
+    before: Released | None,
+    detections: int,
+) -> bool:
     """Tell whether of a run that is over the last figures are released."""
     if run.state is RunState.OPEN or before is None:
         return False
     return (before.energy_wh, before.detections) == (run.energy_wh, detections)
 
 
-def released_of(contest: Contest, run: Run, now: datetime) -> Released | None:
+def released_of(
+    contest: Contest,
+    run: Run,
+    now: datetime,
+) -> Released | None:
     """Return the released figures of a run that has opened; None before the first.
 
     Until it is judged that is what was released, without energy and score unless these are fresh `now`. Then it is what
@@ -117,7 +135,13 @@ def released_of(contest: Contest, run: Run, now: datetime) -> Released | None:
         shown = rough_map(judged.map)
         rough = rough_score(shown, judged.energy_wh)
         return Released(
-            run.id, utc, utc, shown, judged.energy_wh, rough, judged.detections
+            run.id,
+            utc,
+            utc,
+            shown,
+            judged.energy_wh,
+            rough,
+            judged.detections,
         )
     released = contest.store.provisional.released(run.id)
     if released is None or state_of(contest.store, run, now) is FigureState.FRESH:

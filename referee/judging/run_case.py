@@ -68,13 +68,19 @@ class Case:
     limits: Limits | None
 
 
-def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Score:
+def judgement_of(
+    case: Case,
+    judged_utc: str,
+    found: Scored | None = None,
+) -> Score:
     """Return the judgement of a case, without an interval; if its scoring is `found`, `rows` may be missing."""
     run = case.run
     found = found or scored(scoring_input(case))
     unserved = found.unserved_rows, found.unserved_images
     fetched = images_not_fetched(
-        *unserved, found.map_of(WITH_UNSERVED), count=case.count_unserved
+        *unserved,
+        found.map_of(WITH_UNSERVED),
+        count=case.count_unserved,
     )
     noted = {
         event["kind"]: event for event in case.events
@@ -145,7 +151,9 @@ def counted_of(case: Case) -> tuple[GroundTruth, NDArray[np.float64]]:
 
 
 def were_served(
-    order: NDArray[np.int64], served: Sequence[int], images: int
+    order: NDArray[np.int64],
+    served: Sequence[int],
+    images: int,
 ) -> NDArray[np.bool_]:
     """Return which of a test set's images 1..`images` were served, by number: shape (images + 1,)."""
     are_served = np.zeros(images + 1, np.bool_)
@@ -164,7 +172,8 @@ def restricted_to(ground_truth: GroundTruth, images: NDArray[np.int64]) -> Groun
 
 
 def undo_image_order(
-    rows: NDArray[np.float64], order: NDArray[np.int64]
+    rows: NDArray[np.float64],
+    order: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Give rows (n, 7), in place, the test set's image numbers instead of those that the team knows."""
     rows[:, IMAGE] = order[rows[:, IMAGE].astype(np.int64) - 1]
@@ -183,15 +192,16 @@ def _measured(case: Case, noted: Mapping[str, Mapping[str, Any]]) -> MeasuredRun
     )
 
 
+def _setting(value: object) -> str:
+    return "auto" if value is None else str(value).lower()
+
+
 def _measured_by(run: Run) -> list[str]:
     """The parts of the signature for window and meter, its settings by their keys in contest.toml."""
     settings = asdict(run.setup)
     del settings["integrator_timer_s"]  # follows from the window
     del settings["ambient_change_c"]  # no score depends on it
-    shown = (
-        f"{key}:{'auto' if value is None else str(value).lower()}"
-        for key, value in settings.items()
-    )
+    shown = [f"{key}:{_setting(value)}" for key, value in settings.items()]
     # The identity is last: it is text of the meter's, and the first of two parts with one name counts.
     extra = [f"extra:{run.extra_s:g}s"] if run.extra_s else []
     return [

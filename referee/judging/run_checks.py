@@ -58,11 +58,17 @@ def measured_run(
         else None
     )
     return MeasuredRun(
-        energy, power_w, (was_measured, *energy_checks(readings, measurement, energy))
+        energy,
+        power_w,
+        (was_measured, *energy_checks(readings, measurement, energy)),
     )
 
 
-def _measurement(run: Run, start_s: float, limits: Limits | None) -> Measurement | None:
+def _measurement(
+    run: Run,
+    start_s: float,
+    limits: Limits | None,
+) -> Measurement | None:
     """None for a run without an energy."""
     if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
         return None
@@ -94,7 +100,11 @@ def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, 
 
 
 def images_not_fetched(
-    rows: int, images: int, map_with_them: float, *, count: bool
+    rows: int,
+    images: int,
+    map_with_them: float,
+    *,
+    count: bool,
 ) -> Check:
     """`images-not-fetched`, from the number of rows that are for images which the run was not served.
 
@@ -131,7 +141,7 @@ def implausible_boxes(found: Implausible) -> Check:
 
 
 def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
-    """Return the checks of a run's events, given by kind; `images-seen` only informs, so it never fails."""
+    """Yield the checks of a run's events, given by kind; `images-seen` only informs, so it never fails."""
     if found := noted.get(REBOOTED):
         sentence = (
             "The host was restarted, or another one took over, {recorded_s:.1f} s into the window; since then "
@@ -140,7 +150,11 @@ def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
         ).format(**found)
         figures = {name: value for name, value in found.items() if name.endswith("_s")}
         yield Check(
-            REBOOTED, ok=False, severity="error", sentence=sentence, figures=figures
+            REBOOTED,
+            ok=False,
+            severity="error",
+            sentence=sentence,
+            figures=figures,
         )
     if found := noted.get(IMAGES_SEEN):
         sentence = f"The team has had {found['images']} of these images before: runs {found['runs']}."

@@ -42,13 +42,20 @@ class Row(NamedTuple):
     difference: float | None
 
 
-def compared(contest: Contest, run: Run, judged: Score) -> Compared:
+def compared(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+) -> Compared:
     """Return the compared figures of a judged run. Raises TestSetError."""
     course = course_of(contest, run)
     found = explain(contest, run, judged)
     document = score_document(run, judged)
     regret = found.regret
     posts_s = course.posts_s.tolist()
+    checks: dict[str, Any] = {}
+    for one in judged.checks:
+        checks[f"check {one.code}"] = "ok" if one.ok else one.severity
     figures = (
         {
             "state": run.state.value,
@@ -72,10 +79,7 @@ def compared(contest: Contest, run: Run, judged: Score) -> Compared:
         | {"regret": None if regret is None else regret.ratio}
         | {f"errors {one.type}": one.count for one in found.costs}
         | {f"mAP lost by {one.type}": one.map for one in found.costs}
-        | {
-            f"check {one.code}": "ok" if one.ok else one.severity
-            for one in judged.checks
-        }
+        | checks
     )
     return Compared(
         figures,
@@ -96,7 +100,11 @@ def rows(first: Compared, second: Compared) -> list[Row]:
     return figures + sorted(categories, key=lambda row: -abs(row.difference or 0.0))
 
 
-def _row(name: str, first: Any, second: Any) -> Row:
+def _row(
+    name: str,
+    first: Any,
+    second: Any,
+) -> Row:
     are_numbers = isinstance(first, int | float) and isinstance(second, int | float)
     return Row(name, first, second, second - first if are_numbers else None)
 

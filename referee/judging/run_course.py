@@ -58,34 +58,42 @@ def course_of(contest: Contest, run: Run) -> Course:
     """Return the course of a run that is over, up to the last record if its end is unknown; else it may be empty."""
     store = contest.store
     images, served_s = first_served(store.served.in_order(run.id))
-    posts = np.array(store.posts.arrivals(run.id), np.float64).reshape(-1, 2)
+    arrivals = store.posts.arrivals(run.id)
+    posts_s = np.array([at_s for at_s, _ in arrivals], np.float64)
+    counts = np.array([count for _, count in arrivals], np.int64)
     of_rows = store.posts.detections(run.id)[:, 0].astype(np.int64)
-    posted = posted_after(images, of_rows, posts[:, 1].astype(np.int64))
     readings = store.readings.of_run(run.id, 0.0)
+    read_s = [one.monotonic_s for one in readings]
+
     elapsed_s = run.elapsed_s
     if elapsed_s is None:
-        elapsed_s = max(
-            [0.0, *served_s, *posts[:, 0], *(r.monotonic_s for r in readings)]
-        )
-    begins_s, phases = phases_of(served_s, posts[:, 0], posted)
+        elapsed_s = max([0.0, *served_s, *posts_s, *read_s])
+    posted = posted_after(images, of_rows, counts)
+    begins_s, phases = phases_of(served_s, posts_s, posted)
     edges_s = np.minimum(np.append(begins_s, elapsed_s), elapsed_s)
-    of_power = [r for r in readings if math.isfinite(r.power_w)]
-    per_image = (
-        run.energy_wh / len(images)
-        if run.energy_wh is not None and len(images)
-        else None
-    )
+    energies_wh = energies_at(contest, run, edges_s)
+
+    mj_per_image = None
+    if run.energy_wh is not None and len(images):
+        mj_per_image = run.energy_wh / len(images) * MJ_PER_WH
+    of_power = [one for one in readings if math.isfinite(one.power_w)]
     return Course(
         elapsed_s,
         served_s,
-        posts[:, 0],
-        np.array([r.monotonic_s for r in of_power], np.float64),
-        np.array([r.power_w for r in of_power], np.float64),
-        phase_uses(phases, edges_s, energies_at(contest, run, edges_s)),
-        images_per_s=len(images) / elapsed_s if elapsed_s > 0 else None,
-        detections_per_s=len(of_rows) / elapsed_s if elapsed_s > 0 else None,
-        mj_per_image=None if per_image is None else per_image * MJ_PER_WH,
+        posts_s,
+        reading_s=np.array([one.monotonic_s for one in of_power], np.float64),
+        power_w=np.array([one.power_w for one in of_power], np.float64),
+        phases=phase_uses(phases, edges_s, energies_wh),
+        images_per_s=_rate(len(images), elapsed_s),
+        detections_per_s=_rate(len(of_rows), elapsed_s),
+        mj_per_image=mj_per_image,
     )
+
+
+def _rate(count: int, elapsed_s: float) -> float | None:
+    if elapsed_s <= 0:
+        return None
+    return count / elapsed_s
 
 
 def first_served(log: Sequence[tuple[int, float]]) -> tuple[Ints, Floats]:
@@ -93,21 +101,32 @@ def first_served(log: Sequence[tuple[int, float]]) -> tuple[Ints, Floats]:
     first: dict[int, float] = {}
     for image, at_s in sorted(log, key=lambda one: one[1]):
         first.setdefault(image, at_s)
-    return np.array([*first], np.int64), np.array([*first.values()], np.float64)
+    images = np.array([*first], np.int64)
+    served_s = np.array([*first.values()], np.float64)
+    return images, served_s
 
 
-def posted_after(images: Ints, of_rows: Ints, counts: Ints) -> Ints:
+def posted_after(
+    images: Ints,
+    of_rows: Ints,
+    counts: Ints,
+) -> Ints:
     """Return how many of the images (n,), in order of service, are posted after each POST (p,): up to its newest image.
 
     `of_rows` (m,) has the images of all rows, `counts` (p,) how many of them each POST has.
     """
-    place = np.zeros(max(images.max(initial=0), of_rows.max(initial=0)) + 1, np.int64)
+    largest = max(images.max(initial=0), of_rows.max(initial=0))
+    place = np.zeros(largest + 1, np.int64)
     place[images] = np.arange(1, len(images) + 1)
     newest = np.maximum.accumulate(np.append(0, place[of_rows]))
     return newest[np.cumsum(counts)]
 
 
-def phases_of(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[Floats, Ints]:
+def phases_of(
+    served_s: Floats,
+    posts_s: Floats,
+    posted: Ints,
+) -> tuple[Floats, Ints]:
     """Return the moments when the phase may change (k,), first at 0, and the index in PHASES that begins at each (k,).
 
     `posted` (p,) is how many images are posted after each POST. POSTs come in the order of the database: two that
@@ -117,15 +136,20 @@ def phases_of(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[Floats, 
     begins_s = np.unique(np.concatenate([[0.0], served_s, posts_s]))
     served = np.searchsorted(served_s, begins_s, side="right")
     posts = np.searchsorted(posts_s[order], begins_s, side="right")
-    is_open = served > np.append(0, np.maximum.accumulate(posted[order]))[posts]
+    most_posted = np.append(0, np.maximum.accumulate(posted[order]))
+    is_open = served > most_posted[posts]
     phases = np.where(is_open, DETECTING, POSTING)
-    phases[(served == 0) & (posts == 0)] = WAITING
-    phases[(posts == len(posts_s)) & (posts > 0)] = IDLE
+    is_before = (served == 0) & (posts == 0)
+    is_after = (posts == len(posts_s)) & (posts > 0)
+    phases[is_before] = WAITING
+    phases[is_after] = IDLE
     return begins_s, phases
 
 
 def phase_uses(
-    phases: Ints, edges_s: Floats, energies_wh: Floats | None
+    phases: Ints,
+    edges_s: Floats,
+    energies_wh: Floats | None,
 ) -> tuple[PhaseUse, ...]:
     """Each phase with its time and its energy. `phases` (k,) lie between `edges_s` (k + 1,)."""
     took_s = np.bincount(phases, np.diff(edges_s), len(PHASES)).tolist()
@@ -134,8 +158,9 @@ def phase_uses(
     shares = unknown
     if energies_wh is not None:
         took = np.bincount(phases, np.diff(energies_wh), len(PHASES))
-        took_wh = [*took.tolist()]
-        shares = [*(took / took.sum()).tolist()] if took.sum() > 0 else unknown
-    return tuple(
-        PhaseUse(*use) for use in zip(PHASES, took_s, took_wh, shares, strict=True)
-    )
+        total_wh = took.sum()
+        took_wh = took.tolist()
+        if total_wh > 0:
+            shares = (took / total_wh).tolist()
+    uses = zip(PHASES, took_s, took_wh, shares, strict=True)
+    return tuple(PhaseUse(*use) for use in uses)

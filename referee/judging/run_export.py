@@ -30,7 +30,10 @@ Columns = dict[str, NDArray[Any]]
 
 
 def export_run(
-    contest: Contest, number: int, folder: Path, formats: tuple[str, ...]
+    contest: Contest,
+    number: int,
+    folder: Path,
+    formats: tuple[str, ...],
 ) -> list[Path]:
     """Write a run's detections in these FORMATS, its readings and events; each file atomically.
 
@@ -63,26 +66,26 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
     as_sent = contest.store.posts.detections(run.id)[: sum(sizes)]
     team_image = as_sent[:, IMAGE].astype(np.int64)
     rows = undo_image_order(
-        as_sent, contest.store.runs.image_order(run.id)
+        as_sent,
+        contest.store.runs.image_order(run.id),
     )  # in their place
     image = rows[:, IMAGE].astype(np.int64)
     category = rows[:, 1].astype(np.int64)
     names = {one.id: one.name for one in contest.test_set.categories}
-    count_unserved = as_judged(contest, run).config.count_unserved
+    name_of_row = [names[id_] for id_ in category.tolist()]
     files = ["", *(one.file for one in contest.test_set.images)]
+    count_unserved = as_judged(contest, run).config.count_unserved
+    counts = served_images(contest, run) | count_unserved
+    elapsed_s = np.array([at_s for at_s, _ in posts], np.float64)
     return {
         "post": np.repeat(np.arange(1, len(posts) + 1), sizes),
-        "elapsed_s": np.repeat(
-            np.array([elapsed_s for elapsed_s, _ in posts], np.float64), sizes
-        ),
+        "elapsed_s": np.repeat(elapsed_s, sizes),
         "team_image": team_image,
         "image": image,
         "file": np.array(files, object)[image],
-        "counts": (served_images(contest, run) | count_unserved)[image].astype(
-            np.uint8
-        ),
+        "counts": counts[image].astype(np.uint8),
         "category": category,
-        "name": np.array([names[id_] for id_ in category.tolist()], object),
+        "name": np.array(name_of_row, object),
         **{name: rows[:, place] for place, name in enumerate(NUMBERS, start=2)},
     }
 
@@ -98,16 +101,17 @@ def _csv(sent: Columns) -> tuple[str, Iterator[bytes]]:
     def parts() -> Iterator[bytes]:
         yield (",".join(sent) + "\n").encode()
         for first in range(0, len(sent["post"]), AT_ONCE):
-            part = {
-                name: values[first : first + AT_ONCE] for name, values in sent.items()
-            }
-            columns = (
-                map(cells[name].__getitem__, values.tolist())
-                if name in cells
-                else _numbers(values)
-                for name, values in part.items()
-            )
-            yield ("\n".join(map(",".join, zip(*columns, strict=True))) + "\n").encode()
+            columns: list[list[str]] = []
+            for name, values in sent.items():
+                part = values[first : first + AT_ONCE]
+                if name in cells:
+                    texts = cells[name]
+                    columns.append([texts[value] for value in part.tolist()])
+                else:
+                    columns.append(_numbers(part))
+            rows = map(",".join, zip(*columns, strict=True))
+            text = "\n".join(rows)
+            yield f"{text}\n".encode()
 
     return "detections.csv", parts()
 
@@ -123,16 +127,17 @@ def _cells(texts: set[str]) -> dict[str, str]:
 
 
 def _numbers(values: NDArray[Any]) -> list[str]:
-    """Numbers (n,), at least one, as Python writes them. orjson is several times as fast, and has other exponents."""
+    """Return numbers (n,), at least one, as Python writes them. orjson is faster, but writes other exponents."""
     content = orjson.dumps(
-        np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY
+        np.ascontiguousarray(values),
+        option=orjson.OPT_SERIALIZE_NUMPY,
     )
     texts = content[1:-1].decode().split(",")
     size = np.abs(values)
     if values.dtype == np.float64:
-        for place in np.flatnonzero(
-            (size != 0) & ((size < 1e-4) | (size >= 1e15))
-        ).tolist():
+        is_small = (size != 0) & (size < 1e-4)
+        is_large = size >= 1e15
+        for place in np.flatnonzero(is_small | is_large).tolist():
             texts[place] = repr(values[place].item())
     return texts
 
@@ -147,20 +152,19 @@ def _coco(sent: Columns) -> tuple[str, Iterator[bytes]]:
         for first in range(0, len(order), AT_ONCE):
             chosen = order[first : first + AT_ONCE]
             corners = np.column_stack([sent[name][chosen] for name in NUMBERS[1:]])
-            columns = (
-                sent["image"][chosen],
-                sent["category"][chosen],
-                coco_from_corners(corners),
-            )
             values = zip(
-                *(one.tolist() for one in (*columns, sent["confidence"][chosen])),
+                sent["image"][chosen].tolist(),
+                sent["category"][chosen].tolist(),
+                coco_from_corners(corners).tolist(),
+                sent["confidence"][chosen].tolist(),
                 strict=True,
             )
             keys = ("image_id", "category_id", "bbox", "score")
-            entries = orjson.dumps(
-                [dict(zip(keys, each, strict=True)) for each in values]
-            )
-            yield (b"," if first else b"") + entries[1:-1]
+            results = [dict(zip(keys, each, strict=True)) for each in values]
+            entries = orjson.dumps(results)
+            if first:
+                yield b","
+            yield entries[1:-1]
         yield b"]\n"
 
     return "detections.coco.json", parts()

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from lpirc_power.energy import above_idle_wh
+from lpirc_power.energy import Check, above_idle_wh
 from lpirc_score.metrics.contest_score import score
 from lpirc_score.metrics.evaluation_result import signature_parts
 from referee.contest import Contest
@@ -69,7 +69,11 @@ class Figures:
         return {name: getattr(self, name) for name in names}
 
 
-def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
+def figures_of(
+    contest: Contest,
+    run: Run,
+    now: datetime,
+) -> Figures:
     """The figures of a run: as judged, else as far as they are known `now`, UTC.
 
     Once a run is closed, its energy is that of record, not the one published while it was open.
@@ -100,12 +104,18 @@ def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
     )
 
 
-def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
+def judged_figures(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+) -> Figures:
     """Return the figures of a run from its current judgement."""
     review = standing_review(judged, contest.store.reviews.latest().get(run.id))
     is_in_review = judged.needs_review and review is None
     code, reason = why_not_ranked(
-        judged, review, as_judged(contest, run).config.least_map
+        judged,
+        review,
+        as_judged(contest, run).config.least_map,
     )
     if run.state is RunState.VOID:  # that is decided
         code = None
@@ -125,7 +135,11 @@ def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
     )
 
 
-def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]]:
+def power_course(
+    contest: Contest,
+    run: Run,
+    most: int,
+) -> dict[str, list[float]]:
     """The course of a run's power as pages draw it: at most `most` means over its window, `elapsed_s` and `power_w`."""
     elapsed_s, power_w = contest.store.readings.power_course(run.id, run.window_s, most)
     return {
@@ -168,7 +182,9 @@ def let_stand(
 
 
 def why_not_ranked(
-    judged: Score, review: Review | None, least_map: float | None
+    judged: Score,
+    review: Review | None,
+    least_map: float | None,
 ) -> tuple[NotRanked | None, str | None]:
     """Return why a judged run has no rank, as a code and a clause; None, None if it may have one.
 
@@ -237,15 +253,7 @@ def score_document(run: Run, judged: Score) -> dict[str, Any]:
         "mean_power_w": judged.mean_power_w,
         "energy_limit": judged.energy_limit,
         "energy_known_by": judged.energy_known_by,
-        "checks": [
-            asdict(check)
-            | {
-                "figures": {
-                    name: _finite(value) for name, value in check.figures.items()
-                }
-            }
-            for check in judged.checks
-        ],
+        "checks": [_check_document(check) for check in judged.checks],
         "needs_review": judged.needs_review,
         "interval": None if judged.interval is None else asdict(judged.interval),
         "ap": {str(category): ap for category, ap in judged.ap.items()},
@@ -257,6 +265,11 @@ def score_document(run: Run, judged: Score) -> dict[str, Any]:
         "rules_sha256": None if run.rules is None else run.rules.sha256,
         "other_rules": list(judged_otherwise(run, judged)),
     }
+
+
+def _check_document(check: Check) -> dict[str, Any]:
+    figures = {name: _finite(value) for name, value in check.figures.items()}
+    return asdict(check) | {"figures": figures}
 
 
 def _finite(value: float | None) -> float | None:

@@ -57,13 +57,19 @@ class Explanation:
     regret: StopRegret | None
 
 
-def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
+def explain(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+) -> Explanation:
     """Explain a judgement by the contest's metric and ground truth.
 
     Raises RefereeError `judged-otherwise` (by another metric or ground truth); TestSetError.
     """
     contest = as_judged(
-        contest, run, None if judged.rules is None else judged.rules.metric
+        contest,
+        run,
+        None if judged.rules is None else judged.rules.metric,
     )
     metric = contest.config.metric
     parts = signature_parts(judged.signature)
@@ -79,30 +85,33 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
     ground_truth, rows = counted_of(case_of(contest, run))
     detections = scored_detections(rows, metric)
     analysis = analyse_errors(ground_truth, detections, metric)
+    energy_wh = judged.energy_wh if has_one_threshold(metric) else None
+    costs = [_cost(type_, analysis, energy_wh) for type_ in ErrorType]
     return Explanation(
         ground_truth,
         detections,
         analysis,
-        tuple(
-            _cost(
-                type_, analysis, judged.energy_wh if has_one_threshold(metric) else None
-            )
-            for type_ in ErrorType
-        ),
+        tuple(costs),
         _curves(ground_truth, detections, metric),
         worst_images(ground_truth, detections, analysis),
         stop_regret(contest, run, ground_truth),
     )
 
 
-def _cost(type_: ErrorType, analysis: ErrorAnalysis, energy_wh: float | None) -> Cost:
+def _cost(
+    type_: ErrorType,
+    analysis: ErrorAnalysis,
+    energy_wh: float | None,
+) -> Cost:
     gain = analysis.gains[type_]
     of_score = score(gain, energy_wh) if is_scorable(energy_wh) else None
     return Cost(type_, analysis.counts[type_], gain, of_score)
 
 
 def _curves(
-    ground_truth: GroundTruth, detections: Detections, metric: str
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str,
 ) -> dict[int, Curve] | dict[int, CocoCurve]:
     if metric == COCO:
         return coco_curves(ground_truth, detections)

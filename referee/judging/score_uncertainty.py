@@ -24,7 +24,11 @@ from referee.store.records import HALF_SAMPLING, Run, Score, ScoreInterval
 Floats = NDArray[np.float64]
 
 
-def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInterval:
+def interval_from(
+    halves: Floats,
+    judged: Score,
+    seed: int = SEED,
+) -> ScoreInterval:
     """The interval of a judgement from the mAPs (HALVES,) of halves of its images."""
     found = map_intervals(judged.map, halves)
     uncertainty = energy_uncertainty(judged)
@@ -35,7 +39,10 @@ def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInter
         and is_scorable(judged.energy_wh)
     ):
         of_score = score_interval(
-            judged.map, found.spread, judged.energy_wh, uncertainty
+            judged.map,
+            found.spread,
+            judged.energy_wh,
+            uncertainty,
         )
     return ScoreInterval(
         LEVEL,
@@ -52,16 +59,26 @@ def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInter
     )
 
 
-def halved(contest: Contest, run: Run, judged: Score) -> Halved | None:
+def halved(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+) -> Halved | None:
     """Return the values that decide a run's order with others; None without a score, or with unknown uncertainty."""
     halves = contest.store.scores.half_maps(run.id)
     return halved_of(
-        run, judged, halves, np.sort(contest.store.runs.image_order(run.id)).tobytes()
+        run,
+        judged,
+        halves,
+        np.sort(contest.store.runs.image_order(run.id)).tobytes(),
     )
 
 
 def halved_of(
-    run: Run, judged: Score, halves: Floats | None, which: object
+    run: Run,
+    judged: Score,
+    halves: Floats | None,
+    which: object,
 ) -> Halved | None:
     """Return the intervals as `halved` does, with the mAPs (R,) of the judgement's halves; `which` names the images."""
     energy_wh = judged.energy_wh

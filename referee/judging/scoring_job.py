@@ -87,9 +87,8 @@ def scored_from(figures: str, halves: bytes | None) -> Scored:
     }
     values["implausible"] = Implausible(**values["implausible"])
     if halves is not None:
-        values["halves"] = np.frombuffer(halves, "<f8").reshape(
-            len(values["objects"]), -1
-        )
+        averages = np.frombuffer(halves, "<f8")
+        values["halves"] = averages.reshape(len(values["objects"]), -1)
     return Scored(**values)
 
 
@@ -102,20 +101,35 @@ def stem_of(
     limits: Floats,
 ) -> str:
     """The hash of all but the ground truth; `bodies` identifies the rows as they came, `order` their images."""
-    arrays = [
-        hashlib.sha256(one.tobytes()).hexdigest() for one in (order, served, limits)
-    ]
     engine = engine_of(metric)
     by = metric if engine is None else f"{metric} {engine}"
-    settings = ["lpirc-scoring-2", RULES_VERSION, by, count_unserved, HALVES, SEED]
-    return hashlib.sha256(json.dumps([*settings, *arrays, bodies]).encode()).hexdigest()
+    parts = (
+        "lpirc-scoring-2",
+        RULES_VERSION,
+        by,
+        count_unserved,
+        HALVES,
+        SEED,
+        _digest_of(order),
+        _digest_of(served),
+        _digest_of(limits),
+        bodies,
+    )
+    return _hash_of(parts)
+
+
+def _digest_of(array: NDArray[Any]) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def _hash_of(parts: object) -> str:
+    text = json.dumps(parts)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def name_of(stem: str, objects: Mapping[int, str]) -> str:
     """The name of the job with that stem, and these digests of each category's objects."""
-    return hashlib.sha256(
-        json.dumps([stem, sorted(objects.items())]).encode()
-    ).hexdigest()
+    return _hash_of((stem, sorted(objects.items())))
 
 
 def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
@@ -149,16 +163,16 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
     aps = {}
     for what, (metric, its_rows) in evaluated.items():
         ground_truth, its_rows = of_categories(
-            given.ground_truth, its_rows, changed(objects, known)
+            given.ground_truth,
+            its_rows,
+            changed(objects, known),
         )
         found = evaluate(ground_truth, scored_detections(its_rows, metric), metric)
         its_aps = found.ap if known is None else {**known.aps[what], **found.ap}
         aps[what] = {category: its_aps[category] for category in objects}
-        maps[what] = (
-            found.map
-            if known is None
-            else mean_known(np.array([*aps[what].values()], np.float64))
-        )
+        maps[what] = found.map
+        if known is not None:
+            maps[what] = mean_known(np.array([*aps[what].values()], np.float64))
     return Scored(
         maps,
         aps,
@@ -171,18 +185,20 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
 
 
 def with_halves(
-    given: ScoringInput, found: Scored, known: Scored | None = None
+    given: ScoringInput,
+    found: Scored,
+    known: Scored | None = None,
 ) -> Scored:
     """The result with `halves`."""
     former = None if known is None or known.halves is None else known
-    averages = (
-        np.empty((len(found.objects), HALVES))
-        if former is None
-        else np.array(former.halves)
-    )
+    averages = np.empty((len(found.objects), HALVES))
+    if former is not None:
+        averages = np.array(former.halves)
     categories = changed(found.objects, former)
     ground_truth, rows = of_categories(
-        given.ground_truth, served_rows(given)[0], categories
+        given.ground_truth,
+        served_rows(given)[0],
+        categories,
     )
     is_new = np.isin(given.ground_truth.category_ids, ground_truth.category_ids)
     detections = scored_detections(rows, given.metric)
@@ -192,13 +208,12 @@ def with_halves(
 
 def served_rows(given: ScoringInput) -> tuple[Floats, Floats]:
     """The rows (n, 7) that count, and those (m, 7) of images that were not served."""
-    is_served = given.served[given.rows[:, IMAGE].astype(np.int64)]
+    images = given.rows[:, IMAGE].astype(np.int64)
+    is_served = given.served[images]
     unserved = given.rows[~is_served]
-    return (
-        given.rows
-        if given.count_unserved or not len(unserved)
-        else given.rows[is_served]
-    ), unserved
+    if given.count_unserved or not len(unserved):
+        return given.rows, unserved
+    return given.rows[is_served], unserved
 
 
 def scored_detections(rows: Floats, metric: str) -> Detections:
@@ -212,7 +227,9 @@ def scored_detections(rows: Floats, metric: str) -> Detections:
 
 
 def of_categories(
-    ground_truth: GroundTruth, rows: Floats, categories: set[int]
+    ground_truth: GroundTruth,
+    rows: Floats,
+    categories: set[int],
 ) -> tuple[GroundTruth, Floats]:
     """The part of both that is about these categories of the ground truth."""
     ids = ground_truth.category_ids

@@ -72,7 +72,8 @@ class Standings:
 
 
 def standings(
-    contest: Contest, instead: Mapping[int, Score] | None = None
+    contest: Contest,
+    instead: Mapping[int, Score] | None = None,
 ) -> Standings:
     """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored.
 
@@ -95,7 +96,10 @@ def standings(
         else:
             review = standing_review(judged, reviews.get(run.id))
             standing = standing_of(
-                run, judged, review, as_judged(contest, run).config.least_map
+                run,
+                judged,
+                review,
+                as_judged(contest, run).config.least_map,
             )
             others = standing.other_rules + other_prizes(contest.config, run)
             found.append(replace(standing, other_rules=others))
@@ -109,7 +113,8 @@ def standings(
 
 
 def with_energy_spread(
-    attempts: Sequence[Standing], known: MutableMapping[int, Halved | None]
+    attempts: Sequence[Standing],
+    known: MutableMapping[int, Halved | None],
 ) -> list[Standing]:
     """The attempts of all teams with how their energies vary; `known` gets the same. Those in review tell nothing."""
     energies_wh: dict[str, list[float]] = {}
@@ -117,14 +122,16 @@ def with_energy_spread(
         energies_wh.setdefault(one.team, []).append(one.energy_wh)
     spreads = {team: energy_spread_of(its) for team, its in energies_wh.items()}
     for one in attempts:
-        if (its := known.get(one.run)) is not None:
+        its = known.get(one.run)
+        if its is not None:
             known[one.run] = replace(its, energy_spread=spreads.get(one.team))
-    return [
-        replace(one, energy_spread=spread.sd)
-        if (spread := spreads.get(one.team))
-        else one
-        for one in attempts
-    ]
+    found = []
+    for one in attempts:
+        spread = spreads.get(one.team)
+        if spread is not None:
+            one = replace(one, energy_spread=spread.sd)
+        found.append(one)
+    return found
 
 
 class KnownStandings:
@@ -163,7 +170,10 @@ def place_document(place: Place) -> dict[str, Any]:
 
 
 def standing_of(
-    run: Run, judged: Score, review: Review | None, least_map: float | None
+    run: Run,
+    judged: Score,
+    review: Review | None,
+    least_map: float | None,
 ) -> Standing:
     """Return a judged run with a score as the leaderboard shows it; `review` covers the failed checks.
 
@@ -201,7 +211,11 @@ def standing_of(
     )
 
 
-def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
+def _is_comparable(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+) -> bool:
     """Tell whether a score was made by the contest's metric and today's scoring rules, on its test set."""
     parts = signature_parts(judged.signature)
     config = contest.config

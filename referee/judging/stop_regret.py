@@ -54,7 +54,9 @@ class StopRegret:
 
 
 def stop_regret(
-    contest: Contest, run: Run, ground_truth: GroundTruth
+    contest: Contest,
+    run: Run,
+    ground_truth: GroundTruth,
 ) -> StopRegret | None:
     """The stop regret of a closed run, by the ground truth of its images.
 
@@ -109,7 +111,15 @@ def _compared(
         ratio = float(scores[best] / scores[-1])
         least_ratio = float(least[best] / scores[-1])
     return StopRegret(
-        elapsed_s, maps, energy_wh, limit_wh, scores, least, best, ratio, least_ratio
+        elapsed_s,
+        maps,
+        energy_wh,
+        limit_wh,
+        scores,
+        least,
+        best,
+        ratio,
+        least_ratio,
     )
 
 
@@ -123,7 +133,11 @@ def _moments(posted_s: list[float], end_s: float) -> Floats:
     return np.append(after_post, end_s)
 
 
-def energies_at(contest: Contest, run: Run, elapsed_s: Floats) -> Floats | None:
+def energies_at(
+    contest: Contest,
+    run: Run,
+    elapsed_s: Floats,
+) -> Floats | None:
     """Return the energy (n,) at each moment, linear between readings; the last one is of record.
 
     None without an energy or readings, and where they fall: the meter began again.
@@ -136,7 +150,10 @@ def energies_at(contest: Contest, run: Run, elapsed_s: Floats) -> Floats | None:
 
 
 def _limits_wh(
-    course: tuple[Floats, Floats], elapsed_s: Floats, energy_wh: Floats, edges_s: float
+    course: tuple[Floats, Floats],
+    elapsed_s: Floats,
+    energy_wh: Floats,
+    edges_s: float,
 ) -> Floats:
     """Return the error limit of each energy (n,), without the meter's accuracy, which all of them share.
 
@@ -147,7 +164,10 @@ def _limits_wh(
     after = np.clip(np.searchsorted(when_s, elapsed_s), 1, len(when_s) - 1)
     between_wh = np.abs(known_wh[after] - known_wh[after - 1])
     share = np.divide(
-        edges_s, elapsed_s, out=np.full(len(elapsed_s), np.inf), where=elapsed_s > 0
+        edges_s,
+        elapsed_s,
+        out=np.full(len(elapsed_s), np.inf),
+        where=elapsed_s > 0,
     )
     limits: Floats = between_wh + share * energy_wh
     return limits
@@ -162,7 +182,9 @@ def _start_stop_s(contest: Contest, run: Run) -> float:
 
 
 def _energy_course(
-    contest: Contest, run: Run, end_s: float
+    contest: Contest,
+    run: Run,
+    end_s: float,
 ) -> tuple[Floats, Floats] | None:
     """Return moments (m,) and their known energies (m,): 0 at 0, the readings, and the energy of record at the end."""
     if run.energy_wh is None:

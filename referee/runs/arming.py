@@ -75,12 +75,18 @@ class Arming:
             self._require_free(team, station)
             attempt = self._require_attempt(team, anyway=beyond_attempts)
             take_over = read_left_over(
-                self._contest, self._clock, self._meters, station
+                self._contest,
+                self._clock,
+                self._meters,
+                station,
             )
             unread = energy_may_be_held(self._contest, station)
             take_over = take_over and not unread
             meter = self._meters.set_up(
-                station, window_s, take_over=take_over, spare_energy=unread
+                station,
+                window_s,
+                take_over=take_over,
+                spare_energy=unread,
             )
             try:
                 new = self._new_run(team, station, meter, heat, extra_s)
@@ -128,13 +134,16 @@ class Arming:
         failures: dict[str, MeterError] = {}
         # While a meter settles for another team its station is locked; a free one need not wait for it.
         for station in sorted(
-            stations, key=lambda one: self._lock_of(f"station {one.name}").locked()
+            stations,
+            key=lambda one: self._lock_of(f"station {one.name}").locked(),
         ):
             try:
                 run = self.arm(team, station)
             except MeterError as error:
                 logger.warning(
-                    "station %s is passed over: %s", station.name, error.sentence
+                    "station %s is passed over: %s",
+                    station.name,
+                    error.sentence,
                 )
                 failures[station.name] = error
             except StationBusy:
@@ -225,11 +234,16 @@ class Arming:
         nonce = str(new.nonce)
         had = images_had(self._store, new.team, new.images_digest)
         times_had = np.bincount(
-            np.concatenate([*had.values(), [0]]).astype(int), minlength=pool + 1
+            np.concatenate([*had.values(), [0]]).astype(int),
+            minlength=pool + 1,
         )[1:]
         shuffle = self._contest.config.shuffle
         order = image_order(
-            self._contest.secret, nonce, times_had, new.images, shuffle=shuffle
+            self._contest.secret,
+            nonce,
+            times_had,
+            new.images,
+            shuffle=shuffle,
         )
         run = self._store.runs.arm(new, self._clock.utc(), order, act)
         seen = [one for one, numbers in had.items() if np.isin(order, numbers).any()]
@@ -244,7 +258,10 @@ class Arming:
 
 
 def rules_now(
-    config: ContestConfig, test_set: TestSet, setup: Setup, extra_s: int
+    config: ContestConfig,
+    test_set: TestSet,
+    setup: Setup,
+    extra_s: int,
 ) -> Rules:
     """The rules of a run that is armed now, at a meter with this setup."""
     return Rules(

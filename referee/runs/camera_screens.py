@@ -46,7 +46,8 @@ class Screens:
                 < ANSWER_S
             )
             over = self._changed.wait_for(
-                lambda: self._is_over(station, picture), is_there * ANSWER_S
+                lambda: self._is_over(station, picture),
+                is_there * ANSWER_S,
             )
             if over and self._wanted.get(station) is picture:
                 return
@@ -65,7 +66,10 @@ class Screens:
         return station in self._confirmed or self._wanted.get(station) is not picture
 
     def next(
-        self, station: str, shown: Picture | None, is_open: Callable[[int], bool]
+        self,
+        station: str,
+        shown: Picture | None,
+        is_open: Callable[[int], bool],
     ) -> Picture | None:
         """Return the next picture for a screen that shows `shown`, or None. Waits for a while for a change."""
         with self._changed:

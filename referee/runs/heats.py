@@ -104,7 +104,8 @@ def runs_to_start(contest: Contest, heat: str) -> list[Run]:
     ]
     if not runs:
         raise RefereeError(
-            "heat-unknown", f"No run is armed for heat {heat!r}; see: referee run list"
+            "heat-unknown",
+            f"No run is armed for heat {heat!r}; see: referee run list",
         )
     _require_unstarted(runs, heat)
     if len(runs) == 1:
@@ -118,7 +119,9 @@ def runs_to_start(contest: Contest, heat: str) -> list[Run]:
 
 
 def start_meters(
-    meters: StationMeters, runs: Sequence[Run], clock: Clock
+    meters: StationMeters,
+    runs: Sequence[Run],
+    clock: Clock,
 ) -> dict[int, RunMeter]:
     """Start the meters of armed runs at once, by run. If one does not start, none is left started.
 

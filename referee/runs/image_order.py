@@ -14,7 +14,12 @@ Numbers = NDArray[np.int64]
 
 
 def image_order(
-    secret: bytes, nonce: str, times_had: Numbers, images: int, *, shuffle: bool
+    secret: bytes,
+    nonce: str,
+    times_had: Numbers,
+    images: int,
+    *,
+    shuffle: bool,
 ) -> Numbers:
     """Draw and order a run's `images` of the test set, shape (images,), keyed by the contest's secret and its `nonce`.
 

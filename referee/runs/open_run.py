@@ -38,7 +38,7 @@ MOST_ADDRESSES = 16
 LARGE_BYTES = 2**14
 
 PAUSE = 5
-"""While other runs are open, the next large body waits so many times as long as the one before it took."""
+"""Pause before a run's next large body while other runs are open, as a multiple of the last body's time."""
 
 
 class OpenRun:

@@ -7,12 +7,11 @@ import logging
 import threading
 from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
-from pathlib import Path
 
 from referee.auth.client_addresses import require_admitted
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
-from referee.errors import RefereeError, ShuttingDown, WindowClosed
+from referee.errors import RefereeError, WindowClosed
 from referee.runs.arming import Arming
 from referee.runs.heats import (
     StartBoard,
@@ -21,13 +20,9 @@ from referee.runs.heats import (
     runs_to_start,
     start_meters,
 )
+from referee.runs.live_runs import LiveRuns
 from referee.runs.meter_state import MeterState, state_of
-from referee.runs.open_run import (
-    REQUESTS_AT_ONCE,
-    OpenRun,
-    kept_marks,
-    key_reused,
-)
+from referee.runs.open_run import OpenRun, key_reused
 from referee.runs.run_ending import count_again, note_end, record_close
 from referee.runs.run_recorder import note_event
 from referee.runs.run_recovery import read_all_left_over, take_up_runs
@@ -47,14 +42,17 @@ class RunControl:
 
     Locks, always taken in this order: a heat's (arm, start), a team's (arm, log in, void; several only for a start, in
     order of their names), a live run's `closing`, a station's (whatever frees or takes the station). Only these may be
-    held while a meter is asked; `_lock` guards the tables here and is never held long.
+    held while a meter is asked.
 
     `board` is where teams wait for a heat's start signal. Before `checks` are sound, no run is armed or opened; None:
     nothing is left to look at.
     """
 
     def __init__(
-        self, contest: Contest, clock: Clock, checks: StartChecks | None = None
+        self,
+        contest: Contest,
+        clock: Clock,
+        checks: StartChecks | None = None,
     ) -> None:
         self._contest = contest
         self._checks = checks or StartChecks(Found.SOUND)
@@ -62,13 +60,10 @@ class RunControl:
         self._clock = clock
         self._meters = StationMeters(contest, clock)
         self.board = StartBoard()
-        self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
         self._arming = Arming(contest, clock, self._meters, self._lock_of)
         self._note = partial(note_event, contest.store, clock)
-        self._live: dict[int, OpenRun] = {}
-        self._slots: dict[str, threading.BoundedSemaphore] = {}
-        self._is_down = False
+        self._live = LiveRuns(contest, clock)
 
     def _lock_of(self, name: str) -> threading.Lock:
         """The lock of a heat, a team or a station: a dead meter keeps no one else waiting."""
@@ -116,13 +111,14 @@ class RunControl:
         waits for its heat's signal; MeterError when the meter does not start: then the window has not opened.
         """
         with self._lock_of(f"team {team}"):
-            live = self._live_of(team)
+            live = self._live.of_team(team)
             now_s = self._clock.monotonic_s()
             if live is not None and phase_at(live.window, now_s) is Phase.OPEN:
                 require_admitted(self._contest.station(live.run.station), address)
                 return live
             if live is not None and not self._clock.wait(
-                live.done, now_s + CLOSING_TIMEOUT_S
+                live.done,
+                now_s + CLOSING_TIMEOUT_S,
             ):
                 raise WindowClosed(
                     f"Run {live.run.id} is still being closed; log in again.",
@@ -146,7 +142,11 @@ class RunControl:
             return self._open({run.id: self._meters.started(run)})[0]
 
     def start(
-        self, heat: str, *, absent_too: bool = False, act: Act | None = None
+        self,
+        heat: str,
+        *,
+        absent_too: bool = False,
+        act: Act | None = None,
     ) -> list[Run]:
         """Give a heat's start signal: its runs open together, with one start and one deadline.
 
@@ -167,7 +167,9 @@ class RunControl:
         return [live.run for live in opened]
 
     def _open(
-        self, started: dict[int, RunMeter], act: Act | None = None
+        self,
+        started: dict[int, RunMeter],
+        act: Act | None = None,
     ) -> list[OpenRun]:
         """Open the armed runs of these meters, all or none, with one start."""
         start_s = self._clock.monotonic_s()
@@ -201,7 +203,9 @@ class RunControl:
                 failures.append(error)
                 continue
             self._note(
-                run.id, "open", remaining_s=window.end_s - self._clock.monotonic_s()
+                run.id,
+                "open",
+                remaining_s=window.end_s - self._clock.monotonic_s(),
             )
             logger.info(
                 "run %d of %s is open at %s for %g s",
@@ -215,64 +219,34 @@ class RunControl:
         return lives
 
     def _go_live(self, run: Run, window: Window, meter: RunMeter) -> OpenRun:
-        with ExitStack() as failed:
-            failed.callback(meter.sampler.close)
-            order = self._store.runs.image_order(run.id)
-            slots = self.slots_of(run.team)
-            marks = kept_marks(self._marks_path(run), run.images)
-            live = OpenRun(
-                run,
-                window,
-                order,
-                meter,
-                self._store,
-                self._clock,
-                slots,
-                marks,
-                self._is_one_open,
-            )
-            with self._lock:
-                if self._is_down:
-                    raise ShuttingDown
-                self._live[run.id] = live
-            failed.pop_all()
+        try:
+            live = self._live.add(run, window, meter)
+        except BaseException:
+            meter.sampler.close()
+            raise
         name = f"deadline-{run.id}"
         threading.Thread(
-            target=self._close_at_end, args=(live,), name=name, daemon=True
+            target=self._close_at_end,
+            args=(live,),
+            name=name,
+            daemon=True,
         ).start()
         return live
 
     def slots_of(self, team: str) -> threading.BoundedSemaphore:
         """Return how many requests of a team's runs may be in progress."""
-        with self._lock:
-            return self._slots.setdefault(
-                team, threading.BoundedSemaphore(REQUESTS_AT_ONCE)
-            )
-
-    def _is_one_open(self) -> bool:
-        return len(self._live) <= 1
-
-    def _marks_path(self, run: Run) -> Path:
-        return (
-            self._contest.folder / f"served-{run.id}-{run.nonce}"
-        )  # a number alone may come again
+        return self._live.slots_of(team)
 
     def live(self, run: int) -> OpenRun:
         """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
-        live = self._live.get(run)
+        live = self._live.runs.get(run)
         if live is None:
             raise window_closed(self._store.runs.get(run).id)
         return live
 
     def find_live(self, run: int) -> OpenRun | None:
         """The open run of that number; None when there is none."""
-        return self._live.get(run)
-
-    def _live_of(self, team: str) -> OpenRun | None:
-        with self._lock:
-            return next(
-                (live for live in self._live.values() if live.run.team == team), None
-            )
+        return self._live.runs.get(run)
 
     # Closing
 
@@ -282,7 +256,7 @@ class RunControl:
         A run that is closed already is returned as it is. If storing fails, the run stays ended but not closed, and
         closing is tried again until it succeeds. Raises RefereeError `run-unknown`, `run-state`, `storage-failed`.
         """
-        live = self._live.get(run)
+        live = self._live.runs.get(run)
         if live is not None:
             window = live.end(closed_by)
             with live.closing:
@@ -307,9 +281,8 @@ class RunControl:
                 record_close(self._store, self._clock, live, ended_s, final, act)
             self._meters.retire(live.run, live.meter)
         with suppress(OSError):
-            self._marks_path(live.run).unlink()
-        with self._lock:
-            self._live.pop(live.run.id, None)
+            self._live.marks_path(live.run).unlink()
+        self._live.remove(live.run.id)
         live.done.set()
 
     def void(self, run: int, reason: str, act: Act | None = None) -> Run:
@@ -320,7 +293,7 @@ class RunControl:
         reason = reason.encode("utf-8", "replace").decode()
         found = self._store.runs.get(run)
         with self._lock_of(f"team {found.team}"):
-            if self._live.get(run) is not None:
+            if self._live.runs.get(run) is not None:
                 self.close(run, "operator")
             # Also an open run that no server could take up.
             voidable = (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED)
@@ -353,16 +326,16 @@ class RunControl:
 
     def meter_state(self, station: str) -> tuple[MeterState, str | None]:
         """Return the state of a station's meter, and the sentence of its problem; the meter is not asked."""
-        for live in list(self._live.values()):
-            if live.run.station == station:
-                return state_of(live.meter)
-        return (
-            MeterState.READY if self._meters.is_ready(station) else MeterState.IDLE
-        ), None
+        live = self._live.at_station(station)
+        if live is not None:
+            return state_of(live.meter)
+        if self._meters.is_ready(station):
+            return MeterState.READY, None
+        return MeterState.IDLE, None
 
     def live_runs(self) -> dict[int, OpenRun]:
         """The open runs by number."""
-        return dict(self._live)
+        return self._live.by_number()
 
     def _close_at_end(self, live: OpenRun) -> None:
         if (
@@ -402,10 +375,7 @@ class RunControl:
 
     def shutdown(self) -> None:
         """Close the meters' links; open runs stay open, their integrators running, for the next start."""
-        with self._lock:
-            self._is_down = True
-            lives = list(self._live.values())
-            self._live = {}
+        lives = self._live.take_all()
         self.board.signal()
         for live in lives:
             with live.closing:  # a run that is being closed is closed first
@@ -418,6 +388,8 @@ class RunControl:
                 live.meter.log.flush()
             except RefereeError as error:
                 logger.error(  # noqa: TRY400
-                    "run %d: readings are lost: %s", live.run.id, error.sentence
+                    "run %d: readings are lost: %s",
+                    live.run.id,
+                    error.sentence,
                 )
         self._meters.close()

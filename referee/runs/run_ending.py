@@ -1,4 +1,4 @@
-"""The end of a run on record: when it was over, how it was closed, and that a void run counts again."""
+"""Records the end of a run: its time, the kind of close, and a void run that counts again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def note_end(store: Store, live: OpenRun, window: Window) -> None:
     except RefereeError as error:
         # The integrator must be stopped all the same; the close that follows raises.
         logger.warning(
-            "run %d: its end is not on record yet: %s", live.run.id, error.sentence
+            "run %d: its end is not on record yet: %s",
+            live.run.id,
+            error.sentence,
         )
 
 
@@ -91,7 +93,11 @@ def count_again(store: Store, run: int, act: Act | None) -> Run:
     is_judged = judged is not None and judged.energy_wh == found.energy_wh
     state = RunState.JUDGED if is_judged else RunState.CLOSED
     back = store.runs.change(
-        run, (RunState.VOID,), act=act, state=state.value, void_reason=None
+        run,
+        (RunState.VOID,),
+        act=act,
+        state=state.value,
+        void_reason=None,
     )
     logger.info("run %d of %s counts again: it is %s", run, found.team, state)
     return back

@@ -212,7 +212,11 @@ def _event(start_s: float, noted: _Noted) -> tuple[datetime, str, dict[str, obje
 
 
 def note_event(
-    store: Store, clock: Clock, run: int | None, kind: str, **detail: object
+    store: Store,
+    clock: Clock,
+    run: int | None,
+    kind: str,
+    **detail: object,
 ) -> None:
     """Log an event, but only warn if that fails: what happened must not be undone for lack of its record."""
     try:

@@ -56,7 +56,11 @@ def take_up_runs(
     boot_id = clock.boot_id()
     for run in contest.store.runs.find(RunState.OPEN):
         reboot = reboot_of(
-            run, now_s, now_utc, boot_id, contest.store.runs.last_record(run.opened_utc)
+            run,
+            now_s,
+            now_utc,
+            boot_id,
+            contest.store.runs.last_record(run.opened_utc),
         )
         window = window_of(run, now_s, reboot)
         try:
@@ -69,30 +73,48 @@ def take_up_runs(
         except (RefereeError, MeterError) as error:
             logger.error("run %d cannot go on: %s", run.id, error.sentence)  # noqa: TRY400 - its words suffice
             note_event(
-                contest.store, clock, run.id, "not-resumed", reason=error.sentence
+                contest.store,
+                clock,
+                run.id,
+                "not-resumed",
+                reason=error.sentence,
             )
         else:
             name = f"resume-{run.id}"
             threading.Thread(
-                target=_resume_sampling, args=(live, clock), name=name, daemon=True
+                target=_resume_sampling,
+                args=(live, clock),
+                name=name,
+                daemon=True,
             ).start()
             _note_taken_up(contest, clock, live)
 
 
 def _of_this_boot(
-    contest: Contest, clock: Clock, run: Run, window: Window, reboot: Reboot
+    contest: Contest,
+    clock: Clock,
+    run: Run,
+    window: Window,
+    reboot: Reboot,
 ) -> Run:
-    """The run, its start on this boot's clock: further restarts change nothing. The judge finds the event."""
+    """Return the run with its start on this boot's clock, which further restarts keep. The judge finds the event."""
     left_s = remaining_s(window, clock.monotonic_s())
     contest.store.log.append(
-        clock.utc(), run.id, REBOOTED, **asdict(reboot), remaining_s=left_s
+        clock.utc(),
+        run.id,
+        REBOOTED,
+        **asdict(reboot),
+        remaining_s=left_s,
     )
     logger.warning(
         "run %d: the host was restarted in its window, or is another one; it will need review",
         run.id,
     )
     return contest.store.runs.change(
-        run.id, (RunState.OPEN,), start_s=window.start_s, boot_id=clock.boot_id()
+        run.id,
+        (RunState.OPEN,),
+        start_s=window.start_s,
+        boot_id=clock.boot_id(),
     )
 
 
@@ -147,7 +169,8 @@ def _resume_sampling(live: OpenRun, clock: Clock) -> None:
             else:
                 return
         clock.wait(
-            live.ending, min(clock.monotonic_s() + RESUME_RETRY_S, window.deadline_s)
+            live.ending,
+            min(clock.monotonic_s() + RESUME_RETRY_S, window.deadline_s),
         )
 
 
@@ -169,7 +192,10 @@ def read_all_left_over(
 
 
 def read_left_over(
-    contest: Contest, clock: Clock, meters: StationMeters, station: Station
+    contest: Contest,
+    clock: Clock,
+    meters: StationMeters,
+    station: Station,
 ) -> bool:
     """Read the energy of the station's last run if it is missing: the meter keeps it until its reset.
 
@@ -192,7 +218,9 @@ def read_left_over(
         final = meters.final_reading(last, meter, past)
     except MeterError as error:
         logger.warning(
-            "run %d: its energy is still missing: %s", last.id, error.sentence
+            "run %d: its energy is still missing: %s",
+            last.id,
+            error.sentence,
         )
         return False  # whose measurement the meter holds is unknown
     finally:

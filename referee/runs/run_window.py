@@ -48,7 +48,8 @@ class Window:
 def window_closed(run: int) -> WindowClosed:
     """The refusal that a team reads when its window is over."""
     return WindowClosed(
-        f"Run {run} is closed; nothing more is served or counted.", run=run
+        f"Run {run} is closed; nothing more is served or counted.",
+        run=run,
     )
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, sums
-from lpirc_power.errors import MeterError, PassingMeterError
-from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Reading, Setup
 from lpirc_power.meter_address import standing
 from lpirc_power.meter_standing import Standing
 from lpirc_power.sampling.sampler import Sampler
@@ -19,27 +17,24 @@ from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.runs.missing_energy import (
+    Missing,
+    foreign,
+    in_doubt,
+    lost_before,
+    unreachable,
+)
 from referee.runs.run_recorder import EvidenceLog, note_event
 from referee.runs.zero_levels import ZeroLevels
 from referee.store.lost_energy import energy_lost
 from referee.store.records import (
     ENERGY_MISSING,
     METER_START,
-    EnergyMissing,
     Run,
     RunState,
 )
 
 logger = logging.getLogger(__name__)
-
-
-Missing = tuple[EnergyMissing, str]
-
-
-MAY_RUN_ON = "Until it is reached it may integrate on, to the end of its timer; mend the link soon."
-
-
-READ_LATER = "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
 
 
 @dataclass(frozen=True)
@@ -71,6 +66,16 @@ class RunMeter:
             official_makers=self.official_makers,
         )
 
+    def foreign_to(
+        self,
+        run: Run,
+        reading: Reading,
+        before: Reading | None,
+    ) -> Missing | None:
+        """Return why the energy that it holds is not the run's; `before` is a reading of the run."""
+        is_simulated = self.station.is_simulated
+        return foreign(run, self.identity, reading, before, is_simulated=is_simulated)
+
 
 class StationMeters:
     """Makes the meters of runs; keeps those of armed and of closed ones.
@@ -97,12 +102,16 @@ class StationMeters:
         found = energy_lost(self._store.log.of_run(run.id))
         past = self._store.readings.of_run(run.id, 0.0)
         meter.log.remember(
-            None if found is None else found.loss, past[-1] if past else None
+            None if found is None else found.loss,
+            past[-1] if past else None,
         )
         return meter
 
     def _new(
-        self, station: Station, setup: Setup, official_makers: tuple[str, ...]
+        self,
+        station: Station,
+        setup: Setup,
+        official_makers: tuple[str, ...],
     ) -> RunMeter:
         log = EvidenceLog(self._store)
         clock = self._clock
@@ -120,7 +129,12 @@ class StationMeters:
     # Armed
 
     def set_up(
-        self, station: Station, window_s: int, *, take_over: bool, spare_energy: bool
+        self,
+        station: Station,
+        window_s: int,
+        *,
+        take_over: bool,
+        spare_energy: bool,
     ) -> RunMeter:
         """A free station's meter, reset and ready for a new run; with `take_over` it is stopped if it integrates.
 
@@ -146,13 +160,14 @@ class StationMeters:
         )
 
     def forget(self, run: Run) -> None:
-        """Close the meter of a run that will not be opened; one that an earlier process armed has its keys locked."""
+        """Close the meter of a run that will not be opened; if an earlier process armed it, its keys are locked."""
         kept = self._armed.pop(run.id, None)
         if kept is not None:
             kept.sampler.close()
         elif run.state is RunState.ARMED:
             with suppress(
-                MeterError, RefereeError
+                MeterError,
+                RefereeError,
             ):  # a station that is gone has no meter to free
                 self._free(self.of(run))
 
@@ -166,7 +181,8 @@ class StationMeters:
         """Set the armed run's meter up again if an earlier process had armed it. Raises MeterError."""
         if run.id not in self._armed:
             self._armed[run.id] = self._set_up_again(
-                run, take_over=was_started(self._contest, run)
+                run,
+                take_over=was_started(self._contest, run),
             )
 
     def _set_up_again(self, run: Run, *, take_over: bool) -> RunMeter:
@@ -181,13 +197,18 @@ class StationMeters:
         if due:
             done = meter.sampler.zero_error is None
             self._zeros.tried(
-                meter.station, meter.identity, self._clock.monotonic_s(), done=done
+                meter.station,
+                meter.identity,
+                self._clock.monotonic_s(),
+                done=done,
             )
 
     def zero_age_s(self, meter: RunMeter) -> float | None:
         """Return the seconds since a meter's zero level was compensated; None if that is not known."""
         return self._zeros.age_s(
-            meter.station, meter.identity, self._clock.monotonic_s()
+            meter.station,
+            meter.identity,
+            self._clock.monotonic_s(),
         )
 
     @contextmanager
@@ -238,7 +259,9 @@ class StationMeters:
             except MeterError as error:
                 reason = error.sentence
                 logger.warning(
-                    "run %d: its meter could not be stopped: %s", run, reason
+                    "run %d: its meter could not be stopped: %s",
+                    run,
+                    reason,
                 )
             finally:
                 meter.sampler.close()
@@ -262,7 +285,10 @@ class StationMeters:
         return self.final_reading(run, meter, past)
 
     def final_reading(
-        self, run: Run, meter: RunMeter, past: Sequence[Reading] = ()
+        self,
+        run: Run,
+        meter: RunMeter,
+        past: Sequence[Reading] = (),
     ) -> Reading | None:
         """Stop the integrator and read the energy of record; None, with an event that says why, if there is none.
 
@@ -271,30 +297,28 @@ class StationMeters:
         try:
             reading = meter.sampler.stop()
         except MeterError as error:
-            until = (
-                f"{MAY_RUN_ON} {READ_LATER}"
-                if isinstance(error, PassingMeterError)
-                else READ_LATER
-            )
-            later = EnergyMissing.READ_LATER, f"{error.sentence} {until}"
-            self._note_missing(run, _lost_before(meter) or later)
+            missing = lost_before(meter.log.loss) or unreachable(error)
+            self._note_missing(run, missing)
             return None
         before = past[-1] if past else meter.sampler.last_sampled
-        missing = (
-            _foreign(run, meter, reading, before)
-            or _lost_before(meter)
-            or _in_doubt(reading, past)
+        doubt = (
+            meter.foreign_to(run, reading, before)
+            or lost_before(meter.log.loss)
+            or in_doubt(reading, past)
         )
-        if missing is None:
+        if doubt is None:
             return reading
-        self._note_missing(run, missing)
+        self._note_missing(run, doubt)
         return None
 
     def holds_energy_of(
-        self, run: Run, meter: RunMeter, before: Reading | None
+        self,
+        run: Run,
+        meter: RunMeter,
+        before: Reading | None,
     ) -> bool:
         """Tell whether what the meter holds can be the run's energy; if not, an event says why. Raises MeterError."""
-        missing = _foreign(run, meter, meter.sampler.glance(), before)
+        missing = meter.foreign_to(run, meter.sampler.glance(), before)
         if missing is not None:
             self._note_missing(run, missing)
         return missing is None
@@ -331,48 +355,3 @@ def was_started(contest: Contest, run: Run) -> bool:
     return any(
         event["kind"] == METER_START for event in contest.store.log.of_run(run.id)
     )
-
-
-def _foreign(
-    run: Run, meter: RunMeter, reading: Reading, before: Reading | None
-) -> Missing | None:
-    """Return why the meter's values do not belong to the run; `before` is a reading of the run."""
-    if meter.identity != run.meter_identity:
-        sentence = f"Another meter answers: {meter.identity}, not {run.meter_identity}. {READ_LATER}"
-        return EnergyMissing.READ_LATER, sentence
-    loss = loss_between(before, reading)
-    if loss is EnergyLoss.RESET:
-        sentence = "The meter's integrator was reset or the meter switched off after the run had started"
-        ended = (
-            "; a simulated meter ends with its server"
-            if meter.station.is_simulated
-            else ""
-        )
-        return EnergyMissing.METER_RESET, f"{sentence}{ended}."
-    if before is not None and loss is EnergyLoss.BEGAN_AGAIN:
-        sentence = f"The meter's integrator began again, {sums(before)} were lost ({sums(reading)} now)."
-        return EnergyMissing.BEGAN_AGAIN, sentence
-    return None
-
-
-def _lost_before(meter: RunMeter) -> Missing | None:
-    """Return why the meter no longer holds the energy of the whole run, by the readings taken while it was open."""
-    loss = meter.log.loss
-    if loss is None or loss is EnergyLoss.CUT_SHORT:
-        return None
-    return EnergyMissing(
-        loss.value
-    ), f"The energy was lost in the window: it {loss.words}."
-
-
-def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
-    """Return why the meter's values after its stop are not, or not surely, the run's energy."""
-    if reading.state is IntegratorState.START:
-        began_again = f"The meter's integrator was started again after its stop ({sums(reading)})."
-        return EnergyMissing.BEGAN_AGAIN, began_again
-    if sentence := held(past, reading):
-        return EnergyMissing.READ_LATER, f"{sentence} {READ_LATER}"
-    if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):
-        return None
-    sentence = f"The meter gives {reading.energy_wh} Wh in {reading.integrator_s} s. {READ_LATER}"
-    return EnergyMissing.READ_LATER, sentence

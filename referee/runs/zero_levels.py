@@ -15,7 +15,12 @@ class ZeroLevels:
         self._done_s: dict[tuple[str, str], float] = {}
 
     def tried(
-        self, station: Station, identity: str, now_s: float, *, done: bool
+        self,
+        station: Station,
+        identity: str,
+        now_s: float,
+        *,
+        done: bool,
     ) -> None:
         """Note that it was compensated now; a meter that cannot is not asked again for as long."""
         self._tried_s[station.name] = now_s

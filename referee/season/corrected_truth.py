@@ -50,7 +50,8 @@ def corrected(
     problems: list[str] = []
     with closing(Store.open(out / CACHE_NAME, create=True)) as season:
         for path, of_path in groupby(
-            sorted(runs, key=lambda one: one.path), key=lambda one: one.path
+            sorted(runs, key=lambda one: one.path),
+            key=lambda one: one.path,
         ):
             its_runs = [*of_path]
             if its_runs[0].frozen_utc is not None:
@@ -63,7 +64,13 @@ def corrected(
                 with closing(_store(path, season)) as store:
                     key = ContestKey(path / SIGNING_KEY_NAME, None)
                     changed = Contest(
-                        path, read_config(path), b"", "", store, test_set, key
+                        path,
+                        read_config(path),
+                        b"",
+                        "",
+                        store,
+                        test_set,
+                        key,
                     )
                     its_runs = _scored(changed, its_runs, clock, workers, problems)
             except RefereeError as error:
@@ -76,7 +83,8 @@ def _store(path: Path, season: Store) -> Store:
     """A contest's database for what is read, and the season's for jobs and scorings."""
     if is_file(path):
         raise RefereeError(
-            "bundle", "a bundle is not scored again; give the folder of its contest."
+            "bundle",
+            "a bundle is not scored again; give the folder of its contest.",
         )
     store = Store.read_only(path / DATABASE_NAME)
     if store.database.form <= OF_PARTS:
@@ -99,7 +107,8 @@ def _scored(
 
     def judged(run: Run, found: Scored) -> None:
         score, maps = with_interval(
-            judgement(as_judged(changed, run), run, clock, found), found
+            judgement(as_judged(changed, run), run, clock, found),
+            found,
         )
         made[run] = replace(made[run], judged=score, maps=maps)
 

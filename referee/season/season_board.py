@@ -100,7 +100,8 @@ class SeasonBoard:
 
 
 def season_board(
-    runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]] = starmap
+    runs: Iterable[SeasonRun],
+    apart: Callable[..., Iterable[float]] = starmap,
 ) -> SeasonBoard:
     """Rank the teams. Only neighbours are compared, of all pairs there would be too many; `apart` says how."""
     found: dict[Standing, SeasonRun] = {}
@@ -113,14 +114,16 @@ def season_board(
         else:
             found[standing] = run
     spreads = _energy_spreads(found)
-    found = {
-        replace(one, energy_spread=spread.sd)
-        if (spread := spreads[_attempts(one)])
-        else one: run
-        for one, run in found.items()
-    }
+    without_spread = found
+    found = {}
+    for one, run in without_spread.items():
+        spread = spreads[_attempts(one)]
+        if spread is not None:
+            one = replace(one, energy_spread=spread.sd)
+        found[one] = run
     ordered = sorted(
-        found, key=lambda one: (found[one].utc, str(found[one].path), one.run)
+        found,
+        key=lambda one: (found[one].utc, str(found[one].path), one.run),
     )
     verified = [one for one in ordered if is_verified(one)]
     counts = Counter(
@@ -150,10 +153,9 @@ def season_board(
             differs=differs(one.signature) + one.other_rules,
         )
         history[one.team].append(place)
-    places = [
-        next(place for place in history[one.team] if place.rank) for one in ranked
-    ]
     every = [place for its in history.values() for place in its]
+    ranked_places = {place.standing.team: place for place in every if place.rank}
+    places = [ranked_places[one.team] for one in ranked]
     unranked = [place for place in every if place.standing.not_ranked is not None]
     unranked.sort(key=lambda place: -place.standing.score)
     return SeasonBoard(places, history, left_out, usual, unranked)
@@ -187,7 +189,9 @@ def _standing(one: SeasonRun) -> SeasonStanding | str:
     ]:
         reason = f"what was read of it does not hold: {'; '.join(told)}"
         found = replace(
-            found, not_ranked_code=NotRanked.NOT_VERIFIED, not_ranked=reason
+            found,
+            not_ranked_code=NotRanked.NOT_VERIFIED,
+            not_ranked=reason,
         )
     return SeasonStanding(
         **vars(found),

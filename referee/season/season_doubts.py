@@ -56,7 +56,11 @@ class Figures(Protocol):
     def score(self) -> float | None: ...  # noqa: D102
 
 
-def doubts_of_log(record: Record, form: int, runs: Iterable[Run]) -> tuple[Doubt, ...]:
+def doubts_of_log(
+    record: Record,
+    form: int,
+    runs: Iterable[Run],
+) -> tuple[Doubt, ...]:
     """Return the doubts about a contest as a whole, and so about each of its runs; `form` is that of its database."""
     listed = list(runs)
     is_bound = any(run.rules is not None for run in listed)
@@ -149,13 +153,17 @@ def _of_score(figures: Figures) -> list[Doubt]:
 
 
 def _of_judgement(
-    run: Run, figures: Figures, judged: list[dict[str, Any]], is_shown: bool
+    run: Run,
+    figures: Figures,
+    judged: list[dict[str, Any]],
+    is_shown: bool,
 ) -> list[Doubt]:
     if not judged:
         if run.rules is not None:
             return [
                 Doubt(
-                    DoubtCode.JUDGEMENT, "no event of the log says that it was judged"
+                    DoubtCode.JUDGEMENT,
+                    "no event of the log says that it was judged",
                 )
             ]
         clause = "its judgement is not in the log, as in earlier versions: nothing shows whether it was changed"

@@ -41,7 +41,10 @@ class Pins:
         return self.known.get(contest, Pin()).events
 
     def doubts(
-        self, contest: str, public_key: str | None, record: Record | None
+        self,
+        contest: str,
+        public_key: str | None,
+        record: Record | None,
     ) -> tuple[Doubt, ...]:
         """Return the doubts where a contest is not as noted; `record` of None: only the key is known, that of a bundle.
 
@@ -70,7 +73,8 @@ class Pins:
         """Keep what was seen beside the season's files."""
         document = {contest: asdict(pin) for contest, pin in sorted(self.seen.items())}
         write_atomically(
-            folder / PINS_NAME, (json.dumps(document, indent=1) + "\n").encode()
+            folder / PINS_NAME,
+            (json.dumps(document, indent=1) + "\n").encode(),
         )
 
 

@@ -70,12 +70,17 @@ class SeasonRun:
             signature_parts(self.judged.signature).get("images"),
         )
         return halved_of(
-            self.run, self.judged, self.maps, None if None in images else images
+            self.run,
+            self.judged,
+            self.maps,
+            None if None in images else images,
         )
 
 
 def read_season(
-    paths: Sequence[Path], now: datetime, pins: Pins
+    paths: Sequence[Path],
+    now: datetime,
+    pins: Pins,
 ) -> tuple[list[SeasonRun], list[str]]:
     """The runs, each once, as they may be shown at `now`, and a sentence for each path that is left out or frozen.
 
@@ -107,7 +112,8 @@ def read_season(
     taken: dict[object, Path] = {}
     # Of a contest the longest log counts: its folder knows which runs are void now.
     for path, contest, _, its_runs, frozen_utc in sorted(
-        found, key=lambda one: (one[0].is_file(), -one[2])
+        found,
+        key=lambda one: (one[0].is_file(), -one[2]),
     ):
         what = (contest, its_runs[0].run.id) if path.is_file() and its_runs else contest
         first = taken.get(contest) or taken.setdefault(what, path)
@@ -131,7 +137,9 @@ def frozen_sentence(frozen_utc: str) -> str:
 
 
 def _folder(
-    folder: Path, now: datetime, pins: Pins
+    folder: Path,
+    now: datetime,
+    pins: Pins,
 ) -> tuple[str, int, list[SeasonRun], str | None]:
     """The contest's id, the length of its log, its runs, and since when its board is frozen."""
     config = folder / CONFIG_NAME
@@ -151,10 +159,8 @@ def _folder(
         board = store.published.get()
         identity = contest or str(folder.resolve())
         record = read_record(store.log.after(0), pins.events_of(identity))
-        heads = {
-            run: _head_of(store, run)
-            for run in record.closed.keys() & {one.id for one in runs}
-        }
+        closed = record.closed.keys() & {one.id for one in runs}
+        heads = {run: _head_of(store, run) for run in closed}
         doubts = pins.doubts(identity, store.identity.public_key(), record)
         doubts += doubts_of_log(record, store.database.form, runs)
     if frozen_utc := Freeze(board, freeze_at).since_utc(now):
@@ -189,7 +195,11 @@ def _verified(
         if figures is not None:
             is_shown = one.shown is not None
             own = doubts_of_run(
-                one.run, figures, record, heads.get(one.run.id), is_shown=is_shown
+                one.run,
+                figures,
+                record,
+                heads.get(one.run.id),
+                is_shown=is_shown,
             )
         found.append(replace(one, doubts=of_contest + own))
     return found
@@ -201,14 +211,23 @@ def _least_map(run: Run, otherwise: float | None) -> float | None:
 
 
 def _as_shown(
-    folder: Path, runs: Sequence[Run], board: Published | None, frozen_utc: str
+    folder: Path,
+    runs: Sequence[Run],
+    board: Published | None,
+    frozen_utc: str,
 ) -> list[SeasonRun]:
     """The runs that a frozen board shows, each as it is there; none before anything was published."""
     known = {run.id: run for run in runs}
     standings = Freeze(board).public_standings()
     return [
         SeasonRun(
-            folder, known[one.run], None, None, None, shown=one, frozen_utc=frozen_utc
+            folder,
+            known[one.run],
+            None,
+            None,
+            None,
+            shown=one,
+            frozen_utc=frozen_utc,
         )
         for one in standings
         if one.run in known
@@ -229,7 +248,10 @@ def _bundle(path: Path, pins: Pins) -> tuple[str, int, list[SeasonRun], str | No
     if bundle.judged is not None:
         judged = [event for event in bundle.own_events() if event["kind"] == JUDGED]
         doubts += doubts_of_run(
-            bundle.run, bundle.judged, Record(judged={bundle.run.id: judged}), None
+            bundle.run,
+            bundle.judged,
+            Record(judged={bundle.run.id: judged}),
+            None,
         )
     found = replace(found, doubts=doubts)
     return (

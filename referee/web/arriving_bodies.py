@@ -24,14 +24,14 @@ from referee.web.http_answers import Answer, Environ
 
 logger = logging.getLogger(__name__)
 SILENCE_S = 10.0
-"""A body's next part, or its rest, has so long to arrive."""
+"""Timeout for a body's next part, or its rest."""
 LOOK_S = 0.5
 NEVER_S = inf
 HANDED_OVER_S = 0.4
-"""So soon the answer is in the kernel's hands; on a busy machine later."""
+"""Time until the kernel has the answer; longer on a busy machine."""
 KERNEL_TICK_S = 0.02
 SLOW_S = 2 * SILENCE_S
-"""Nobody's request takes so long to come with less than `PART_BYTES`: its head and its body have `SILENCE_S` each."""
+"""Longest arrival of a request below `PART_BYTES`: its head and its body have `SILENCE_S` each."""
 LONGEST_WORK_S = 150.0
 """Deadline for the answer of every request: a proxy gives up earlier."""
 PART_BYTES = 2**14  # each has `SILENCE_S` to arrive: less than a modem's 14 kbit/s

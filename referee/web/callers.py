@@ -94,7 +94,7 @@ def operator_of(callers: Callers, asked: WebRequest) -> Operator | None:
 
 
 def operator_named(session: OperatorSession) -> Operator:
-    """Return who has this session."""
+    """Return the operator of this session."""
     if session.by_key:
         return Operator(KEY, session.name or None)
     return Operator(session.name)

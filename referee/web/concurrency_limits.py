@@ -62,7 +62,7 @@ class AddressSlots:
             return True
 
     def release(self, address: str) -> None:
-        """Give one back."""
+        """Give a slot back."""
         with self._lock:
             self._held[address] -= 1
             self._held += Counter()  # without those that hold none

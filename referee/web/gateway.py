@@ -104,7 +104,7 @@ class Gateway:
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
 
     def _handler(self, environ: Environ) -> Handler | None:
-        """Return what answers without Flask; None for what Flask answers.
+        """Return the handler of a request that bypasses Flask; None for one that Flask answers.
 
         Raises RefereeError `method-unknown` or `bad-request` for what HTTP does not allow: methods are case-sensitive
         (RFC 9110, 9.1), and a request of HTTP/1.1 names one host (RFC 9112, 3.2). The server in front of us passes on
@@ -150,7 +150,7 @@ class Gateway:
 
 
 def answer_to_silence(environ: Environ) -> Answer:
-    """Return what the client reads whose body has stopped arriving."""
+    """Return the answer to a client whose body has stopped arriving."""
     return _refusal(environ, body_too_slow())
 
 

@@ -85,7 +85,7 @@ class JournalWatch:
         require_current(self._journal, claim)
 
     def _caught_up(self) -> str | None:
-        """Begin a journal that is behind again, or say why that is not done now; None: it is behind no more.
+        """Restart a journal that is behind, or return why that must wait; None: it is no longer behind.
 
         All that writes waits for the copy, so an open run goes first.
         """

@@ -1,4 +1,4 @@
-"""Commands that the console begins, as processes of low priority; judging, one run at a time: no request waits."""
+"""Runs the console's commands as processes of low priority, and judges one run at a time, so no request waits."""
 
 from __future__ import annotations
 

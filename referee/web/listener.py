@@ -108,7 +108,7 @@ def require_certificate(listen: Listen) -> None:
 
 
 def end_dead_connections(port: int) -> None:
-    """Let the kernel end connections to our `port` that are dead or unread: the listening socket hands it on.
+    """Set the listening socket so that the kernel ends connections to our `port` that are dead or unread.
 
     Granian opens that socket in this process and does not say which it is.
     """

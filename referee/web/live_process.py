@@ -28,9 +28,9 @@ from referee.web.sole_server import LOOK_S, STOP_TIMEOUT_S, end_with
 
 NICENESS = 5  # the server comes first where both want the processor
 COPIES = 12
-"""So many of [backup] stay."""
+"""Copies of [backup] that are kept."""
 LOOK_COPIES_S = 60.0
-"""So often it is looked whether a backup is due."""
+"""Interval between checks whether a backup is due."""
 REPLACE_S = 5.0  # after it has ended: it may do so again and again
 
 logger = logging.getLogger(__name__)

@@ -55,7 +55,7 @@ class LiveStatus:
         self._look: tuple[float, Look] | None = None
 
     def look(self) -> Look:
-        """The status now, or as it was less than KEPT_S ago."""
+        """Return the status, at most KEPT_S old."""
         with self._lock:
             now_s = self._clock.monotonic_s()
             if self._look is None or now_s - self._look[0] >= KEPT_S:
@@ -63,7 +63,7 @@ class LiveStatus:
             return self._look[1]
 
     def renew(self) -> None:
-        """Let the next look see what has just happened."""
+        """Discard the cached status, so the next look sees the latest events."""
         with self._lock:
             self._look = None
 

@@ -100,7 +100,7 @@ def problem(
 
 
 def answer_to(error: Exception) -> Answer:
-    """Return what the client reads of a failure; an unexpected one is logged."""
+    """Return the answer to a client about a failure; an unexpected one is logged."""
     if isinstance(error, RefereeError):
         return _referee_error(error)
     if isinstance(error, MeterError):

@@ -33,7 +33,7 @@ class _Alike:
 
 @dataclass
 class Refusals:
-    """Those of the last minute. `note` never waits for the disk; `store_new` is the business of one thread."""
+    """Refusals of the last minute. `note` never waits for the disk; `store_new` is the business of one thread."""
 
     store: Store
     clock: Clock

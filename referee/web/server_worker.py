@@ -39,7 +39,7 @@ from referee.web.server_watches import ServerWatches, watch_files
 from referee.web.sole_server import ContestLock, end_with
 
 SWITCH_S = 0.0005
-"""A thread that parses lets another one go on after so long; by default it is ten times that."""
+"""Interval after which a parsing thread lets another run; Python's default is ten times as long."""
 BEAT_S = 0.5
 
 logger = logging.getLogger(__name__)

@@ -59,7 +59,7 @@ class Door:
         self._app: App | None = None
 
     def say(self, state: str) -> None:
-        """Say in each answer what this host does meanwhile."""
+        """State in each answer what this host does until then."""
         self._answer = self._standing_by(state)
 
     def open(self, app: App) -> None:
@@ -215,7 +215,7 @@ def _follow(
 def _until_dead(
     folder: Path, journal: Path, watch: Watch, follower: Follower, clock: Clock
 ) -> None:
-    """Return once it is this host's turn."""
+    """Wait until this host must take over."""
     never = threading.Event()
     first = None
     while watch.first is not None:

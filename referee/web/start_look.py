@@ -89,10 +89,10 @@ class LookedAt:
         self.checks.note(Found.SOUND)
 
     def on_fault(self, stop: Callable[[], None]) -> None:
-        """None is found."""
+        """Ignore a fault: none is found."""
 
     def require_sound(self) -> None:
-        """It is."""
+        """Pass: it is sound."""
 
 
 @contextmanager

@@ -47,14 +47,14 @@ OF_OTHERS = (
 )
 THREADS = TEAMS_AT_ONCE * OF_A_RUN + OF_OTHERS + IMAGE_THREADS + UPLOADS_AT_ONCE
 IDLE_S = 75
-"""An idle connection is kept for so long; a request's head has as long to arrive."""
+"""Timeout of an idle connection, and of a request's head."""
 BUFFER_BYTES = 2**17
 """Bytes buffered for a connection: a request's head must fit, and the buffers of ten thousand fit into memory."""
 RESPAWN_S = 0.1
 BACKLOG = 4096
 WATCH_S = 1.0
 FROZEN_BEATS = 15
-"""A worker that shows no sign of life at so many looks in a row is replaced."""
+"""Looks in a row without a sign of life after which a worker is replaced."""
 
 logger = logging.getLogger(__name__)
 

@@ -35,7 +35,10 @@ class Workers(Protocol):
         """Memory that a job may use."""
 
     def submit(
-        self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+        self,
+        work: Callable[P, T],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> Future[T]:
         """Do this as soon as a worker is free; everything must be picklable. The future may raise WorkerLost."""
 

@@ -67,7 +67,10 @@ class ClusterWorkers:
     """
 
     def __init__(
-        self, address: str, most: int | None, say: Callable[[str], None]
+        self,
+        address: str,
+        most: int | None,
+        say: Callable[[str], None],
     ) -> None:
         """Connect to the scheduler and wait for a worker. Raises NoWorkers."""
         self._address = address
@@ -97,7 +100,8 @@ class ClusterWorkers:
             self._client.close()
             sentence = f"The scheduler at {address} has no worker that gets work, after {WAIT_S:g} s."
             raise NoWorkers(
-                "no-workers", f"{sentence} Start one: dask worker {address}"
+                "no-workers",
+                f"{sentence} Start one: dask worker {address}",
             )
         self._aside.submit(self._watch)
 
@@ -120,7 +124,10 @@ class ClusterWorkers:
         return max(0, int(min(least) * OF_MEMORY) - WORKER_BYTES)
 
     def submit(
-        self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+        self,
+        work: Callable[P, T],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> Future[T]:
         """See `Workers`. Raises NoWorkers when the scheduler is gone, or all its workers are."""
         future = Future[T]()
@@ -133,7 +140,8 @@ class ClusterWorkers:
         except ClosedClientError:
             sentence = f"The scheduler at {self._address} is gone, or all its workers are. Start them again,"
             raise NoWorkers(
-                "cluster-gone", f"{sentence} then this command: what is done is kept."
+                "cluster-gone",
+                f"{sentence} then this command: what is done is kept.",
             ) from None
         self._given[future] = _Given(given, at, to)
         given.add_done_callback(partial(self._end, future))
@@ -165,7 +173,11 @@ class ClusterWorkers:
         """Return the stand-in of a blob that lies at a worker; the blob itself, if this host cannot reach workers."""
         try:
             return self._client.scatter(
-                packed, workers=[to], direct=True, hash=False, timeout=WAIT_S
+                packed,
+                workers=[to],
+                direct=True,
+                hash=False,
+                timeout=WAIT_S,
             )
         except ClosedClientError:
             raise
@@ -182,7 +194,7 @@ class ClusterWorkers:
                 self._look()
 
     def _look(self) -> None:
-        """Check who is new; take work back from those that are gone. Says it when the scheduler does not answer."""
+        """Find new workers, and take work back from those that are gone. Logs when the scheduler does not answer."""
         try:
             there = self._workers_there()
         except TimeoutError:
@@ -192,7 +204,10 @@ class ClusterWorkers:
         self._note_answer()
         new = [*(there.keys() - self._threads.keys() - self._left_out)]
         asked = self._client.run(
-            versions, self._niceness, workers=new, on_error="return"
+            versions,
+            self._niceness,
+            workers=new,
+            on_error="return",
         )
         for address, found in asked.items():
             if isinstance(found, OSError):

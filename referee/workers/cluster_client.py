@@ -33,7 +33,9 @@ LOCAL_WORKERS = {
 
 
 def connected(
-    address: str, count: int | None, question: Callable[[], object]
+    address: str,
+    count: int | None,
+    question: Callable[[], object],
 ) -> Client:
     """A client of the scheduler, which can answer `question`; for LOCAL with `count` workers of its own.
 
@@ -42,7 +44,8 @@ def connected(
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     warnings.filterwarnings(
-        "ignore", module="distributed"
+        "ignore",
+        module="distributed",
     )  # of versions, which are checked by `ClusterWorkers`
     dask.config.set(SETTINGS)
     local = LOCAL_WORKERS | {"n_workers": count, "silence_logs": logging.CRITICAL}
@@ -55,7 +58,8 @@ def connected(
     except Exception as error:  # noqa: BLE001 - whatever there is at this address
         sentence = f"No Dask scheduler with lpirc-referee {VERSION} answers at {address}: {_why(error)}."
         raise NoWorkers(
-            "no-scheduler", f"{sentence} Start one: dask scheduler"
+            "no-scheduler",
+            f"{sentence} Start one: dask scheduler",
         ) from None
     return client
 

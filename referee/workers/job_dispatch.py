@@ -62,7 +62,9 @@ def carry_out(
 
 
 def mapped(
-    workers: Workers, work: Callable[..., T], arguments: Iterable[tuple[Any, ...]]
+    workers: Workers,
+    work: Callable[..., T],
+    arguments: Iterable[tuple[Any, ...]],
 ) -> Iterator[T]:
     """The results of `work` in the order of the arguments, which are made as workers become free for them.
 
@@ -77,7 +79,10 @@ def mapped(
 
 
 def _result(
-    workers: Workers, work: Callable[..., T], args: tuple[Any, ...], future: Future[T]
+    workers: Workers,
+    work: Callable[..., T],
+    args: tuple[Any, ...],
+    future: Future[T],
 ) -> T:
     for _ in range(10):
         try:
@@ -124,7 +129,10 @@ class _Dispatch:
         for future, (name, _) in self._running.items():
             self._workers.stop(future)
             self._store.jobs.give_back(
-                name, self._me, "The referee was stopped.", self._clock.utc()
+                name,
+                self._me,
+                "The referee was stopped.",
+                self._clock.utc(),
             )
 
     def _fill(self) -> None:
@@ -175,7 +183,12 @@ class _Dispatch:
     def _failed(self, name: str, reason: str, *, lost: bool = False) -> None:
         now = self._clock.utc()
         self._store.jobs.give_back(
-            name, self._me, reason, now, failed=not lost, lost=lost
+            name,
+            self._me,
+            reason,
+            now,
+            failed=not lost,
+            lost=lost,
         )
         self._waiting.append(name)
 

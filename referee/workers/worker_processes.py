@@ -43,7 +43,10 @@ class LocalWorkers:
         return MEMORY_BYTES
 
     def submit(
-        self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+        self,
+        work: Callable[P, T],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> Future[T]:
         """See `Workers`."""
 

@@ -26,7 +26,7 @@ class CodedError(Exception):
         self.facts = facts
 
     def __reduce__(self) -> tuple[object, ...]:
-        """It comes back from another process as it was: what subclasses take differs."""
+        """Pickle the error by its attributes, since subclasses take different arguments."""
         return _again, (type(self), self.code, self.sentence, self.facts)
 
 

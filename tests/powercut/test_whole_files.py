@@ -244,7 +244,7 @@ def test_a_test_set_whose_images_were_not_synced_is_caught(folder: Path) -> None
 
 
 WRITES = re.compile(r"""\.write_(?:text|bytes)\(|open\((?:[^()\n]*, )?["'][wx]""")
-# Nothing of a contest: the words of a rehearsal, the log of a meter, what a developer fetches; and the two writers.
+# Nothing of a contest: the log of a meter, what a developer fetches; and the two writers.
 OTHERS = {
     *("client/lpirc_client/files.py", "scoring/lpirc_score/files/atomic_write.py"),
     "referee/journal/log_file.py",  # whose power is cut in `test_store.py`
@@ -254,8 +254,6 @@ OTHERS = {
         "datasets/lpirc_testsets/synthetic.py",
         "datasets/lpirc_testsets/writing.py",
     ),
-    "referee/cli/demo_command.py",
-    "referee/cli/rehearsed_client.py",
     "tracks/lpirc_tracks/submissions/claims.py",  # in a folder that is deleted after the claim
     "tracks/lpirc_tracks/submissions/kept_columns.py",  # what is read again where it is not whole
     *(

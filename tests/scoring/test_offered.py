@@ -115,6 +115,44 @@ def test_errors_are_shown_by_a_rule_of_its_own_or_by_that_of_lpirc(
     assert analyse_errors(truth, found, "found").map == evaluate(truth, found).map
 
 
+FAILING = """
+import sys
+from lpirc_score.metrics.metric_kinds import OwnMetric, Rule
+
+def exits(*given, **named):
+    sys.exit(0)
+
+EXITS = OwnMetric("exits", exits)
+NOTHING = OwnMetric("nothing", lambda *given: None)
+RULE = Rule("rule", average=lambda *given: 1 / 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("exits", "cannot be used: it failed: SystemExit: 0"),
+        ("nothing", "cannot be used: it made None, which is not an Evaluation"),
+        ("rule", "cannot be used: it failed: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_metric_of_another_distribution_that_fails_is_one_sentence(
+    tmp_path: Path,
+    truth: GroundTruth,
+    found: Detections,
+    metric: str,
+    said: str,
+) -> None:
+    entries = "exits = failing:EXITS\nnothing = failing:NOTHING\nrule = failing:RULE"
+    with plugins_in(tmp_path) as installer:
+        installer.install("failing", GROUP, entries, FAILING)
+        with pytest.raises(CodedError) as caught:
+            evaluate(truth, found, metric)
+    assert caught.value.code == "bad-metric"
+    assert "of failing 1.0" in caught.value.sentence
+    assert said in caught.value.sentence
+
+
 @pytest.mark.usefixtures("sample")
 def test_a_threshold_is_refused_by_a_metric_without_a_single_one(
     truth: GroundTruth,

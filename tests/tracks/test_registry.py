@@ -8,7 +8,7 @@ import pytest
 from lpirc_client.harness.model_settings import PRESETS
 from lpirc_tracks import TRACKS, track_named, track_names
 from lpirc_tracks.rules.aiotbench import COOLDOWN_S
-from referee.errors import RefereeError
+from referee.errors import BadTrack, RefereeError
 from tests.plugins_installed import Installer, plugins_in
 from tests.tracks.runs import entry, measured
 
@@ -97,6 +97,16 @@ def test_a_name_is_given_once(installer: Installer, name: str) -> None:
         track_named(name)
     assert "some_track 1.0" in caught.value.sentence
     assert track_named("dac-sdc").name == "dac-sdc", "no other one is concerned"
+
+
+def test_the_former_group_takes_no_name_from_the_present_one(
+    installer: Installer,
+) -> None:
+    source = RULE.format(name="ovic-detection")
+    entry = "ovic-detection = some_track:ONE"
+    installer.install("some_track", "lpirc_referee.tracks", entry, source)
+    with pytest.raises(RefereeError, match="offer the Track 'ovic-detection'"):
+        track_named("ovic-detection")
 
 
 @pytest.mark.parametrize("group", ["lpirc.tracks", "lpirc_referee.tracks"])
@@ -195,3 +205,31 @@ def test_the_client_benches_by_the_numbers_of_the_rule(name: str) -> None:
     assert (preset.task, preset.preprocessing) == (rule.task, rule.preprocessing)
     assert preset.image_budget_s == rule.budget_s(1)
     assert preset.cooldown_s == (COOLDOWN_S if rule.is_suite else 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (
+            "raise ZeroDivisionError('by zero')",
+            r"failed to judge a run: ZeroDivisionError: by zero \(some_track.py, line 13\)",
+        ),
+        ("return 7", "judged a run by 7, which is not a Verdict"),
+    ],
+)
+def test_a_rule_that_fails_to_judge_is_one_sentence(
+    installer: Installer, body: str, words: str
+) -> None:
+    line = "value = 1000 / result.latency_ms + self.bonus"
+    source = RULE.format(name="plugged").replace(line, body)
+    installer.install("some_track", TRACKS.group, "plugged = some_track:ONE", source)
+    with pytest.raises(BadTrack, match=f"^The rule plugged {words}"):
+        track_named("plugged").rank([entry("one", 1.0, latency_ms=10.0)])
+
+
+def test_a_rule_of_another_accuracy_is_told_the_words(installer: Installer) -> None:
+    source = RULE.format(name="plugged").replace("top-1", "top-5")
+    installer.install("some_track", TRACKS.group, "plugged = some_track:ONE", source)
+    words = "accuracy = 'top-5' is none of coco-ap, top-1, mean-iou"
+    with pytest.raises(BadTrack, match=words):
+        track_named("plugged")

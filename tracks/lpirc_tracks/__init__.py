@@ -31,8 +31,12 @@ def _fits(name: str, found: object) -> bool:
     return isinstance(found, Track) and found.name == name
 
 
-TRACKS = ShapedSeam("lpirc.tracks", "Track", "lpirc-tracks", _fits)
-FORMER = ShapedSeam("lpirc_referee.tracks", "Track", "lpirc-tracks", _fits)
+TRACKS = ShapedSeam(
+    "lpirc.tracks", "Track", "lpirc-tracks", _fits, "a Track of that name"
+)
+FORMER = ShapedSeam(
+    "lpirc_referee.tracks", "Track", "lpirc-tracks", _fits, "a Track of that name"
+)
 """Former name of the entry point group, whose plug-ins are still found."""
 
 
@@ -41,7 +45,12 @@ def track_named(name: str, settings: Mapping[str, object] | None = None) -> Trac
 
     Raises RefereeError `track-unknown`, BadTrack, `bad-track-setting`.
     """
-    seam = FORMER if name in FORMER.names() else TRACKS
+    seams = [seam for seam in (TRACKS, FORMER) if name in seam.names()]
+    if len(seams) > 1:
+        words = f"Two distributions offer the Track {name!r}"
+        groups = f"in {TRACKS.group} and in {FORMER.group}"
+        raise BadTrack(f"{words}, {groups}; uninstall one of them.")
+    seam = seams[0] if seams else TRACKS
     try:
         found: Track = seam.load(name).value
     except UnknownPlugin as error:

@@ -9,10 +9,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
+from lpirc_testsets.plugins import failure_of
 from lpirc_tracks.measured import Measured
-from referee.errors import RefereeError
+from referee.errors import BadTrack, RefereeError
 
 LARGEST_SETTING = 1e6  # in absolute value; larger ones overflow
 _ROUNDING = 1e-9  # a sum of times that meets its budget exactly may miss it by this
@@ -22,6 +23,14 @@ Preprocessing = Literal["resize", "central-crop", "central-square"]
 AccuracyKind = Literal["coco-ap", "top-1", "mean-iou"]
 Ties = Literal["shared", "earlier"]
 Runtime = Literal["any", "litert", "onnxruntime"]
+CHOICES = {
+    "task": get_args(Task),
+    "preprocessing": get_args(Preprocessing),
+    "accuracy": get_args(AccuracyKind),
+    "ties": get_args(Ties),
+    "runtime": get_args(Runtime),
+}
+"""The words that a field of a rule may have."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,13 @@ class Track(ABC):
     is_suite: bool = False
     needs_energy: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for a word that a field cannot have."""
+        for name, words in CHOICES.items():
+            word = getattr(self, name)
+            if word not in words:
+                raise ValueError(f"{name} = {word!r} is none of {', '.join(words)}")
+
     def budget_s(self, images: int) -> float | None:
         """The wall-time budget of a run over that many images, in seconds; None: unlimited."""
         del images
@@ -101,6 +117,20 @@ class Track(ABC):
     @abstractmethod
     def measure(self, result: Measured) -> Verdict:
         """Judge one run by itself."""
+
+    def judge(self, result: Measured) -> Verdict:
+        """Judge one run by `measure`. Raises BadTrack if that fails or returns something else than a Verdict."""
+        try:
+            verdict: object = self.measure(result)
+        except RefereeError:
+            raise
+        except Exception as error:
+            words = f"The rule {self.name} failed to judge a run: {failure_of(error)}."
+            raise BadTrack(words) from error
+        if not isinstance(verdict, Verdict):
+            words = f"The rule {self.name} judged a run by {verdict!r:.80}, which is not a Verdict."
+            raise BadTrack(words)
+        return verdict
 
     def warnings(self) -> tuple[str, ...]:
         """Sentences about the settings that an organizer should read; every verdict contains them as well."""
@@ -121,7 +151,7 @@ class Track(ABC):
         Equal values share a rank, or the earlier entry ranks higher, according to `ties`; the earlier is listed first
         in either case. Pass one entry for each team if only the best one counts.
         """
-        return self._places(entries, [self.measure(entry.result) for entry in entries])
+        return self._places(entries, [self.judge(entry.result) for entry in entries])
 
     def settings(self) -> dict[str, float]:
         """The settings by name."""

@@ -135,7 +135,7 @@ class Adapter:
         kind: str,
         file: Path,
     ) -> None:
-        """Load an `onnx` or `litert` model, `file` or the one that this describes. Raises ModelError."""
+        """Load an `onnx` or `litert` model from `file`, which may instead be a description of it. Raises ModelError."""
         self._path, stated = _stated(kind, file)
         try:
             self._model = getattr(runtimes, kind)(self._path, stated.get("threads", 0))

@@ -29,7 +29,7 @@ class EnergyLoss(StrEnum):
 
     @property
     def words(self) -> str:
-        """Return what has become of the energy, as the end of a sentence that begins with it."""
+        """Return the fate of the energy, as the end of a sentence whose subject it is."""
         if self is EnergyLoss.RESET:
             return "is lost: the meter's integrator was reset, or the meter was switched off"
         if self is EnergyLoss.BEGAN_AGAIN:
@@ -119,7 +119,7 @@ def _runs(reading: Reading) -> bool:
 
 
 def sums(reading: Reading) -> str:
-    """Return what the integrator of a reading holds, in words."""
+    """Return the integrator's sums in a reading, in words."""
     return f"{reading.energy_wh:.6g} Wh in {reading.integrator_s:.0f} s"
 
 

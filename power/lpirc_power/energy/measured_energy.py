@@ -49,7 +49,7 @@ class Energy:
 
     @property
     def unseen_share(self) -> float:
-        """Return how far it may be off by what no reading has seen, relative to it."""
+        """Return the relative error limit of the energy due to updates that no reading has seen."""
         off_wh = self.unseen.off_wh
         if not off_wh:
             return 0.0
@@ -57,7 +57,7 @@ class Energy:
 
     @property
     def limit(self) -> float | None:
-        """Its limit of error, relative to it: its meter's, what no reading has seen, and start and stop."""
+        """The relative error limit of the energy: of the meter, of unseen updates, and of start and stop."""
         return (
             None
             if self.meter_limit is None
@@ -66,7 +66,7 @@ class Energy:
 
     @property
     def own_limit(self) -> float | None:
-        """The part of its limit that other measurements by the same meter do not share; None where none is known.
+        """The part of its limit that other measurements by the same meter do not share; None if unknown.
 
         A meter's drift with the temperature, its resolution, start and stop, and what no reading has seen.
         """
@@ -147,7 +147,7 @@ def _why_unknown(
         return "No driver states this meter's limits of error: its energy is without an uncertainty."
     if not load.power_w > 0:
         counted = f"{measured.integrator_wh:.6g} Wh in {measured.energy_s:.6g} s"
-        return f"The accuracy of {counted} is unknown: a limit is relative to a mean power above 0 W."
+        return f"The accuracy of {counted} is unknown: its limit of error needs a mean power above 0 W."
     if not shown:
         return "No reading shows a power, so its accuracy is unknown."
     if not math.isfinite(load.apparent_va) and limits.apparent_share:

@@ -14,7 +14,7 @@ Signal = Literal["ac", "dc"] | None
 AUTO_RANGE_LEAST: Final = 0.30
 """Automatic ranging goes down below this part of a range, in volts and in amperes (IM WT310-17EN)."""
 MAINS_V: Final = 60.0
-"""Voltages above are taken for mains: DC supplies of boards end there, as what is safe to touch (IEC 62368-1, ES1)."""
+"""Voltages above count as mains: DC supplies of boards stay below, where touching is safe (IEC 62368-1, ES1)."""
 LEAST_DC_FACTOR: Final = 0.9
 """Least ratio of mean voltage x mean current to the power for DC; for AC that ratio is near 0."""
 

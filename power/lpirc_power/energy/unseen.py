@@ -18,7 +18,7 @@ from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Measurement
 from lpirc_power.meter import Reading
 
 LEAST_GAP_S: Final = 1.0
-"""A shorter pause is that of a busy host. What is lost in it, `integrator-trapezoid` compares."""
+"""A shorter pause counts as that of a busy host; `integrator-trapezoid` checks the energy lost in it."""
 LATE_S: Final = 0.5
 """Seconds by which a reading may follow its update; a pause of 1.5 updates plus this has missed one."""
 MISSED_UPDATES: Final = 1.5
@@ -69,7 +69,7 @@ class Unseen:
 
 
 def unseen_of(inside: Sequence[Reading], measured: Measurement) -> Unseen:
-    """Return what of a window the readings in it, `inside`, have not seen; nothing where none carries a power."""
+    """Return the parts of a window that its readings, `inside`, have not seen; empty if none carries a power."""
     powers_w = [one.power_w for one in inside if math.isfinite(one.power_w)]
     return (
         Unseen(_stretches(inside, measured), min(powers_w), max(powers_w))

@@ -22,7 +22,7 @@ from lpirc_power.meter import (
 )
 
 UPDATE_INTERVAL_S: Final = 0.25
-"""Until it is set up: what a WT310 has from the factory."""
+"""Update interval until the meter is set up: the factory setting of a WT310."""
 SHORTEST_UPDATE_S: Final = 0.01
 LONGEST_UPDATE_S: Final = 60.0
 LONGEST_TIMER_S: Final = 10000 * 3600
@@ -58,11 +58,11 @@ class Sensor(Protocol):
 
     @property
     def identity(self) -> Identity:
-        """The meter that it makes: maker UNOFFICIAL, the kind, what was chosen, what it rests on."""
+        """The identity of the meter: maker UNOFFICIAL, its kind, the chosen sensors, and their source."""
         ...
 
     def look(self, now_s: float) -> Sample:
-        """Return what there is now."""
+        """Return the present sample."""
         ...
 
 
@@ -135,7 +135,7 @@ class HomeMeter:
 
     @property
     def identity(self) -> Identity:
-        """Its kind and what was chosen."""
+        """Its kind and the chosen sensors."""
         return self.sensor.identity
 
     def attach(self, element: str = "1") -> None:
@@ -210,7 +210,7 @@ class HomeMeter:
         return self._update(self._integrator.advance)
 
     def status(self) -> Status:
-        """Return what there is: no ranges, no filters, no errors."""
+        """Return the status: no ranges, no filters, no errors."""
         return Status(
             voltage_range_v=math.nan,
             voltage_auto=True,
@@ -227,7 +227,7 @@ class HomeMeter:
         )
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return nothing: there is no knob to turn."""
+        """Return no changes: there is no knob to turn."""
         return ()
 
     def choices(self) -> Choices:
@@ -258,7 +258,7 @@ class HomeMeter:
         """Do nothing: files are open only while they are read."""
 
     def _update(self, act: Callable[[Sample], None], late_s: float = 0.0) -> Reading:
-        """Look at the sensor, hand to the integrator what it shows, and show both until the next update."""
+        """Sample the sensor, pass the sample to the integrator, and show both until the next update."""
         now_s = self._clocks.monotonic()
         sample = self.sensor.look(now_s)
         act(sample)

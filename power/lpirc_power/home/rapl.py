@@ -20,7 +20,7 @@ UWS_PER_WH: Final = 3.6e9
 SHORTEST_MEAN_S: Final = 0.005
 """The counters move about once a millisecond: a mean over less is noise."""
 OUTSIDE: Final = "dram"
-"""The part that is counted beside its package, not within it."""
+"""The part whose energy is not included in that of its package."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Rapl:
 
 
 def counted_uj(before_uj: int, after_uj: int, range_uj: int) -> int:
-    """Return what a counter counted between two looks, if it started again at most once.
+    """Return the count between two looks at a counter that wrapped around at most once.
 
     The kernel gives the largest value, so each wrap loses one step of the counter, some 15 to 61 µJ.
     A package at 200 W needs 20 minutes for one round.

@@ -120,7 +120,7 @@ def settle(
 
 @dataclass(frozen=True)
 class Idle:
-    """A measured baseline: the mean power of so many readings, each of one update, over so long."""
+    """A measured baseline: the mean power of a number of readings, one for each update, and their duration."""
 
     power_w: float
     duration_s: float

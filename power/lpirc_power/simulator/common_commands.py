@@ -83,7 +83,9 @@ COMMON: Final = (
         "Restores the factory's settings, except how the meter talks.",
     ),
     action("*CLS", lambda meter: meter.status.clear(), "Clears events and errors."),
-    action("*WAI", lambda _meter: None, "Waits until all is done, which it is."),
+    action(
+        "*WAI", lambda _meter: None, "Waits for pending operations; there are none."
+    ),
     action(
         "*TRG",
         lambda _meter: None,

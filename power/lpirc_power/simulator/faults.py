@@ -29,11 +29,11 @@ class Faults:
             self._changed.notify_all()
 
     def until(self, seconds: float) -> float:
-        """Return the moment so many seconds from now."""
+        """Return the moment that many seconds from now."""
         return self._clock() + seconds
 
     def hang(self, seconds: float) -> None:
-        """Answer nothing for so long."""
+        """Give no answers for that many seconds."""
         with self._changed:
             self._hung_until_s = self.until(seconds)
 

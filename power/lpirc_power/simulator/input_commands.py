@@ -200,7 +200,10 @@ INPUT: Final = (
         True,
     ),
     ratio(
-        ":RATE:TIMeout", "timeout", "How long rate AUTO waits; remembered only.", "S"
+        ":RATE:TIMeout",
+        "timeout",
+        "The time that rate AUTO waits; stored without effect.",
+        "S",
     ),
     remembered(
         ":RATE:SYNChronize",
@@ -214,36 +217,39 @@ INPUT: Final = (
     switch(
         "[:INPut]:SCALing:STATe",
         "scaling",
-        "Whether ratios of transformers count; remembered only.",
+        "Applies the ratios of transformers; stored without effect.",
     ),
     ratio(
         "[:INPut]:SCALing:VT[:ELEMent<n>]",
         "vt",
-        "The ratio of voltage; remembered only.",
+        "The ratio of voltage; stored without effect.",
     ),
     ratio(
         "[:INPut]:SCALing:CT[:ELEMent<n>]",
         "ct",
-        "The ratio of current; remembered only.",
+        "The ratio of current; stored without effect.",
     ),
     ratio(
         "[:INPut]:SCALing:SFACtor[:ELEMent<n>]",
         "factor",
-        "The factor of power; remembered only.",
+        "The factor of power; stored without effect.",
     ),
     switch(
         ":MEASure:AVERaging:STATe",
         "averaging",
-        "Whether values are averaged; remembered only.",
+        "Turns averaging on or off; stored without effect.",
     ),
     remembered(
-        ":MEASure:AVERaging:TYPE", "average", "LINear EXPonent", "How; remembered only."
+        ":MEASure:AVERaging:TYPE",
+        "average",
+        "LINear EXPonent",
+        "The kind of averaging; stored without effect.",
     ),
     remembered(
         ":MEASure:AVERaging:COUNt",
         "count",
         "8 16 32 64",
-        "Over how many; remembered only.",
+        "The number of averaged values; stored without effect.",
     ),
     switch(
         ":MEASure:MHOLd",

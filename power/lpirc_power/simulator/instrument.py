@@ -52,7 +52,7 @@ _GROUPS: Final = tuple(
 
 @dataclass(frozen=True)
 class Step:
-    """A unit of a message, looked up; `refusal` is the error it ends the message with instead."""
+    """A unit of a message and its command; if it is refused, `refusal` is the error that ends the message."""
 
     command: Command | None = None
     query: bool = False
@@ -88,7 +88,7 @@ def may_wait(message: str) -> bool:
 
 @functools.lru_cache(maxsize=128)  # clients say the same few things over and over
 def steps(message: str) -> tuple[Step, ...]:
-    """Return what a message asks for, unit by unit, up to the first that cannot be understood."""
+    """Return the commands of a message, unit by unit, up to the first that cannot be understood."""
     found: list[Step] = []
     path = ""
     try:

@@ -60,7 +60,7 @@ DIALECTS: Final = {
 DEFAULT_DIALECT: Final = "log2015"
 WITHOUT: Final = {
     "lock": "the panel cannot be locked: LOCKout and KLOCk are not known (113)",
-    "filters": "only filter 1, that of updates, is known (114)",
+    "filters": "the meter knows only filter 1, which is for updates (114)",
     "latch": "every filter is taken, but only an update raises its event",
 }
 """Features that a meter of the family may lack; no public source says which."""
@@ -184,7 +184,7 @@ class MeterState:
         return self._busy_until_s > NEVER and self.clock() < self._busy_until_s
 
     def switch(self, name: str, on: bool) -> None:
-        """Switch what is of that name in `Settings`; holds freeze what is shown and answered."""
+        """Switch the setting of that name in `Settings`; a hold freezes the shown and answered values."""
         setattr(self.settings, name, on)
         self.measuring.maximum = self.settings.maximum_hold
         self.measuring.hold(self.settings.hold or self.settings.numeric_hold)
@@ -219,7 +219,7 @@ class MeterState:
         self.settings.restore_defaults()
 
     def restart(self, after: str) -> None:
-        """Be switched off and on again: "keep", "lose" or "error" says what happens to the integrator.
+        """Switch the meter off and on again; "keep", "lose" or "error" decides what happens to the integrator.
 
         Ranges, rate and items are remembered; how the meter talks, its filters and its errors are not.
         """

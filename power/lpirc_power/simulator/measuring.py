@@ -159,7 +159,7 @@ class Measuring:
         self._show_state()
 
     def restart(self, after: str) -> None:
-        """Be switched off and on: the integrator goes on with "keep", is reset with "lose", fails with "error"."""
+        """Switch off and on: the integrator goes on with "keep", is reset with "lose", fails with "error"."""
         self.catch_up(exact=True)
         if after == "lose":
             self.integrator.state = "RESet"
@@ -184,7 +184,7 @@ class Measuring:
         self.set_rate(0.25)
 
     def hold(self, on: bool) -> None:
-        """Freeze what is shown, or let it go; measuring and integrating go on."""
+        """Freeze the shown values, or release them; measuring and integrating go on."""
         if not on:
             self._held = None
         elif self._held is None:
@@ -192,7 +192,7 @@ class Measuring:
         self._figures.clear()
 
     def figures(self, element: int | None) -> Figures:
-        """Return what an element shows, or all of them together."""
+        """Return the figures of an element, or of all together."""
         found = self._figures.get(element)
         if found is None:
             share = self._held or self._present()

@@ -120,7 +120,7 @@ class Ranges:
         return not self.current.auto and at_three <= self._protected_a
 
     def protect(self) -> None:
-        """Do what the meter does by itself: 1 A (0.5 A at crest factor 6), and automatic from there."""
+        """Protect the input as the meter does: 1 A (0.5 A at crest factor 6), and automatic ranging from there."""
         wanted = 1.0 if self.crest_factor == "3" else 0.5
         self.current.index = self.current.listed().index(wanted)
         self.current.auto = True

@@ -101,7 +101,7 @@ class StatusRegisters:
         return events
 
     def complete(self) -> None:
-        """Note that an operation is complete: every command of this meter is, once the next one runs."""
+        """Set the event of a completed operation; a command of this meter is complete when the next one runs."""
         self.events |= Event.OPERATION_COMPLETE
 
     def clear(self) -> None:

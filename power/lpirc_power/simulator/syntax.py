@@ -220,13 +220,13 @@ class Pattern:
     text: str
 
     def compiled(self) -> re.Pattern[str]:
-        """Return what matches a capital header in short and long forms; a group holds the number of `<n>`."""
+        """Return a pattern of a header, in capitals, in short and long forms; a group holds the number of `<n>`."""
         if self.text.startswith("*"):
             return re.compile(re.escape(self.text))
         return _pattern_of(self._nodes())
 
     def groups(self) -> list[re.Pattern[str]]:
-        """Return what matches the groups that it belongs to: its first nodes."""
+        """Return a pattern of the groups that the command belongs to: its first nodes."""
         nodes = self._nodes()
         return [_pattern_of(nodes[:count]) for count in range(1, len(nodes))]
 

@@ -227,7 +227,7 @@ class Vxi11Server:
         return uint(0)
 
     def cut(self, seconds: float = 0.0) -> None:
-        """Cut every connection, and refuse new ones for so long."""
+        """Cut every connection, and refuse new ones for that many seconds."""
         self._mending.cancel()
         for door in self._doors:
             door.shut()

@@ -28,7 +28,7 @@ class Asked(Protocol):
         """Return one more answer."""
 
     def clear(self) -> bool:
-        """Make the meter forget this link's messages and answers."""
+        """Clear this link's messages and answers in the meter."""
 
 
 def introduction(link: Asked, *, keeps_answers: bool) -> str:
@@ -65,7 +65,7 @@ def is_introduction(answer: str) -> bool:
 
 
 def _fall_into_step(link: Asked) -> None:
-    """Ask what is answered by 1 alone, and read on until that comes: then no older answer is left."""
+    """Send a query whose answer is 1, and read until that comes, so no older answer is left."""
     answer = link.query("*OPC?")
     for _ in range(TRIES):
         if answer.strip().lstrip("+") == "1":

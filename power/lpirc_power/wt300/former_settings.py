@@ -57,7 +57,7 @@ class FormerSettings:
         )
 
     def settings(self, first: Sequence[str]) -> list[Setting]:
-        """Return those of `first` in its order, then the others, and last how the meter answers.
+        """Return the settings of `first` in order, then the others, and last the form of the meter's answers.
 
         A range is not insisted on where the meter chose it: setting it again would end automatic ranging.
         """

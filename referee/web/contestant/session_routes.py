@@ -83,7 +83,7 @@ def _categories() -> list[dict[str, object]]:
 
 @blueprint.get("/session")
 def show_session() -> Response:
-    """Say where the run stands."""
+    """Answer the state of the run."""
     callers = part(Callers)
     asked = present_request()
     try:

@@ -77,7 +77,7 @@ class StoredZip:
         self.size = offset + len(self._directory)
 
     def chunks(self, least_bytes: int) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
-        """The archive in chunks of at least so many bytes but for the last, each with the files that end in it.
+        """Yield the archive in chunks of at least that many bytes, but for the last, each with the files ending in it.
 
         A file is (its place among the entries, its bytes); it is read when its chunk is wanted.
         """

@@ -46,7 +46,7 @@ def act(action: str, run: int | None = None, **detail: object) -> Iterator[Act]:
 
 @blueprint.get("/status")
 def status() -> Response:
-    """Everything an operator sees, at most a second old; 304 where only the time has changed."""
+    """Answer everything an operator sees, at most a second old; 304 if only the time has changed."""
     look = part(OperatorsDesk).status.look()
     response = Response(look.body, content_type="application/json")
     response.set_etag(look.etag)
@@ -165,7 +165,7 @@ def _judge(numbers: list[int]) -> Response:
 
 
 def _reason() -> str | None:
-    """Return why, where there is a body that says so."""
+    """Return the reason in the body, if there is one."""
     if not request.content_length:
         return None
     (reason,) = read_texts(reason=NOT_GIVEN)

@@ -125,7 +125,7 @@ def _remaining_s(run: dict[str, Any], utc: str) -> float | None:
 
 
 def _bar(place: dict[str, Any], most: float) -> tuple[float, ...] | None:
-    """Return where low, score and high lie on the bar."""
+    """Return the positions of low, score and high on the bar."""
     if place["score_low"] is None:
         return None
     figures = (place["score_low"], place["score"], place["score_high"])

@@ -40,7 +40,7 @@ from lpirc_score.files.curve_drawings import (
     write_overlay,
 )
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.metrics.offered import has_one_threshold
+from lpirc_score.metrics.offered import engine_of, has_one_threshold
 from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.file_bytes import require_regular
 from lpirc_testsets.folder import sha256_of
@@ -316,8 +316,10 @@ def _write_curves(
     if len(results) > 1:
         write_overlay(path, curves, names)
         return
-    shown = ".50, and .75 (faint)" if metric == COCO else _iou(one.evaluation)
-    write_curves(path, curves.popitem()[1], names, f"{metric}, IoU {shown}")
+    shown = _threshold(one.evaluation)
+    if metric == COCO:
+        shown = "IoU .50, and .75 (faint)"
+    write_curves(path, curves.popitem()[1], names, f"{metric}, {shown}")
 
 
 def _tolerance(
@@ -354,17 +356,19 @@ def _digest(ground_truth: Path, images: Path | None) -> str:
     return hashlib.sha256(digest.encode() + images.read_bytes()).hexdigest()
 
 
-def _iou(evaluation: Evaluation) -> str:
-    if evaluation.iou is None:
-        return ".50:.95, counts at .50"
-    return f"{evaluation.iou:g}"
+def _threshold(evaluation: Evaluation) -> str:
+    if evaluation.iou is not None:
+        return f"IoU {evaluation.iou:g}"
+    if evaluation.metric == COCO:
+        return "IoU .50:.95, counts at .50"
+    return f"computed by {engine_of(evaluation.metric)}"
 
 
 def _print_table(result: Result) -> None:
     evaluation = result.evaluation
     truth = result.truth
     figures = ("objects", "found", "false", "AP")
-    title = f"{evaluation.metric}, IoU {_iou(evaluation)}"
+    title = f"{evaluation.metric}, {_threshold(evaluation)}"
     table = figures_table("id", "category", figures=figures, title=title)
     table.columns[0].justify = "right"
     for category, name in zip(

@@ -8,10 +8,17 @@ from dataclasses import replace
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
 from lpirc_score.metrics.evaluation_result import Evaluation
-from lpirc_score.metrics.metric_kinds import Rule
-from lpirc_score.metrics.offered import metric_named, signature_of
+from lpirc_score.metrics.metric_kinds import Blacklist, Metric, Rule
+from lpirc_score.metrics.offered import (
+    engine_of,
+    failed,
+    metric_named,
+    signature_of,
+)
 from lpirc_score.metrics.one_threshold import evaluate_rule
+from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.plugins import failure_of
 
 
 def evaluate(
@@ -27,26 +34,39 @@ def evaluate(
     `iou` replaces the threshold of a metric that has a single one; `blacklist` holds (image id, category id) pairs
     whose detections are ignored and whose objects do not count. Crowds are left out (but not by `coco`), difficult
     objects count (but not for `voc-*`). `ground_truth_digest` goes into the signature. Raises `CodedError`
-    `unknown-metric`, `bad-metric`, `bad-iou`, `unknown-image`, `unknown-category`, `not-finite`.
+    `unknown-metric`, `bad-metric` (one that cannot be used, or fails), `bad-iou`, `unknown-image`, `unknown-category`,
+    `not-finite`.
     """
     found = metric_named(metric)
     banned = frozenset(blacklist)
-    if isinstance(found, Rule):
-        threshold = found.threshold(iou)
-        result = evaluate_rule(
-            found,
-            ground_truth,
-            detections,
-            threshold,
-            banned,
-        )
-    else:
-        if iou is not None:
-            raise CodedError("bad-iou", _no_threshold(metric))
-        refuse_not_finite(detections)
-        result = found.evaluate(ground_truth, detections, banned)
+    if iou is not None and not isinstance(found, Rule):
+        raise CodedError("bad-iou", _no_threshold(metric))
+    try:
+        result = _computed(found, ground_truth, detections, iou, banned)
+    except (CodedError, TestSetError):
+        raise
+    except (Exception, SystemExit) as error:
+        if engine_of(metric) is None:
+            raise
+        raise failed(metric, f"it failed: {failure_of(error)}") from error
+    if not isinstance(result, Evaluation):
+        raise failed(metric, f"it made {result!r:.80}, which is not an Evaluation")
     signature = signature_of(metric, ground_truth_digest, banned, iou)
     return replace(result, signature=signature)
+
+
+def _computed(
+    found: Metric,
+    ground_truth: GroundTruth,
+    detections: Detections,
+    iou: float | None,
+    banned: Blacklist,
+) -> object:
+    if isinstance(found, Rule):
+        threshold = found.threshold(iou)
+        return evaluate_rule(found, ground_truth, detections, threshold, banned)
+    refuse_not_finite(detections)
+    return found.evaluate(ground_truth, detections, banned)
 
 
 def _no_threshold(metric: str) -> str:

@@ -106,6 +106,11 @@ def signature_of(
     )
 
 
+def failed(name: str, problem: str) -> CodedError:
+    """Return the error for a metric of another distribution that failed at its work."""
+    return CodedError("bad-metric", _plugin(name).broken(problem).sentence)
+
+
 def not_installed(name: str, engine: str | None) -> str:
     """Return a sentence on a metric whose `engine`, as a signature names it, is missing here.
 

@@ -169,7 +169,7 @@ def test_a_meter_that_shows_only_watts_has_the_limit_that_its_driver_states(
             {},
             0.0,
             6.0,
-            "The accuracy of 0 Wh in 10 s is unknown: a limit is relative to a mean power above 0 W.",
+            "The accuracy of 0 Wh in 10 s is unknown: its limit of error needs a mean power above 0 W.",
         ),
     ],
 )

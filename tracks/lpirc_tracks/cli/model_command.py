@@ -305,7 +305,7 @@ def _present_rules(contest: Contest, tracks: set[str]) -> dict[str, Track]:
 
 
 def _confined(contest: Contest, track: str, limits: Limits) -> Limits:
-    """The same limits; what a team handed in runs confined unless the track says otherwise."""
+    """Return the same limits; a team's model runs confined unless the track says otherwise."""
     return replace(limits, confined=not configured_track(contest, track).unconfined)
 
 

@@ -46,7 +46,7 @@ class OvicTrack(Track):
 
     @property
     def image_budget_ms(self) -> float:
-        """The wall-time budget by image that applies."""
+        """The wall-time budget for each image."""
         return (
             self.high_factor * self.target_ms
             if self.budget_ms is None

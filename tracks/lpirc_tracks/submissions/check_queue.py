@@ -161,7 +161,7 @@ class CheckQueue:
         return True
 
     def _say_gone(self, one: Submission, sentence: str) -> None:
-        """Say it once: each look of its team at the entry asks for the check again."""
+        """Log a missing file once, since each look of its team at the entry asks for the check again."""
         if one.id not in self._gone:
             logger.error("entry %d of %s: %s", one.id, one.team, sentence)
         self._gone.add(one.id)

@@ -172,7 +172,7 @@ def in_unit(
 
 
 def _words(options: Mapping[str, Any]) -> list[str]:
-    """Options as the harness takes them; None and False: not given."""
+    """Return the options in the harness's form; those that are None or False are left out."""
     named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
     given = {
         name: value

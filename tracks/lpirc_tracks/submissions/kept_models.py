@@ -18,7 +18,7 @@ LARGEST_MODEL_BYTES = 500 << 20
 
 
 def read_submitted(path: Path, most: int, what: str) -> bytes:
-    """Return the first `most` bytes of the file that is a team's `what`: "model", "result".
+    """Return the first `most` bytes of a file that a team hands in; `what` names it in errors: "model", "result".
 
     Raises RefereeError `model-unreadable`, `result-unreadable`.
     """

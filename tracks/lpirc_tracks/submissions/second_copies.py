@@ -36,7 +36,7 @@ def copy_aside(contest: Contest, file: Path, name: str) -> None:
 
 
 def require_file(contest: Contest, kept: Path) -> None:
-    """Let an upload be where it is kept; what another host received comes from the journal's disk.
+    """Make sure that an upload is in its place; one that another host received is copied from the journal's disk.
 
     Raises RefereeError `upload-missing` if it is at neither place: that is no fault of its team.
     """

@@ -270,7 +270,7 @@ def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict
         if energy is None
         else energy["inference_wh"] * document["processed"],
     )
-    return measured, track.rule.measure(measured)
+    return measured, track.rule.judge(measured)
 
 
 def check_result(

@@ -98,7 +98,7 @@ def board(track: Track, candidates: Sequence[Candidate]) -> Board:
     verdict depends on the field, a team's best submission is the one that is best by itself.
     """
     judged = [
-        (one, track.measure(one.measured))
+        (one, track.judge(one.measured))
         for one in candidates
         if one.measured is not None
     ]
@@ -140,7 +140,7 @@ def judged_now(one: Submission, rule: Track) -> Submission:
     """A submission judged by itself by the rule's present settings, as on the board."""
     if one.measurement is None or one.measurement.measured is None or one.is_unstable:
         return one
-    verdict = rule.measure(Measured(**one.measurement.measured))
+    verdict = rule.judge(Measured(**one.measurement.measured))
     return replace(one, measurement=replace(one.measurement, **outcome_of(verdict)))
 
 

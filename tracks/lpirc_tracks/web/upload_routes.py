@@ -41,7 +41,7 @@ def _say_version(response: Response) -> Response:
 
 @blueprint.route("", methods=["OPTIONS"])
 def about() -> Response:
-    """Answer which parts of the protocol are known here."""
+    """Answer OPTIONS with the supported parts of the protocol."""
     headers = {"Tus-Version": VERSION, "Tus-Max-Size": str(LARGEST_MODEL_BYTES)}
     headers["Tus-Extension"] = "creation,expiration,termination"
     return Response(status=204, headers=headers)

@@ -1,0 +1,69 @@
+"""The reasons why a run that is over has no energy of record. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, sums
+from lpirc_power.errors import MeterError, PassingMeterError
+from lpirc_power.meter import IntegratorState, Reading
+from referee.store.records import EnergyMissing, Run
+
+Missing = tuple[EnergyMissing, str]
+MAY_RUN_ON = "Until it is reached it may integrate on, to the end of its timer; mend the link soon."
+READ_LATER = "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
+
+
+def unreachable(error: MeterError) -> Missing:
+    """Return the reason where the meter could not be stopped and read."""
+    until = READ_LATER
+    if isinstance(error, PassingMeterError):
+        until = f"{MAY_RUN_ON} {READ_LATER}"
+    return EnergyMissing.READ_LATER, f"{error.sentence} {until}"
+
+
+def foreign(
+    run: Run,
+    identity: str,
+    reading: Reading,
+    before: Reading | None,
+    *,
+    is_simulated: bool,
+) -> Missing | None:
+    """Return why the meter's values do not belong to the run; `before` is a reading of the run."""
+    if identity != run.meter_identity:
+        sentence = (
+            f"Another meter answers: {identity}, not {run.meter_identity}. {READ_LATER}"
+        )
+        return EnergyMissing.READ_LATER, sentence
+    loss = loss_between(before, reading)
+    if loss is EnergyLoss.RESET:
+        sentence = "The meter's integrator was reset or the meter switched off after the run had started"
+        ended = "; a simulated meter ends with its server" if is_simulated else ""
+        return EnergyMissing.METER_RESET, f"{sentence}{ended}."
+    if before is not None and loss is EnergyLoss.BEGAN_AGAIN:
+        sentence = f"The meter's integrator began again, {sums(before)} were lost ({sums(reading)} now)."
+        return EnergyMissing.BEGAN_AGAIN, sentence
+    return None
+
+
+def lost_before(loss: EnergyLoss | None) -> Missing | None:
+    """Return why the meter no longer holds the energy of the whole run, by the readings taken while it was open."""
+    if loss is None or loss is EnergyLoss.CUT_SHORT:
+        return None
+    sentence = f"The energy was lost in the window: it {loss.words}."
+    return EnergyMissing(loss.value), sentence
+
+
+def in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
+    """Return why the meter's values after its stop are not, or not surely, the run's energy."""
+    if reading.state is IntegratorState.START:
+        began_again = f"The meter's integrator was started again after its stop ({sums(reading)})."
+        return EnergyMissing.BEGAN_AGAIN, began_again
+    if sentence := held(past, reading):
+        return EnergyMissing.READ_LATER, f"{sentence} {READ_LATER}"
+    if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):
+        return None
+    sentence = f"The meter gives {reading.energy_wh} Wh in {reading.integrator_s} s. {READ_LATER}"
+    return EnergyMissing.READ_LATER, sentence

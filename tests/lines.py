@@ -40,7 +40,6 @@ LIMITS = {
 YET = {
     ("client", LONG_FUNCTION): 3,
     ("power", LONG_FUNCTION): 1,
-    ("referee", LONG_MODULE): 1,
     ("scoring", LONG_FUNCTION): 2,
 }
 

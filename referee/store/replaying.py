@@ -32,6 +32,7 @@ from referee.journal.records import (
 )
 from referee.presence import status
 from referee.store.event_chain import append_event
+from referee.store.put_statements import put_by_key, put_by_number
 from referee.store.schema import ROWID, VERSION, columns_of, key_of, tables
 
 logger = logging.getLogger(__name__)
@@ -271,26 +272,11 @@ def _applied(
             continue
         number, *row = values
         if number is None:
-            connection.execute(_put_by_key(table, columns[table]), row)
+            connection.execute(put_by_key(table, columns[table]), row)
         else:
-            connection.execute(_put_by_number(table, columns[table]), [number, *row])
+            connection.execute(put_by_number(table, columns[table]), [number, *row])
     set_position(connection, end)
     return 1
-
-
-def _put_by_key(table: str, columns: Sequence[str]) -> str:
-    """Return the statement that inserts a row, or updates the one with its key in place to keep the order of rows."""
-    names = ", ".join(columns)
-    marks = ", ".join("?" * len(columns))
-    changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
-    conflict = f"ON CONFLICT ({key_of(table)}) DO UPDATE SET {changes}"
-    return f"INSERT INTO {table} ({names}) VALUES ({marks}) {conflict}"  # noqa: S608 - names from code
-
-
-def _put_by_number(table: str, columns: Sequence[str]) -> str:
-    names = ", ".join([ROWID, *columns])
-    marks = ", ".join("?" * (1 + len(columns)))
-    return f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - names from code
 
 
 def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:

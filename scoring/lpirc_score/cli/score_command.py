@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,7 +17,6 @@ from lpirc_score import (
     Tolerance,
     coco_curves,
     evaluate,
-    format_score,
     precision_recall_curves,
     tolerance_of,
 )
@@ -30,7 +28,7 @@ from lpirc_score.cli.score_comparison import (
     print_comparison,
 )
 from lpirc_score.cli.score_options import MetricName, any_path, as_json
-from lpirc_score.cli.terminal_tables import console, figures_table
+from lpirc_score.cli.score_output import as_document, print_result, threshold_text
 from lpirc_score.detections.files import Submission, read_blacklist, read_submission
 from lpirc_score.errors import CodedError
 from lpirc_score.files.curve_drawings import (
@@ -40,7 +38,7 @@ from lpirc_score.files.curve_drawings import (
     write_overlay,
 )
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.metrics.offered import engine_of, has_one_threshold
+from lpirc_score.metrics.offered import has_one_threshold
 from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.file_bytes import require_regular
 from lpirc_testsets.folder import sha256_of
@@ -182,7 +180,7 @@ def _show(
     documents = [as_document(one) for one in results]
     if len(results) == 1:
         document = documents[0]
-        show = partial(_print_table, results[0])
+        show = partial(print_result, results[0])
     else:
         files = [
             {"file": str(one.file)} | document
@@ -194,45 +192,6 @@ def _show(
         click.echo(json.dumps(document, allow_nan=False))
     else:
         show()
-
-
-def as_document(result: Result) -> dict[str, Any]:
-    """The JSON document: floats in full, null for categories without ground truth; counts of `coco` at IoU .50."""
-    evaluation = result.evaluation
-    document: dict[str, Any] = {
-        "metric": evaluation.metric,
-        "map": evaluation.map,
-        "ap": {str(category): ap for category, ap in evaluation.ap.items()},
-        "categories": {
-            str(category): _counts(evaluation, category)
-            for category in evaluation.counts
-        },
-        "categories_with_ground_truth": evaluation.categories_with_ground_truth,
-        "images": evaluation.images,
-        "detections": evaluation.detections,
-        "energy_wh": result.energy_wh,
-        "score": result.score,
-        "map_ilsvrc_det": result.map_ilsvrc_det,
-        "signature": evaluation.signature,
-    }
-    if evaluation.summary is not None:
-        document["summary"] = evaluation.summary
-    return document
-
-
-def _counts(evaluation: Evaluation, category: int) -> dict[str, float | None]:
-    counts = evaluation.counts[category]
-    document: dict[str, float | None] = {
-        "objects": counts.objects,
-        "found": counts.true_positives,
-        "false": counts.false_positives,
-    }
-    if evaluation.ap50 is not None and evaluation.ap75 is not None:
-        document |= {
-            "ap50": evaluation.ap50[category],
-            "ap75": evaluation.ap75[category],
-        }
-    return document
 
 
 def _check_options(
@@ -316,7 +275,7 @@ def _write_curves(
     if len(results) > 1:
         write_overlay(path, curves, names)
         return
-    shown = _threshold(one.evaluation)
+    shown = threshold_text(one.evaluation)
     if metric == COCO:
         shown = "IoU .50, and .75 (faint)"
     write_curves(path, curves.popitem()[1], names, f"{metric}, {shown}")
@@ -354,49 +313,3 @@ def _digest(ground_truth: Path, images: Path | None) -> str:
     if images is None:
         return digest
     return hashlib.sha256(digest.encode() + images.read_bytes()).hexdigest()
-
-
-def _threshold(evaluation: Evaluation) -> str:
-    if evaluation.iou is not None:
-        return f"IoU {evaluation.iou:g}"
-    if evaluation.metric == COCO:
-        return "IoU .50:.95, counts at .50"
-    return f"computed by {engine_of(evaluation.metric)}"
-
-
-def _print_table(result: Result) -> None:
-    evaluation = result.evaluation
-    truth = result.truth
-    figures = ("objects", "found", "false", "AP")
-    title = f"{evaluation.metric}, {_threshold(evaluation)}"
-    table = figures_table("id", "category", figures=figures, title=title)
-    table.columns[0].justify = "right"
-    for category, name in zip(
-        truth.category_ids.tolist(), truth.category_names, strict=True
-    ):
-        counts = evaluation.counts[category]
-        ap = evaluation.ap[category]
-        numbers = (counts.objects, counts.true_positives, counts.false_positives)
-        table.add_row(
-            str(category),
-            name,
-            *map(str, numbers),
-            "none" if ap is None else f"{ap:.5f}",
-        )
-    out = console()
-    out.print(table)
-    out.print(
-        f"mAP {evaluation.map:.5f}, the mean of {evaluation.categories_with_ground_truth} categories with "
-        f"objects; {evaluation.detections} detections on {evaluation.images} images"
-    )
-    if evaluation.metric != PUBLISHED:
-        out.print(
-            f"mAP {result.map_ilsvrc_det:.5f} by {PUBLISHED}, to compare with published champions"
-        )
-    for name, value in (evaluation.summary or {}).items():
-        out.print(f"{name} {'none' if value is None else f'{value:.5f}'}")
-    if result.score is not None:
-        out.print(
-            f"score {format_score(result.score)} mAP/Wh with {result.energy_wh} Wh"
-        )
-    out.print(f"signature {evaluation.signature}")

@@ -1,0 +1,101 @@
+"""The result of `lpirc-score` as one JSON document, or as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lpirc_score import COCO, Evaluation, format_score
+from lpirc_score.cli.score_comparison import Result
+from lpirc_score.cli.terminal_tables import console, figures_table
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.metrics.offered import engine_of
+
+
+def as_document(result: Result) -> dict[str, Any]:
+    """Return the JSON document.
+
+    Floats are in full, categories without ground truth null; the counts of `coco` are at IoU .50.
+    """
+    evaluation = result.evaluation
+    document: dict[str, Any] = {
+        "metric": evaluation.metric,
+        "map": evaluation.map,
+        "ap": {str(category): ap for category, ap in evaluation.ap.items()},
+        "categories": {
+            str(category): _counts(evaluation, category)
+            for category in evaluation.counts
+        },
+        "categories_with_ground_truth": evaluation.categories_with_ground_truth,
+        "images": evaluation.images,
+        "detections": evaluation.detections,
+        "energy_wh": result.energy_wh,
+        "score": result.score,
+        "map_ilsvrc_det": result.map_ilsvrc_det,
+        "signature": evaluation.signature,
+    }
+    if evaluation.summary is not None:
+        document["summary"] = evaluation.summary
+    return document
+
+
+def _counts(evaluation: Evaluation, category: int) -> dict[str, float | None]:
+    counts = evaluation.counts[category]
+    document: dict[str, float | None] = {
+        "objects": counts.objects,
+        "found": counts.true_positives,
+        "false": counts.false_positives,
+    }
+    if evaluation.ap50 is not None and evaluation.ap75 is not None:
+        document |= {
+            "ap50": evaluation.ap50[category],
+            "ap75": evaluation.ap75[category],
+        }
+    return document
+
+
+def threshold_text(evaluation: Evaluation) -> str:
+    """Return at which overlap the metric counts."""
+    if evaluation.iou is not None:
+        return f"IoU {evaluation.iou:g}"
+    if evaluation.metric == COCO:
+        return "IoU .50:.95, counts at .50"
+    return f"computed by {engine_of(evaluation.metric)}"
+
+
+def print_result(result: Result) -> None:
+    """Print the figures of each category as a table, then the mAP and what belongs to it."""
+    evaluation = result.evaluation
+    truth = result.truth
+    figures = ("objects", "found", "false", "AP")
+    title = f"{evaluation.metric}, {threshold_text(evaluation)}"
+    table = figures_table("id", "category", figures=figures, title=title)
+    table.columns[0].justify = "right"
+    for category, name in zip(
+        truth.category_ids.tolist(), truth.category_names, strict=True
+    ):
+        counts = evaluation.counts[category]
+        ap = evaluation.ap[category]
+        numbers = (counts.objects, counts.true_positives, counts.false_positives)
+        table.add_row(
+            str(category),
+            name,
+            *map(str, numbers),
+            "none" if ap is None else f"{ap:.5f}",
+        )
+    out = console()
+    out.print(table)
+    out.print(
+        f"mAP {evaluation.map:.5f}, the mean of {evaluation.categories_with_ground_truth} categories with "
+        f"objects; {evaluation.detections} detections on {evaluation.images} images"
+    )
+    if evaluation.metric != PUBLISHED:
+        out.print(
+            f"mAP {result.map_ilsvrc_det:.5f} by {PUBLISHED}, to compare with published champions"
+        )
+    for name, value in (evaluation.summary or {}).items():
+        out.print(f"{name} {'none' if value is None else f'{value:.5f}'}")
+    if result.score is not None:
+        out.print(
+            f"score {format_score(result.score)} mAP/Wh with {result.energy_wh} Wh"
+        )
+    out.print(f"signature {evaluation.signature}")

@@ -192,9 +192,15 @@ def free_memory_bytes() -> int | None:
 
 
 def lower_priority(niceness: int) -> None:
-    """Let other threads run before this one; does nothing on macOS, where a thread has no priority of its own."""
+    """Let other threads run before this one, unless its priority is lower already, as under `nice`.
+
+    Does nothing on macOS, where a thread has no priority of its own.
+    """
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
+        thread = threading.get_native_id()
+        # Only root may raise a priority.
+        if os.getpriority(os.PRIO_PROCESS, thread) < niceness:
+            os.setpriority(os.PRIO_PROCESS, thread, niceness)
 
 
 def _linux_addresses() -> list[str]:

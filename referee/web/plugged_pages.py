@@ -56,6 +56,9 @@ def plug_pages(app: Flask, contest: Contest, clock: Clock) -> PluggedPages:
     """Make the pages of all plug-ins and register them with the app."""
     offers = []
     for plugin in seams.PAGES.each(_log):
+        # What happens to runs stands in the server's log; what a plug-in says of them does, too.
+        package = plugin.point.module.partition(".")[0]
+        logging.getLogger(package).setLevel(logging.INFO)
         try:
             pages = seams.pages(plugin, contest, clock)
             seams.call(plugin, _register, app, plugin.point.name, pages)

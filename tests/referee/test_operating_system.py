@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from referee.operating_system import MOST_FILES_OF_MACOS, allow_files
+from referee.operating_system import (
+    MOST_FILES_OF_MACOS,
+    allow_files,
+    lower_priority,
+)
 from tests.pretended_system import imported, run, run_code
 
 PROBED = """
@@ -98,3 +104,15 @@ def test_where_fewer_files_are_allowed_than_said_the_limit_is_what_macos_takes(
     assert allow_files(16_896) == MOST_FILES_OF_MACOS
     assert limits == [MOST_FILES_OF_MACOS, resource.RLIM_INFINITY]
     assert allow_files(1000) == 1000
+
+
+def test_a_thread_whose_priority_is_lower_already_keeps_it() -> None:
+    def priorities() -> tuple[int, int]:
+        lower_priority(5)
+        first = os.getpriority(os.PRIO_PROCESS, 0)
+        lower_priority(3)
+        return first, os.getpriority(os.PRIO_PROCESS, 0)
+
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(priorities).result() == (max(own, 5), max(own, 5))

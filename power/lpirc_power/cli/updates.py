@@ -19,6 +19,8 @@ OFF_STEP: Final = 0.4
 """Part of an update that passes before START; 0.6 of it are left, which shows whether START begins a new one."""
 STEADY: Final = 0.02
 """Relative difference of the powers up to which WH can measure time."""
+ROUNDING: Final = 1e-9
+"""Part of an update that is less than the rounding of its energy."""
 LATEST: Final = 0.9
 """Part of an update by which START may be late; later, updates that run on look like those that begin at START."""
 NEAR: Final = 0.05
@@ -89,7 +91,9 @@ def start_part(readings: Sequence[Reading], interval_s: float) -> float | None:
     count = round(rose_wh * 3600 / (powers_w[0] * interval_s))
     if count < 1:
         return None
-    return 1 - (-first.energy_wh * count / rose_wh) % 1
+    part = 1 - (-first.energy_wh * count / rose_wh) % 1
+    is_whole = part < ROUNDING  # a whole update, of which rounding left nothing
+    return 1.0 if is_whole else part
 
 
 def start_sentence(

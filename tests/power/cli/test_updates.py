@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lpirc_power.cli.certifying import Certification
@@ -95,6 +95,7 @@ def test_energy_that_is_there_after_a_reset_still_differs() -> None:
     )
 
 
+@example(part=1.0, power_w=1.0, interval_s=0.25)
 @given(
     part=st.floats(0.01, 1.0),
     power_w=st.floats(0.5, 500.0),

@@ -226,7 +226,7 @@ class Pattern:
         return _pattern_of(self._nodes())
 
     def groups(self) -> list[re.Pattern[str]]:
-        """Return a pattern of the groups that the command belongs to: its first nodes."""
+        """Return a pattern for each group that the command belongs to, by its first nodes."""
         nodes = self._nodes()
         return [_pattern_of(nodes[:count]) for count in range(1, len(nodes))]
 

@@ -227,7 +227,7 @@ def refused(
         (
             finder("yolov8", (1, 3, "h", "w")),
             {},
-            "[[1, 3, None, None]]: a detector takes one image of 3 channels; of",
+            "[[1, 3, None, None]]: a detector takes one image of 3 channels; if",
         ),
         (finder("yolov8"), {"size": 32}, "its inputs are [[1, 3, 64, 64]]: "),
         (

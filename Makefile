@@ -109,9 +109,9 @@ mutants: tools
 lint: tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy -n 2
-	$(BIN)/mypy -n 2 --platform darwin --cache-dir .mypy_cache/darwin
-	$(BIN)/mypy -n 2 --platform win32 --cache-dir .mypy_cache/win32 --exclude /harness/ $(ON_WINDOWS)
+	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 --exclude /harness/ $(ON_WINDOWS)
 	$(OLDEST)/bin/mypy --config-file client/oldest.ini
 	$(OLDEST)/bin/mypy --cache-dir .mypy_cache/oldest --python-version 3.8 --strict client/examples/python/client.py
 	$(BIN)/lint-imports

@@ -163,7 +163,7 @@ class PostTable:
         return identity["posts"], start
 
     def stored_bodies(self, run: int) -> tuple[int, bytes]:
-        """Return the number of a run's bodies and their chain's head, None if the chain does not begin with the run.
+        """Return the number of a run's bodies and their chain's head, `b""` if the chain does not begin with the run.
 
         The links between the first body and the last are not computed again: that would read every body.
         """

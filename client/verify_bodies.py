@@ -128,7 +128,7 @@ def _json_rows(body: bytes) -> list[Row]:
     for written in document:
         kinds = {type(value) for value in written}
         are_numbers = kinds <= {int, float}
-        need(are_numbers, "it has other values than numbers")
+        need(are_numbers, "it has values that are not numbers")
         row = tuple(map(float, written))
         rows.append(row)
     return rows

@@ -66,12 +66,12 @@ def receipt_in(text: bytes) -> tuple[Fields, Fields]:
         raise Wrong("it has many entries: save the answer of GET /v1/entries/N")
     need(isinstance(answer, dict), "it is not an answer of the referee")
     receipt = answer.get("receipt", answer)
-    need(isinstance(receipt, dict), "its receipt is none")
+    need(isinstance(receipt, dict), "its receipt is not a JSON object")
     for name, kind in KINDS.items():
         need(name in receipt, f"it has no receipt of an upload: {name} is missing")
         need(
             type(receipt[name]) is kind,
-            f"{name} of the receipt is not what belongs there",
+            f"{name} of the receipt has the wrong type",
         )
     _need_forms(receipt)
     return answer, receipt
@@ -145,7 +145,7 @@ def check_answer(given: Given) -> None:
         if name in given.answer:
             said = {of_receipt: given.answer[name]}
             signed = {of_receipt: given.receipt[of_receipt]}
-            need_same("beside the receipt the answer", said, signed)
+            need_same("the answer beside the receipt", said, signed)
 
 
 CHECKS: dict[str, Callable[[Given], None]] = {
@@ -180,8 +180,9 @@ def meaning(given: Given) -> list[str]:
         _printable(
             f"entry {receipt['entry']} of {receipt['team']} to {receipt['track']}: {receipt['file']}"
         ),
-        f"its last byte, of {receipt['size']}, had come at {receipt['received_utc']}",
-        "It does not say that the file was found sound, counts, or was not replaced: see GET /v1/entries.",
+        f"the last of its {receipt['size']} bytes arrived at {receipt['received_utc']}",
+        "It does not prove that the file passed its check, that it counts, or that it was never replaced: see GET "
+        "/v1/entries.",
     ]
     if given.key is None:
         said.append(f"signed by {receipt['public_key']}: compare it with the board")

@@ -80,7 +80,7 @@ def sentence_of(error: Exception) -> str:
     """Return an error as a sentence, also an error that an unreadable value has caused."""
     if isinstance(error, Wrong):
         return str(error)
-    return f"not what belongs there ({error!r:.100})"
+    return f"malformed ({error!r:.100})"
 
 
 @contextmanager
@@ -139,8 +139,8 @@ def inflate(
             member = zlib.decompressobj(31)
             content = member.decompress(content, size + 1)
             is_whole = member.eof and not member.unused_data
-            need(is_whole, f"more than its {size} bytes, or cut short")
-        need(len(content) == size, f"{len(content)} bytes and not {size}")
+            need(is_whole, f"it has more than its {size} bytes, or is cut short")
+        need(len(content) == size, f"it has {len(content)} bytes, not {size}")
     return content
 
 

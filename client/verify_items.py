@@ -59,7 +59,10 @@ def check_parts(bundle: Bundle) -> None:
         digest = {"sha256": sha256(bundle.parts[name])}
         found.append({"name": name, "digest": digest})
     wrong = [one["name"] for one in found if one not in bundle.subject]
-    need(found == bundle.subject, f"not of their SHA-256: {wrong}")
+    need(
+        found == bundle.subject,
+        f"the SHA-256 of these differs from {MANIFEST}: {wrong}",
+    )
 
     kinds = {
         "_type": "https://in-toto.io/Statement/v1",
@@ -92,7 +95,7 @@ def check_test_set(bundle: Bundle) -> None:
     digest = sha256(compact_json_of(content))
     need(
         digest == bundle.test_set["digest"],
-        "its digest is not that of its content",
+        "its digest does not match its content",
     )
     _need_digest_of_run(bundle, digest)
 
@@ -114,7 +117,7 @@ def check_test_set(bundle: Bundle) -> None:
         "image_order.json has images that the test set does not have",
     )
     is_whole = len(numbers) == bundle.run["images"]
-    need(is_whole, "image_order.json has not as many images as the run")
+    need(is_whole, "image_order.json does not have as many images as the run")
 
 
 def _need_digest_of_run(bundle: Bundle, digest: str) -> None:
@@ -129,7 +132,7 @@ def _need_digest_of_run(bundle: Bundle, digest: str) -> None:
         led_to = _end_of_corrections(bundle)
         need(
             digest == led_to,
-            "the events `truth-corrected` lead to another one",
+            "the events `truth-corrected` lead to another digest",
         )
 
 
@@ -191,7 +194,7 @@ def check_bodies(bundle: Bundle) -> list[Row]:
             }
             need_same("its line", post, expected)
         at = end
-    need(at == len(bodies), "bodies.gz has bytes of no body")
+    need(at == len(bodies), "bodies.gz has bytes that belong to no body")
 
     return _counted(bundle, accepted)
 

@@ -68,7 +68,7 @@ def _check_body(bundle: Bundle, one: Fields) -> None:
     is_whole = link == one["link"]
     need(
         is_whole,
-        f"that of body {number} does not have its own link: it was altered",
+        f"the receipt of body {number} does not match its own link: it was altered",
     )
     is_there = 1 <= number <= len(bundle.posts)
     need(is_there, f"body {number} is missing in the bundle")

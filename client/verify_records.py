@@ -87,7 +87,7 @@ class Bundle:
         """Return the unpacked content of every part by name. Raises Wrong."""
         sizes = self.predicate["sizes"]
         listed = [MANIFEST, ENVELOPE, *sizes]
-        need(listed == [*self.parts], f"{MANIFEST}: it is of other parts")
+        need(listed == [*self.parts], f"{MANIFEST}: it lists other parts")
         texts = {}
         for name, size in sizes.items():
             texts[name] = inflate(self.parts[name], size, name)

@@ -26,7 +26,7 @@ EXAMPLE = "example: lpirc-client check --detector mymodule:detect --images DIR"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; 0 done, 1 a failure, 2 wrong usage, 130 interrupted."""
+    """Run the command; return 0 if done, 1 after a failure, 2 for wrong usage, 130 if interrupted."""
     terminal.prepare()
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] in ("bench", "validate"):
@@ -152,7 +152,7 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--stay", action="store_true", help=text)
     text = "log out although the detector failed (default: the run stays open, to go on with --first)"
     add("--logout-on-error", action="store_true", help=text)
-    text = "log out no earlier than S seconds after the log-in: a meter cannot measure less than its update"
+    text = "log out no earlier than S seconds after the log-in: a meter needs at least one update interval"
     add(
         "--least",
         type=seconds,
@@ -161,8 +161,8 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
         help=text,
     )
     text = (
-        "best: log out when the provisional score is expected to fall, not within 60 s (or --least); the referee "
-        "shows that score rounded, of half of the images, every 30 s"
+        "best: log out when the provisional score is expected to fall, but not in the first 60 s (or --least); every "
+        "30 s the referee shows that score, rounded and over half of the images"
     )
     add("--stop", choices=["best"], help=text)
     add(
@@ -174,14 +174,14 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--json", action="store_true", help="one JSON document about the run on stdout")
     text = "keep the referee's receipts in F: proofs of what it acknowledged, one file for each run"
     add("--receipts", type=Path, metavar="F", help=text)
-    text = "write what was done when to F, for chrome://tracing or Perfetto"
+    text = "write a timeline of the run to F, for chrome://tracing or Perfetto"
     add("--timeline", type=Path, metavar="F", help=text)
     add("--ca-cert", metavar="F", help=CA_CERT)
     add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
 
 
 def _add_check(subparsers: Any) -> None:
-    """The command `check`: of a detector without a referee, or of a referee or a client."""
+    """Add the command `check`, which checks a detector without a referee, or checks a referee or a client."""
     text = "check a detector, a referee or a client"
     parser = subparsers.add_parser(
         "check",
@@ -239,16 +239,16 @@ def _add_check(subparsers: Any) -> None:
     add(
         "--read-only",
         action="store_true",
-        help="only what uses nothing up (but makes one failed log-in)",
+        help="only checks that use up no attempt (they make one failed log-in)",
     )
-    text = "listen there for a client, pass all on to URL, and report what the client does wrong"
+    text = "listen at this address for a client, pass everything on to URL, and report the client's mistakes"
     add("--proxy", metavar="[HOST:]PORT", help=text)
     add("--ca-cert", metavar="F", help=CA_CERT)
     add("--junit", type=Path, metavar="F", help="write JUnit XML, too")
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Do what the options ask; wrong usage exits with 2. Raises ClientError."""
+    """Run `check` with these options; wrong usage exits with 2. Raises ClientError."""
     wanted = (
         options.url is None,
         options.detector is not None,

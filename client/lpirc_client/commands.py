@@ -1,4 +1,4 @@
-"""Runs `run` and `replay`: prepares everything, waits for the referee, logs in, works, reports."""
+"""Runs `run` and `replay`: prepare everything, wait for the referee, log in, work, report."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from lpirc_client.timeline import Timeline
 from lpirc_client.wire import Login
 
 LOGIN_S = 2.0
-"""Longest time of a log-in: a window older than that was open before; with less time left no run goes on."""
+"""Longest time of a log-in. A window open for longer was opened before; with less time left no run is resumed."""
 
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
 STOP = (
     "\n--stop best: score {score:.4g} at {stopped_s:.0f} s; best one seen {best_score:.4g} at {best_s:.0f} s;"
-    " expected of going on to the end {expected_at_end:.4g}"
+    " expected for a run to the end {expected_at_end:.4g}"
 )
 
 
 def execute(options: argparse.Namespace) -> None:
-    """Do what the command line asks. Raises ClientError, or KeyboardInterrupt that says what to do next."""
+    """Run the command. Raises ClientError, or KeyboardInterrupt with a message on what to do next."""
     with ending_with(options.parent):
         _contest(options)
 
@@ -113,7 +113,7 @@ def _contest(options: argparse.Namespace) -> None:
     finally:
         session.close()
     if options.stop is not None and summary.stop is None:
-        say("--stop best had nothing to decide by: no provisional score was shown")
+        say("--stop best could not decide: the referee showed no provisional score")
     if receipts is not None:
         receipts.end()
     try:
@@ -129,7 +129,7 @@ def _contest(options: argparse.Namespace) -> None:
 
 
 def _preparation(options: argparse.Namespace) -> Callable[[Login], Answer]:
-    """Load detector or recording now: nothing that may fail or take time should happen within the window."""
+    """Load the detector or the recording now, so that nothing fails or takes time within the window."""
     if options.command == "replay":
         return replay.prepare(options.file, options.testset)
     options.detector = detectors.load(options.detector)
@@ -167,7 +167,7 @@ def _say_which_run(
     login: Login,
     first: int,
 ) -> None:
-    """Say that a run was open already, so rows count and energy was used, or that a new one begins at image `first`."""
+    """Print that a run was open already, so its earlier rows and energy count, or that a new run begins at `first`."""
     open_s = login.window_s - login.remaining_s
     status: dict[str, Any] = {}
     if open_s <= LOGIN_S and first == 1:
@@ -177,10 +177,10 @@ def _say_which_run(
     if open_s > LOGIN_S:
         posted = status.get("detections_accepted", "its")
         say(
-            f"run {login.run} goes on: it is open since {open_s:.0f} s, and {posted} detections posted before count"
+            f"run {login.run} continues: it has been open for {open_s:.0f} s, and {posted} earlier detections count"
         )
     elif status.get("images_served") == 0:
-        say(f"run {login.run} is new: the images before {first} are not fetched in it")
+        say(f"run {login.run} is a new one: it skips the images before {first}")
 
 
 def _document(summary: Summary) -> dict[str, object]:
@@ -214,7 +214,7 @@ def _in_words(summary: Summary) -> str:
 
 
 def time_in_words(time: Mapping[str, float]) -> str:
-    """Return in words how the time of a run was spent."""
+    """Return how the time of a run was spent, in words."""
     return (
         f"time: detecting {time['detecting_s']:.1f} s, waiting for images {time['waiting_s']:.1f} s,"
         f" posting {time['posting_s']:.1f} s, else, with the log-out, {time['idle_s']:.1f} s"

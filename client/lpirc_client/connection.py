@@ -118,7 +118,7 @@ class Connection:
         return 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
 
     def health(self) -> dict[str, Any]:
-        """Return the referee's description of itself. Raises ClientError if something else answers at the URL."""
+        """Return the referee's description of itself. Raises ClientError if something other than a referee answers."""
         try:
             response = self._attempt("GET", "/v1/health", (CONNECT_S, CONNECT_S))
         except ConnectionLost as error:
@@ -164,11 +164,11 @@ class Connection:
         return login
 
     def authorize(self, authorization: str) -> None:
-        """Send this header `Authorization` from now on."""
+        """Set the header `Authorization` of all further requests."""
         self._authorization = self._http.headers["Authorization"] = authorization
 
     def status(self) -> dict[str, Any]:
-        """Return the phase of the run and what the referee has received of it."""
+        """Return the phase of the run and what the referee has received in it."""
         return read_document(self._send("GET", "/v1/session"), 200, dict)
 
     def image(self, number: int) -> bytes:
@@ -225,7 +225,7 @@ class Connection:
     ) -> Generator[tuple[int, bytes], None, None]:
         """Yield (number, JPEG file) of `count` images from `first` on, each as soon as it has arrived.
 
-        Raises TransientError when the rest does not come: ask again for what is missing.
+        Raises TransientError if the rest does not arrive: ask again for the missing images.
         """
         path = f"/v1/images?first={first}&count={count}"
         with self._send("GET", path, stream=True) as response:
@@ -243,7 +243,7 @@ class Connection:
                 raise ConnectionLost("connection-lost", sentence) from error
 
     def twin(self) -> Connection:
-        """Return another connection in the same run, for another thread, which closes it."""
+        """Return another connection in the same run for use in another thread; that thread must close it."""
         twin = Connection(self.url, self._ca_cert, self.receipts)
         twin.authorize(self._authorization)
         twin.window = self.window
@@ -281,7 +281,10 @@ class Connection:
         body: bytes | None = None,
         answer_s: float = ANSWER_S,
     ) -> requests.Response:
-        """Send once, outside of any run. Raises ClientError for a refusal, too; TransientError: ask again."""
+        """Send a request once, outside any run.
+
+        Raises ClientError for a refusal, also TransientError: the same request may succeed later.
+        """
         response = self._attempt(
             method,
             path,
@@ -306,9 +309,9 @@ class Connection:
         stream: bool = False,
         least_s: float = 1.0,
     ) -> requests.Response:
-        """Send within the run, again while the window lasts; return any answer that is final.
+        """Send a request within the run, repeated while the window lasts; return the first final answer.
 
-        An answer is waited for as long as the window lasts, and at least `least_s`.
+        It waits for an answer as long as the window lasts, and at least `least_s`.
         """
         pauses = pauses_s()
         refusals = 0
@@ -392,5 +395,5 @@ class Connection:
 
 
 def pauses_s() -> Iterator[float]:
-    """Yield the pauses between attempts, without end."""
+    """Yield the pauses between attempts; it never ends."""
     return chain(PAUSES_S, repeat(PAUSES_S[-1]))

@@ -1,4 +1,4 @@
-"""Finds a detector by its name, the sample one or a contestant's own, and turns its results into rows."""
+"""Loads a detector by name, the sample one or a contestant's own, and turns its results into rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Detector = Callable[[bytes, Sequence[Category]], Any]
 
 
 NOT_OWN = ("<", *(f"{Path(one).parent}{os.sep}" for one in (__file__, os.__file__)))
-"""Prefixes of files that belong to this package or the standard library."""
+"""Path prefixes of files that belong to this package or the standard library."""
 
 INSTALLED = {"site-packages", "dist-packages"}
 
@@ -47,7 +47,7 @@ def load(name: str) -> Detector:
 
 
 def answers_of(detector: Detector, login: Login) -> Answer:
-    """Return the function that answers an image; a detector's exception becomes an AnswerError that names the image."""
+    """Return the function that answers an image; if the detector fails, it raises AnswerError naming the image."""
 
     def answer(number: int, jpeg: bytes) -> Any:
         try:
@@ -73,7 +73,7 @@ def _module(name: str, here: str) -> object:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return an exception as a sentence, with the innermost line of the contestant's own code if it is from there."""
+    """Return an exception as a sentence, with the innermost line of the contestant's own code, if any."""
     text = ": ".join(filter(None, (type(error).__name__, str(error))))
     for frame, line in reversed(list(walk_tb(error.__traceback__))):
         file = frame.f_code.co_filename

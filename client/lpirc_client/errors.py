@@ -1,4 +1,4 @@
-"""Failures on the contestant's side; a class of its own for each that some caller handles."""
+"""Failures on the contestant's side; each one that some caller handles has its own class."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ClientError(Exception):
 class AnswerError(ClientError):
     """The detector or the recording failed, or the referee refused the rows; connection and run are fine.
 
-    What was found before it is still posted; the run stays open unless it is to be logged out on errors.
+    Rows found earlier are still posted. The run stays open, unless the options say to log out on errors.
     """
 
 
@@ -35,11 +35,11 @@ class TransientError(ClientError):
 
 
 class ConnectionLost(TransientError):
-    """The connection broke after it was made: the request may have taken effect."""
+    """The connection broke after it was established: the request may have taken effect."""
 
 
 class NotStarted(ClientError):
-    """The run belongs to a heat that waits for its start signal."""
+    """The run belongs to a heat that has not been started yet."""
 
 
 class WindowClosed(ClientError):
@@ -51,7 +51,7 @@ class UnknownRoute(ClientError):
 
 
 class ModelError(ClientError):
-    """A model, its images or the way to run them is not usable."""
+    """A model, its images or its settings cannot be used."""
 
 
 def missing_extra(
@@ -59,7 +59,7 @@ def missing_extra(
     module: str | None,
     extra: str,
 ) -> ModelError:
-    """Return the error of a client installed without `extra`: `module` is missing, which `what` needs."""
+    """Return the error for a client installed without `extra`: `module`, needed by `what`, is missing."""
     sentence = f'{what} needs {module}; in the project\'s folder: pip install "./client[{extra}]"'
     return ModelError("missing-extra", sentence, missing=module)
 

@@ -1,4 +1,4 @@
-"""Fetches images ahead of the detector, in a thread of its own."""
+"""Fetches images ahead of the detector, in a separate thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lpirc_client.errors import ClientError, TransientError, UnknownRoute
 from lpirc_client.timeline import FETCH, Timeline
 
 MOST_BYTES = 24 * 2**20
-"""Size above which a batch is given up and fetched in smaller ones: two of them are in memory at most."""
+"""A larger batch is abandoned and fetched in smaller ones, since up to two batches are in memory."""
 
 
 class Image(NamedTuple):
@@ -50,7 +50,7 @@ class Feed:
         threading.Thread(target=self._fetch_all, name="feed", daemon=True).start()
 
     def close(self) -> None:
-        """End the thread, but do not wait for a batch that is still arriving: the meter would run on meanwhile."""
+        """End the thread without waiting for a batch that is still arriving: the meter would run on meanwhile."""
         with self._changed:
             self._is_over = True
             self._ready.clear()
@@ -90,7 +90,7 @@ class Feed:
             )
 
     def _fetch(self) -> None:
-        """Fetch one batch, or the part of it that arrives."""
+        """Fetch one batch, or as much of it as arrives."""
         before = self._done
         for pause in pauses_s():
             try:
@@ -138,7 +138,7 @@ class Feed:
             self._changed.notify_all()
 
     def _has_room(self) -> bool:
-        """Wait until no more than one batch is in memory; False once the feed is closed."""
+        """Wait until at most one batch is in memory; return False once the feed is closed."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._is_over or len(self._ready) <= self._size

@@ -1,4 +1,4 @@
-"""Files that the user names: reads only regular ones, and writes a result atomically."""
+"""Reads files named by the user, only regular ones, and writes results atomically."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def write_atomically(out: Path, text: str) -> None:
 
 
 def _is_device(out: Path) -> bool:
-    """Tell a device from a file, which need not exist yet; raises OSError for anything else."""
+    """Return True for a device, False for a regular or missing file; raise OSError for anything else."""
     found = status(out)
     if found is None or stat.S_ISREG(found.st_mode):
         return False
@@ -65,7 +65,7 @@ def _is_device(out: Path) -> bool:
 
 
 def _sync(folder: Path) -> None:
-    """Wait until the names in a folder are on disk, if the system supports that."""
+    """Wait until a folder's entries are on disk, if the system supports that."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -75,5 +75,5 @@ def _sync(folder: Path) -> None:
 
 
 def _sibling(out: Path) -> Path:
-    """Return an unused name beside the file that `out` leads to."""
+    """Return an unused name in the folder of the file that `out` resolves to."""
     return Path(os.path.realpath(out)).with_name(f".{secrets.token_hex(8)}.partial")

@@ -1,4 +1,4 @@
-"""Turns an exception of requests, or an error answer of the referee, into one clear sentence."""
+"""Turns an exception of requests, or an error answer of the referee, into one sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def from_transport(
     *,
     is_in_run: bool = False,
 ) -> ClientError:
-    """Return why no answer came from `url`, and before a run also the remedy."""
+    """Return why no answer came from `url`; before a run, add what to do."""
     causes = list(_chain(error))
     if isinstance(error, requests.exceptions.SSLError):
         why = _root_cause(error)
@@ -152,7 +152,7 @@ def _problem(item: object) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and everything that caused it; urllib3 keeps reasons in attributes and arguments."""
+    """Yield the error and all its causes; urllib3 keeps them in attributes and arguments."""
     seen: set[int] = set()
     waiting: list[object] = [error]
     while waiting:

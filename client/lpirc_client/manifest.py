@@ -1,4 +1,4 @@
-"""The manifest of a test-set folder: which image has which number, file name and SHA-256."""
+"""Reads a test set's manifest: the number, file name and SHA-256 of each image."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Image:
-    """An image of the test set: its number there, its file below `images/`, the SHA-256 of the file."""
+    """An image's number in the test set, its file below `images/`, and the file's SHA-256."""
 
     number: int
     file: str
@@ -36,7 +36,7 @@ class Manifest:
 
 
 def has_manifest(folder: Path) -> bool:
-    """Tell if it is a test-set folder. Raises ClientError `bad-testset` if that cannot be told."""
+    """Return True if the folder is a test set. Raises ClientError `bad-testset` if it cannot be read."""
     try:
         return is_there(folder / NAME)
     except OSError as error:

@@ -1,6 +1,7 @@
-"""The mAP of the metric `lpirc`, in plain Python: boxes that overlap by half, area under the precision envelope.
+"""Computes the mAP of the metric `lpirc` in plain Python: an overlap of half, area under the precision envelope.
 
-The numbers are those of `referee score`, to the last bit: the same operations in the same order. Crowds do not count.
+The results equal those of `referee score` to the last bit: the same operations in the same order. Crowds are
+ignored.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ def mean_ap(
 ) -> float:
     """Return the mAP of `rows` (image, category, confidence, xmin, ymin, xmax, ymax) for `objects`.
 
-    An object is (image, category, box); corners are inclusive pixels. Categories without objects do not count; without
-    any object it is 0.
+    An object is (image, category, box); corners are inclusive pixels. Categories without objects are ignored; without
+    any object the mAP is 0.
     """
     counts = Counter(category for _, category, _ in objects)
     free: Any = defaultdict(list)
@@ -37,7 +38,7 @@ def mean_ap(
 
 
 def _takes(box: Sequence[float], free: list[Sequence[float]]) -> bool:
-    """Take the free object that the box overlaps most, the first of equal ones, if it overlaps one enough."""
+    """Match the box to the object in `free` that it overlaps most, if enough; return True if it matched."""
     meets = [
         (overlap, -at)
         for at, one in enumerate(free)

@@ -1,6 +1,6 @@
-"""A meter beside this device: whether it answers, and the command that measures energy while the harness runs.
+"""A meter beside this device: checks that it answers, and makes the command that measures energy around the harness.
 
-The program of lpirc_power does both, as a process: the client itself needs nothing but requests.
+A program of lpirc_power does the work in a separate process: the client itself needs nothing but requests.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROBE_S = 60.0  # a meter behind a broken cable takes a while to be given up
 
 
 class MeterFailed(ClientError):
-    """The meter does not answer; it may later."""
+    """The meter does not answer at the moment."""
 
 
 def require_program() -> None:
@@ -58,5 +58,5 @@ def identity_at(address: str) -> str:
 
 
 def measuring(address: str, command: Sequence[str]) -> list[str]:
-    """The command that runs `command` and adds the energy to the result document that it prints."""
+    """Return the command that runs `command` and adds the energy to the result document that it prints."""
     return [*PROGRAM, "loop", "--take-over", "--", address, *command]

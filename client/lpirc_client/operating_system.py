@@ -1,4 +1,4 @@
-"""Services that only some systems have: watched processes, and limits under which models run."""
+"""Functions that only some systems have: process supervision, and limits under which models run."""
 
 from __future__ import annotations
 
@@ -72,9 +72,10 @@ def require_models() -> None:
 
 
 def die_with(parent: int) -> None:
-    """Let this process be killed when the parent process `parent` ends, even while native code blocks Python.
+    """Have this process killed when its parent `parent` ends, even while native code blocks Python.
 
-    Only Linux does that; elsewhere this process ends at once if the parent has ended, and later when its pipes do.
+    Only Linux offers that. Elsewhere this process ends at once if the parent has ended already, or later, when its
+    pipes close.
     """
     if sys.platform == "linux":
         import ctypes

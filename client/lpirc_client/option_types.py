@@ -1,4 +1,4 @@
-"""Argument types of the command line: they check a number's range and word the refusal."""
+"""Argument types of the command line: each checks a number's range and words the error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONGEST_S = 1e9  # clocks and timers of the system overflow beyond it
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """Return a type that takes whole numbers from `least`, up to `most` if given."""
+    """Return an argument type for whole numbers from `least`, up to `most` if given."""
 
     def parse(text: str) -> int:
         value = int(text) if text.isascii() and text.isdigit() else -1
@@ -24,7 +24,7 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def seconds(text: str) -> float:
-    """Take a number from 0 to 1e9."""
+    """Return the text as a number of seconds from 0 to 1e9."""
     try:
         value = float(text)
     except ValueError:
@@ -37,7 +37,7 @@ def seconds(text: str) -> float:
 
 
 def positive_seconds(text: str) -> float:
-    """Take a number above 0, up to 1e9."""
+    """Return the text as a number of seconds above 0, up to 1e9."""
     value = seconds(text)
     if value == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")

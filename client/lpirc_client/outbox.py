@@ -1,4 +1,4 @@
-"""Gathers rows and posts them, in a thread of its own: the detector goes on meanwhile."""
+"""Collects rows and posts them in a separate thread, while the detector continues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_ROWS = 30_000
 """Rows in one body: the 4 MiB that a referee accepts are 149,796 packed rows, or as few as 35,000 in JSON."""
 
 URGENT_S = 5.0
-"""Time before the window's end in which no row waits for its batch."""
+"""In this time before the window's end, rows are posted without waiting for a full batch."""
 
 LOOK_S = 0.5
 
@@ -74,7 +74,7 @@ class Outbox:
                 self._changed.notify_all()
 
     def flush(self, timeout_s: float | None = None) -> None:
-        """Return once everything that was put is on the referee's disk. Raises the ClientError of a POST."""
+        """Return once all rows that were put are on the referee's disk. Raises the ClientError of a POST."""
         with self._changed:
             self._is_flushed = True
             self._changed.notify_all()
@@ -84,7 +84,7 @@ class Outbox:
             self._raise()
 
     def close(self) -> None:
-        """End the thread; pending rows are dropped."""
+        """End the thread; pending rows are discarded."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
@@ -108,7 +108,7 @@ class Outbox:
             )
 
     def _post_next(self) -> bool:
-        """Wait until a body is due, and post it; False once no more will be."""
+        """Wait until a body is due, and post it; return False once no more will come."""
         with self._changed:
             while not (self._is_over or self._is_due()):
                 # The detector may be busy with one image until the window ends: rows do not wait for it.
@@ -135,7 +135,7 @@ class Outbox:
         return len(self._pending) >= (1 if is_urgent else self._batch)
 
     def _taken(self) -> Rows:
-        """Take the rows of the next images, at most MOST_ROWS, but at least those of one image."""
+        """Remove and return the rows of the next images: at most MOST_ROWS, but at least those of one image."""
         rows = array("d")
         while self._pending and (
             not rows or len(rows) + len(self._pending[0]) <= MOST_ROWS * NUMBERS

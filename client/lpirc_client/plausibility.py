@@ -1,4 +1,4 @@
-"""Warnings about rows that a referee accepts: the rules of its `detections.plausibility`; a test compares both."""
+"""Warns about rows that a referee accepts, by the rules of its `detections.plausibility`; a test compares the two."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Tells what is at a path; a path that must not be read raises OSError and does not count as missing.
+"""Checks what exists at a path; an unreadable path raises OSError and is not taken for a missing one.
 
-`Path.exists` and its like return False for both since Python 3.14; before, it depended on the error.
+`Path.exists` and similar methods return False for both since Python 3.14; before, it depended on the error.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def status(path: Path) -> os.stat_result | None:
-    """Return what the system says of a path, links followed; None if nothing is there. Raises OSError."""
+    """Return the system's stat of a path, following links; None if nothing exists there. Raises OSError."""
     try:
         return path.stat()
     except (
@@ -23,17 +23,17 @@ def status(path: Path) -> os.stat_result | None:
 
 
 def is_there(path: Path) -> bool:
-    """Tell if anything is there. Raises OSError."""
+    """Return True if anything exists there. Raises OSError."""
     return status(path) is not None
 
 
 def is_file(path: Path) -> bool:
-    """Tell if a regular file is there. Raises OSError."""
+    """Return True if a regular file exists there. Raises OSError."""
     found = status(path)
     return found is not None and stat.S_ISREG(found.st_mode)
 
 
 def is_folder(path: Path) -> bool:
-    """Tell if a folder is there. Raises OSError."""
+    """Return True if a folder exists there. Raises OSError."""
     found = status(path)
     return found is not None and stat.S_ISDIR(found.st_mode)

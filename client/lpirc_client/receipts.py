@@ -1,4 +1,4 @@
-"""Keeps the referee's receipts and checks that the link of each binds everything acknowledged before.
+"""Keeps the referee's receipts, and checks that each one's link binds everything acknowledged before it.
 
 docs/receipts.md of the project has the texts. `referee bundle verify --receipts` also checks the signature.
 """
@@ -43,7 +43,7 @@ def link_of(kept: Mapping[str, Any]) -> str:
 
 
 def sha256_of(rules: object) -> str:
-    """Compute the SHA-256 of rules: that of their canonical JSON."""
+    """Compute the SHA-256 of rules, over their canonical JSON."""
     text = json.dumps(rules, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -70,7 +70,7 @@ class ReceiptFile:
         rules: object = None,
         rules_sha256: str | None = None,
     ) -> None:
-        """Name the run of the next receipts, and keep its rules; None if none are bound to it."""
+        """Set the run that the next receipts belong to, and keep its rules; None if no rules are bound to it."""
         self._run = int(run) if run.isascii() and run.isdigit() else run
         earlier = (self._last or self._rules).get("run", self._run)
         if earlier != self._run:
@@ -110,7 +110,7 @@ class ReceiptFile:
         self._rules = kept
 
     def keep(self, receipt: Receipt) -> None:
-        """Append the receipt of a POST, and warn unless it follows from the last one kept."""
+        """Append the receipt of a POST, and warn unless it follows from the last kept one."""
         if receipt.chain is None:
             self._is_older = True
             return
@@ -155,7 +155,7 @@ class ReceiptFile:
         self._last = kept if isinstance(kept["number"], int) else last
 
     def close(self, closing: object) -> None:
-        """Append the closing receipt of the run, and warn unless it covers the last one kept."""
+        """Append the closing receipt of the run, and warn unless it covers the last kept one."""
         if not isinstance(closing, dict):
             return
         self._append({"closing": closing})
@@ -173,7 +173,7 @@ class ReceiptFile:
             self._warn(what, f"its head is not the link of receipt {number}")
 
     def end(self) -> None:
-        """Close the file, and say so if it lacks receipts."""
+        """Close the file, and warn if receipts are missing from it."""
         self._file.close()
         if self._is_older and not self._given:
             say(

@@ -1,8 +1,8 @@
-"""Recorded detections: a CSV file with header, or the contest's rows of seven numbers without one.
+"""Reads recorded detections: a CSV file with a header, or without one the contest's rows of seven numbers.
 
-Header: `image,class,confidence,xmin,ymin,xmax,ymax`, columns in any order, `category` for `class` allowed,
-others ignored. Without a header the same seven in that order, between commas or blanks. Images are named by number or
-file name, categories by number or name.
+Header: `image,class,confidence,xmin,ymin,xmax,ymax`, in any order; `category` may replace `class`, and other columns
+are ignored. Without a header the columns have that order, separated by commas or blanks. Images are named by number
+or file name, categories by number or name.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Values = Tuple[float, float, float, float, float]
 
 @dataclass(frozen=True)
 class Recording:
-    """Rows by the image's text: (category's text, five numbers) in the file's order.
+    """Rows by the text that names the image: (text that names the category, five numbers), in the file's order.
 
-    `image_lines` and `category_lines` hold the line on which each text occurs first.
+    `image_lines` and `category_lines` hold the first line on which each text occurs.
     """
 
     path: Path
@@ -61,7 +61,7 @@ def whole(text: str) -> int | None:
 
 
 def _plain(text: str) -> str:
-    """Return a text that int() and float() may read. Raises ValueError for 1_000 and other scripts' digits."""
+    """Return a text for int() and float(). Raises ValueError for forms such as 1_000 or digits of other scripts."""
     if "_" in text or not text.isascii():
         raise ValueError(text)
     return text
@@ -70,7 +70,7 @@ def _plain(text: str) -> str:
 def category_ids(
     recording: Recording, categories: Iterable[Category]
 ) -> dict[str, int]:
-    """Return the id for each category's text, by id or by name. Raises AnswerError for the first unknown one."""
+    """Return the id for each category text, matched by id or name. Raises AnswerError for the first unknown one."""
     by_name: Mapping[str, int] = {category.name: category.id for category in categories}
     known = set(by_name.values())
     found: dict[str, int] = {}

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 
 def is_url(text: str) -> bool:
-    """Tell if a text is a URL of a referee: `http` or `https`, with a host."""
+    """Return True if a text is a valid URL of a referee: `http` or `https`, with a host."""
     try:
         parts = urlsplit(text)
         return (

@@ -38,9 +38,9 @@ def checked(
     found: Any,
     categories: Mapping[int, str],
 ) -> Rows:
-    """Return the rows that a detector found in image `number`, flat float64, NUMBERS a row.
+    """Return the rows that a detector found in image `number` as flat float64, NUMBERS per row.
 
-    `categories`: id -> name. Raises AnswerError `detector-failed` that names image, row, value and what was expected.
+    `categories`: id -> name. Raises AnswerError `detector-failed` with image, row, value and what was expected.
     """
     rows = array("d")
     for place, row in enumerate(listed(number, found), start=1):
@@ -63,7 +63,7 @@ def checked(
 
 
 def listed(number: int, found: Any) -> Iterable[Any]:
-    """Return the rows one by one; an array as lists of plain numbers. Raises AnswerError for a value without rows."""
+    """Return the rows as a list, arrays as lists of plain numbers. Raises AnswerError for a value without rows."""
     if hasattr(found, "tolist"):
         found = found.tolist()
     if isinstance(found, (str, bytes)) or not hasattr(found, "__iter__"):
@@ -80,7 +80,7 @@ def listed(number: int, found: Any) -> Iterable[Any]:
 
 
 def problem_of(row: Any, categories: Mapping[int, str]) -> tuple[str, str, str]:
-    """Return the problem of a bad row: its name, the value, and the expected one."""
+    """Return the problem of a bad row: the name of the number, its value, and what was expected."""
     try:
         values = list(row)
     except NO_NUMBER:
@@ -146,7 +146,7 @@ def _takes(
 
 
 def _plain(row: Any) -> Any:
-    """Return a row of one-element tensors or arrays, as PyTorch makes them, as a row of plain numbers."""
+    """Return a row of plain numbers for a row of one-element tensors or arrays, as PyTorch makes them."""
     try:
         return [_item(value) for value in row]
     except NO_NUMBER:

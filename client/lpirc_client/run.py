@@ -49,10 +49,10 @@ class Plan:
 class Summary:
     """The outcome of a run: it `ended` FINISHED, WINDOW_CLOSED or FAILED (with `failure`).
 
-    `images` are answered and their `detections` rows on the referee's disk; `next_image` is the first that is not.
-    `elapsed_s` is the run's length by the referee's clock once it is logged out, else the time since this login by our
-    own; `remaining_s` is what is left of its window. `time`: seconds by what they went into (`timeline`).
-    `stop`: `stopping.account` of the latest look at the provisional score, if there was one.
+    `images` counts the answered images, and `detections` their rows on the referee's disk; `next_image` is the first
+    image that is not answered. `elapsed_s` is the run's length by the referee's clock once it is logged out, else the
+    time since this login by our clock; `remaining_s` is the time left in its window. `time` holds the seconds of each
+    kind of work (`timeline`). `stop` is the `stopping.account` at the latest look at the provisional score, if any.
     """
 
     run: str
@@ -72,7 +72,7 @@ class Summary:
 class ImageRun:
     """One pass over the images of an open session.
 
-    `prepare` takes the login and returns what answers each image; both may raise AnswerError.
+    `prepare` takes the login and returns the function that answers each image; both may raise AnswerError.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ImageRun:
 
     @property
     def next_image(self) -> int:
-        """Number of the first image whose rows the referee does not have yet."""
+        """Return the number of the first image whose rows the referee does not have yet."""
         return self._plan.first + self._session.images_posted
 
     def go(self) -> Summary:

@@ -33,12 +33,12 @@ from lpirc_client.timeline import DETECTING, POSTING, WAITING, Timeline
 from lpirc_client.wire import Login, Receipt
 
 INTERRUPTED_S = 2.0
-"""Time after Ctrl-C in which rows that were found are still posted."""
+"""Time after Ctrl-C in which pending rows are still posted."""
 
 WAIT_PAUSE_S = 0.2
 
 BROKEN_S = 1.0
-"""Time in which a connection that breaks before the log-in is made again."""
+"""Time in which a connection that breaks before the log-in is tried again."""
 
 
 class Session:
@@ -120,7 +120,7 @@ class Session:
 
     @property
     def images_posted(self) -> int:
-        """The number of posted images whose rows the referee has on disk; each `post` counts."""
+        """Return the number of posted images whose rows the referee has on disk; each `post` counts as one."""
         return 0 if self._outbox is None else self._outbox.images
 
     @property

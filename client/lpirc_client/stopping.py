@@ -44,7 +44,7 @@ def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
 
 
 def is_over(samples: Sequence[Sample], least_s: float) -> bool:
-    """Tell if it is time to log out: both last samples predicted a clear loss in the next minute.
+    """Return True if it is time to log out: both last samples predicted a clear loss in the next minute.
 
     It is never time before `least_s`.
     """

@@ -19,7 +19,7 @@ POSTING = "posting"
 
 FETCH = "fetch"
 SEND = "send"
-"""Work of the two other threads."""
+"""Kinds of work of the two other threads."""
 
 
 class Timeline:

@@ -1,4 +1,4 @@
-"""Tries a detector without a referee: the dry run of `check --detector`, and the single image before a log-in."""
+"""Tries a detector without a referee: for `check --detector`, and on one image before a log-in."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def _in_words(document: dict[str, Any]) -> str:
         lines.append("mAP: {map:.4f}")
     if not document["categories"]:
         lines.append(
-            "no categories are known: the detector was given none, ids are not checked; --categories FILE"
+            "no categories are known, so ids are not checked; to give them to the detector: --categories FILE"
         )
     told = [line.format_map(document) for line in lines]
     if document["problems"]:

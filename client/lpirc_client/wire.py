@@ -17,9 +17,9 @@ class Category:
 
 @dataclass(frozen=True)
 class Login:
-    """An open run with images 1..`images`; `remaining_s` of its window of `window_s` seconds are left.
+    """An open run with images 1..`images`; `remaining_s` are left of its window of `window_s`.
 
-    `rules` and their SHA-256 are what is bound to it (docs/receipts.md of the project); None: not bound.
+    `rules` and their SHA-256 are bound to the run (docs/receipts.md of the project); None if no rules are bound.
     """
 
     token: str
@@ -34,10 +34,10 @@ class Login:
 
 @dataclass(frozen=True)
 class Receipt:
-    """The answer to a POST: `accepted` rows of it, `received_total` in the run, SHA-256 of the body.
+    """The answer to a POST: `accepted` rows of it, `received_total` rows in the run, and the body's SHA-256.
 
-    `warnings` say what looks like a mistake in rows that count all the same. `chain` is its link in the run's hash
-    chain (docs/receipts.md of the project), as the referee gave it; None: of a referee that has none.
+    `warnings` name likely mistakes in rows that count all the same. `chain` is the receipt's link in the run's hash
+    chain (docs/receipts.md of the project), as the referee gave it; None if the referee has no chain.
     """
 
     accepted: int

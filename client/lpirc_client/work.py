@@ -67,7 +67,7 @@ def add_parser(subparsers: Any) -> None:
         metavar="FOLDER",
         help=text,
     )
-    text = "measure energy with the meter there, which is this command's alone (needs lpirc_power)"
+    text = "measure energy with the meter at this address; nothing else may use it (needs lpirc_power)"
     add("--meter", metavar="ADDRESS", help=text)
     add("--once", action="store_true", help="end after one model")
     add(
@@ -108,7 +108,7 @@ def execute(options: argparse.Namespace) -> None:
             if answer.status_code == 204:
                 if not is_announced:
                     say(
-                        f"Nothing waits for {options.name}; it is asked again and again."
+                        f"No model waits for {options.name}; the referee is asked again until one does."
                     )
                 is_announced = True
                 time.sleep(float(answer.headers.get("Retry-After", "5")))
@@ -126,7 +126,7 @@ def execute(options: argparse.Namespace) -> None:
 
 
 def _meter_again(address: str) -> str:
-    """Wait until the meter answers: no work is leased meanwhile."""
+    """Wait until the meter answers and return its identity; no job is leased meanwhile."""
     for attempt, pause in enumerate(pauses_s()):
         time.sleep(pause if attempt else 0)
         try:
@@ -175,7 +175,7 @@ def _measured(
     images: Path,
     meter: str | None,
 ) -> tuple[str, bytes]:
-    """Return which document to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
+    """Return the kind of document to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
     folder = _fetched(connection, path, work["images"], images)
     data = _answer(connection, "GET", f"{path}/model").content
     arguments = [
@@ -259,7 +259,7 @@ def _run(
 
 
 def _end(process: subprocess.Popen[bytes], ending_s: float) -> None:
-    """End a process with its group; one that measures with a meter first gives the meter's settings back."""
+    """End a process with its group; a process that uses a meter first restores the meter's settings."""
     try:
         if ending_s and process.poll() is None:
             process.terminate()
@@ -276,7 +276,7 @@ def _fetched(
     wanted: dict[str, Any],
     kept: Path,
 ) -> Path:
-    """The folder with a test set's images, by number; those that are not kept yet are fetched."""
+    """Return the folder with a test set's images by number, after fetching those that are missing."""
     folder = kept / Path(wanted["sha256"]).name
     folder.mkdir(parents=True, exist_ok=True)
     files = {
@@ -299,7 +299,7 @@ def _fetched(
             file.unlink()
         raise ClientError(
             "wrong-images",
-            f"{folder}: not the track's images; removed, to be fetched again",
+            f"{folder}: these are not the track's images; they are removed and fetched again",
         )
     return folder
 
@@ -310,7 +310,7 @@ def _answer(
     path: str,
     body: bytes | None = None,
 ) -> requests.Response:
-    """Ask until the referee answers; report once that it is away. Raises ClientError for a refusal."""
+    """Ask until the referee answers; report once that it is unreachable. Raises ClientError for a refusal."""
     for attempt, pause in enumerate(pauses_s()):
         time.sleep(pause if attempt else 0)
         try:

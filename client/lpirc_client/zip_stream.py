@@ -18,7 +18,7 @@ Read = Callable[[int], bytes]
 
 
 def entries(read: Read) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, content) of each entry of a stored zip whose headers state the sizes, as the referee sends it.
+    """Yield (name, content) of each entry of an uncompressed zip with sizes in its headers, as the referee sends it.
 
     Raises ConnectionLost if it ends too early, ClientError `bad-batch` for another kind of zip.
     """

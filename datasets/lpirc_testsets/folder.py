@@ -162,7 +162,7 @@ def contradictions(test_set: TestSet) -> tuple[str, ...]:
         )
         != test_set.digest
     ):
-        problems.append(f"{path}: digest {test_set.digest} is not that of its content")
+        problems.append(f"{path}: digest {test_set.digest} does not match its content")
     for position, image in enumerate(test_set.images, start=1):
         if image.number != position:
             problems.append(

@@ -145,4 +145,4 @@ def _meant(address: str, name: str) -> str:
 
 def _require_port(address: str, port: str) -> None:
     if not 1 <= int(port) <= LARGEST_PORT:
-        raise wrong(address, f"Its port {port} is not one from 1 to {LARGEST_PORT}.")
+        raise wrong(address, f"Its port {port} must lie between 1 and {LARGEST_PORT}.")

@@ -36,7 +36,7 @@ class SimulatorAddress(Scheme):
             self._behind = VisaAddress(address)
         elif self._child.poll() is not None:
             raise MeterLost(
-                f"The simulated meter started for sim:{self.rest} has ended, and its energy with it."
+                f"The simulated meter started for sim:{self.rest} has ended; its energy is lost."
             )
         return self._behind.connect(clocks)
 

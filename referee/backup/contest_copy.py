@@ -167,8 +167,11 @@ def restore(
         former = newest["contest"]
         changes = older["testsets"] | newest["testsets"]
         if older["contest"] != former:
-            words = f"{base} is of contest {older['contest']}, {file} of {former}; take one of the same."
-            raise RefereeError("contest-mixed", words)
+            raise RefereeError(
+                "contest-mixed",
+                f"{base} belongs to contest {older['contest']}, but {file} belongs to {former}; give two of one "
+                "contest.",
+            )
         if not is_there(partial / SECRET_NAME):
             for name in SECRETS:
                 write_atomically(

@@ -141,7 +141,9 @@ def verify_command(
     if [name.partition(" ")[0] for name in failed] == ["receipts"] and items[
         -1
     ].part == RECEIPTS:
-        sentence = "The receipts file does not hold; the bundle does, as far as it was checked."
+        sentence = (
+            "The receipts file failed; the bundle passed, as far as it was checked."
+        )
         raise RefereeError("bundle-failed", sentence)
     if failed:
         raise RefereeError(

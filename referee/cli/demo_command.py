@@ -54,7 +54,7 @@ class Pace:
 @click.option(
     "--folder",
     type=any_path,
-    help="Keep it in this new folder; of its days the last one.",
+    help="Keep the contest in this new folder; of several days only the last is kept.",
 )
 @click.option(
     "--speed",

@@ -72,7 +72,7 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
     if not config.backup.folder:
         yield (
             "backup-missing",
-            "No backup folder is set: what breaks the disk in mid contest takes every run with it; "
+            "No backup folder is set: a disk that fails in mid contest takes every run with it; "
             "name a folder on another disk as folder in [backup].",
         )
 
@@ -96,12 +96,12 @@ def _given_away(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]
         yield (
             "score-public",
             "public_score = true: everyone who sees the board, the team itself and its rivals too, sees the score of "
-            "an open run, as coarse as with teams_see_score; write public_score = false unless the hall shall see it.",
+            "an open run, as coarse as with teams_see_score; write public_score = false unless the hall should see it.",
         )
     if config.count_unserved:
         yield (
             "unserved-counted",
-            "count_unserved = true: rows count for images that a run did not fetch, so who knows the answers from "
+            "count_unserved = true: rows count for images that a run did not fetch, so a team with the answers from "
             "elsewhere saves the energy of fetching; write count_unserved = false.",
         )
     if not config.shuffle:
@@ -113,6 +113,6 @@ def _given_away(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]
     if config.auto_arm:
         yield (
             "arms-by-itself",
-            "auto_arm = true: who has a team's password begins a measured run, and uses up an attempt, without an "
+            "auto_arm = true: anyone with a team's password begins a measured run, and uses up an attempt, without an "
             "operator who looks at the board; write auto_arm = false for a contest.",
         )

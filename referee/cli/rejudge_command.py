@@ -31,7 +31,7 @@ from referee.store.records import Run
 @click.option(
     "--metric",
     type=MetricName(),
-    help="By this metric instead of the one bound to the run. Boards and bundles say so: its rules then do not hold.",
+    help="By this metric instead of the one bound to the run; boards and bundles then say: judged by other rules.",
 )
 @click.option(
     "--testset",
@@ -115,7 +115,7 @@ def print_changes(found: Rejudged) -> None:
         print_table(
             columns,
             rows,
-            "rank none: it is not the run of its team that counts, or on no board",
+            "rank none: another run counts for its team, or it is on no board",
         )
     else:
         click.echo("No run is judged yet; see: referee judge --all", err=True)

@@ -51,7 +51,7 @@ KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "
 @click.option(
     "--testset",
     type=any_path,
-    help="Score all runs on its images by this corrected ground truth; --out keeps what is computed.",
+    help="Score all runs on the images of this test set by its corrected ground truth; --out keeps the results.",
 )
 @click.option(
     "--dry-run", is_flag=True, help="With --testset: only show what it would change."
@@ -89,7 +89,7 @@ def season(
     for sentence in problems + board.left_out + board.not_verified:
         click.echo(one_line(sentence), err=True)
     if not runs:
-        raise RefereeError("season-empty", "None of these has a run that is over.")
+        raise RefereeError("season-empty", "None of these contests has a finished run.")
     if team and team not in board.history:
         raise RefereeError(
             "team-unknown", f"The team {team!r} has no run with a score in this season."
@@ -181,7 +181,9 @@ def _print_changes(found: tuple[Change, ...], *, dry_run: bool) -> None:
     from referee.judging.rejudge import Rejudged
 
     if not found:
-        click.echo("No run is on these images and by another ground truth.", err=True)
+        click.echo(
+            "No run on these images was judged by another ground truth.", err=True
+        )
     elif dry_run:
         print_changes(Rejudged(found, ()))
     if dry_run:

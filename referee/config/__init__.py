@@ -236,7 +236,7 @@ def toml_table(text: str) -> dict[str, Any]:
 
 def _require_range(value: object) -> None:
     if isinstance(value, int) and not -LARGEST_INTEGER <= value < LARGEST_INTEGER:
-        raise ValueError("it has a whole number beyond 64 bits")
+        raise ValueError("it has a whole number that does not fit into 64 bits")
     for one in (
         value.values()
         if isinstance(value, dict)

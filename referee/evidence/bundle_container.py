@@ -155,7 +155,7 @@ def gunzip(name: str, packed: bytes, size: object) -> bytes:
     except zlib.error as error:
         raise BadBundle(name, f"Part {name} cannot be unpacked: {error}.") from None
     if len(content) != size or not gzip.eof or gzip.unused_data:
-        sentence = f"Part {name} does not unpack to the {size} bytes of the manifest, and nothing else."
+        sentence = f"Part {name} does not unpack to exactly the {size} bytes that the manifest states."
         raise BadBundle(name, sentence)
     return content
 
@@ -200,7 +200,9 @@ def _next(data: bytes, at: int) -> tuple[str, bytes, int]:
 
 def _require_place(name: str, before: Mapping[str, bytes]) -> None:
     if name not in NAMES:
-        sentence = f"The bundle has a part {name[:80]!r}, which no bundle has; nothing was unpacked."
+        sentence = (
+            f"The bundle has an unknown part {name[:80]!r}; nothing was unpacked."
+        )
         raise BadBundle("container", sentence)
     last = max((NAMES.index(one) for one in before), default=-1)
     if NAMES.index(name) <= last or (not before and name != MANIFEST):

@@ -204,9 +204,7 @@ def _reading(part: str) -> Iterator[None]:
         AttributeError,
         OverflowError,
     ) as error:
-        sentence = (
-            f"Part {part} does not hold what a bundle has there ({error!r:.200})."
-        )
+        sentence = f"Part {part} is malformed ({error!r:.200})."
         raise BadBundle(part, sentence) from None
 
 

@@ -90,7 +90,7 @@ def _item(name: str, check: Callable[[], str]) -> Item:
         return Item(
             name,
             "failed",
-            f"A value is not what a bundle has there ({error!r:.200}).",
+            f"A value is malformed ({error!r:.200}).",
             name,
         )
 

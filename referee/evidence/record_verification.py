@@ -163,9 +163,9 @@ def _unknown_head(found: Recomputed, given: Given) -> str:
             "take one from there, or ask for `referee log --head`."
         )
     return (
-        f"The head {given.head} is not among the links of this bundle, which covers {span}. Shown by the board within "
-        "that span, it says that the log was rewritten; before or after, it says nothing of it. With the number of "
-        "events it can be told: --head EVENTS:HEX."
+        f"The head {given.head} is not among the links of this bundle, which covers {span}. If the board showed it "
+        "within that span, the log was rewritten; if before or after, it proves nothing. To find out, give the number "
+        "of events, too: --head EVENTS:HEX."
     )
 
 

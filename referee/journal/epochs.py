@@ -153,8 +153,8 @@ def superseded(journal: Path, claim: Claim) -> Superseded:
     successor = claim_of(journal, newest) if newest > claim.epoch else None
     by = f"{successor} has" if successor else "another host has"
     return Superseded(
-        f"This host had epoch {claim.epoch} of the contest; {by} taken over. Nothing is taken here: ask that host. "
-        "For the operator: this host can stand by now (referee standby --help).",
+        f"This host had epoch {claim.epoch} of the contest; {by} taken over. This host accepts nothing any "
+        "more: use that one. For the operator: this host can stand by now (referee standby --help).",
         epoch=claim.epoch,
         newest_epoch=newest,
     )

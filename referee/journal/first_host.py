@@ -108,7 +108,7 @@ class FirstHost:
             return False
         if not answers(self._address):
             return True
-        words = "no sign of life of %s has reached the journal for %.0f s, but it answers: see to its mount"
+        words = "no sign of life of %s has reached the journal for %.0f s, but it answers: check its mount"
         self._say(words, self._address, self._after_s)
         return False
 

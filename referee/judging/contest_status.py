@@ -222,7 +222,7 @@ class StatusReader:
             newest = missing[-1]
             if newest.get("code") == EnergyMissing.READ_LATER:
                 about = f"The energy of run {run.id} of {run.team}"
-                yield run, f"{about} is still to be read. {newest['reason']}"
+                yield run, f"{about} has not been read yet. {newest['reason']}"
 
     def _listed(
         self,

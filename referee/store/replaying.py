@@ -221,7 +221,7 @@ def _way(journal: Path, since: int = 0) -> list[_File]:
             return way
         former = log_path(journal, header.after.epoch)
         if former >= path or not former.is_file():
-            raise JournalDamaged(f"{path} goes on from {former}, which is not there.")
+            raise JournalDamaged(f"{path} continues {former}, which is missing.")
         path = former
 
 

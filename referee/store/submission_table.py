@@ -222,7 +222,7 @@ def lease_lost(what: str) -> RefereeError:
     """Return the error of a device that has no job, or no longer has this one."""
     return RefereeError(
         "lease-lost",
-        f"The lease of {what} is lost: it is over, or another device's now.",
+        f"The lease of {what} is lost: it ran out, or another device holds it now.",
     )
 
 

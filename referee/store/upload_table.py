@@ -154,10 +154,10 @@ def _require_first_late(
 ) -> None:
     about = given.track, given.team, closed.astimezone(UTC).isoformat()
     if (found := connection.execute(_LATE, about).fetchone()) is not None:
-        sentence = f"The team {given.team} has replaced a file since the track was closed, by the entry"
+        sentence = f"Since the track was closed, team {given.team} has already replaced a file, by the entry"
         raise RefereeError(
             "not-replaceable",
-            f"{sentence} {found['submission']}; only one may be then.",
+            f"{sentence} {found['submission']}; it may replace only one.",
         )
 
 

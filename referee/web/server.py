@@ -106,6 +106,6 @@ def _require_detection(contest: Contest) -> None:
     if not contest.test_set.categories:
         raise RefereeError(
             "testset-unfit",
-            f"The test set in {contest.test_set.folder} has no categories, so no detection could be taken; name one "
-            "with boxes in contest.toml (models are measured on labels by: referee model).",
+            f"The test set in {contest.test_set.folder} has no categories, so it cannot serve for detection; in "
+            "contest.toml name one with boxes (models are measured on labels by: referee model).",
         )

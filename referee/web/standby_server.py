@@ -116,8 +116,8 @@ def _shared_journal(folder: Path, config: ContestConfig) -> Path:
     if not is_shared(config):
         raise RefereeError(
             "journal-not-shared",
-            f"{folder}/contest.toml names no journal that both hosts reach; name it there: [journal] path, or here: "
-            "--journal PATH",
+            f"{folder}/contest.toml names no journal that both hosts reach; set [journal] path there, or give "
+            "--journal PATH here",
         )
     if not config.journal.required:
         raise RefereeError(

@@ -98,7 +98,9 @@ class ClusterWorkers:
         self._look()
         if not self._threads:
             self._client.close()
-            sentence = f"The scheduler at {address} has no worker that gets work, after {WAIT_S:g} s."
+            sentence = (
+                f"The scheduler at {address} has had no usable worker for {WAIT_S:g} s."
+            )
             raise NoWorkers(
                 "no-workers",
                 f"{sentence} Start one: dask worker {address}",

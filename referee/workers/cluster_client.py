@@ -100,4 +100,4 @@ def _why(error: BaseException) -> str:
             return f"it has no module {each.name}"
     if any(isinstance(each, TimeoutError) for each in causes):
         return f"no answer in {WAIT_S:g} s"
-    return "what answers there is none"
+    return "what answers there is not a Dask scheduler"

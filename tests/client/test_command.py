@@ -380,7 +380,7 @@ def test_a_run_that_was_open_before_is_named_with_what_it_has(
     assert referee.opened_at is not None
     referee.opened_at -= 30
     told = client("run", referee.url, *OWN).stderr
-    line = r"^run r1 goes on: it is open since 3\d s, and 5 detections posted before count$"
+    line = r"^run r1 continues: it has been open for 3\d s, and 5 earlier detections count$"
     assert re.search(line, told, re.MULTILINE), told
 
 
@@ -391,7 +391,7 @@ def test_a_later_first_image_in_a_new_run_is_said(
 ) -> None:
     run = ("run", referee.url, *OWN, "--first", 4, "--stay")
     assert client(*run).stderr.startswith(
-        "run r1 is new: the images before 4 are not fetched in it\n"
+        "run r1 is a new one: it skips the images before 4\n"
     )
     assert "is new" not in client(*run).stderr
 

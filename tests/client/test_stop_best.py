@@ -151,7 +151,7 @@ def test_where_no_provisional_score_is_shown_it_says_so(
     )
     assert done.returncode == 0
     assert (
-        "--stop best had nothing to decide by: no provisional score was shown\n"
+        "--stop best could not decide: the referee showed no provisional score\n"
         in done.stderr
     )
     assert "5 of 5 images" in done.stderr

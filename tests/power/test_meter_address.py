@@ -87,9 +87,9 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("192.168.1.20", "Perhaps TCPIP::192.168.1.20::INSTR is meant"),
         ("TCPIP::127.0.0.1", "Perhaps TCPIP::127.0.0.1::INSTR is meant"),
         ("TCPIP0::meter.example", "Perhaps TCPIP::meter.example::INSTR is meant"),
-        ("TCPIP::h,99999::INSTR", "Its port 99999 is not one from 1 to 65535."),
-        ("TCPIP::h,0::INSTR", "Its port 0 is not one"),
-        ("h:65536", "Its port 65536 is not one"),
+        ("TCPIP::h,99999::INSTR", "Its port 99999 must lie between 1 and 65535."),
+        ("TCPIP::h,0::INSTR", "Its port 0 must lie"),
+        ("h:65536", "Its port 65536 must lie"),
         ("127.0.0.1:5025", "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant"),
         (
             "TCPIP::127.0.0.1:5025::INSTR",

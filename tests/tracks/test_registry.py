@@ -230,6 +230,6 @@ def test_a_rule_that_fails_to_judge_is_one_sentence(
 def test_a_rule_of_another_accuracy_is_told_the_words(installer: Installer) -> None:
     source = RULE.format(name="plugged").replace("top-1", "top-5")
     installer.install("some_track", TRACKS.group, "plugged = some_track:ONE", source)
-    words = "accuracy = 'top-5' is none of coco-ap, top-1, mean-iou"
+    words = "accuracy = 'top-5' must be one of coco-ap, top-1, mean-iou"
     with pytest.raises(BadTrack, match=words):
         track_named("plugged")

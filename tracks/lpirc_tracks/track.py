@@ -107,7 +107,7 @@ class Track(ABC):
         for name, words in CHOICES.items():
             word = getattr(self, name)
             if word not in words:
-                raise ValueError(f"{name} = {word!r} is none of {', '.join(words)}")
+                raise ValueError(f"{name} = {word!r} must be one of {', '.join(words)}")
 
     def budget_s(self, images: int) -> float | None:
         """The wall-time budget of a run over that many images, in seconds; None: unlimited."""

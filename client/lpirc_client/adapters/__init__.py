@@ -1,4 +1,4 @@
-"""Detectors by name, `onnx:FILE` and `litert:FILE`, with the extras of those names.
+"""The detectors `onnx:FILE` and `litert:FILE`; each needs the extra of that name.
 
-Knows nothing of HTTP. Start with `detector`; `boxes` turns what a model's heads give into rows.
+Independent of HTTP. Start with `detector`; `boxes` turns the outputs of a model's heads into rows.
 """

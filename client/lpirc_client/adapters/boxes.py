@@ -16,7 +16,7 @@ def placement(
     size: list[int],
     resize: str,
 ) -> tuple[Any, Any]:
-    """Return an image's (width, height) in an input of `size` [height, width], and its corner (left, top)."""
+    """Return an image's (width, height) in an input of `size` [height, width], and its top-left corner (left, top)."""
     if resize == "stretch":
         return (size[1], size[0]), (0, 0)
     height, width = size
@@ -96,7 +96,10 @@ def decoded(
     names: list[str],
     arrays: list[NDArray[Any]],
 ) -> tuple[NDArray[Any], ...]:
-    """Return boxes (N, 4) as the model has them, scores and classes (N,). Raises KeyError, ValueError, IndexError."""
+    """Return the model's boxes (N, 4) in the model's own form, scores and classes (N,).
+
+    Raises KeyError, ValueError, IndexError.
+    """
     if not head.startswith("yolo"):
         roles = _roles(names, arrays)
         many = int(roles["num"].flat[0]) if "num" in roles else None
@@ -120,9 +123,10 @@ def kept(
     classes: Any,
     settings: dict[str, Any],
 ) -> NDArray[np.intp]:
-    """Return the places of at most `max` boxes, by falling score, that overlap no better one (of their class).
+    """Return the indices of at most `max` boxes after non-maximum suppression, by falling score.
 
-    The rule of torchvision.ops.nms: an IoU above `iou` suppresses, sides are x2 - x1; of equal scores the first wins.
+    As in torchvision.ops.nms, a box is suppressed by a better one with an IoU above `iou`; sides are x2 - x1, and of
+    equal scores the first wins. With per-class suppression, only boxes of the same class suppress each other.
     """
     order = np.argsort(-scores, kind="stable")
     left, top, right, bottom = np.ascontiguousarray(boxes[order].T)
@@ -148,7 +152,7 @@ def kept(
 
 
 def _roles(names: list[str], arrays: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return an SSD's outputs by their names, or in the order of either of TFLite's exporters."""
+    """Return an SSD's outputs by role, found by name, or by the order of one of TFLite's two exporters."""
     found = [name.replace("label", "class").replace("count", "num") for name in names]
     if not any("box" in name for name in found):
         ranks = "".join(str(array.ndim) for array in arrays)

@@ -56,7 +56,7 @@ def _are(
     counts: tuple[int, ...] = (),
     kinds: Any = (int, float),
 ) -> bool:
-    """Tell if this is a number in that range, or a list of as many as one of `counts`."""
+    """Return True if this is a number in that range, or a list of such numbers whose length is in `counts`."""
     if isinstance(values, list):
         return len(values) in counts and all(
             _are(
@@ -128,14 +128,14 @@ KEYS = [*CHOICES, *DEFAULTS, "iou", "model", "names", "size"]
 
 
 class Adapter:
-    """The detector of a model; `description` tells all its settings. It remembers the categories of its last call."""
+    """Detects with a model; `description` lists all its settings. It keeps the category ids of its last call."""
 
     def __init__(
         self,
         kind: str,
         file: Path,
     ) -> None:
-        """Load an `onnx` or `litert` model from `file`, which may instead be a description of it. Raises ModelError."""
+        """Load an `onnx` or `litert` model; `file` is the model or its JSON or TOML description. Raises ModelError."""
         self._path, stated = _stated(kind, file)
         try:
             self._model = getattr(runtimes, kind)(self._path, stated.get("threads", 0))
@@ -186,9 +186,10 @@ class Adapter:
                 yield ids[int(classes[best])], float(scores[best]), left, top, *far
 
     def _ids(self, categories: Sequence[Category]) -> dict[int, int]:
-        """Return category ids by class number, say which have no class. Raises ModelError if none has.
+        """Return category ids by class number, and print which categories have no class.
 
-        Where the categories are not known, as in a dry run on any images, the ids are the class numbers.
+        Raises ModelError if no category has a class. Where the categories are unknown, as in a dry run on any
+        images, the ids are the class numbers.
         """
         names = self._settings["names"]
         wanted = {one.name.casefold(): one.id for one in categories}
@@ -214,7 +215,7 @@ class Adapter:
 
 
 def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
-    """Return the model's file and the values of the JSON or TOML file beside it; `file` is either of the two."""
+    """Return the model's file and the values of the JSON or TOML file beside it; `file` may be either of them."""
     beside = [file.with_suffix(".json"), file.with_suffix(".toml")]
     path: Path | None = file
     try:
@@ -259,7 +260,7 @@ def _completed(
     model: runtimes.Model,
     stated: dict[str, Any],
 ) -> tuple[list[int], dict[str, Any]]:
-    """Return the input's shape, and the stated values completed by model, head and defaults. Raises ValueError."""
+    """Return the input's shape, and the values completed from the model, its head and defaults. Raises ValueError."""
     own = model.shapes[0]
     layout = stated.get("layout", "NHWC" if own[-1] == 3 else "NCHW")
     size = stated.get("size", own[-3:-1] if layout == "NHWC" else own[-2:])

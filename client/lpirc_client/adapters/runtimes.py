@@ -1,4 +1,4 @@
-"""A model in its runtime, ONNX Runtime or LiteRT, as a value with a function that runs it."""
+"""Loads a model into ONNX Runtime or LiteRT and returns it with a function that runs it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Model(NamedTuple):
-    """A loaded model: shapes of its inputs (None: an open side), names of its outputs, implied settings, `run`."""
+    """A loaded model: input shapes (None: a side of open size), output names, settings implied by it, and `run`."""
 
     shapes: list[list[Any]]
     names: list[str]
@@ -44,7 +44,7 @@ def onnx(path: Path, threads: int) -> Model:
 
 
 def _numbers(shape: list[Any]) -> list[int | None]:
-    """Return the sides of a tensor, None for one without a number, whose size is open."""
+    """Return the sides of a tensor, with None for a side of open size."""
     return [*map(_number, shape)]
 
 

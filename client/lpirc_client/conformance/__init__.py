@@ -1,6 +1,5 @@
-"""Checks that both ends keep to docs/http.md.
+"""Checks that a referee or a client keeps to docs/http.md.
 
-`referee_checks` asks a referee, `client_rules` judges a client behind `proxy`.
-
-It is for those who write an end of their own. Start with `conformance_command`.
+`referee_checks` checks a referee; `client_rules` judges a client observed by `proxy`. Both are for people who write
+their own referee or client. Start with `conformance_command`.
 """

@@ -1,4 +1,4 @@
-"""Finds the mistakes of a client: pure rules over the exchanges of its run."""
+"""Finds the mistakes of a client: pure rules over the recorded exchanges of its run."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ EXCUSED = (
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and its answer; times in s of one clock. Without a whole answer `status` is 0.
+    """One request and its answer; times in s of one clock. `status` is 0 if no complete answer came.
 
-    `route` is method and path, without an image's number. `images` are those it asks for or has rows of. `is_unread`:
-    the client ended the connection before it had read the whole answer; `is_ended_by_referee`: the referee ended it.
+    `route` is the method and the path without an image's number. `images` are those that the request asks for or posts
+    rows of. `is_unread`: the client closed the connection before reading the complete answer; `is_ended_by_referee`:
+    the referee closed it.
     """
 
     connection: int
@@ -66,7 +67,7 @@ class Exchange:
     retry_after_s: float = 0.0
 
     def is_same(self, other: Exchange) -> bool:
-        """Tell if the other exchange asks the same."""
+        """Return True if the other exchange makes the same request."""
         return (self.route, self.sha256, [*self.images]) == (
             other.route,
             other.sha256,
@@ -118,7 +119,7 @@ class Run:
         self.ended_s = max((one.ended_s for one in seen), default=0.0)
 
     def waited_s(self) -> float:
-        """Return for how long of the run the client waited for an answer; else the referee waited for the client."""
+        """Return how long the client waited for answers; in the rest of the run the referee waited for the client."""
         reached_s = self.opened_s
         waited_s = 0.0
         for one in self.all:
@@ -273,7 +274,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     ),
     "rows-as-text": (
         HINT,
-        "post packed rows, application/octet-stream: a board need not make text of them",
+        "post packed rows, application/octet-stream: the board then makes no text of them",
         lambda run: [
             one
             for one in run.posts

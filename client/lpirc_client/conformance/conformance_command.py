@@ -1,4 +1,4 @@
-"""Carries out `lpirc-client check URL`; its options are in `cli`."""
+"""Runs `lpirc-client check URL`; its options are in `cli`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lpirc_client.terminal import result, say
 
 
 def execute(options: argparse.Namespace) -> None:
-    """Check a referee, or listen to a client. Raises ClientError, also when either is not as documented."""
+    """Check a referee, or observe a client. Raises ClientError, also if one of them deviates from docs/http.md."""
     findings, facts = _listen(options) if options.proxy else (_checked(options), {})
     if options.junit is not None:
         try:

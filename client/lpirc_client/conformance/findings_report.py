@@ -22,7 +22,8 @@ JUNIT_TAGS = {FAIL: "failure", FAULT: "failure", SKIP: "skipped", HINT: "system-
 class Finding:
     """The result of a check (PASS, FAIL, SKIP) or of a rule (PASS, FAULT, HINT).
 
-    Of a check: how long it took. Of a rule: how often it was broken, and first at how many s after the window opened.
+    For a check it holds the time taken; for a rule, how often it was broken, and the first time in s since the window
+    opened.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Finding:
 
 
 def table(findings: Sequence[Finding]) -> str:
-    """Return a line for each finding, and one that counts them."""
+    """Return a line for each finding, and a last line with their counts."""
     lines = [
         printable(f"{one.result:5} {one.name:26} {one.detail}").rstrip()
         for one in findings

@@ -1,4 +1,4 @@
-"""Stands between a client and the referee: passes everything on unaltered, and records it."""
+"""Passes everything between a client and the referee on unchanged, and records it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROWS_BY_TYPE = {
 
 
 class Proxy(ThreadingTCPServer):
-    """Listens for a client of the referee at `url`; a thread for each connection fills `exchanges`."""
+    """Accepts a client of the referee at `url`; one thread per connection adds to `exchanges`."""
 
     allow_reuse_address = FREES_PORTS_LATE
     daemon_threads = True
@@ -58,7 +58,7 @@ class Proxy(ThreadingTCPServer):
         super().__init__(address, Passage)
 
     def serve(self) -> None:
-        """Pass on until the log-out or the end of the window, and a little longer for a client that goes on."""
+        """Pass on until the log-out or the end of the window, and a little longer in case the client continues."""
         while True:
             self.handle_request()
             over_s = time.monotonic() - self.end_s
@@ -71,7 +71,7 @@ class Proxy(ThreadingTCPServer):
         seen: Exchange,
         left_ms: str,
     ) -> None:
-        """Learn from a whole answer when the run ends; one that comes late must not undo a log-out."""
+        """Update the end of the run from a complete answer; a late answer must not undo a log-out."""
         if seen.started_s < self.known_s:
             return
         self.known_s = seen.started_s
@@ -86,20 +86,20 @@ class Proxy(ThreadingTCPServer):
 
 
 class Passage(BaseHTTPRequestHandler):
-    """A connection of the client, with one to the referee of its own."""
+    """One connection of the client, and the connection to the referee that belongs to it."""
 
     server: Proxy
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def __getattr__(self, name: str) -> Any:
-        """Take every method: the base class looks for do_GET and so on."""
+        """Return the same handler for every method: the base class looks for do_GET and so on."""
         if name.startswith("do_"):
             return self._pass_on
         raise AttributeError(name)
 
     def handle(self) -> None:
-        """Pass on until one side ends it."""
+        """Pass requests on until either side closes the connection."""
         self.number = self.place = next(self.server.numbers)
         self.referee: socket.socket | None = None
         self.server.clients.add(self.number)
@@ -114,7 +114,7 @@ class Passage(BaseHTTPRequestHandler):
             self.server.clients.remove(self.number)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing: the report does."""
+        """Print nothing: the report covers it."""
 
     def send_error(
         self,
@@ -203,7 +203,7 @@ class Passage(BaseHTTPRequestHandler):
         return None
 
     def _pass_back(self, answer: http.client.HTTPResponse) -> bool:
-        """Pass the answer on, and note it; return whether it was whole."""
+        """Pass the answer on and record it; return True if it was complete."""
         has_left = _has_ended(self.connection)
         content = b""
         piece = b"-"
@@ -245,7 +245,7 @@ class Passage(BaseHTTPRequestHandler):
 
 
 def _has_ended(connection: socket.socket) -> bool:
-    """Tell if the other end has ended the connection, or its sending side. Raises OSError if it has reset it."""
+    """Return True if the peer has closed the connection or its sending side. Raises OSError if the peer reset it."""
     timeout_s = connection.gettimeout()
     connection.settimeout(0)
     try:
@@ -261,7 +261,7 @@ def _images(
     kind: str,
     body: bytes,
 ) -> Sequence[int]:
-    """Return the images that a request of version 1 asks for or has rows of."""
+    """Return the images that a request of HTTP version 1 asks for or posts rows of."""
     parts = urlsplit(target)
     if parts.path == "/v1/images":
         query = dict(re.findall(r"(first|count)=(\d{1,9})(?!\d)", parts.query))

@@ -1,4 +1,4 @@
-"""The checks of a referee against docs/http.md: methods of Checks, in order, each named as it is reported."""
+"""Checks a referee against docs/http.md: each method of Checks is one check, run in order and reported by name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ IN_RUN = (
 
 
 class Checks(Connection):
-    """One pass over a referee; without a password only the checks outside a run. Those in a run use up one attempt."""
+    """One pass over a referee. Without a password only the checks outside a run; those in a run use up one attempt."""
 
     run: Login
     keyed: Any = None  # the receipt of KEY
@@ -101,7 +101,7 @@ class Checks(Connection):
         body: bytes | None = None,
         **headers: str,
     ) -> requests.Response:
-        """Return the answer, if its status and code are as `expected`; `_` in a header's name is `-`."""
+        """Return the answer, checked against `expected` status and code; `_` in a header's name means `-`."""
         named = {name.replace("_", "-"): text for name, text in headers.items()}
         named = {**JSON_BODY, **named} if body is not None else named
         wait_s = (
@@ -233,7 +233,7 @@ class Checks(Connection):
         is_same = images[last] == self._ask("GET", f"/v1/images/{last}", "200").content
         _require(
             is_same,
-            f"image {last}: expected the same bytes in a batch and by itself, got others",
+            f"image {last}: expected the same bytes in a batch and alone, got different ones",
         )
         return None
 

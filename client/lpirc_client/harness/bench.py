@@ -1,4 +1,4 @@
-"""A bench: a model measured on images; its result document, version 1, and the document as a table for people."""
+"""Measures a model on images: makes the result document, version 1, and shows it as a table."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def measure(
     settings: Settings,
     report: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Run a model on images, time it and return the result document. `report` takes lines about the progress.
+    """Run a model on images, time it and return the result document. `report` is called with progress lines.
 
-    Raises ModelError: `too-few-images`, `bad-image`, what the validator refuses, how the model's process ends.
+    Raises ModelError: `too-few-images`, `bad-image`, any error of the validator or of the model's process.
     """
     if len(images) < LEAST_IMAGES:
         sentence = f"{len(images)} image: the first is warm-up and not counted, so at least two are needed"
@@ -115,7 +115,7 @@ def measure(
 
 
 def described(model: ModelFile, signature: Signature) -> dict[str, Any]:
-    """Return the document's `model`."""
+    """Return the value of `model` in the result document."""
     return {
         "file": model.path.name,
         "sha256": model.sha256,

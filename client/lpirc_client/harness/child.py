@@ -28,16 +28,16 @@ OWN_MB = 128
 """Megabytes for a batch of images and its outputs, beyond the memory that the model may use."""
 LOG_BYTES = 1 << 20
 NEXT_MODEL_BYTES = 1 << 30
-"""Memory that code which has taken over the runtime can add: this process needs it to read the next model."""
+"""Memory reserved to read the next model; code that has taken over the runtime could use it up."""
 OWN_PROCESSES = 16
-"""Threads of the runtime beside those that a model asks for; in a namespace of its own nothing else counts."""
+"""Threads of the runtime in addition to a model's own; in a separate namespace no other processes are counted."""
 CPU_SLACK_S = 5
 LARGEST_LIMIT = (1 << 63) - 1
 """Largest limit that the system call accepts."""
 
 
 class Worker:
-    """Holds the loaded model."""
+    """Holds the loaded model and answers requests."""
 
     def __init__(self) -> None:
         self._model: LoadedModel | None = None
@@ -49,7 +49,7 @@ class Worker:
         request: Message,
         payload: bytearray,
     ) -> tuple[Message, bytes]:
-        """Do what the request says; return the answer's JSON and bytes."""
+        """Carry out the request; return the answer's JSON and bytes."""
         self._threads = request.get("threads", self._threads)
         _limit_cpu(request["within_s"] * self._threads)
         if request["do"] == "load":
@@ -100,7 +100,10 @@ class Worker:
         error: RuntimeError,
         tensors: int,
     ) -> Exception:
-        """The runtime does not say that memory for its tensors ran out; that they exceed the limit does."""
+        """Return a MemoryError if the tensors exceed the limit, else `error`.
+
+        The runtime itself does not say that memory for its tensors ran out.
+        """
         return MemoryError() if tensors > self._memory_bytes else error
 
     def _run(
@@ -148,7 +151,7 @@ def _limit_memory(memory_mb: int) -> None:
 def _limit_processes(threads: int) -> None:
     """Allow no more processes than the runtime has threads.
 
-    Only in a namespace of our own: elsewhere Linux counts what else the user runs. It never limits root.
+    Applied only in a separate namespace: elsewhere Linux counts all processes of the user. It never limits root.
     """
     most = threads + OWN_PROCESSES
     with contextlib.suppress(
@@ -163,7 +166,7 @@ def _unlimit_memory() -> None:
 
 
 def _limit_cpu(seconds: float) -> None:
-    """Allow this much more CPU time: the last resort if no one watches the clock from outside."""
+    """Allow this much more CPU time: the last resort if no other process enforces the timeout."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _set_soft(
         resource.RLIMIT_CPU,

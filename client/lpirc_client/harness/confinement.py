@@ -1,7 +1,7 @@
-"""Runs a model in namespaces of its own with bubblewrap (`bwrap`), where it is installed and the kernel allows it.
+"""Runs a model in separate namespaces with bubblewrap (`bwrap`), where it is installed and the kernel allows it.
 
-The model's process has no network, sees no other process, writes no file, and of the disk it sees Python, this program
-and the system's libraries. Neither images nor model are among them: both come through its pipe.
+The model's process has no network, sees no other process and writes no file. Of the disk it sees Python, this program
+and the system's libraries, but neither images nor model: both come through its pipe.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Confinement:
 
 
 def confinement_with(delegate: str) -> Confinement:
-    """Confine what needs only the processor; another delegate needs the files and devices of its driver."""
+    """Return `confinement()` for a CPU delegate; others need their driver's files and devices, and run unconfined."""
     if delegate in (DEFAULT_DELEGATE, XNNPACK, NO_DELEGATE, CPU_PROVIDER):
         return confinement()
     return Confinement(reason=f"the delegate {delegate} needs its device's driver")
@@ -53,7 +53,7 @@ def confinement_with(delegate: str) -> Confinement:
 
 @cache
 def confinement() -> Confinement:
-    """Try once whether processes can be confined here."""
+    """Test once whether processes can be confined on this machine."""
     program = shutil.which("bwrap")
     if program is None:
         return Confinement(reason="bubblewrap (bwrap) is not installed")

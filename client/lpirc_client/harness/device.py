@@ -1,4 +1,4 @@
-"""The device that a latency belongs to: processor, governor, temperature, throttling, as far as Linux knows."""
+"""Describes the measured device: processor, governor, temperature, throttling, as far as Linux knows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def temperature_c(root: Path = Path("/")) -> float | None:
 
 
 def throttle_count(root: Path = Path("/")) -> int | None:
-    """Count how often cores were throttled for heat since the start; None where Linux does not count (only x86)."""
+    """Return how often cores were throttled for heat since boot; None where Linux does not count it (all but x86)."""
     files = (root / "sys/devices/system/cpu").glob(
         "cpu*/thermal_throttle/core_throttle_count"
     )

@@ -1,6 +1,6 @@
-"""Messages between the harness and the model's process: a JSON object and raw bytes, each with its length before it.
+"""Messages between the harness and the model's process: a JSON object and raw bytes, each preceded by its length.
 
-They go through pipes of their own, because the runtime writes whatever it likes to stdout and stderr.
+They use separate pipes, because the runtime writes arbitrary text to stdout and stderr.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ LARGEST_PAYLOAD = 1 << 30
 PIPE_BYTES = 1 << 20
 
 REASON_CHARACTERS = 300
-"""Characters kept of the runtime's reason to refuse a model."""
+"""Characters kept of the reason that the runtime gives for refusing a model."""
 
 Message = dict[str, Any]
 Wait = Callable[[int, int], object]
-"""Called with descriptor and event before each system call, for pipes that do not block; may raise."""
+"""Called with descriptor and event before each system call on a non-blocking pipe; may raise."""
 
 
 class BrokenFrameError(Exception):
@@ -35,9 +35,9 @@ def receive(
     largest: int = LARGEST_PAYLOAD,
     wait: Wait = lambda *_: None,
 ) -> tuple[Message, bytearray] | None:
-    """Wait for a message; None when the other side is gone.
+    """Wait for a message; return None if the other side has closed the pipe.
 
-    Raises BrokenFrameError for anything else, also for a payload of more than `largest` bytes.
+    Raises BrokenFrameError for malformed bytes, and for a payload of more than `largest` bytes.
     """
     head = _exactly(descriptor, HEAD.size, wait)
     if head is None:

@@ -1,6 +1,6 @@
 """Runs `bench`, `validate` and `confinement`, and prints their results.
 
-Modules that need the extra are imported only here, and late.
+Modules that need the extra are imported only here, inside the functions.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from lpirc_client.terminal import result, say
 
 
 class ResultOnStdoutError(ModelError):
-    """The result could not be written to its file and is on stdout: nothing else belongs there."""
+    """The result could not be written to its file and is on stdout, so nothing else may be printed there."""
 
 
 def execute(options: argparse.Namespace) -> None:
-    """Do what the command line asks. Raises ClientError."""
+    """Run the command. Raises ClientError."""
     try:
         if options.command != "confinement":
             require_models()
@@ -131,7 +131,7 @@ def _confinement(options: argparse.Namespace) -> None:
 
 
 def _require_confined(delegate: str) -> None:
-    """Raise ModelError `not-confined` if a model would run with the rights of this user."""
+    """Raise ModelError `not-confined` if a model would run unconfined, with all rights of this user."""
     from lpirc_client.harness.confinement import confinement_with
 
     found = confinement_with(delegate)

@@ -142,7 +142,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 
 
 def three(least: float) -> Callable[[str], tuple[float, ...]]:
-    """Make a type of option: a number for all channels, or three between commas, from `least` to a million."""
+    """Return an option type: one number for all channels, or three with commas, each from `least` to a million."""
 
     def parse(text: str) -> tuple[float, ...]:
         values = tuple(map(float, text.split(",")))

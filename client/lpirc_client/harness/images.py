@@ -1,4 +1,4 @@
-"""The images of a folder, numbered by a test set's manifest or else by file name; reads and hashes them."""
+"""Lists, reads and hashes a folder's images, numbered by a test set's manifest, or else by file name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
 
 @dataclass(frozen=True)
 class ImageFile:
-    """An image by its number and its file; `sha256` is the manifest's, empty without one."""
+    """An image's number and file; `sha256` is the one in the manifest, empty without a manifest."""
 
     number: int
     path: Path
@@ -25,7 +25,7 @@ class ImageFile:
 
 
 def list_images(folder: Path, limit: int | None = None) -> list[ImageFile]:
-    """Return the first `limit` images: in the manifest's order with its numbers, else files by name from 1 on.
+    """Return the first `limit` images, numbered and ordered as in the manifest, else by file name from 1.
 
     Raises ClientError `bad-testset`, or `no-images` if there are none.
     """
@@ -38,7 +38,7 @@ def list_images(folder: Path, limit: int | None = None) -> list[ImageFile]:
 
 
 def content(image: ImageFile) -> bytes:
-    """Return the file's bytes. Raises ModelError `bad-image`, also if they are not the manifest's."""
+    """Return the file's bytes. Raises ModelError `bad-image`, also if their SHA-256 differs from the manifest's."""
     try:
         data = read_regular(image.path)
     except (

@@ -18,10 +18,7 @@ View = Callable[[], NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A batch's results: `times_ns` (done,) of each invoke, per output an array (done, *shape); when it ran.
-
-    `processor_s` is the processor time of that span, of this thread.
-    """
+    """Results of a batch: `times_ns` (done,) of each invoke, an array (done, *shape) per output, and when it ran."""
 
     times_ns: NDArray[np.int64]
     outputs: list[NDArray[Any]]
@@ -38,15 +35,15 @@ class LoadedModel(ABC):
 
     @abstractmethod
     def views(self) -> tuple[View, list[View]]:
-        """Getters of the input and of the outputs, for tensors of the right types and shapes."""
+        """Return functions that give access to the input and the outputs, for tensors of the right types and shapes."""
 
     def tensors_bytes(self) -> int:
-        """Return the size of all tensors by their present shapes; 0 of a runtime that says when memory runs out."""
+        """Return the size of all tensors at their current shapes; 0 if the runtime itself reports a lack of memory."""
         return 0
 
     @staticmethod
     def stated_bytes(_: bytes | bytearray) -> int:
-        """Return the size of a file's tensors by the shapes that it states, without allocating them; or 0 as above."""
+        """Return the size of a file's tensors at their stated shapes, without allocation; 0 as in `tensors_bytes`."""
         return 0
 
     def run(
@@ -104,7 +101,7 @@ class LoadedModel(ABC):
         )
 
     def repeat(self, seconds: float) -> tuple[int, float, float]:
-        """Invoke on the last input for this long; return how often, and the monotonic start and end."""
+        """Invoke on the last input for this long; return the number of invokes, and the monotonic start and end."""
         invoke = self.invoke
         clock = time.monotonic
         start_s = clock()

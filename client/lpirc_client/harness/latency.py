@@ -14,7 +14,7 @@ NS_PER_MS = 1e6
 
 
 def is_stable(repeat_means_ms: Sequence[float]) -> bool:
-    """Tell if the last three means lie within 2 % of the middle of their range; never with fewer."""
+    """Return True if the last three means lie within 2 % of the middle of their range; False if there are fewer."""
     last = repeat_means_ms[-STABLE_REPEATS:]
     if len(last) < STABLE_REPEATS:
         return False
@@ -24,7 +24,7 @@ def is_stable(repeat_means_ms: Sequence[float]) -> bool:
 
 
 def summarize(repeats: Sequence[NDArray[np.int64]], first_ns: int) -> dict[str, Any]:
-    """Return the document's `latency`, of the counted inferences of all repeats (ns each), none of them empty.
+    """Return the result document's `latency`, from the counted inferences of all repeats (ns each; no repeat is empty).
 
     `first_ns` is the very first inference, which is not counted. The standard deviation is that of a sample;
     `total_s` is the time of the first repeat, which a budget limits.

@@ -1,4 +1,4 @@
-"""A model: its file's bytes, and the runtime's description of its tensors."""
+"""A model: the bytes of its file, and the runtime's description of its tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHANNELS = 3
 
 @dataclass(frozen=True)
 class ModelFile:
-    """The bytes of a model file, read once: the hashed bytes are those that run."""
+    """The bytes of a model file, read only once, so the hash is of exactly the bytes that run."""
 
     path: Path
     data: bytes
@@ -44,18 +44,18 @@ class Tensor:
 
     @property
     def is_channels_first(self) -> bool:
-        """Tell if an image of four sides is [1, 3, H, W] and not [1, H, W, 3]."""
+        """Return True if the shape of an image tensor is [1, 3, H, W] and not [1, H, W, 3]."""
         return self.shape[1] == CHANNELS != self.shape[3]
 
     @property
     def sides(self) -> tuple[int, int]:
-        """Height and width of an image of four sides."""
+        """Return the height and width of an image tensor with four dimensions."""
         height, width = self.shape[2:] if self.is_channels_first else self.shape[1:3]
         return height, width
 
     @property
     def size_bytes(self) -> int:
-        """The memory it takes, with 8 bytes for an element of an unknown type."""
+        """Return the tensor's memory in bytes; an element of an unknown type takes 8."""
         widths = {
             "uint8": 1,
             "int8": 1,
@@ -84,7 +84,7 @@ def read_model(
     runtime: str | None = None,
     largest_mb: int = LARGEST_FILE_MB,
 ) -> ModelFile:
-    """Read a model file for a runtime; None: the runtime follows from its content, whatever its name.
+    """Read a model file for `runtime`; None takes the runtime from the content, whatever the file's name.
 
     Raises ModelError `unreadable-model`, `empty-model`, `model-too-large`, `not-tflite`, `not-onnx`.
     """

@@ -1,4 +1,4 @@
-"""The harness's side of the model's process: starts it, asks it, and says in one sentence how it died."""
+"""The harness's side of the model's process: starts it, sends requests, and describes in one sentence how it died."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ OUT_OF_MEMORY = (
 
 
 class ModelProcess:
-    """A process that runs models, a context manager. It and all its children end with the block or this process.
+    """A process that runs models; a context manager. It and its children end with the block or with this process.
 
-    `name` begins each sentence. The process `is_new` until the first request: it may still be starting. It takes one
-    request at a time; after a ModelError it is ready for the next one, or it `is_dead`. `confined`: None for what this
-    machine allows.
+    `name` begins each sentence. Before its first request the process `is_new`: it may still be starting. It handles
+    one request at a time; after a ModelError it either accepts the next one or `is_dead`. `confined` None means:
+    confined if this machine allows it.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class ModelProcess:
         doing: str,
         within_s: float,
     ) -> ModelError:
-        """Say how it died; kill it if it still lives, because it sent nonsense."""
+        """Return the error that describes how the process died; kill it if it still lives, because it sent nonsense."""
         code = self._process.poll()
         self.end()
         if any(word in self._last_words for word in OUT_OF_MEMORY):
@@ -210,7 +210,7 @@ def launch(
     log: IO[bytes],
     pipes: tuple[int, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start Python with these pipes: confined with an empty environment, else with this one's without passwords."""
+    """Start Python with these pipes: confined with an empty environment, else with this one without its passwords."""
     inherited = {} if confined.prefix else os.environ
     return subprocess.Popen(  # noqa: S603 - our own program
         [*confined.prefix, sys.executable, "-P", *arguments],

@@ -50,7 +50,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Preset:
-    """The settings that a track prescribes; each image adds `image_budget_s` to the budget; None: all images."""
+    """The settings that a track prescribes. `image_budget_s` is the budget per image; None: no budget, all images."""
 
     task: str
     preprocessing: str
@@ -118,7 +118,7 @@ def settings_from(options: argparse.Namespace, images: int) -> Settings:
 
 
 def _core(options: argparse.Namespace) -> int | None:
-    """The core to stay on: for one thread the last one unless given, since core 0 takes most interrupts."""
+    """Return the core to stay on: the given one, else the last for one thread, since core 0 takes most interrupts."""
     cores = allowed_cores()
     if options.core is not None:
         if options.core not in cores:

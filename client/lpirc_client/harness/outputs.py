@@ -81,7 +81,7 @@ class Answers:
 
 
 def nonsense(name: str) -> ModelError:
-    """Return the error of a process that a model has broken without killing it."""
+    """Return the error for a model that broke its process without killing it, so it sent a malformed answer."""
     return ModelError(
         "model-crashed", f"{name}: it broke its process, which then answered nonsense"
     )
@@ -89,7 +89,10 @@ def nonsense(name: str) -> ModelError:
 
 @dataclass
 class Predictions:
-    """Rows of some images, and counts of dropped rows: those of the images `not_finite`, and two others."""
+    """Rows of some images, and what was dropped from them.
+
+    `not_finite` lists images with dropped rows; `inverted` and `out_of_range` count dropped rows.
+    """
 
     rows: list[Any] = field(default_factory=list)
     not_finite: list[int] = field(default_factory=list)
@@ -97,7 +100,7 @@ class Predictions:
     out_of_range: int = 0
 
     def add(self, more: Predictions) -> None:
-        """Add those of further images."""
+        """Add the predictions of further images."""
         self.rows += more.rows
         self.not_finite += more.not_finite
         self.inverted += more.inverted
@@ -105,10 +108,10 @@ class Predictions:
 
 
 def labels(answers: Answers, images: Sequence[int]) -> Predictions:
-    """Return rows [image, index, score] with the highest score of each image, the lowest index of equal ones.
+    """Return rows [image, index, score] with each image's highest score; of equal ones the lowest index.
 
-    A score that is not finite never wins; if none is finite, the answer is 0, the background, with 0.0. Of a thousand
-    scores the first is that of index 1: they lack the background.
+    A score that is not finite never wins; if none is finite, the answer is index 0, the background, with score 0.0. A
+    thousand scores lack the background, so the first has index 1.
     """
     scores = answers.outputs[0].reshape(len(images), -1)
     finite = np.isfinite(scores)
@@ -131,8 +134,8 @@ def detections(
 ) -> Predictions:
     """Return all hundred detections of each image, of `sizes` (width, height), in the model's order.
 
-    It drops what cannot be scored: rows with a number that is not finite or out of range, or a class below 0, and boxes
-    whose far side lies before the near one. Boxes that leave the image stay as they are.
+    Rows that cannot be scored are dropped: a number not finite or out of range, a class below 0, or a box whose far
+    side lies before its near side. Boxes that extend beyond the image are kept unchanged.
     """
     boxes = answers.outputs[0][:, 0]
     classes = answers.outputs[1][:, 0]
@@ -165,7 +168,7 @@ def check_counts(
     answers: Answers,
     what: Sequence[object],
 ) -> list[ModelError]:
-    """Refuse a count other than 100, for the first of the pictures `what` that has one."""
+    """Return an error for the first picture of `what` whose detection count is not 100; no error if all are."""
     counts = answers.outputs[3][:, 0]
     wrong = np.flatnonzero(counts != DETECTIONS)
     if not len(wrong):

@@ -26,7 +26,7 @@ from lpirc_client.harness.outputs import (
 from lpirc_client.harness.preprocessing import decode, model_input
 
 SLICE_S = 1.0
-"""A batch ends after the inference that reaches this; then progress is reported and the timeout starts again."""
+"""A batch ends after the inference that reaches this; then progress is reported and the timeout restarts."""
 
 BATCH_BYTES = 32 << 20
 BATCH_IMAGES = 1000
@@ -47,7 +47,7 @@ class Repeat:
 
     @property
     def counted_ns(self) -> NDArray[np.int64]:
-        """The counted inferences (N,)."""
+        """Return the times of the counted inferences (N,)."""
         return np.concatenate(self.times_ns)
 
 
@@ -119,7 +119,7 @@ class Passes:
         mean_ns: float,
         left_ns: int,
     ) -> int:
-        """Return how many images fit into a slice or the rest of the budget at this pace, within bounds."""
+        """Return the number of images, within bounds, that fit at this pace into a slice or the rest of the budget."""
         fitting = min(BATCH_BYTES // self._signature.inputs[0].size_bytes, BATCH_IMAGES)
         lasting = int(min(SLICE_S * 1e9, left_ns) / max(mean_ns, 1.0)) + 1
         return min(fitting, lasting)
@@ -162,7 +162,7 @@ class Passes:
         self.predictions.add(detections(answers, numbers, sizes))
 
     def processor_share(self) -> float | None:
-        """The share of its time for which a single-threaded model had a processor; None for several threads."""
+        """Return the share of its time in which a single-threaded model had a processor; None for several threads."""
         running_s = sum(self.span_s[1::2]) - sum(self.span_s[::2])
         return (
             min(1.0, self.processor_s / running_s)
@@ -171,7 +171,7 @@ class Passes:
         )
 
     def energy_loop(self) -> dict[str, Any] | None:
-        """Repeat the last input for as long as the settings say; None if they do not ask for it."""
+        """Repeat the last input as long as the settings say; return None if they ask for no energy loop."""
         seconds = self._settings.energy_loop_s
         if seconds is None:
             return None

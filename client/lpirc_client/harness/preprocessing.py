@@ -47,7 +47,7 @@ class Crop:
 
 
 def decode(image: ImageFile, data: bytes) -> Pixels:
-    """Decode to RGB, whatever the mode of 8 bits; transparency is dropped. Raises ModelError `bad-image`."""
+    """Decode an image of 8 bits per channel, of any mode, to opaque RGB. Raises ModelError `bad-image`."""
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
             if opened.mode in DEEP_MODES:
@@ -92,19 +92,22 @@ def model_input(
 
 
 def whole(height: int, width: int) -> Crop:
-    """Take everything."""
+    """Return a crop that keeps the whole image."""
     return Crop(0, 0, height, width)
 
 
 def central_crop(height: int, width: int) -> Crop:
-    """OVIC's central 0.875: per side start = round((side - 0.875 side) / 2), new = round(side - 2 start), half up."""
+    """Return OVIC's central 0.875.
+
+    Per side start = round((side - 0.875 side) / 2) and new = round(side - 2 start), half up.
+    """
     top = _half_up((height - FRACTION * height) / 2)
     left = _half_up((width - FRACTION * width) / 2)
     return Crop(top, left, _half_up(height - 2 * top), _half_up(width - 2 * left))
 
 
 def central_square(height: int, width: int) -> Crop:
-    """AIoTBench's central square of the shorter side; the larger half of an odd rest lies behind it."""
+    """Return AIoTBench's central square of the shorter side; of an odd rest, the larger half lies behind it."""
     side = min(height, width)
     return Crop((height - side) // 2, (width - side) // 2, side, side)
 

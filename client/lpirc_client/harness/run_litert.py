@@ -1,4 +1,4 @@
-"""TFLite models in LiteRT; nothing else calls it."""
+"""Runs TFLite models in LiteRT; nothing else calls it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lpirc_client.harness.model_settings import DEFAULT_DELEGATE, NO_DELEGATE, X
 
 
 class RuntimeModel(LoadedModel):
-    """A model in the interpreter, its tensors allocated; `delegate` is the library's path, or one of three words."""
+    """A model in the interpreter, with allocated tensors; `delegate` is a library's path or one of three keywords."""
 
     def __init__(
         self,
@@ -53,16 +53,16 @@ class RuntimeModel(LoadedModel):
         ]
 
     def views(self) -> tuple[View, list[View]]:
-        """Getters of the first input and of the outputs."""
+        """Return functions that give access to the first input and the outputs."""
         return self._inputs[0], self._outputs
 
     def tensors_bytes(self) -> int:
-        """Return the size of all tensors by their present shapes."""
+        """Return the size of all tensors at their current shapes."""
         return _total_bytes(self._interpreter)
 
     @staticmethod
     def stated_bytes(data: bytes | bytearray) -> int:
-        """Return the size of the file's tensors by the shapes that it states, without allocating them."""
+        """Return the size of the file's tensors at the shapes it states, without allocating them."""
         return _total_bytes(Interpreter(model_content=bytes(data), num_threads=1))
 
 
@@ -90,7 +90,7 @@ def _tensor(details: dict[str, Any]) -> Tensor:
 
 
 def _taken_by(interpreter: Interpreter, delegate: str) -> str:
-    """Name the delegate if it took any operator."""
+    """Return the delegate's name if it took over any operator."""
     operators = interpreter._get_ops_details()  # noqa: SLF001 - the runtime has no public way to ask
     return (
         delegate

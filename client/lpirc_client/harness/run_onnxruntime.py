@@ -1,4 +1,4 @@
-"""ONNX models in ONNX Runtime; nothing else calls it."""
+"""Runs ONNX models in ONNX Runtime; nothing else calls it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROVIDERS = {
     XNNPACK: "XnnpackExecutionProvider",
 }
 TYPES = {"float": "float32", "double": "float64"}
-"""ONNX's names of types that differ from numpy's."""
+"""ONNX's names of types whose numpy names differ."""
 
 FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
 NO_FOLDER = "/dev/null"
@@ -32,7 +32,7 @@ NO_FOLDER = "/dev/null"
 
 
 class RuntimeModel(LoadedModel):
-    """A model in a session; `delegate` is an execution provider, or one of three words."""
+    """A model in a session; `delegate` is an execution provider or one of three keywords."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class RuntimeModel(LoadedModel):
         self._bound: tuple[View, list[View]] | None = None
 
     def views(self) -> tuple[View, list[View]]:
-        """Getters of input and outputs: arrays that the session reads and writes, without copying."""
+        """Return functions that give access to input and outputs: arrays that the session uses without copying."""
         if self._bound is None:
             binding = self._session.io_binding()
             self.invoke = partial(self._session.run_with_iobinding, binding)
@@ -92,7 +92,7 @@ def _side(side: object) -> int:
 
 
 def _tensor(one: onnxruntime.NodeArg) -> Tensor:
-    """Describe an input or output; a first side without a number is a batch of 1, any other one is -1."""
+    """Describe an input or output. An open first side is a batch of 1; any other open side is -1."""
     shape = [*map(_side, one.shape)]
     if shape and shape[0] == -1:
         shape[0] = 1

@@ -22,7 +22,7 @@ HARNESS = (sys.executable, "-P", "-m", "lpirc_client.harness.cli")
 LOOPBACK = "lo"
 CGROUPS = Path("/sys/fs/cgroup")
 LIMITS = {"memory": ("memory.max", "memory.limit_in_bytes"), "pids": ("pids.max",)}
-"""The files of a control group with a limit, of the second version and of the first."""
+"""Files with a control group's limit, by version 2 and version 1 of control groups."""
 MODEL = "model"
 IMAGES = "images"
 REQUEST = "request.json"
@@ -64,7 +64,7 @@ def _answer(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def open_to(hidden: list[str], uid: int) -> str | None:
-    """Return the resources that a model must not reach but could, as the end of a sentence; None if it is confined."""
+    """Return the forbidden resources that a model could reach, as the end of a sentence; None if it is confined."""
     seen = [path for path in hidden if os.path.lexists(path)]
     if seen:
         return f"it sees {seen[0]}"

@@ -39,9 +39,9 @@ TRIAL_SEED = 1
 
 
 def rules_of(model: ModelFile, settings: Settings) -> str:
-    """The rules for a model: those of the settings, else its runtime's. Raises ModelError `wrong-runtime`."""
+    """Return the rules for a model: those in the settings, else its runtime's. Raises ModelError `wrong-runtime`."""
     if settings.rules == "ovic" and model.runtime != "litert":
-        what = "an ONNX model, and the rules of OVIC take only TFLite; leave out --track and --rules"
+        what = "it is an ONNX model, but the rules of OVIC allow only TFLite; leave out --track and --rules"
         raise ModelError("wrong-runtime", f"{model.path.name}: {what}")
     return settings.rules or ("ovic" if model.runtime == "litert" else "open")
 
@@ -76,7 +76,7 @@ def problems(
     task: str,
     rules: str = "ovic",
 ) -> list[ModelError]:
-    """Return everything wrong with a model's inputs and outputs, in the order of the rules."""
+    """Return all problems of a model's inputs and outputs, in the order of the rules."""
     return [
         ModelError(error.code, f"{name}: {error.sentence}", **error.facts)
         for error in (
@@ -91,9 +91,9 @@ def examine(
     model: ModelFile,
     settings: Settings,
 ) -> tuple[Signature, list[ModelError]]:
-    """Load a model, check it, and, if its tensors are right, run it once on a picture of noise.
+    """Load a model, check it and, if its tensors are right, run it once on a picture of noise.
 
-    Return the rules that it breaks. Raises ModelError if it cannot be loaded or run.
+    Return its signature and the rules that it breaks. Raises ModelError if it cannot be loaded or run.
     """
     rules = rules_of(model, settings)
     signature = load(process, model, settings)

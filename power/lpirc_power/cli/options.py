@@ -81,7 +81,7 @@ _SETUP: Final = (
         default="3",
         show_default=True,
         callback=lambda _ctx, _param, factor: int(factor),
-        help="Peak over range that is still measured; 6 halves the ranges.",
+        help="Largest peak, as a multiple of the range, that is still measured; 6 halves the ranges.",
     ),
     click.option(
         "--line-filter",
@@ -91,7 +91,7 @@ _SETUP: Final = (
     click.option(
         "--frequency-filter",
         is_flag=True,
-        help="Filter only the finding of zero crossings.",
+        help="Filter only the signal in which zero crossings are looked for.",
     ),
     click.option(
         "--sync",
@@ -109,7 +109,7 @@ _SETUP: Final = (
         default=5.0,
         show_default=True,
         help="Degrees C by which the room may warm or cool since the zero level was compensated or a range was set; "
-        "the drift of DC is stated for it.",
+        "the drift of DC is stated for this change.",
     ),
 )
 

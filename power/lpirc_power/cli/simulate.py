@@ -42,8 +42,8 @@ NAMES = [model.name for model in MODELS]
     default=DEFAULT_DIALECT,
     show_default=True,
     type=click.Choice(list(DIALECTS), case_sensitive=False),
-    help="In which form it answers: as a WT310's log shows, as the manuals print, or as a WT310E's log shows; "
-    "free-running updates whatever its integrator does.",
+    help="Form of its answers: as in a WT310's log, as in the manuals, or as in a WT310E's log; free-running: updates "
+    "go on whatever the integrator does.",
 )
 @click.option(
     "--without",

@@ -105,9 +105,9 @@ def start_sentence(
     """
     part = start_part(readings, interval_s)
     if part is None:
-        return "Unknown whether updates restart at START: it takes a load that draws the same all the time."
+        return "Unknown whether updates restart at START: finding out needs a load of constant power."
     if min(part, 1 - part) <= NEAR:
         if since_update_s > LATEST * interval_s:
-            return "Unknown whether updates restart at START: it came too late after an update; try again."
+            return "Unknown whether updates restart at START: START came too late after an update; try again."
         return "The first update after START shows a whole interval integrated: updates restart at START."
     return f"The first update after START shows {part:.2f} of an interval integrated: updates run on at START."

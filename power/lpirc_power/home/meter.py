@@ -159,8 +159,8 @@ class HomeMeter:
             and 0 <= timer_s <= LONGEST_TIMER_S
         ):
             raise MeterRangeError(
-                f"An update interval of {interval_s:g} s with a timer of {timer_s} s cannot be; the interval is "
-                f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, the timer 0 to {LONGEST_TIMER_S} s."
+                f"The update interval, {interval_s:g} s, must be {SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, and "
+                f"the timer, {timer_s} s, 0 to {LONGEST_TIMER_S} s."
             )
 
     def configure(self, setup: Setup) -> None:

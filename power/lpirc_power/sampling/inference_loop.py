@@ -73,6 +73,6 @@ def _parsed(content: bytes) -> tuple[dict[str, Any], int, float, float]:
         sentence = "The program that was measured states no energy_loop; run lpirc-harness with --energy-loop-s."
         raise EnergyUnmeasured(sentence) from error
     if inferences < 1 or not (math.isfinite(start_s) and start_s < end_s < math.inf):
-        sentence = f"The energy loop of {inferences} inferences from {start_s:g} s to {end_s:g} s cannot be."
+        sentence = f"The energy loop of {inferences} inferences from {start_s:g} s to {end_s:g} s is impossible."
         raise EnergyUnmeasured(sentence)
     return document, inferences, start_s, end_s

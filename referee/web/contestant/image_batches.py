@@ -72,7 +72,7 @@ def _archive(service: RunService, live: OpenRun, numbers: range) -> StoredZip:
     if archive.size > LARGEST_ARCHIVE_BYTES:
         raise RefereeError(
             "bad-request",
-            "These images make more bytes than one batch may have, 2 GiB; ask for fewer.",
+            "These images exceed the 2 GiB that one batch may have; ask for fewer.",
         )
     return archive
 

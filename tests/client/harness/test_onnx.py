@@ -319,7 +319,7 @@ def test_a_delegates_library_is_loaded_and_is_not_named_where_it_takes_nothing(
 @pytest.mark.parametrize(
     ("data", "options", "code", "said"),
     [
-        (classifier(), ("--track", "ovic-classification"), "wrong-runtime", "the rules of OVIC take only TFLite"),
+        (classifier(), ("--track", "ovic-classification"), "wrong-runtime", "the rules of OVIC allow only TFLite"),
         (classifier(), ("--mean", "127.5"), "bad-preprocessing", "--mean and --sigma are for float32"),
         (classifier(), ("--delegate", "NoneProvider"), "model-failed", "has no NoneProvider here; it has "),
         (tflite_models.classifier(), ("--delegate", "/no/such.so"), "model-failed", "/no/such.so: cannot open"),

@@ -14,7 +14,7 @@ from lpirc_power.cli.updates import start_part, start_sentence
 from lpirc_power.meter import Setup
 from tests.power.logged_box import LoggedBox, served
 
-LATE = "it came too late after an update; try again."
+LATE = "START came too late after an update; try again."
 SETUP = Setup(
     voltage_range_v=150.0,
     current_range_a=0.5,
@@ -70,7 +70,7 @@ def test_a_reset_that_shows_with_the_next_update_or_as_minus_0_does_not_differ(
     with served(box) as address:
         told = found(address)
     assert told["reset"] == [(True, "WH is 0 after the reset.")] * 2
-    words = ("run on at START.", LATE) if box.latched else ("all the time.",)
+    words = ("run on at START.", LATE) if box.latched else ("constant power.",)
     assert all(ok and sentence.endswith(words) for ok, sentence in told["start-update"])
 
 

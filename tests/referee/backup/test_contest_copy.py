@@ -167,7 +167,10 @@ def test_a_backup_of_another_contest_is_no_base(
     own = backed_up(folder, "own.zip")
     told = called("restore", str(own), str(tmp_path / "copy"), "--base", str(other))
     assert told.returncode == 1
-    assert f"other.zip is of contest {contest_id(tmp_path / 'other')}, " in told.stderr
+    assert (
+        f"other.zip belongs to contest {contest_id(tmp_path / 'other')}, "
+        in told.stderr
+    )
     assert not (tmp_path / "copy").exists()
 
 

@@ -358,7 +358,7 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
         (
             {"auto_arm": True},
             "arms-by-itself",
-            "who has a team's password begins a measured run",
+            "anyone with a team's password begins a measured run",
         ),
     ],
 )

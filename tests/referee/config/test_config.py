@@ -225,7 +225,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         (GOOD + "[images]\nper_attempt = -1\n", "images: per_attempt = -1 must be 0 (all images) or more"),
         ('count_unserved = "no"\n' + GOOD, "count_unserved = 'no' must be true or false"),
         (TRACK + TRACK.removeprefix(GOOD), "the track name 'ovic' is given twice"),
-        (GOOD + f"voltage_range_v = 1{'0' * 400}\n", "whole number beyond 64 bits"),
+        (GOOD + f"voltage_range_v = 1{'0' * 400}\n", "whole number that does not fit into 64 bits"),
         (f"window_s = 1{'0' * 5000}\n" + GOOD, "cannot be read"),
         ("name = Hall\n", "cannot be read"),
         ("name = \"Hall\"\nname = \"Hall\"\n", "cannot be read"),

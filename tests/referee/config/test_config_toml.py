@@ -19,5 +19,7 @@ def test_larger_numbers_are_refused_without_printing_their_digits(
     text: str,
     form: str,
 ) -> None:
-    with pytest.raises(ValueError, match=r"^it has a whole number beyond 64 bits$"):
+    with pytest.raises(
+        ValueError, match=r"^it has a whole number that does not fit into 64 bits$"
+    ):
         toml_table(form.format(text))

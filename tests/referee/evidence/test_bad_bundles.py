@@ -285,7 +285,7 @@ def test_a_zip_that_was_packed_again_is_not_taken() -> None:
 def test_a_part_that_climbs_out_or_is_unknown_or_missing_is_named() -> None:
     parts = unpack(FORMAT_1.read_bytes())
     assert (
-        "'../../etc/passwd', which no bundle has"
+        "unknown part '../../etc/passwd'"
         in named(b"".join(pack(parts | {"../../etc/passwd": b"x"})))[1]
     )
     assert (
@@ -305,7 +305,7 @@ def test_a_part_that_climbs_out_or_is_unknown_or_missing_is_named() -> None:
 def test_a_bomb_is_not_unpacked(forge: Forge) -> None:
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     bomb = b"".join(packer.compress(bytes(2**20)) for _ in range(32)) + packer.flush()
-    assert "does not unpack to the" in named(forge({"served.csv.gz": bomb}))[1]
+    assert "does not unpack to exactly the" in named(forge({"served.csv.gz": bomb}))[1]
     assert (
         "at most 1073741824 are unpacked"
         in named(forge({"served.csv.gz": bomb}, {"served.csv.gz": 2**40}))[1]

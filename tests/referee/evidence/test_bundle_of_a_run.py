@@ -155,7 +155,7 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_one_that_never_was_fa
         code, text = told(bundle, "--head", head)
         assert (code, "ok           log-chain" in text) == (0, True), text
     for head, words in (
-        ("ab" * 32, "before or after, it says nothing of it"),
+        ("ab" * 32, "if before or after, it proves nothing"),
         (
             f"{before - 1}:{'ab' * 32}",
             f"is of event {before - 1}, and this bundle covers events {before} to {end}",
@@ -235,7 +235,7 @@ def test_receipts_show_what_is_missing_altered_added_or_of_another_run(
     code, text = with_receipts(bundle, tmp_path, [*lines, altered])
     assert code == 1
     assert "body 3: the receipt contradicts itself" in text
-    assert "The receipts file does not hold" in text
+    assert "The receipts file failed" in text
     assert "run.zip does not hold" not in text
     log = json.dumps({"closing": json.loads(lines[-1])["closing"] | {"log": "0" * 64}})
     assert (

@@ -243,7 +243,9 @@ def test_a_meter_that_may_hold_the_energy_of_a_run_is_not_called_idle(
         (one,) = reader.read(NOW, Known(meters={"one": ("idle", None)}))["stations"]
         return one["meter_state"], one["meter_sentence"]
 
-    sentence = "The energy of run 1 of otters is still to be read. It does not answer."
+    sentence = (
+        "The energy of run 1 of otters has not been read yet. It does not answer."
+    )
     assert station() == ("energy to read", sentence)
     house.store.runs.change(run.id, (RunState.CLOSED,), energy_wh=1.0)
     assert station() == ("idle", None)

@@ -142,7 +142,7 @@ def test_a_copy_that_cannot_be_saved_is_told_and_tried_again(
     (tmp_path / "contest.db").unlink()
     blocker = tmp_path / f"contest-rescued-{START:%Y%m%d-%H%M%S}.db"
     blocker.mkdir()
-    with pytest.raises(RefereeError, match="do not stop the server"):
+    with pytest.raises(RefereeError, match="before you stop the server"):
         store.integrity.watch(START)
     blocker.rmdir()
     assert code_of(lambda: store.integrity.watch(START)) == "storage-failed"

@@ -221,7 +221,9 @@ def test_a_host_that_was_frozen_while_another_one_took_over_acknowledges_nothing
     ] == len(ROWS)
     again = refers("serve", str(first.folder), "--port", "0")
     assert again.returncode == 1
-    assert ("has taken over. Nothing is taken here" in again.stderr) is True
+    assert (
+        "has taken over. This host accepts nothing any more" in again.stderr
+    ) is True
     told = refers("team", "disable", TEAM, "--contest", str(first.folder))
     assert told.returncode == 1
     assert ("has taken over" in told.stderr) is True

@@ -354,7 +354,7 @@ def test_a_track_that_needs_energy_takes_nothing_without_it_and_says_so_before_a
         told = hall.refusal(*words)
         assert (
             told
-            == "The track spots counts no run without its energy; measure it with --meter."
+            == "The track spots counts no run without energy; measure the energy with --meter."
         )
     assert hall.told("list") == []
 

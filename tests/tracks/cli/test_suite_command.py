@@ -153,11 +153,11 @@ def test_a_byte_order_mark_blank_lines_and_columns_in_another_order_are_taken(
         ),
         (
             HEADER + "a,one,large,50,\n",
-            ["line 2", "accuracy_percent = 50 stands without time_ms"],
+            ["line 2", "accuracy_percent = 50 is given without time_ms"],
         ),
         (
             HEADER + "a,one,large,,50\n",
-            ["line 2", "time_ms = 50 stands without accuracy_percent"],
+            ["line 2", "time_ms = 50 is given without accuracy_percent"],
         ),
         (HEADER + ",one,large,50,5\n", ["line 2", "device is blank"]),
         (

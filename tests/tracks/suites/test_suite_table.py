@@ -83,7 +83,7 @@ def test_a_file_that_is_no_table_of_a_run_is_refused(
     for figures, told in (
         ({"time_ms": "soon"}, "time_ms"),
         ({"time_ms": "0"}, "time_ms = '0' must be above 0"),
-        ({"time_ms": ""}, "stands without time_ms"),
+        ({"time_ms": ""}, "is given without time_ms"),
         ({"accuracy_percent": "101"}, "accuracy_percent"),
         ({"accuracy_percent": "", "time_ms": ""}, "figures, or a sentence"),
         ({"sentence": "It crashed."}, "figures, or a sentence"),

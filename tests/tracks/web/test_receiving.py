@@ -412,7 +412,7 @@ def test_the_final_board_waits_for_what_came_in_time_and_for_what_may_replace_it
         with pytest.raises(RefereeError, match="was not found broken"):
             receive_body(contest, clock, own_good, [csv_of(rows_of(images, 3))])
         clock.advance(60 * config.replacement_minutes)
-        with pytest.raises(RefereeError, match="could be replaced until"):
+        with pytest.raises(RefereeError, match="could be replaced only until"):
             receive_body(contest, clock, again, [csv_of(rows_of(images, 3))])
         assert shown()["provisional"] == "Provisional: 1 entry is being scored."
 
@@ -629,5 +629,5 @@ def test_broken_files_of_before_the_deadline_buy_one_attempt_after_it_and_not_se
             pass
         first, second = (Offer(config, TEAM, "a.csv", one.id) for one in broken)
         receive_body(contest, clock, first, [csv_of(rows_of(images, 2))])
-        with pytest.raises(RefereeError, match="only one may be then"):
+        with pytest.raises(RefereeError, match="it may replace only one"):
             receive_body(contest, clock, second, [csv_of(rows_of(images, 3))])

@@ -108,7 +108,8 @@ def test_a_team_verifies_its_receipt_against_its_file_and_the_board_s_key(
     code, said = verifier(answer, body, key)
     assert (code, "failed" in said, "not checked" in said) == (0, False, False), said
     assert (
-        f"its last byte, of {len(body)}, had come at {answer['accepted_utc']}\n" in said
+        f"the last of its {len(body)} bytes arrived at {answer['accepted_utc']}\n"
+        in said
     )
     code, said = verifier(receipt)
     assert code == 0
@@ -157,7 +158,7 @@ def test_a_receipt_that_was_altered_or_is_of_another_contest_does_not_hold(
     code, said = verifier(dated, body, key)
     assert (code, said.endswith("does not hold: key\n")) == (1, True), said
     code, said = verifier(answer | {"accepted_utc": altered["received_utc"]}, body, key)
-    assert (code, "beside the receipt the answer has another received_utc" in said) == (
+    assert (code, "the answer beside the receipt has another received_utc" in said) == (
         1,
         True,
     ), said
@@ -168,11 +169,11 @@ def test_a_receipt_that_was_altered_or_is_of_another_contest_does_not_hold(
     [
         # The same text with its lines moved: what was the file's name is now in the track's.
         ({"track": "files\na.csv"}, "track of the receipt has several lines"),
-        ({"size": 3.0}, "size of the receipt is not what belongs there"),
-        ({"entry": True}, "entry of the receipt is not what belongs there"),
+        ({"size": 3.0}, "size of the receipt has the wrong type"),
+        ({"entry": True}, "entry of the receipt has the wrong type"),
         ({"signature": "ab"}, "signature of the receipt is not 128 hexadecimal digits"),
         ({"received_utc": "noon"}, "received_utc of the receipt is not a time in UTC"),
-        ({"receipt": []}, "its receipt is none"),
+        ({"receipt": []}, "its receipt is not a JSON object"),
     ],
 )
 def test_what_is_no_receipt_is_said_in_a_sentence(
@@ -209,11 +210,14 @@ def test_the_receipt_of_a_replaced_file_says_when_it_came_and_not_that_it_counts
         code, said = verifier(one, key=board_key(hall))
         assert (
             code,
-            "It does not say that the file was found sound, counts" in said,
+            "It does not prove that the file passed its check, that it counts" in said,
         ) == (0, True), said
     swapped = refused | {"receipt": answer["receipt"]}
     code, said = verifier(swapped)
-    assert (code, "the answer has another entry" in said) == (1, True), said
+    assert (code, "the answer beside the receipt has another entry" in said) == (
+        1,
+        True,
+    ), said
 
 
 def test_a_receipt_from_before_a_restart_holds_after_it(

@@ -178,7 +178,7 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
     page = day.server.ask("GET", "/tracks/files").text if day.server else ""
     assert "This is the board by the public images, not the final one." in page
     assert "A final board was taken back at" in page
-    assert "so nothing was published" in refusal(
+    assert "Nothing was published" in refusal(
         day, "model", "publish", "files", "--as-listed", listed["code"]
     )
     again = told(day, "model", "publish", "files")
@@ -334,7 +334,7 @@ def test_what_cannot_be_published_is_refused_with_its_reason(day: Day) -> None:
     assert "no track 'none'" in refusal(day, "model", "publish", "none")
     close_track(day)
     code = told(day, "model", "publish", "files")["code"]
-    assert f"not that of {code[::-1]}, but of {code}" in refusal(
+    assert f"their code is {code}, not {code[::-1]}" in refusal(
         day, "model", "publish", "files", "--as-listed", code[::-1]
     )
     day.refers("model", "withdraw", str(number), "--reason", "x")

@@ -269,7 +269,7 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
         late = problem(ours.hand_in(work, document, name), 409, "lease-lost")
         assert (
             late["detail"]
-            == "The lease of this job is lost: it is over, or another device's now."
+            == "The lease of this job is lost: it ran out, or another device holds it now."
         )
     job = ours.house.store.jobs.get(str(made.job))
     assert job.state == JobState.DONE
@@ -296,7 +296,8 @@ def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_c
     client = ours.device("--once")
     assert client.wait(TIMEOUT_S) == 0
     assert (
-        "not the track's images; removed, to be fetched again" in client.stderr.read()
+        "these are not the track's images; they are removed and fetched again"
+        in client.stderr.read()
     )
     assert list(kept.glob("*.jpg")) == []
     document = packed(

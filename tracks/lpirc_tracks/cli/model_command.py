@@ -311,7 +311,7 @@ def _confined(contest: Contest, track: str, limits: Limits) -> Limits:
 
 def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
     if track.rule.needs_energy and metering is None:
-        sentence = f"The track {track.name} counts no run without its energy; measure it with --meter."
+        sentence = f"The track {track.name} counts no run without energy; measure the energy with --meter."
         raise RefereeError("no-meter", sentence)
 
 

@@ -88,9 +88,9 @@ def publish(
     """
     made = final_board(contest, config, now)
     if made.code != code:
-        sentence = f"The board or what looks odd is not that of {code}, but of {made.code}, so nothing was published;"
+        sentence = f"The board or its oddities changed: their code is {made.code}, not {code}. Nothing was published;"
         raise RefereeError(
-            "track-changed", f"{sentence} look at it again.", now=made.code
+            "track-changed", f"{sentence} look at the board again.", now=made.code
         )
     publication = Publication(
         config.name, now.isoformat(), by, made.code, made.document

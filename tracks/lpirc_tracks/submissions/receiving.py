@@ -99,9 +99,10 @@ def receive_file(
             size = file.seek(0, os.SEEK_END)
             os.fsync(file.fileno())
         if sha256 not in (None, found):
-            sentence = f"The file of {size} bytes has the SHA-256 {found}, not {sha256}: parts of another file came."
             raise RefereeError(
-                "upload-mismatch", f"{sentence} Nothing was taken; begin it again."
+                "upload-mismatch",
+                f"The file of {size} bytes has the SHA-256 {found}, not {sha256}: parts of another file were sent. "
+                "Nothing was taken; begin it again.",
             )
         who = offer.config.name, offer.team, PUBLIC, program_version()
         given = Submission(
@@ -250,6 +251,8 @@ def _replaceable(contest: Contest, offer: Offer, number: int, now: datetime) -> 
             "not-replaceable", f"The entry {number} cannot be replaced: it {which}."
         )
     if now >= until:
-        sentence = f"The entry {number} could be replaced until {until.isoformat()[:19]}, and it is later."
+        sentence = (
+            f"The entry {number} could be replaced only until {until.isoformat()[:19]}."
+        )
         raise RefereeError("not-replaceable", sentence)
     return upload

@@ -241,7 +241,7 @@ def _json(content: bytes) -> dict[str, Any]:
         raise bad(f"it has {len(content)} bytes, more than {LARGEST_BYTES}")
 
     def refuse_constant(word: str) -> float:
-        raise bad(f"it holds {word}, which is not a number of JSON")
+        raise bad(f"it holds {word}, which is not a JSON number")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -289,7 +289,7 @@ def _check_latency(document: ResultDocument) -> None:
     most = len(means_ms) * (document["images.count"] - 1)
     if not least <= counted <= most:
         raise bad(
-            f"latency.counted = {counted} is not from {least} to {most}, by processed and repeats"
+            f"latency.counted = {counted} must be {least} to {most}, given processed and repeats"
         )
     total_s = document["latency.total_s"]
     pass_s = means_ms[0] * least / 1000

@@ -111,7 +111,7 @@ class ResumableUploads:
             if not one.path.is_file():
                 raise _unknown(one.number)
             if offset != (now := one.offset):
-                sentence = f"The upload goes on at {now}, not at {offset}; ask for its Upload-Offset with HEAD."
+                sentence = f"The upload continues at byte {now}, not at {offset}; ask for its Upload-Offset with HEAD."
                 raise RefereeError("offset-mismatch", sentence, offset=now)
             append(one.path, body)
             if one.offset < one.stated.size:
@@ -141,7 +141,7 @@ class ResumableUploads:
     def _alone(self, one: Resumable) -> Iterator[None]:
         with self._lock:
             if one.number in self._busy:
-                sentence = "Another request is at this upload; wait until it has ended."
+                sentence = "Another request is sending to this upload; wait until it has ended."
                 raise RefereeError("upload-busy", sentence)
             self._busy.add(one.number)
         try:

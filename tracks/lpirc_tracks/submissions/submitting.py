@@ -321,7 +321,7 @@ def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) ->
     expected = expected_devices(contest, track.name)
     if expected and host not in expected:
         names = " and ".join(map(repr, expected))
-        board = f"the board of the track {track.name} is that of {names}; measure the model there."
+        board = f"the board of the track {track.name} lists measurements on {names}; measure the model there."
         raise WrongDevice(
             "wrong-device", f"{what} on {host!r}, but {board}", device=host
         )

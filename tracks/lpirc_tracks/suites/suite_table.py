@@ -172,6 +172,6 @@ def _figures(row: TableRow) -> tuple[float, float] | tuple[None, None]:
             else ("time_ms", "accuracy_percent")
         )
         raise row.bad(
-            f"{given} = {row.cells[given]} stands without {blank}; give both, or neither"
+            f"{given} = {row.cells[given]} is given without {blank}; give both, or neither"
         )
     return row.number("accuracy_percent", 0, 100), row.number("time_ms", LEAST, MOST)

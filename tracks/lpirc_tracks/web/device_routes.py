@@ -60,7 +60,7 @@ def lease() -> Response:
     ours = program_version()
     if name != g.device:
         raise SessionRefused(
-            "bad-token", f"The key is that of device {g.device}, not of {name}."
+            "bad-token", f"The key belongs to device {g.device}, not to {name}."
         )
     if theirs.split(".")[:2] != ours.split(".")[:2]:
         sentence = f"lpirc-client {theirs} does not fit the referee's {ours}; install lpirc-client {ours}."

@@ -119,7 +119,8 @@ def _require_version() -> None:
     """Raise RefereeError `bad-request` unless the client speaks this version."""
     if (given := request.headers.get("Tus-Resumable")) != VERSION:
         raise RefereeError(
-            "tus-version", f"Tus-Resumable is {given!r:.20}; this is {VERSION}."
+            "tus-version",
+            f"Tus-Resumable is {given!r:.20}; this server speaks {VERSION}.",
         )
 
 

@@ -1,6 +1,6 @@
-"""The COCO metric by pycocotools itself: the second engine, to check the first one.
+"""The COCO metric by pycocotools itself: a second engine to check the first one.
 
-pycocotools takes an object of id 0 for unmatched, so everything is numbered from 1. Its prints are silenced.
+pycocotools treats an object with id 0 as unmatched, so everything is numbered from 1. Its printed output is suppressed.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _means(
     precision: Any,
     ious: int | slice,
 ) -> dict[int, float | None]:
-    """Return for each category the mean of precisions (T, R, K) at one IoU or several."""
+    """Return, for each category, the mean of precisions (T, R, K) at one IoU or several."""
     means: dict[int, float | None] = {}
     for place, id_ in enumerate(ids):
         means[id_] = _known(precision[ious, :, place].mean())

@@ -167,7 +167,10 @@ def _rows_one_by_one(lists: list[list[bytes]]) -> Rows:
 
 
 def _has_other_fields(form: bytes, lists: list[list[bytes]]) -> bool:
-    """Tell if this is another kind of body, sent as a form by mistake; at most a token means no detections."""
+    """Return True if the body has other fields but none of the lists: another kind of body, sent as a form by mistake.
+
+    An empty body, or one with only a token, is a form without detections.
+    """
     fields = form.split(b"&", 3)[1:]
     if any(lists):
         return False

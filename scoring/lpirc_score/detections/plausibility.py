@@ -1,4 +1,4 @@
-"""Rows that are valid and yet look like a mistake: fractions for pixels, percent for confidences, boxes elsewhere."""
+"""Finds valid rows that look like a mistake: fractions for pixels, percent for confidences, boxes off the image."""
 
 from __future__ import annotations
 

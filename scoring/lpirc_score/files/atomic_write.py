@@ -64,7 +64,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """Raise OSError unless a file can be created or replaced at that path: better now than after the work."""
+    """Raise OSError unless a file can be created or replaced at that path.
+
+    Call it before long work, so that the failure comes early.
+    """
     path = real_path(path)
     if is_there(path) and not is_file(path):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))

@@ -60,9 +60,10 @@ def write_overlay(
     overlaid: Mapping[str, Curves],
     names: Mapping[int, str],
 ) -> None:
-    """Write the curves of several files, by what they are of: all points, or the drawn mean of each over categories.
+    """Write the curves of several files, labelled by source.
 
-    That mean is of the precision envelopes at 101 recalls; for `coco` at IoU .50. Raises as `write_curves` does.
+    A table has all points; a drawing has the mean curve over the categories of each source. The mean is of the
+    precision envelopes at 101 recalls; for `coco` it is at IoU .50. Raises as `write_curves` does.
     """
 
     def draw(figure: Any) -> None:

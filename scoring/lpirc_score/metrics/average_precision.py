@@ -40,7 +40,10 @@ def mean_at(
     ranks: Ints,
     objects: int,
 ) -> float:
-    """Return the mean over the recalls of the best precision at each or above, 0 beyond the last."""
+    """Return the mean, over the recalls, of the best precision at each recall or above.
+
+    The precision is 0 beyond the highest recall reached.
+    """
     recall = np.arange(1, len(ranks) + 1) / objects
     at = np.searchsorted(recall, recalls)
     reached = at[at < len(ranks)]

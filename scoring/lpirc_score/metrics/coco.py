@@ -1,11 +1,11 @@
 """The metric `coco`: the twelve numbers of COCO for boxes, computed on whole columns.
 
-Goal: the numbers of pycocotools' COCOeval, with the AP over ten IoUs from .50 to .95 as `map`. Source:
-https://github.com/cocodataset/cocoapi, `cocoeval.py`. Conventions: boxes are a corner and a size; at most 1, 10 or 100
-detections count per image and category. In each of four ranges of areas, an object that is a crowd or outside the range
-is ignored. A detection is ignored if it finds an ignored object, or if it finds none and is itself outside the range.
-Sums are exact (`math.fsum`), as in the other metrics; pycocotools leaves the order of sums to NumPy, so its figures may
-differ in the last digit.
+Goal: the numbers of pycocotools' COCOeval, with the AP over ten IoUs from .50 to .95 as `map`.
+Source: https://github.com/cocodataset/cocoapi, `cocoeval.py`.
+Conventions: boxes are a corner and a size; at most 1, 10 or 100 detections count per image and category. In each of
+four ranges of areas, an object that is a crowd or outside the range is ignored. A detection is ignored if it finds an
+ignored object, or if it finds none and is itself outside the range. Sums are exact (`math.fsum`), as in the other
+metrics; pycocotools leaves the order of sums to NumPy, so its figures may differ in the last digit.
 
 `coco_ranking` matches and ranks in one range of areas. `coco_reference` is pycocotools itself, to check this module.
 """
@@ -146,7 +146,7 @@ class CocoCategory:
     object_images: NDArray[np.uint32]
 
     def rankings(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.bool_]]]:
-        """Yield for each IoU, by rank, the image (m,) of the detections that count, and which are true."""
+        """Yield for each IoU, by rank, the images (m,) of the counted detections, and which of them are true."""
         for bit in _BITS:
             here = np.flatnonzero(self.counts & bit)
             is_true = self.is_true.take(here) & bit
@@ -214,7 +214,7 @@ class _Batch:
 
 
 class _Matching:
-    """The work that all ranges of areas share: groups, the objects `ignored` in each (areas, G), candidates."""
+    """The work shared by all ranges of areas: groups, candidate pairs, and objects `ignored` by range (areas, G)."""
 
     def __init__(
         self,
@@ -338,7 +338,7 @@ def _by_category(ground_truth: GroundTruth, values: Floats) -> dict[int, float |
 
 
 def _category_means(values: Floats) -> list[float | None]:
-    """Return the exact mean of values (T, K, ...) by category (K,); None where they are NaN, without objects."""
+    """Return the exact mean of values (T, K, ...) by category (K,); None for a category without objects (NaN)."""
     means: list[float | None] = []
     for each in np.moveaxis(values, 1, 0):
         row = each.ravel().tolist()

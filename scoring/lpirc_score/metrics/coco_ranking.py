@@ -127,7 +127,10 @@ def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
 
 
 def _needed(objects: Ints) -> Ints:
-    """The true positives with which each of RECALLS is reached (K, R), from 0, by the objects (K,) of categories."""
+    """Return the number of true positives (K, R), from 0, that reaches each of RECALLS.
+
+    `objects` (K,) is the number of objects by category.
+    """
     reached = []
     for count in objects.tolist():
         recall = np.arange(1, count + 1) / count

@@ -32,7 +32,10 @@ def evaluate_with_pycocotools(
     blacklist: Iterable[tuple[int, int]] = (),
     ground_truth_digest: str | None = None,
 ) -> Evaluation:
-    """Score detections of known images and categories by the COCO metric, as `lpirc_score.evaluate` does."""
+    """Score detections by the COCO metric, as `lpirc_score.evaluate` does.
+
+    All images and categories of the detections must be known.
+    """
     banned = frozenset(blacklist)
     with contextlib.redirect_stdout(io.StringIO()):
         evaluator = COCOeval(
@@ -156,7 +159,7 @@ def _dataset(ground_truth: GroundTruth, annotations: list[dict[str, Any]]) -> An
 
 
 def _counts(evaluator: Any, categories: int) -> list[Counts]:
-    """Count at IoU .5, all areas, from the results by category, range of areas and image."""
+    """Return the counts of each category at IoU .5 and all areas, from the results that pycocotools keeps by image."""
     images = len(evaluator.params.imgIds)
     ranges = len(evaluator.params.areaRng)
     found = []

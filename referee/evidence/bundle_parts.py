@@ -75,7 +75,7 @@ def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> P
 
 
 def _require_place(path: Path) -> None:
-    """Raise RefereeError `bundle-target` if something other than a bundle would be replaced, `not-accessible`."""
+    """Raise RefereeError `bundle-target` if `path` is a file other than a bundle, `not-accessible` if unreachable."""
     if not is_there(path):
         return
     with path.open("rb") as there:

@@ -52,7 +52,10 @@ def check_judgements(bundle: Bundle) -> str:
 
 
 def check_rules(bundle: Bundle) -> str:
-    """Return which rules are bound. Raises Failure unless the run and its published judgement obey them, NotChecked."""
+    """Return a sentence on the bound rules. Raises Failure if the run or its published judgement violates them.
+
+    Raises NotChecked if none are bound.
+    """
     bound = require_bound(bundle)
     run = bundle.run
     of_manifest = bundle.manifest["metric_version"]

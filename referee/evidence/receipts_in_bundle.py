@@ -69,7 +69,7 @@ def read_receipts(text: bytes, name: str) -> Receipts:
             continue
         try:
             value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-            json.dumps(value, ensure_ascii=False).encode()  # raises if it cannot be encoded in UTF-8
+            json.dumps(value, ensure_ascii=False).encode()  # must encode as UTF-8
             kind, one = _read(value)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             sentence = (
@@ -132,7 +132,7 @@ def require_own(receipts: Receipts, run: int) -> None:
 def check_receipts(
     bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None
 ) -> str:
-    """Return a sentence about the receipts. `head` is the head of the bundle's chain. Raises Failure if one fails."""
+    """Return a sentence on the receipts. `head` is the head of the bundle's chain. Raises Failure if one is wrong."""
     now = {"posts": len(bundle.posts), "head": head, "log": closing_link}
     found = _of_form(bundle, receipts) or [
         *_of_rules(bundle, receipts),

@@ -1,4 +1,4 @@
-"""The signed statement: an in-toto Statement that names every part, in a DSSE envelope by the contest's key."""
+"""The signed statement: an in-toto Statement naming every part, in a DSSE envelope signed with the contest's key."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def stem_of(
     served: NDArray[np.bool_],
     limits: Floats,
 ) -> str:
-    """The hash of all but the ground truth; `bodies` identifies the rows as they came, `order` their images."""
+    """Return the hash of all inputs but the ground truth; `bodies` identifies the posted rows, `order` the images."""
     engine = engine_of(metric)
     by = metric if engine is None else f"{metric} {engine}"
     parts = (

@@ -48,7 +48,7 @@ class StopRegret:
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
-        """True for each moment whose energy is above its own limit of error; the last one's energy is of record."""
+        """True for each moment with an energy above its error limit, and for the last, with the energy of record."""
         known = self.energy_wh > self.limit_wh
         known[-1] = True
         return known

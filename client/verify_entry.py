@@ -109,7 +109,8 @@ def check_key(given: Given) -> None:
     """The key is the contest's."""
     if given.key is None:
         raise NotChecked(
-            "it needs --key, as the board shows it: anyone can sign with a key of their own"
+            "it needs --key with the key shown on the board; otherwise a signature proves nothing, since anyone can "
+            "make one"
         )
     named = given.receipt["public_key"]
     need(

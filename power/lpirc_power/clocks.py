@@ -1,4 +1,4 @@
-"""This machine's clocks, passed as an argument: the commands read time only through this module."""
+"""Clocks of this machine, passed as an argument: the commands read time only through this module."""
 
 from __future__ import annotations
 

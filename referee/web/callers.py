@@ -64,7 +64,8 @@ def session_of(
     asked.good_token = None  # another one than before may be refused
     if session.epoch > callers.contest.epoch:
         raise Superseded(
-            "The token is of a host that has taken over this contest; nothing is taken here: ask that host.",
+            "This token was issued by a host that has taken over the contest; this host accepts nothing any more: use "
+            "that one.",
             epoch=callers.contest.epoch,
             newest_epoch=session.epoch,
         )

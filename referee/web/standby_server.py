@@ -144,8 +144,8 @@ def _require_match(folder: Path, journal: Path) -> Claim:
     if newest.contest != own:
         raise RefereeError(
             "contest-mixed",
-            f"The journal {journal} is of contest {newest.contest}, the secrets in {folder} are of {own}; copy those "
-            "of the first host: referee backup --with-keys, referee restore.",
+            f"The journal {journal} belongs to contest {newest.contest}, but the secrets in {folder} belong to {own}; "
+            "copy the first host's secrets: referee backup --with-keys, referee restore.",
         )
     if newest.version != program_version():
         raise RefereeError(

@@ -132,8 +132,8 @@ class _Run:
             )
             raise MeterError(
                 error.code,
-                f"{error.sentence} The energy could not be read{runs_on}: look with `meter probe` as soon as it "
-                f"answers. {len(self._logbook.readings)} readings are in {self._logbook.path}.",
+                f"{error.sentence} The energy could not be read{runs_on}: run `meter probe` as soon as "
+                f"the meter answers. {len(self._logbook.readings)} readings are in {self._logbook.path}.",
             ) from error
 
 

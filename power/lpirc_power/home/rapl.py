@@ -119,7 +119,7 @@ def _chosen(choice: str, found: list[Zone], root: Path) -> list[Zone]:
         ]
         if not packages:
             raise MeterAddressError(
-                f"This machine has no package counter; rapl: can name {names}."
+                f"This machine has no package counter; after `rapl:` give one of {names}."
             )
         return packages
     chosen: list[Zone] = []
@@ -127,7 +127,7 @@ def _chosen(choice: str, found: list[Zone], root: Path) -> list[Zone]:
         named = [zone for zone in found if word in (zone.name, str(zone))]
         if not named:
             raise MeterAddressError(
-                f"There is no energy counter {word!r} here; rapl: can name {names}."
+                f"There is no energy counter {word!r} here; after `rapl:` give one of {names}."
             )
         chosen += named
     _require_apart(chosen)

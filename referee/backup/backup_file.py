@@ -91,7 +91,7 @@ def _manifest(opened: zipfile.ZipFile, size: int) -> dict[str, Any]:
     stored = {one.filename: one.file_size for one in found if one.filename != MANIFEST}
     if sizes != stored or len(found) != len(sizes) + 1 or sum(sizes.values()) > size:
         raise ValueError(
-            f"its members are not those of its {MANIFEST}, or larger than the file"
+            f"its members do not match its {MANIFEST}, or are larger than the file"
         )
     places = facts["testsets"]
     "".join(

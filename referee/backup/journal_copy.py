@@ -74,8 +74,11 @@ def _require_ours(folder: Path, database: Path) -> None:
         own = contest_id(folder)
         its = store.identity.contest_id(own)
     if own != its:
-        words = f"The journal is of contest {its}, the secrets in {folder} are of {own}; nothing was changed."
-        raise RefereeError("contest-mixed", words)
+        raise RefereeError(
+            "contest-mixed",
+            f"The journal belongs to contest {its}, but the secrets in {folder} belong to {own}; nothing was "
+            "changed.",
+        )
 
 
 def _set_aside(database: Path, now: datetime) -> Path | None:

@@ -124,7 +124,7 @@ def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
     if len(others) > (judged.testset_digest != bound.testset_digest):
         raise Failure(
             JUDGEMENTS,
-            f"The run was judged by other rules than were bound: {'; '.join(others)}.",
+            f"The run was judged by rules other than those it was bound to: {'; '.join(others)}.",
         )
     return others
 

@@ -1,4 +1,4 @@
-"""Reads files and keys that the users of the verifiers name."""
+"""Reads the files and keys named on the verifiers' command lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def read(path: Path) -> bytes:
-    """Return the content of a file; end the program with a sentence if it cannot be read."""
+    """Return the content of a file; exit with an error message if it cannot be read."""
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:
@@ -16,7 +16,7 @@ def read(path: Path) -> bytes:
 
 
 def key(text: str | None) -> str | None:
-    """Return the public key that the user gave; end the program with a sentence if it is not one."""
+    """Return the public key given by the user; exit with an error message if it is not a valid one."""
     if text is None:
         return None
     found = trimmed(text)
@@ -26,5 +26,5 @@ def key(text: str | None) -> str | None:
 
 
 def trimmed(text: str) -> str:
-    """Return the text without the blanks that come along when it is copied from a page."""
+    """Return the text without the whitespace that gets copied along from a page."""
     return text.strip().rstrip("…").lower()

@@ -1,4 +1,4 @@
-"""The bodies that teams sent: from their bytes to rows of detections. From docs/bundle.md alone."""
+"""Turns the bodies that teams sent into rows of detections. Written from docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def accepted_rows(
     images: int,
     categories: set[int],
 ) -> list[Row]:
-    """The rows of a body that were taken. Raises Wrong if its line in posts says something else."""
+    """Return the rows of a body that the referee accepted. Raises Wrong if its line in posts.jsonl.gz differs."""
     kind = post["kind"]
     if kind == "rows":  # of an earlier version, which kept the accepted rows only
         rows = [*struct.iter_unpack("<7d", body)]
@@ -73,7 +73,7 @@ def _good(
     images: int,
     categories: set[int],
 ) -> list[Row]:
-    """Return the rows that are good."""
+    """Return the valid rows; `_is_good` states the rules."""
     return [row for row in rows if _is_good(row, images, categories)]
 
 
@@ -82,7 +82,7 @@ def _is_good(
     images: int,
     categories: set[int],
 ) -> bool:
-    """Tell if a row is seven finite numbers, of an image and a category that exist."""
+    """Return True if a row has seven finite numbers, and its image and its category exist."""
     is_finite = all(map(math.isfinite, row))
     if len(row) != 7 or not is_finite:
         return False
@@ -96,7 +96,7 @@ def _is_good(
 
 
 def _is_upright(row: Row) -> bool:
-    """Tell if the corners of a row's box are in order."""
+    """Return True if xmin <= xmax and ymin <= ymax in a row."""
     _, _, _, xmin, ymin, xmax, ymax = row
     return xmin <= xmax and ymin <= ymax
 
@@ -135,7 +135,7 @@ def _json_rows(body: bytes) -> list[Row]:
 
 
 def _text_rows(body: bytes) -> list[Row]:
-    """Return the rows of a text, one a line, between blanks or commas. Raises Wrong."""
+    """Return the rows of a text body: one row per line, values separated by blanks or commas. Raises Wrong."""
     need(b"_" not in body, "it has a number with _")
     rows = []
     for line in body.splitlines():
@@ -156,7 +156,7 @@ def _form_rows(
     content_type: str,
     media_type: str,
 ) -> list[Row]:
-    """Return the rows of a form, as many as its longest list has; a missing or invalid value is NaN."""
+    """Return the rows of a form, one for each value of its longest list; a missing or invalid value becomes NaN."""
     fields = _fields(body, content_type, media_type)
     names = {name for name, _ in fields}
     has_lists = not names.isdisjoint(FORM_FIELDS)
@@ -175,7 +175,7 @@ def _form_rows(
 
 
 def _values(fields: list[Field], wanted: str) -> list[str]:
-    """Return the values of one field of a form, in its order."""
+    """Return the values of one form field, in the order of the form."""
     return [value for name, value in fields if name == wanted]
 
 
@@ -184,7 +184,7 @@ def _fields(
     content_type: str,
     media_type: str,
 ) -> list[Field]:
-    """Return the names and values of a form, in its order."""
+    """Return the (name, value) pairs of a form, in the order of the form."""
     if media_type == MULTIPART:
         return _multipart_fields(body, content_type)
     fields = []
@@ -198,12 +198,12 @@ def _fields(
 
 
 def _unescaped(text: str) -> str:
-    """Return a name or value of a form without its escapes."""
+    """Return a form's name or value with its percent escapes decoded."""
     return unquote_plus(text, errors="backslashreplace")
 
 
 def _multipart_fields(body: bytes, content_type: str) -> list[Field]:
-    """Return the names and values of a multipart form, in its order, without files."""
+    """Return the (name, value) pairs of a multipart form in the order of the form, without uploaded files."""
     head = f"Content-Type: {content_type}\r\n\r\n"
     message: Any = message_from_bytes(head.encode() + body)
     fields = []
@@ -217,7 +217,7 @@ def _multipart_fields(body: bytes, content_type: str) -> list[Field]:
 
 
 def _number(text: str) -> float:
-    """Return the number that a text is, else NaN."""
+    """Return the text as a number, or NaN if it is not one."""
     if not NUMBER.fullmatch(text):
         return math.nan
     return float(text)

@@ -57,14 +57,18 @@ Value = TypeVar("Value")
 
 @dataclass
 class Findings:
-    """The findings by item: its problem (empty: it holds), or why it was not checked; and notes."""
+    """Results of the checks of a bundle.
+
+    `wrong` maps each finished item to its problem, empty if it passed. `unchecked` maps each skipped item to the
+    reason.
+    """
 
     wrong: dict[str, str] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def failed(self) -> list[str]:
-        """The items that do not hold."""
+        """Return the names of the items that failed."""
         return [name for name, sentence in self.wrong.items() if sentence]
 
     def item(
@@ -74,7 +78,10 @@ class Findings:
         *given: Any,
         after: tuple[str, ...] = (),
     ) -> Value | None:
-        """Make one check, unless one that it depends on failed; returns None if it did not finish."""
+        """Run one check and return its value, or None if it failed or was skipped.
+
+        It is skipped if one of the checks `after` failed or was skipped.
+        """
         for other in after:
             if other in self.unchecked:
                 self.unchecked[name] = self.unchecked[other]
@@ -95,7 +102,7 @@ class Findings:
         return None
 
     def leave_the_rest(self, why: str) -> None:
-        """Mark the items that were not checked."""
+        """Mark every item without a result as not checked, for the reason `why`."""
         for name in ITEMS:
             if name not in self.wrong:
                 self.unchecked.setdefault(name, why)
@@ -109,7 +116,7 @@ def verify(
     key: str | None = None,
     head: str | None = None,
 ) -> Findings:
-    """Verify a bundle; `truth` is the test set's ground_truth.json, the others are options of the command."""
+    """Verify a bundle. `truth` is the content of the test set's ground_truth.json; the rest are command options."""
     findings = Findings()
     bundle = findings.item("container", Bundle, data, truth)
     if bundle is None:
@@ -169,7 +176,7 @@ def verify(
 
 
 def main() -> None:
-    """Verify the bundle that the command line names; exit with 1 if anything failed."""
+    """Verify the bundle named on the command line; exit with 1 if any item failed."""
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawTextHelpFormatter,
@@ -228,7 +235,7 @@ def _report(findings: Findings) -> list[str]:
 
 
 def _head(text: str | None) -> str | None:
-    """Return the head of the log that was given, checked and without blanks."""
+    """Return the `--head` option without whitespace; exit with an error message if its form is wrong."""
     if text is None:
         return None
     head = arguments.trimmed(text)

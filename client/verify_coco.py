@@ -1,4 +1,4 @@
-"""The metric `coco`. From docs/bundle.md alone."""
+"""Computes the metric `coco`. Written from docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ MOST_OF_AN_IMAGE = 100
 
 @dataclass(slots=True)
 class Candidate:
-    """An object that a detection may take."""
+    """A ground-truth object that a detection may match."""
 
     one: Object
     overlap: float
     place: int
 
     def preference(self) -> tuple[bool, float, int]:
-        """Sort key of candidates: those that count first, among them the best, among equals the last."""
+        """Return the sort key: objects that are counted first, then the highest overlap, then the last listed."""
         return not _counts(self.one), -self.overlap, -self.place
 
 
 @dataclass(slots=True)
 class Contender:
-    """A detection that is looked at, with its candidates in the order of preference."""
+    """A detection to be matched, with its candidates from most to least preferred."""
 
     candidates: list[Candidate]
     is_in_range: bool
 
 
 def coco(objects: Objects, detections: list[Detection]) -> float | None:
-    """The AP of a category: the mean of 1,010 precisions."""
+    """Return the AP of a category: the mean of 1,010 precisions."""
     counted = 0
     for those in objects.values():
         counted += sum(map(_counts, those))
@@ -76,12 +76,12 @@ def coco(objects: Objects, detections: list[Detection]) -> float | None:
 
 
 def _counts(one: Object) -> bool:
-    """Tell if an object counts: it is not a crowd and not too large."""
+    """Return True if an object is counted: it is no crowd and not too large."""
     return not one.is_crowd and one.area <= LARGEST_AREA
 
 
 def _contenders(objects: Objects, detections: list[Detection]) -> list[Contender]:
-    """The first hundred detections of each image."""
+    """Return the first hundred detections of each image, each with its candidates."""
     found = []
     of_image: dict[int, int] = defaultdict(int)
     for detection in detections:
@@ -94,7 +94,7 @@ def _contenders(objects: Objects, detections: list[Detection]) -> list[Contender
 
 
 def _contender(detection: Detection, objects: list[Object]) -> Contender:
-    """Return a detection with the objects that it may take, in the order of its preference."""
+    """Return a detection with the objects that it may match, from most to least preferred."""
     box = detection.coco()
     candidates = []
     for place, one in enumerate(objects):
@@ -107,7 +107,7 @@ def _contender(detection: Detection, objects: list[Object]) -> Contender:
 
 
 def _overlap(detected: Box, one: Object) -> float:
-    """Return intersection over union; with a crowd, over the detection alone."""
+    """Return the intersection over the union; for a crowd, over the area of the detection alone."""
     shared = intersection(detected, one.coco, extra=0)
     if one.is_crowd:
         return share(shared, detected.area)
@@ -116,7 +116,7 @@ def _overlap(detected: Box, one: Object) -> float:
 
 
 def _outcomes(contenders: list[Contender], least: float) -> list[str]:
-    """Return the outcome of each detection if an overlap of `least` is enough."""
+    """Return the outcome of each detection when a match needs an overlap of at least `least`."""
     taken: set[int] = set()
     outcomes = []
     for contender in contenders:
@@ -135,7 +135,7 @@ def _first_free(
     least: float,
     taken: set[int],
 ) -> Object | None:
-    """Return the first candidate that overlaps enough and is not taken."""
+    """Return the first candidate with an overlap of at least `least` that is not matched yet."""
     for candidate in candidates:
         is_enough = candidate.overlap >= least
         if is_enough and id(candidate.one) not in taken:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Verifies the receipt of an upload: that the contest signed it, for this file, and when its last byte had come.
+"""Verifies an upload's receipt: the contest signed it, for this file, with the time at which the last byte arrived.
 
 python3 verify_entry.py RECEIPT [FILE] [--key HEX]
 
-RECEIPT is a file with the referee's answer to the upload, that of GET /v1/entries/N, or the `receipt` in it. It needs
-Python 3.11 and nothing else but the files verify_*.py beside it. It was written from docs/entries.md alone.
+RECEIPT is a file with the referee's answer to the upload or to GET /v1/entries/N, or with only the `receipt` in that
+answer. The program needs Python 3.11 and the files verify_*.py beside it. It was written from docs/entries.md alone.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ OF_ANSWER = {
     "sha256": "sha256",
     "accepted_utc": "received_utc",
 }
-"""Facts that an answer states beside its receipt: the key in the answer, and the key in the receipt."""
+"""Facts that an answer repeats from its receipt: the key in the answer -> the key in the receipt."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """An answer of the referee, its receipt, and the files that the user has."""
+    """An answer of the referee, the receipt in it, and the file and key that the user gave."""
 
     answer: Fields
     receipt: Fields
@@ -57,7 +57,7 @@ class Given:
 
 
 def receipt_in(text: bytes) -> tuple[Fields, Fields]:
-    """An answer of the referee and the receipt in it; a receipt alone is its own answer. Raises Wrong."""
+    """Return an answer of the referee and its receipt; for a receipt alone, return it as both. Raises Wrong."""
     try:
         answer = json.loads(text.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -78,7 +78,10 @@ def receipt_in(text: bytes) -> tuple[Fields, Fields]:
 
 
 def _need_forms(receipt: Fields) -> None:
-    """Raise Wrong unless each value is one line of the signed text: else two receipts could have the same text."""
+    """Raise Wrong unless each value fits on one line of the signed text.
+
+    Otherwise two different receipts could have the same signed text.
+    """
     for name in SIGNED:
         is_one_line = "\n" not in str(receipt[name])
         need(is_one_line, f"{name} of the receipt has several lines")
@@ -93,7 +96,7 @@ def _need_forms(receipt: Fields) -> None:
 
 
 def check_signature(given: Given) -> None:
-    """Check that the key named in the receipt has signed it unchanged."""
+    """Check that the receipt carries a valid signature by the key that it names."""
     receipt = given.receipt
     values = [receipt[name] for name in SIGNED]
     text = lines("lpirc-entry-1", *values)
@@ -106,10 +109,11 @@ def check_signature(given: Given) -> None:
 
 
 def check_key(given: Given) -> None:
-    """The key is the contest's."""
+    """Check that the receipt names the given key of the contest."""
     if given.key is None:
         raise NotChecked(
-            "it needs --key, as the board shows it: anyone can sign with a key of their own"
+            "it needs --key with the key shown on the board; otherwise a signature proves nothing, since anyone can "
+            "make one"
         )
     named = given.receipt["public_key"]
     need(
@@ -119,7 +123,7 @@ def check_key(given: Given) -> None:
 
 
 def check_file(given: Given) -> None:
-    """The file is the one that was received."""
+    """Check that the given file is the one that the referee received."""
     if given.file is None:
         raise NotChecked("it needs the file that was handed in")
     try:
@@ -153,7 +157,7 @@ CHECKS: dict[str, Callable[[Given], None]] = {
 
 
 def verify(given: Given) -> tuple[list[str], list[str]]:
-    """A line for each check, and the names of those that failed."""
+    """Return a line for each check, and the names of the checks that failed."""
     said = []
     failed = []
     for name, check in CHECKS.items():
@@ -170,7 +174,7 @@ def verify(given: Given) -> tuple[list[str], list[str]]:
 
 
 def meaning(given: Given) -> list[str]:
-    """Return what a valid receipt proves, and what it does not."""
+    """Return the sentences that say what a valid receipt proves and what it does not prove."""
     receipt = given.receipt
     said = [
         _printable(
@@ -185,7 +189,7 @@ def meaning(given: Given) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """Return a text of others without characters that a terminal takes as commands."""
+    """Return untrusted text with the characters escaped that a terminal would take as commands."""
     shown = ""
     for letter in text:
         if letter.isprintable():
@@ -196,7 +200,7 @@ def _printable(text: str) -> str:
 
 
 def main() -> None:
-    """Verify the receipt that the command line names; exit with 1 if anything failed."""
+    """Verify the receipt named on the command line; exit with 1 if any check failed."""
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawTextHelpFormatter,

@@ -1,4 +1,4 @@
-"""Reads a bundle: the container and its texts. From docs/bundle.md alone."""
+"""Reads the container of a bundle and the parts in it. Written from docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FORMAT = 4
 """The newest format that this program knows."""
 
 LARGEST_PART = 2**30
-"""Bytes of an unpacked part."""
+"""Largest size of an unpacked part, in bytes."""
 
 MANIFEST = "manifest.json"
 ENVELOPE = "manifest.dsse.json"
@@ -45,15 +45,15 @@ PACKED_AGAIN = (
 
 
 class Wrong(Exception):
-    """An item does not hold; the sentence says why."""
+    """A check failed; the sentence says why."""
 
 
 class NotChecked(Exception):
-    """An item cannot be checked; the sentence says why."""
+    """A check cannot be made; the sentence says why."""
 
 
 def need(holds: bool, sentence: str) -> None:
-    """Raise Wrong unless it holds."""
+    """Raise Wrong with this sentence unless `holds` is True."""
     if not holds:
         raise Wrong(sentence)
 
@@ -63,7 +63,7 @@ def need_same(
     found: dict[str, Any],
     expected: dict[str, Any],
 ) -> None:
-    """Raise Wrong unless `found` has every value of `expected`, bit by bit."""
+    """Raise Wrong unless every value of `expected` is in `found` under the same name, bit for bit."""
     wrong = []
     for name, value in expected.items():
         if name not in found or not is_same(found[name], value):
@@ -72,12 +72,12 @@ def need_same(
 
 
 def is_same(one: object, other: object) -> bool:
-    """Tell if both are one value: every bit of a number counts, the order of keys does not."""
+    """Return True if both values are equal: numbers to the last bit, dictionaries in any order of keys."""
     return compact_json_of(one) == compact_json_of(other)
 
 
 def sentence_of(error: Exception) -> str:
-    """Return an error in words, also for files that cannot be read."""
+    """Return an error as a sentence, also an error that an unreadable value has caused."""
     if isinstance(error, Wrong):
         return str(error)
     return f"not what belongs there ({error!r:.100})"
@@ -85,7 +85,7 @@ def sentence_of(error: Exception) -> str:
 
 @contextmanager
 def about(what: str) -> Iterator[None]:
-    """Name the subject of every error raised in this block."""
+    """Prefix every error raised in this block with `what`, and raise it as Wrong."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - others wrote what is read here
@@ -96,29 +96,29 @@ def about(what: str) -> Iterator[None]:
 
 
 def sha256(content: bytes | str) -> str:
-    """Return the digest in hexadecimal; for a text, that of its UTF-8."""
+    """Return the SHA-256 in hexadecimal; a text is encoded as UTF-8 first."""
     if isinstance(content, str):
         content = content.encode()
     return hashlib.sha256(content).hexdigest()
 
 
 def lines(*values: object) -> str:
-    """Each value as a line, ended by a line feed."""
+    """Return the values as a text, each on a line that ends with a line feed."""
     return "".join(f"{value}\n" for value in values)
 
 
 def json_of(value: object) -> str:
-    """The JSON text of a value."""
+    """Return a value as JSON text."""
     return json.dumps(value, allow_nan=False)
 
 
 def compact_json_of(value: object) -> str:
-    """The JSON text with sorted keys and without blanks."""
+    """Return a value as JSON text with sorted keys and without spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def as_json(text: bytes, name: str) -> Any:
-    """The value of a JSON text with its line feed, written as a bundle writes it. Raises Wrong."""
+    """Return the value of a JSON text that ends with a line feed. Raises Wrong unless it is written as in a bundle."""
     with about(name):
         value = json.loads(text)
         expected = f"{json_of(value)}\n".encode()
@@ -131,7 +131,7 @@ def inflate(
     size: int,
     name: str,
 ) -> bytes:
-    """The text of a part, of which the manifest says the size. Raises Wrong."""
+    """Return a part's content, decompressed if it is a .gz. Raises Wrong unless it has the manifest's `size`."""
     with about(name):
         is_possible = 0 <= size <= LARGEST_PART
         need(is_possible, f"{size} bytes are more than a part may have")
@@ -148,7 +148,7 @@ def inflate(
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
-    """The parts by name, as they are packed. Raises Wrong."""
+    """Return the parts of a bundle by name, still compressed. Raises Wrong."""
     need(data[:4] == b"PK\3\4", "the file is not a bundle")
     parts: dict[str, bytes] = {}
     names = [MANIFEST]
@@ -180,7 +180,7 @@ def unpack(data: bytes) -> dict[str, bytes]:
 
 
 def _part_at(data: bytes, at: int) -> tuple[str, bytes]:
-    """The name and content of the part whose header is there."""
+    """Return the name and the content of the part whose local header begins at offset `at`."""
     header = data[at : at + 30]
     size = int.from_bytes(header[18:22], "little")
     name_length = int.from_bytes(header[26:28], "little")
@@ -197,7 +197,7 @@ def _need_next(
     before: list[str],
     names: list[str],
 ) -> None:
-    """Raise Wrong unless this part may follow the others."""
+    """Raise Wrong unless a part of this name may follow the parts `before`, in the order of `names`."""
     places = [names.index(each) for each in before]
     is_next = name in names and names.index(name) > max(places, default=-1)
     need(
@@ -207,7 +207,7 @@ def _need_next(
 
 
 def _names_of_format(manifest: bytes) -> list[str]:
-    """The parts, in order, of the format that a manifest states. Raises Wrong."""
+    """Return the names of all parts, in order, in the format that a manifest states. Raises Wrong."""
     version = as_json(manifest, MANIFEST)["predicate"]["format"]
     is_known = type(version) is int and 1 <= version <= FORMAT
     need(
@@ -221,22 +221,22 @@ def _names_of_format(manifest: bytes) -> list[str]:
 
 
 def _two(value: int) -> bytes:
-    """Return a number in two bytes, the least significant one first."""
+    """Return a number as two bytes, little-endian."""
     return value.to_bytes(2, "little")
 
 
 def _four(value: int) -> bytes:
-    """Return a number in four bytes, the least significant one first."""
+    """Return a number as four bytes, little-endian."""
     return value.to_bytes(4, "little")
 
 
 def _header(name: str, content: bytes) -> bytes:
-    """The local header of a part."""
+    """Return the zip's local header of a part."""
     return b"PK\3\4" + _common_fields(name, content) + name.encode()
 
 
 def _common_fields(name: str, content: bytes) -> bytes:
-    """Return the fields that a local header and an entry of the directory share."""
+    """Return the fields shared by a part's local header and its entry in the zip's central directory."""
     fields = [
         _two(20),  # version needed
         _two(0),  # flags
@@ -257,7 +257,7 @@ def _entry(
     content: bytes,
     offset: int,
 ) -> bytes:
-    """The entry of a part in the directory."""
+    """Return a part's entry in the zip's central directory."""
     fields = [
         b"PK\1\2",
         _two(20),  # made by
@@ -277,7 +277,7 @@ def _end(
     size: int,
     offset: int,
 ) -> bytes:
-    """Return the record that comes after the directory."""
+    """Return the zip's end-of-central-directory record."""
     fields = [
         b"PK\5\6",
         _two(0),

@@ -1,4 +1,4 @@
-"""The items about a bundle and its records of a run. From docs/bundle.md alone."""
+"""Checks a bundle itself and a run's records in it. Written from docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAYLOAD_TYPE = "application/vnd.in-toto+json"
 
 
 def check_signature(bundle: Bundle, key: str | None) -> None:
-    """The envelope is of this manifest, signed by its key, and by the given one."""
+    """Check that the envelope holds this manifest and its key's signature, and compare the key with a given one."""
     manifest = bundle.parts[MANIFEST]
     envelope = as_json(bundle.parts[ENVELOPE], ENVELOPE)
     signature = base64.b64decode(envelope["signatures"][0]["sig"])
@@ -53,7 +53,7 @@ def check_signature(bundle: Bundle, key: str | None) -> None:
 
 
 def check_parts(bundle: Bundle) -> None:
-    """Check that every part has the SHA-256 of the manifest, and that there are no others."""
+    """Check that every part has the SHA-256 stated in the manifest, and that there are no other parts."""
     found = []
     for name in bundle.texts:
         digest = {"sha256": sha256(bundle.parts[name])}
@@ -79,7 +79,7 @@ def check_parts(bundle: Bundle) -> None:
 
 
 def check_test_set(bundle: Bundle) -> None:
-    """Check that the set's digest is that of its content and of the run, and that the images are the run's."""
+    """Check the test set's digest against its content and the run, and the run's images against the test set."""
     images = bundle.test_set["images"]
     categories = bundle.test_set["categories"]
     content = {
@@ -118,7 +118,7 @@ def check_test_set(bundle: Bundle) -> None:
 
 
 def _need_digest_of_run(bundle: Bundle, digest: str) -> None:
-    """Raise Wrong unless the run was armed with this set, or events lead from that set to this one."""
+    """Raise Wrong unless the run was armed with this test set, or the recorded corrections lead to this one."""
     armed_with = bundle.run["testset_digest"]
     if digest != armed_with:
         expected = {"testset_digest": digest, "armed_with": armed_with}
@@ -134,7 +134,7 @@ def _need_digest_of_run(bundle: Bundle, digest: str) -> None:
 
 
 def _end_of_corrections(bundle: Bundle) -> str:
-    """The digest that the corrections lead to from the one of the run. Raises Wrong."""
+    """Return the test set's digest after all corrections recorded since the run was armed. Raises Wrong."""
     digest: str = bundle.run["testset_digest"]
     for event in bundle.events_of("truth-corrected"):
         with about(f"the correction of {event.utc}"):
@@ -145,7 +145,7 @@ def _end_of_corrections(bundle: Bundle) -> str:
 
 
 def _need_signed(bundle: Bundle, event: Event) -> None:
-    """Raise Wrong unless the key that the event names signed this change of the ground truth."""
+    """Raise Wrong unless this correction of the ground truth is signed by the key that its event names."""
     detail = event.detail
     values = [
         "lpirc-truth-1",
@@ -163,7 +163,7 @@ def _need_signed(bundle: Bundle, event: Event) -> None:
 
 
 def check_ground_truth(bundle: Bundle) -> None:
-    """It has the SHA-256 of the test set."""
+    """Check that the ground truth has the SHA-256 that the test set states."""
     if bundle.truth is None:
         raise NotChecked("it is still secret: it needs --testset")
     digest = sha256(bundle.truth)
@@ -175,7 +175,7 @@ def check_ground_truth(bundle: Bundle) -> None:
 
 
 def check_bodies(bundle: Bundle) -> list[Row]:
-    """Each body is as its line says. Returns the rows that count, by test-set image."""
+    """Check each body against its line in posts.jsonl.gz. Return the counted rows with the test set's image numbers."""
     bodies = bundle.texts["bodies.gz"]
     categories = {id_ for id_, _ in bundle.test_set["categories"]}
     accepted: list[Row] = []
@@ -197,7 +197,7 @@ def check_bodies(bundle: Bundle) -> list[Row]:
 
 
 def _counted(bundle: Bundle, accepted: list[Row]) -> list[Row]:
-    """The rows of images that were served, or all, with the test set's image numbers."""
+    """Return the counted rows with the test set's image numbers: all of them, or those of served images only."""
     served = _served_images(bundle)
     counts_all = bundle.contest["count_unserved"]
     counted = []
@@ -209,7 +209,7 @@ def _counted(bundle: Bundle, accepted: list[Row]) -> list[Row]:
 
 
 def _served_images(bundle: Bundle) -> set[int]:
-    """The numbers, as the team knows them, of the images that it was served."""
+    """Return the numbers of the images served to the team, in the numbering that the team saw."""
     table = bundle.texts["served.csv.gz"].decode()
     _, *written = table.splitlines()
     images = [line.split(",")[0] for line in written]
@@ -217,7 +217,7 @@ def _served_images(bundle: Bundle) -> set[int]:
 
 
 def check_run_chain(bundle: Bundle) -> None:
-    """Check that every link follows from the one before, the first from the run and its rules."""
+    """Check that each body's link follows from the one before it, and the first link from the run and its rules."""
     before = bundle.start_of_chain()
     has_begun = False
     for place, post in enumerate(bundle.posts, start=1):
@@ -234,7 +234,7 @@ def check_run_chain(bundle: Bundle) -> None:
 
 
 def check_meter_chain(bundle: Bundle) -> None:
-    """Each body's `meter` is the link of its `readings`, which do not get fewer."""
+    """Check that each body's `meter` is the link of its last reading, and that `readings` never decreases."""
     if bundle.rules is None:
         raise NotChecked(NOT_BOUND)
     links = bundle.meter_links()
@@ -255,7 +255,7 @@ def check_meter_chain(bundle: Bundle) -> None:
 
 
 def check_log_chain(bundle: Bundle, head: str | None) -> None:
-    """Check that the links lead to the head in the manifest, and that the given head is among them."""
+    """Check that the links end at the manifest's head, and that the head given by the user is one of them."""
     is_led_to = bundle.log[-1] == bundle.predicate["log_head"]
     need(is_led_to, f"it does not lead to the head of {MANIFEST}")
     if head is None:
@@ -285,7 +285,7 @@ def check_log_chain(bundle: Bundle, head: str | None) -> None:
 
 
 def check_closing(bundle: Bundle) -> None:
-    """The event `closed` has the bodies, readings, served images and terms of the bundle."""
+    """Check that the event `closed` matches the bodies, readings, served images and terms in the bundle."""
     closed = bundle.last_detail("closed")
     has_links = any(post["number"] is not None for post in bundle.posts)
     is_of_earlier_version = bundle.rules is None and not has_links
@@ -325,7 +325,7 @@ def _digest_of_terms(bundle: Bundle) -> str:
 
 
 def check_energy(bundle: Bundle) -> None:
-    """The energy of record, and the integrator's time, are those of the events."""
+    """Check that the run's energy and integrator time are those stated by its events."""
     of_record = bundle.last_detail("closed")
     if of_record.get("energy_wh") is None:
         of_record = bundle.last_detail("energy-read")

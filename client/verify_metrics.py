@@ -1,4 +1,4 @@
-"""The parts that all metrics share, and the metrics with inclusive pixels. From docs/bundle.md alone."""
+"""Code shared by all metrics, and the metrics with inclusive pixels. Written from docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ELEVEN_RECALLS = [step * 0.1 for step in range(11)]
 
 @dataclass(slots=True)
 class Box:
-    """A box in the form that metrics compute with."""
+    """A box with the area that the metric gives it."""
 
     left: float
     top: float
@@ -40,7 +40,7 @@ def inclusive_box(
     xmax: float,
     ymax: float,
 ) -> Box:
-    """A box whose corners are pixels of it."""
+    """Return the box whose corner pixels belong to it."""
     width = xmax - xmin + 1
     height = ymax - ymin + 1
     return Box(
@@ -58,7 +58,7 @@ def coco_box(
     w: float,
     h: float,
 ) -> Box:
-    """A box from its corner and its size."""
+    """Return the box with this corner and size."""
     return Box(
         left=x,
         top=y,
@@ -73,7 +73,7 @@ def intersection(
     other: Box,
     extra: int,
 ) -> float:
-    """The area that two boxes share; a side is far - near + `extra`."""
+    """Return the area shared by two boxes; a side is far - near + `extra`."""
     left = max(one.left, other.left)
     right = min(one.right, other.right)
     top = max(one.top, other.top)
@@ -86,7 +86,7 @@ def intersection(
 
 
 def share(part: float, whole: float) -> float:
-    """A part of the whole; 0 of nothing."""
+    """Return part / whole, or 0 if the whole is 0."""
     if whole == 0:
         return 0.0
     return part / whole
@@ -97,7 +97,7 @@ def share(part: float, whole: float) -> float:
 
 @dataclass
 class Object:
-    """An object of the ground truth, its box in both forms."""
+    """A ground-truth object, with its box in both forms."""
 
     inclusive: Box
     coco: Box
@@ -108,7 +108,7 @@ class Object:
 
 @dataclass(slots=True)
 class Detection:
-    """A detection of one category; by `order` those of all images are listed."""
+    """A detection of one category; `order` is the key that sorts the detections of all images."""
 
     image: int
     order: tuple[float, int, int]
@@ -118,21 +118,21 @@ class Detection:
     ymax: float
 
     def inclusive(self) -> Box:
-        """The box of inclusive corners."""
+        """Return the box with inclusive corners."""
         return inclusive_box(self.xmin, self.ymin, self.xmax, self.ymax)
 
     def coco(self) -> Box:
-        """The box by corner and size."""
+        """Return the box by corner and size."""
         width = self.xmax - (self.xmin - 1)
         height = self.ymax - (self.ymin - 1)
         return coco_box(self.xmin, self.ymin, width, height)
 
 
 Objects = dict[int, list[Object]]
-"""Objects of one category by image, in the order of the file."""
+"""The objects of one category by image number, in the order of the file."""
 
 Metric = Callable[[Objects, list[Detection]], float | None]
-"""The AP of a category, None without an object that counts."""
+"""Returns the AP of a category, or None if none of its objects is counted."""
 
 
 def read_objects(ground_truth: bytes, images: set[int]) -> dict[int, Objects]:
@@ -149,7 +149,7 @@ def read_objects(ground_truth: bytes, images: set[int]) -> dict[int, Objects]:
 
 
 def _object(annotation: dict[str, Any]) -> Object:
-    """Return the object of an annotation."""
+    """Return an annotation as an object."""
     x, y, w, h = map(float, annotation["bbox"])
     xmax = w + (x - 1)
     ymax = h + (y - 1)
@@ -166,7 +166,7 @@ def _object(annotation: dict[str, Any]) -> Object:
 
 
 def _listed(rows: Iterable[Row]) -> dict[int, list[Detection]]:
-    """List the detections of each category: highest confidence first, then the lower image, then arrival."""
+    """Return the detections by category, sorted by falling confidence, then image number, then order of arrival."""
     found: dict[int, list[Detection]] = defaultdict(list)
     for arrival, row in enumerate(rows):
         image, category, confidence, *corners = row
@@ -186,7 +186,7 @@ def average_precisions(
     objects: dict[int, Objects],
     rows: Iterable[Row],
 ) -> dict[int, float]:
-    """The AP by each category that has objects that count; rows in order of arrival."""
+    """Return the AP of each category that has counted objects; `rows` are in order of arrival."""
     detections = _listed(rows)
     found = {}
     for category, its_objects in objects.items():
@@ -197,7 +197,7 @@ def average_precisions(
 
 
 def mean(values: Iterable[float]) -> float:
-    """The exact sum, rounded once, divided by the number of values; 0 without any."""
+    """Return the exact sum of the values, rounded once, divided by their number; 0 if there are none."""
     known = [*values]
     if not known:
         return 0.0
@@ -208,7 +208,7 @@ def mean(values: Iterable[float]) -> float:
 
 
 def _true_ranks(outcomes: list[str]) -> list[int]:
-    """The places of the true detections, from 1, among those that are not ignored."""
+    """Return the ranks of the true detections, from 1, counted among the detections that are not ignored."""
     ranks = []
     rank = 0
     for outcome in outcomes:
@@ -221,7 +221,7 @@ def _true_ranks(outcomes: list[str]) -> list[int]:
 
 
 def best_precisions(outcomes: list[str], extra: float = 0.0) -> list[float]:
-    """Return for each true detection the highest precision at it or at a later one."""
+    """Return for each true detection the highest precision at that detection or a later one."""
     ranks = _true_ranks(outcomes)
     found = []
     best = 0.0
@@ -238,7 +238,7 @@ def at_recalls(
     best: list[float],
     objects: int,
 ) -> list[float]:
-    """Return for each recall, ascending, the best precision where it is reached, or 0."""
+    """Return for each of the ascending recalls the best precision at which it is reached, or 0 if it never is."""
     found = []
     place = 0
     for recall in recalls:
@@ -253,28 +253,28 @@ def at_recalls(
 
 
 def lpirc(objects: Objects, detections: list[Detection]) -> float | None:
-    """The AP of a category."""
+    """Return the AP of a category by the metric `lpirc`."""
     shown = _without_crowds(objects)
     outcomes = _best_of_free(shown, detections, _half)
     return _area(outcomes, _number_of(shown))
 
 
 def ilsvrc_det(objects: Objects, detections: list[Detection]) -> float | None:
-    """The AP of a category."""
+    """Return the AP of a category by the metric `ilsvrc-det`."""
     shown = _without_crowds(objects)
     outcomes = _best_of_free(shown, detections, _less_of_small_objects)
     return _area(outcomes, _number_of(shown))
 
 
 def voc_area(objects: Objects, detections: list[Detection]) -> float | None:
-    """The AP of a category."""
+    """Return the AP of a category by the metric `voc-area`."""
     shown = _without_crowds(objects)
     outcomes = _best_of_all(shown, detections)
     return _area(outcomes, _number_of(shown, with_difficult=False))
 
 
 def voc_11(objects: Objects, detections: list[Detection]) -> float | None:
-    """The AP of a category."""
+    """Return the AP of a category by the metric `voc-11`."""
     shown = _without_crowds(objects)
     outcomes = _best_of_all(shown, detections)
     counted = _number_of(shown, with_difficult=False)
@@ -285,7 +285,7 @@ def voc_11(objects: Objects, detections: list[Detection]) -> float | None:
 
 
 def _area(outcomes: list[str], objects: int) -> float | None:
-    """Return the area under the best precisions, None without objects."""
+    """Return the area under the best precisions, or None if there are no objects."""
     if objects == 0:
         return None
     return math.fsum(best_precisions(outcomes)) / objects
@@ -300,7 +300,7 @@ def _without_crowds(objects: Objects) -> Objects:
 
 
 def _number_of(objects: Objects, with_difficult: bool = True) -> int:
-    """Return how many objects there are, with those that are difficult or without."""
+    """Return the number of objects, including or excluding difficult ones."""
     every = [one for those in objects.values() for one in those]
     if with_difficult:
         return len(every)
@@ -308,12 +308,12 @@ def _number_of(objects: Objects, with_difficult: bool = True) -> int:
 
 
 def _half(_: Object) -> float:
-    """Return the overlap that `lpirc` asks for."""
+    """Return the overlap that `lpirc` requires."""
     return LEAST_OVERLAP
 
 
 def _less_of_small_objects(one: Object) -> float:
-    """The overlap that `ilsvrc-det` asks for."""
+    """Return the overlap that `ilsvrc-det` requires, which is lower for small objects."""
     box = one.inclusive
     width = box.right - box.left + 1
     height = box.bottom - box.top + 1
@@ -335,7 +335,7 @@ def _best_of_free(
     detections: list[Detection],
     least_of: Callable[[Object], float],
 ) -> list[str]:
-    """Each detection takes the best object that it overlaps enough and that is free."""
+    """Return outcomes where each detection matches the unmatched object with the highest sufficient overlap."""
     taken: set[int] = set()
     outcomes = []
     for detection in detections:
@@ -359,7 +359,7 @@ def _best_of_free(
 
 
 def _best_of_all(objects: Objects, detections: list[Detection]) -> list[str]:
-    """Each detection wants the object that it overlaps best, taken or not."""
+    """Return outcomes where each detection only tries the object that it overlaps most, matched already or not."""
     taken: set[int] = set()
     outcomes = []
     for detection in detections:

@@ -1,4 +1,4 @@
-"""The item about the receipts that a team's client kept of its run. From docs/bundle.md alone."""
+"""Checks a bundle against the receipts kept by a team's client. Written from docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_BODY_SINCE_FORM_2 = ("readings", "meter")
 
 
 def check_receipts(bundle: Bundle, text: bytes | None) -> None:
-    """Check that the bundle has everything that was acknowledged, unchanged."""
+    """Check that the bundle holds everything that the receipts acknowledge, unchanged."""
     if text is None:
         raise NotChecked("it needs --receipts")
     receipts = 0
@@ -38,7 +38,7 @@ def check_receipts(bundle: Bundle, text: bytes | None) -> None:
 
 
 def _check_line(bundle: Bundle, one: Fields) -> None:
-    """Check a line of the file: a body's receipt, the closing receipt, or the rules. Raises Wrong."""
+    """Check one line of the receipts file: a body's receipt, the closing receipt, or the rules. Raises Wrong."""
     of = one.get("closing", one)
     run = of["run"]
     own = bundle.run["id"]
@@ -52,7 +52,7 @@ def _check_line(bundle: Bundle, one: Fields) -> None:
 
 
 def _check_body(bundle: Bundle, one: Fields) -> None:
-    """Check the receipt of a body: its form, its own link, and that the bundle has that body. Raises Wrong."""
+    """Check a body's receipt: its form, its link, and that the bundle holds the body. Raises Wrong."""
     form = one.get("form", 1)
     need(form in (1, 2), f"it is of form {form}: use a newer verifier")
     form_of_run = 2
@@ -80,7 +80,7 @@ def _check_body(bundle: Bundle, one: Fields) -> None:
 
 
 def _check_closing(bundle: Bundle, one: Fields) -> None:
-    """Check the closing receipt: the evidence that it binds, and its signature. Raises Wrong."""
+    """Check the closing receipt: the records that it binds, and its signature. Raises Wrong."""
     closings = bundle.events_of("closed")
     need(closings != [], "the bundle has no event `closed`")
     expected = {
@@ -99,7 +99,7 @@ def _check_closing(bundle: Bundle, one: Fields) -> None:
 
 
 def _check_rules(bundle: Bundle, one: Fields) -> None:
-    """Check that the client got the rules that the run was armed with. Raises Wrong."""
+    """Check that the client received the rules that the run was armed with. Raises Wrong."""
     digest = _digest_or_none(one["rules"])
     need(
         digest == one["rules_sha256"],
@@ -110,7 +110,7 @@ def _check_rules(bundle: Bundle, one: Fields) -> None:
 
 
 def _digest_or_none(rules: Fields | None) -> str | None:
-    """Return the digest of rules, None without rules."""
+    """Return the digest of the rules, or None if there are none."""
     if rules is None:
         return None
     return digest_of_rules(rules)

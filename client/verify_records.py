@@ -1,4 +1,4 @@
-"""The records of a run in a bundle, as values, and the links between them. From docs/bundle.md alone."""
+"""Reads a run's records from a bundle and computes the links between them. Written from docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_LINK = "0" * 64
 
 @dataclass
 class Event:
-    """An event of the run, and its link in the contest's log."""
+    """An event of the run, with its link in the contest's log."""
 
     utc: str
     kind: str
@@ -39,9 +39,9 @@ class Event:
 
 
 class Bundle:
-    """The texts of a bundle as values.
+    """The parts of a bundle, parsed.
 
-    Raises Wrong, and whatever comes of values that are not what they should be.
+    Raises Wrong, and any error that malformed values cause, such as KeyError or TypeError.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Bundle:
         data: bytes,
         truth: bytes | None,
     ) -> None:
-        """Read the parts of a bundle; `truth` replaces the ground truth in it. Raises Wrong."""
+        """Read the parts of a bundle; `truth`, if given, replaces its ground truth. Raises Wrong."""
         self.parts = unpack(data)
         self.statement: Fields = as_json(self.parts[MANIFEST], MANIFEST)
         self.subject: list[Fields] = self.statement["subject"]
@@ -84,7 +84,7 @@ class Bundle:
                 self._add_event(one)
 
     def _unpacked_texts(self) -> dict[str, bytes]:
-        """Return the content of every part by name, unpacked. Raises Wrong."""
+        """Return the unpacked content of every part by name. Raises Wrong."""
         sizes = self.predicate["sizes"]
         listed = [MANIFEST, ENVELOPE, *sizes]
         need(listed == [*self.parts], f"{MANIFEST}: it is of other parts")
@@ -94,16 +94,16 @@ class Bundle:
         return texts
 
     def _value(self, name: str) -> Any:
-        """Return the JSON document of a part."""
+        """Return the JSON value of a part."""
         return as_json(self.texts[name], name)
 
     def _values(self, name: str) -> list[Any]:
-        """Return the JSON documents of a part, one a line."""
+        """Return the JSON values of a part that has one per line."""
         written = self.texts[name].splitlines(keepends=True)
         return [as_json(line, name) for line in written]
 
     def _add_event(self, one: Fields) -> None:
-        """Add an event of the log, and its link; of another run only the link."""
+        """Add an event of the run with its link; of an event of another run, add only the link."""
         if "digest" in one:  # of another run, or of none
             self._add_link(one["digest"])
             return
@@ -119,22 +119,22 @@ class Bundle:
         self.events.append(event)
 
     def _add_link(self, digest: str) -> None:
-        """Add the link that binds this digest to the one before."""
+        """Append the link that chains this digest to the previous link."""
         previous = self.log[-1]
         text = lines("lpirc-log-1", previous, digest)
         self.log.append(sha256(text))
 
     def events_of(self, kind: str) -> list[Event]:
-        """The run's events of that kind, oldest first."""
+        """Return the run's events of this kind, oldest first."""
         return [event for event in self.events if event.kind == kind]
 
     def last_detail(self, kind: str) -> Fields:
-        """Return the detail of the run's last event of that kind; empty without one."""
+        """Return the detail of the run's last event of this kind, or an empty one if there is none."""
         events = self.events_of(kind)
         return events[-1].detail if events else {}
 
     def start_of_chain(self) -> str:
-        """The start of the run's chain."""
+        """Return the first value of the run's hash chain."""
         run = self.run
         values = [
             self.contest["id"],
@@ -149,7 +149,7 @@ class Bundle:
         return sha256(json_of(["lpirc-run-2", *values, rules_sha256]))
 
     def head_of_chain(self) -> str:
-        """The last link of the run's chain, computed from its start."""
+        """Return the last link of the run's hash chain, computed from its start."""
         head = self.start_of_chain()
         for post in self.posts:
             if post["number"] is not None:
@@ -157,7 +157,7 @@ class Bundle:
         return head
 
     def link_of_body(self, one: Fields) -> str:
-        """The link of a body of this run, from the other fields of its line or receipt."""
+        """Return the link of one of the run's bodies, computed from the other fields of its line or receipt."""
         values = [
             one["previous"],
             one["number"],
@@ -173,7 +173,7 @@ class Bundle:
         return sha256(lines("lpirc-receipt-2", *values))
 
     def meter_links(self) -> list[str]:
-        """Return the link before the first reading, then that of each reading."""
+        """Return the link before the first reading, followed by the link of each reading."""
         table = self.texts["readings.csv.gz"]
         _, *readings, rest = table.split(b"\n")
         need(rest == b"", "readings.csv.gz is cut short")
@@ -187,7 +187,7 @@ class Bundle:
 
 
 def digest_of_event(one: Fields) -> str:
-    """The digest of an event of the log."""
+    """Return the digest of an event of the log."""
     values = [
         "lpirc-event-1",
         one["utc"],
@@ -199,5 +199,5 @@ def digest_of_event(one: Fields) -> str:
 
 
 def digest_of_rules(rules: Fields) -> str:
-    """The SHA-256 of rules."""
+    """Return the SHA-256 of a run's rules."""
     return sha256(compact_json_of(rules))

@@ -1,4 +1,4 @@
-"""The items about a run's judgements. From docs/bundle.md alone."""
+"""Checks the judgements of a run. Written from docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INTERVAL = {
     "resamples": 300,
     "seed": 0,
 }
-"""Settings of an interval that no judge may choose."""
+"""Settings of the interval that are the same for every judgement."""
 SIGNED_SETTINGS = (
     "voltage_range_v",
     "current_range_a",
@@ -47,12 +47,12 @@ SIGNED_SETTINGS = (
 )
 FIGURES = ("map", "energy_wh", "score", "signature")
 REHEARSALS = "UNOFFICIAL"
-"""The maker that meters for rehearsals name."""
+"""Maker named by meters that are for rehearsals only."""
 NOT_JUDGED = "the run is not judged yet"
 
 
 def published(bundle: Bundle) -> Fields:
-    """The published judgement. Raises NotChecked before there is one."""
+    """Return the published judgement. Raises NotChecked if there is none yet."""
     if bundle.result is None:
         raise NotChecked(NOT_JUDGED)
     return bundle.result
@@ -62,14 +62,14 @@ def published(bundle: Bundle) -> Fields:
 
 
 def check_judged_event(bundle: Bundle) -> None:
-    """The last event `judged` has the figures and the signature of the result."""
+    """Check that the last event `judged` has the figures and the signature of the result."""
     result = published(bundle)
     expected = {name: result[name] for name in FIGURES}
     need_same("the event `judged`", bundle.last_detail("judged"), expected)
 
 
 def check_map(bundle: Bundle, rows: list[Row]) -> None:
-    """The mAP and the AP by category, computed again."""
+    """Compute the mAP and the AP of each category again, and compare them with the result."""
     result = published(bundle)
     metric = bundle.contest["metric"]
     if metric not in METRICS:
@@ -100,7 +100,7 @@ def _figures(
     metric: str,
     rows: list[Row],
 ) -> dict[str, float | None]:
-    """The AP of each category of the test set, and the mAP as `map`."""
+    """Return the AP of each category of the test set, and the mAP under the key `map`."""
     version = bundle.predicate["metric_version"]
     if version != METRIC_VERSION:
         raise NotChecked("its metric_version is unknown: use a newer verifier")
@@ -115,14 +115,14 @@ def _figures(
 
 
 def _is_close(one: float | None, other: float | None) -> bool:
-    """Tell if they differ by no more than the order of a sum can change."""
+    """Return True if the values differ by no more than another order of summation can cause."""
     if one is None or other is None:
         return False
     return math.isclose(one, other, rel_tol=1e-12)
 
 
 def check_map_ilsvrc_det(bundle: Bundle, rows: list[Row]) -> None:
-    """The mAP by the metric of the champions, computed again."""
+    """Compute the mAP by ilsvrc-det again, the metric of the published champions, and compare it with the result."""
     result = published(bundle)
     if result["map_ilsvrc_det"] is None:
         raise NotChecked("an earlier version did not compute it")
@@ -131,7 +131,7 @@ def check_map_ilsvrc_det(bundle: Bundle, rows: list[Row]) -> None:
 
 
 def check_score(bundle: Bundle) -> str:
-    """The score is the mAP divided by the energy. Returns it in words."""
+    """Check that the score is the mAP divided by the energy. Return the division in words."""
     result = published(bundle)
     energy = bundle.run["energy_wh"]
     score = None
@@ -150,7 +150,7 @@ def check_score(bundle: Bundle) -> str:
 
 
 def mean_power_w(run: Fields) -> float | None:
-    """The energy over the time that it was counted; None unless that is the time of the run."""
+    """Return the energy divided by the time that it was measured; None unless that is the run's length."""
     energy = run["energy_wh"]
     counted_s = run["integrator_s"]
     elapsed_s = run["elapsed_s"]
@@ -171,7 +171,7 @@ def mean_power_w(run: Fields) -> float | None:
 
 
 def check_interval(bundle: Bundle) -> None:
-    """The interval is of the one seed, level and number of halves; its ends are not computed."""
+    """Check the interval's seed, level and number of halves; its ends are not computed here."""
     interval = published(bundle)["interval"]
     if interval is None:
         raise NotChecked("the result has none")
@@ -185,9 +185,10 @@ def check_interval(bundle: Bundle) -> None:
 
 
 def check_result_signature(bundle: Bundle) -> None:
-    """Check that the signature names what computed the result, leaving out the program that did.
+    """Check that the result's signature states the inputs and settings of the computation.
 
-    Of a metric of another distribution, the threshold and the distribution are left out, too.
+    The parts `rules:` and `v:`, which name the program, are not compared. For a metric of another distribution, neither
+    are `iou:` and `engine:`.
     """
     stated = published(bundle)["signature"]
     expected = "|".join(_signed_parts(bundle))
@@ -199,7 +200,7 @@ def check_result_signature(bundle: Bundle) -> None:
 
 
 def _signed_parts(bundle: Bundle) -> list[str]:
-    """Return the parts that the signature of the result must have."""
+    """Return the parts that the result's signature must have."""
     run = bundle.run
     metric = bundle.contest["metric"]
     digest = bundle.test_set["digest"]
@@ -225,7 +226,7 @@ def _signed_parts(bundle: Bundle) -> list[str]:
 
 
 def _images_in_words(bundle: Bundle) -> str:
-    """Return which images were drawn, as a signature says it."""
+    """Return the signature's wording for the set of images drawn for the run."""
     every = len(bundle.test_set["images"])
     drawn = sorted(bundle.order)
     if len(drawn) == every:
@@ -235,7 +236,7 @@ def _images_in_words(bundle: Bundle) -> str:
 
 
 def _without(signature: str, begins: list[str]) -> str:
-    """Return the signature without the first part that starts with each of the given beginnings."""
+    """Return the signature without the first part that has each of these prefixes. Raises Wrong if one is missing."""
     parts = signature.split("|")
     for begin in begins:
         those = [part for part in parts if part.startswith(begin)]
@@ -248,7 +249,7 @@ def _without(signature: str, begins: list[str]) -> str:
 
 
 def check_judgements(bundle: Bundle) -> None:
-    """Check that each judgement has its event, in the same order, and that the last one gives the result."""
+    """Check that the judgements and the events `judged` match in order, and that the last judgement is the result."""
     if bundle.rules is None:
         raise NotChecked(NOT_BOUND)
     judgements = bundle.judgements
@@ -272,7 +273,7 @@ def _need_event(
     judgement: Fields,
     event: Event,
 ) -> None:
-    """Raise Wrong unless the event `judged` and the signature agree with the judgement."""
+    """Raise Wrong unless a judgement agrees with its event `judged` and its signature."""
     rules = judgement["rules"]
     expected = {name: judgement[name] for name in ("judged_utc", *FIGURES)}
     expected["rules_sha256"] = digest_of_rules(rules)
@@ -289,7 +290,7 @@ def _need_event(
 
 
 def parts_of_signature(signature: str) -> dict[str, str]:
-    """The parts of a judgement's signature by name; of two with one name the first counts."""
+    """Return the parts of a judgement's signature by name; if a name occurs twice, its first value."""
     metric, *others = signature.split("|")
     parts = {"metric": metric}
     for one in others:
@@ -299,7 +300,7 @@ def parts_of_signature(signature: str) -> dict[str, str]:
 
 
 def check_rules(bundle: Bundle) -> None:
-    """Check that the run obeys its rules, and that the published judgement is by these rules."""
+    """Check that the run kept its bound rules, and that the published judgement was made by them."""
     if bundle.rules is None:
         raise NotChecked(NOT_BOUND)
     _need_run_by_rules(bundle, bundle.rules)
@@ -324,7 +325,7 @@ def check_rules(bundle: Bundle) -> None:
 
 
 def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
-    """Raise Wrong unless the run obeys its rules."""
+    """Raise Wrong unless the run's settings are those of its rules."""
     run = bundle.run
     for name in ("testset_digest", "setup"):
         need_same("run.json", run, {name: rules[name]})
@@ -344,7 +345,7 @@ def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
 
 
 def _need_standing_by_makers(run: Fields, rules: Fields) -> None:
-    """Raise Wrong if the meter counts but an official maker has not made it, or it is simulated."""
+    """Raise Wrong unless the meter's standing agrees with the official makers, and with whether it is simulated."""
     standing = run["meter_standing"]
     if standing is None or "official_makers" not in rules:
         return
@@ -363,5 +364,5 @@ def _need_standing_by_makers(run: Fields, rules: Fields) -> None:
 
 
 def _plain(maker: str) -> str:
-    """The name as a meter's identity has it: without blanks, and in capitals."""
+    """Return a maker's name as a meter's identity shows it: spaces as underscores, in capitals."""
     return maker.strip().replace(" ", "_").upper()

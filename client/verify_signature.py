@@ -1,4 +1,4 @@
-"""Ed25519 signatures by RFC 8032, in pure Python. A point is (x, y, z, t) in extended coordinates."""
+"""Verifies Ed25519 signatures (RFC 8032) in pure Python. A point is (x, y, z, t) in extended coordinates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def need_signature(
     signature: bytes,
     key: bytes,
 ) -> None:
-    """Raise Wrong unless the signature (64 bytes) of the text is by the key (32 bytes)."""
+    """Raise Wrong unless `signature` (64 bytes) is a signature of `text` by `key` (32 bytes)."""
     need(len(key) == 32, "not an Ed25519 key")
     need(len(signature) == 64, "not an Ed25519 signature")
     first_half = signature[:32]
@@ -39,12 +39,12 @@ def need_signature(
 
 
 def _number(data: bytes) -> int:
-    """Return the number that these bytes are, the least significant one first."""
+    """Return the number that these bytes encode, little-endian."""
     return int.from_bytes(data, "little")
 
 
 def _point(data: bytes) -> Point:
-    """The point that 32 bytes encode. Raises Wrong."""
+    """Return the curve point that 32 bytes encode. Raises Wrong."""
     sign = _number(data) >> 255
     y = _number(data) & (2**255 - 1)
     need(y < PRIME, NO_POINT)
@@ -57,7 +57,7 @@ def _point(data: bytes) -> Point:
 
 
 def _root(square: int) -> int:
-    """A square root modulo PRIME. Raises Wrong."""
+    """Return a square root modulo PRIME. Raises Wrong if there is none."""
     root = pow(square, (PRIME + 3) // 8, PRIME)
     for candidate in (root, root * ROOT_OF_MINUS_1 % PRIME):
         if (candidate * candidate - square) % PRIME == 0:
@@ -85,7 +85,7 @@ def _add(p: Point, q: Point) -> Point:
 
 
 def _times(factor: int, point: Point) -> Point:
-    """Return a multiple of a point."""
+    """Return `factor` times a point."""
     total = NEUTRAL
     while factor > 0:
         if factor % 2 == 1:
@@ -96,7 +96,7 @@ def _times(factor: int, point: Point) -> Point:
 
 
 def _is_same(p: Point, q: Point) -> bool:
-    """Tell if two points are one: both have the same x / z and y / z."""
+    """Return True if two points are equal: their x / z and their y / z agree."""
     x1, y1, z1, _ = p
     x2, y2, z2, _ = q
     is_same_x = (x1 * z2 - x2 * z1) % PRIME == 0

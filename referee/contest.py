@@ -204,7 +204,7 @@ def require_same_images(contest: Contest, run: Run) -> None:
     if not has_same_images(contest, run):
         raise TestSetChanged(
             f"Run {run.id} was on other images than those in {contest.test_set.folder}, or was armed by an earlier "
-            "version, which did not store which they are; put the run's test set back.",
+            "version that did not record its images; put the run's test set back.",
         )
 
 

@@ -59,7 +59,8 @@ def print_score(run: Run, score: Score) -> None:
     for one in judged_otherwise(run, score):
         out.print(
             Text.assemble(
-                ("Judged by other rules than were bound:", "bold red"), f" {one}."
+                ("Judged by rules other than those it was bound to:", "bold red"),
+                f" {one}.",
             )
         )
 

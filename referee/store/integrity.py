@@ -121,8 +121,8 @@ class Integrity:
             with suppress(OSError):
                 copy.unlink()
             raise StorageFailed(
-                f"{self._path} was removed, replaced or moved, and {copy} cannot be saved ({error}): put the folder "
-                "back or make space, and do not stop the server before; only it still has what was stored."
+                f"{self._path} was removed, replaced or moved, and {copy} cannot be saved ({error}). Restore the "
+                "folder or free some space before you stop the server: it holds the only copy of the stored data."
             ) from error
 
     def count_file(self) -> Path:

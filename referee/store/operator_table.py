@@ -37,7 +37,7 @@ class OperatorTable:
         except sqlite3.IntegrityError:
             raise RefereeError(
                 "operator-exists",
-                f"The operator {name!r} exists already; remove it first for another password.",
+                f"Operator {name!r} already exists; to change the password, remove the operator first.",
             ) from None
 
     def remove(self, name: str, act: Act | None = None) -> None:

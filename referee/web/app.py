@@ -1,4 +1,4 @@
-"""The app factory: takes finished objects, registers the blueprints; nothing happens at import."""
+"""The app factory: receives finished objects and registers the blueprints; importing it does nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from referee.web.web_request import present_request
 
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
-    """The WSGI app that serves `contest`, whose runs `control` owns."""
+    """Return the WSGI app that serves `contest`; `control` owns its runs."""
     app = Flask("referee", static_folder=None)
     app.url_map.merge_slashes = False  # else it redirects to where the header Host says
     app.json.sort_keys = False  # type: ignore[attr-defined]
@@ -88,7 +88,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
 
 
 def _finish(response: Response) -> Response:
-    """Say in every answer within a run what is left of the window; let no cache keep it, unless it says so."""
+    """Add the time left of the window to every answer within a run, and forbid caching unless the answer allows it."""
     if request.method == "OPTIONS" and response.status_code == HTTPStatus.OK:
         # Flask sends an empty page of HTML.
         response.status_code = HTTPStatus.NO_CONTENT

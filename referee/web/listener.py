@@ -1,4 +1,4 @@
-"""The address where the server listens: a free port, a working certificate, a socket whose dead connections end."""
+"""The address where the server listens: finds a free port, checks the certificate, ends dead connections."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OTHER_FILES = 512  # that the process may open beside its connections
 
 @dataclass(frozen=True)
 class Listen:
-    """An address to listen at; with `tls_cert` and `tls_key` (PEM files) over HTTPS."""
+    """An address to listen on; HTTPS if `tls_cert` and `tls_key` (PEM files) are given."""
 
     host: str = "127.0.0.1"
     port: int = 8080
@@ -40,26 +40,26 @@ class Listen:
 
     @property
     def local_host(self) -> str:
-        """The host by which this machine reaches the server."""
+        """The host name or address by which this machine reaches the server."""
         return LOOPBACK_OF.get(self.host, self.host)
 
     @property
     def urls(self) -> list[str]:
-        """The addresses that clients use: where it listens on all networks, those of this machine if it has any."""
+        """The URLs for clients; if the server listens on all networks, one for each address of this machine."""
         own = own_addresses() if self.host in LOOPBACK_OF else []
         return [self.url(host) for host in own or [self.local_host]]
 
     def url(self, host: str) -> str:
-        """The address of the server at a host."""
+        """Return the server's URL with `host` as its host."""
         return f"http{'s' if self.tls_cert else ''}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 @contextmanager
 def held_port(listen: Listen) -> Iterator[Listen]:
-    """Hold a port that no one listens on, and give the same address with it. Raises as `with_free_port`.
+    """Hold a free port, and yield the same address with that port. Raises the errors of `with_free_port`.
 
-    Granian binds with SO_REUSEPORT: without this check a second server would silently share the first one's port.
-    On Linux the system gives the port to no other program from now on; Granian may still bind it.
+    Granian binds with SO_REUSEPORT, so without this check a second server would silently share the first one's port. On
+    Linux the system gives the port to no other program while it is held; Granian may still bind it.
     """
     with ExitStack() as held:
         try:
@@ -78,13 +78,13 @@ def held_port(listen: Listen) -> Iterator[Listen]:
 
 
 def with_free_port(listen: Listen) -> Listen:
-    """The same address with a port that no one listens on. Raises `port-busy`, `port-refused`, `host-unknown`."""
+    """Return the same address with a free port. Raises `port-busy`, `port-refused`, `host-unknown`."""
     with held_port(listen) as found:
         return found
 
 
 def require_certificate(listen: Listen) -> None:
-    """Raise RefereeError `tls-refused` for a certificate and key that do not work, or a key that everyone can read."""
+    """Raise RefereeError `tls-refused` if the certificate and key do not work, or everyone can read the key."""
     if listen.tls_cert is None or listen.tls_key is None:
         return
     try:
@@ -108,9 +108,9 @@ def require_certificate(listen: Listen) -> None:
 
 
 def end_dead_connections(port: int) -> None:
-    """Set the listening socket so that the kernel ends connections to our `port` that are dead or unread.
+    """Set the socket that listens on `port` so that the kernel ends connections that are dead or do not read.
 
-    Granian opens that socket in this process and does not say which it is.
+    Granian opens that socket in this process and does not say which one it is.
     """
     for one in own_sockets():
         with suppress(OSError):
@@ -120,9 +120,9 @@ def end_dead_connections(port: int) -> None:
 
 
 def most_connections() -> int:
-    """Return how many connections can be open at once, the process's limit of files raised as far as it may be.
+    """Raise this process's limit of open files as far as allowed, and return how many connections fit.
 
-    Never more than there are descriptors for: Granian stops accepting for good once it has run out of them.
+    The result never exceeds the available descriptors: once Granian has run out of them, it stops accepting for good.
     """
     limit = allow_files(MOST_CONNECTIONS + OTHER_FILES)
     return max(limit - OTHER_FILES, limit // 2)

@@ -1,4 +1,4 @@
-"""Requests that were refused, as they happen: counted in memory where they happen, stored and logged each second."""
+"""Refused requests: counted in memory when they happen, then stored and logged once a second by another thread."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Alike:
 
 @dataclass
 class Refusals:
-    """Refusals of the last minute. `note` never waits for the disk; `store_new` is the business of one thread."""
+    """The refusals of the last minute. `note` never waits for the disk; one thread alone calls `store_new`."""
 
     store: Store
     clock: Clock
@@ -79,7 +79,10 @@ class Refusals:
                 )
 
     def store_new(self) -> None:
-        """Store and log what was noted since the last time. Raises StorageFailed, and keeps it for the next time."""
+        """Store and log what was noted since the last call.
+
+        Raises StorageFailed; what could not be stored is kept for the next call.
+        """
         with self._lock:
             changed = [
                 one for one in self._found.values() if one.refusal.count > one.stored
@@ -127,5 +130,5 @@ class Refusals:
 
 
 def _stored(text: str, longest: int) -> str:
-    """The text as SQLite takes it: JSON can name half of a surrogate pair."""
+    """Return the text in a form that SQLite accepts: JSON can contain half of a surrogate pair, SQLite cannot."""
     return text[:longest].encode("utf-8", "replace").decode()

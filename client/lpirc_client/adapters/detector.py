@@ -206,7 +206,7 @@ class Adapter:
         if not ids:
             raise ModelError(
                 "no-category",
-                f"{what}, no category at all: set names to those of the contest",
+                f"{what}, no category at all: set `names` to the contest's category names",
             )
         if missing:
             say(what)

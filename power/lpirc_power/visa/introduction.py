@@ -72,6 +72,6 @@ def _fall_into_step(link: Asked) -> None:
             return
         answer = link.read()
     raise MeterAnswerError(
-        f"The meter at {link.address} answers {answer!r} to '*OPC?', and has older answers before it; switch it off "
-        "and on again."
+        f"The meter at {link.address} answers {answer!r} to '*OPC?' and still has earlier answers queued; switch the "
+        "meter off and on again."
     )

@@ -1,4 +1,4 @@
-"""The public board at `/`, the part of it that changes, and the same as JSON: all of the published row alone."""
+"""The public board: the page at `/`, its changing part, and JSON, all made from the published row alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from referee.web.web_request import WebRequest, present_request
 
 BAR_WIDTH = 200  # of the picture of an interval, in its own units
 OLD_S = 10.0
-"""While a run is open the board is published each second: older figures are those of a process that has ended."""
+"""Age at which live figures are outdated: while a run is open the board is published each second.
+
+Older figures are from a process that has ended.
+"""
 
 JSON_PATH = "/board.json"
 LIVE_PATH = "/board/live"
@@ -32,7 +35,10 @@ blueprint = Blueprint("board", __name__)
 
 @blueprint.route("/", methods=["GET", "POST"])
 def front() -> AnyResponse:
-    """The board for a browser; `?view=projector` fills a screen. Clients of 2015 to 2019 are sent to the help."""
+    """Answer with the board for a browser; `?view=projector` fills a screen.
+
+    Clients of 2015 to 2019 get the help instead.
+    """
     if request.method == "POST" or "text/html" not in request.headers.get("Accept", ""):
         return redirect("/help")
     board = part(PublishedBoard)
@@ -53,7 +59,7 @@ def front() -> AnyResponse:
 
 
 def live_part(board: PublishedBoard, asked: WebRequest) -> Answer:
-    """GET or HEAD of /board/live: the part of the page that changes."""
+    """Answer GET or HEAD of /board/live with the changing part of the page."""
     row = board.row()
     kept = _kept_live_part(row, is_old=_is_old(board, row))
     return answer_of(kept, asked.environ)
@@ -79,7 +85,7 @@ def as_json_route() -> Response:
 
 
 def _is_old(board: PublishedBoard, row: Published) -> bool:
-    """Tell whether the figures of open runs on the published row are no longer those of now."""
+    """Return True if the published figures of open runs are outdated."""
     if not row.utc:
         return False
     age = board.clock.utc() - datetime.fromisoformat(row.utc)
@@ -117,7 +123,7 @@ def _live_part(row: Published, *, is_old: bool) -> str:
 
 
 def _remaining_s(run: dict[str, Any], utc: str) -> float | None:
-    """Return how much of a run's window was left at `utc`; None before it has opened."""
+    """Return the seconds that were left of a run's window at `utc`; None before the window has opened."""
     if run["ends_utc"] is None:
         return None
     left = datetime.fromisoformat(run["ends_utc"]) - datetime.fromisoformat(utc)

@@ -185,7 +185,7 @@ def test_a_machine_without_counters_says_so(plant: Plant) -> None:
 
 
 def test_a_machine_without_packages_names_what_it_has(plant: Plant) -> None:
-    with pytest.raises(MeterError, match="rapl: can name psys"):
+    with pytest.raises(MeterError, match="after `rapl:` give one of psys"):
         Rapl("", plant(zone("intel-rapl:0", "psys", 0)))
 
 

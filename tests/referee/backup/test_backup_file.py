@@ -155,7 +155,7 @@ def test_a_member_that_was_changed_added_or_left_out_is_found(
     file = tmp_path / "changed.zip"
     assert "contest.toml has another SHA-256" in refused(rewritten(whole, file, change))
     for other in (add, leave_out, lengthen):
-        assert "its members are not those of its backup.json" in refused(
+        assert "its members do not match its backup.json" in refused(
             rewritten(whole, file, other)
         )
 

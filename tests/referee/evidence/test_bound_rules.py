@@ -145,7 +145,7 @@ def test_a_run_judged_by_another_metric_says_so_everywhere(day: Day) -> None:
     told = sentences(bundle(day))
     words = "metric voc-area instead of the bound lpirc"
     assert failed(by_main(bundle(day))) == ["rules"]
-    assert f"judged by other rules than were bound: {words}" in told["rules"]
+    assert f"judged by rules other than those it was bound to: {words}" in told["rules"]
     assert words in told["judgements"]
     assert "by the bound rules" in told["judgements"]
     (place,) = board(day)["ranking"]

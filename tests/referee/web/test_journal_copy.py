@@ -55,5 +55,5 @@ def test_the_journal_of_another_contest_changes_nothing(
     held = (other / "contest.db").read_bytes()
     found = called("restore", "--journal", str(other))
     assert found.returncode == 1
-    assert ("The journal is of contest " in found.stderr) is True
+    assert ("The journal belongs to contest " in found.stderr) is True
     assert (other / "contest.db").read_bytes() == held

@@ -214,7 +214,7 @@ def test_the_flops_go_into_a_file_of_their_own(
     assert told.returncode == 2
     assert table.read_text() == "kept"
     assert file.read_text() == before
-    assert "must be neither the table nor the plan" in told.stderr
+    assert "must be a different file from the table and the plan" in told.stderr
 
 
 def test_a_link_that_leads_to_itself_is_no_place_for_the_flops(

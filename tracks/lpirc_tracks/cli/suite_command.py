@@ -94,7 +94,7 @@ def run_command(
     if flops is not None:
         if real_path(flops) in (real_path(out), real_path(file)):
             raise click.UsageError(
-                f"--flops {flops} must be neither the table nor the plan."
+                f"--flops {flops} must be a different file from the table and the plan."
             )
         require_writable(flops)
     plan = read_plan(file)

@@ -168,6 +168,7 @@ def _wait_s() -> int:
     if not (given.isascii() and given.isdigit() and len(given) <= 9):
         raise RefereeError(
             "bad-request",
-            f"wait={given:.20} must be whole seconds; at most {LONGEST_WAIT_S} count.",
+            f"wait={given:.20} must be a whole number of seconds; values above {LONGEST_WAIT_S} are treated as "
+            f"{LONGEST_WAIT_S}.",
         )
     return min(int(given), LONGEST_WAIT_S)

@@ -62,7 +62,7 @@ class SeasonRun:
 
     @property
     def halved(self) -> Halved | None:
-        """What is needed to say how sure the run's order is; runs of several contests may be on the same images."""
+        """The input for comparing the run's order with other runs, also of other contests on the same images."""
         if self.judged is None:
             return None
         images = (

@@ -40,7 +40,7 @@ OVER = (RunState.CLOSED, RunState.JUDGED)
 class SeasonRun:
     """A run that is over and not void, of the contest or bundle at `path`; `judged` is None before it is judged.
 
-    `maps` (R,) are the judgement's mAPs on halves of the images. A run below `least_map` is not ranked. If the
+    `maps` (R,) are the judgement's mAPs on halves of the images. A run below `least_map` is left off the board. If the
     contest's board is frozen, since `frozen_utc`, the run is as that board has it `shown`, without anything newer.
     `doubts` are the contradictions found in the run or its contest.
     """

@@ -153,7 +153,7 @@ def _own_key(folder: Path, store: Store) -> ContestKey:
 
 
 def require_own_key(folder: Path, public_key: str | None) -> None:
-    """Raise RefereeError unless the folder's signing key is the one with this public key; see `ContestKey`."""
+    """Raise RefereeError unless the folder's signing key has this public key; see `ContestKey`."""
     ContestKey(folder / SIGNING_KEY_NAME, public_key).require()
 
 

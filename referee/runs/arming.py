@@ -287,7 +287,7 @@ def rules_now(
 
 
 def images_of_a_run(contest: Contest) -> int:
-    """Return the number of images that a run gets. Raises RefereeError `bad-config` for more than there are."""
+    """Return the number of images of a run. Raises RefereeError `bad-config` if the test set has fewer."""
     pool = len(contest.test_set.images)
     images = contest.config.images.per_attempt
     if images > pool:

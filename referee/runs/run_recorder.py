@@ -22,7 +22,7 @@ STANDS = "the meter's integrator does not run"
 
 
 class _Noted(NamedTuple):
-    """An event that waits to be stored, in host time."""
+    """An event that waits to be stored; its times are the host's."""
 
     monotonic_s: float
     utc: datetime

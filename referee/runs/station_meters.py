@@ -1,4 +1,4 @@
-"""The stations' meters: set up for an armed run, started for its window, read at its end."""
+"""The stations' meters: set up when a run is armed, started for its window, read at its end."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class StationMeters:
         return meter
 
     def keep(self, run: Run, meter: RunMeter) -> None:
-        """Keep the meter of an armed run until it is started or forgotten."""
+        """Keep the meter of an armed run until `started` or `forget`."""
         self._armed[run.id] = meter
 
     def is_ready(self, station: str) -> bool:

@@ -158,7 +158,11 @@ class _Dispatch:
             del self._running[starting]
 
     def _of_another(self, name: str) -> None:
-        """A job that another referee leases waits here, too: its lease may run out."""
+        """Handle a job that this referee cannot lease.
+
+        If it is done, failed or cancelled, end it here too. Otherwise keep it waiting, since the other referee's lease
+        may expire.
+        """
         job = self._store.jobs.get(name)
         task = self._tasks[name]
         if job.state is JobState.DONE:

@@ -39,7 +39,7 @@ class LocalWorkers:
 
     @property
     def memory_bytes(self) -> int:
-        """See `Workers`."""
+        """Memory that one job may use."""
         return MEMORY_BYTES
 
     def submit(
@@ -48,7 +48,7 @@ class LocalWorkers:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Future[T]:
-        """See `Workers`."""
+        """Run `work` as soon as a process is free; everything must be picklable. The future may raise WorkerLost."""
 
         def serve() -> T:
             with self._lock:  # by now the future exists
@@ -82,14 +82,14 @@ class LocalWorkers:
         return future
 
     def stop(self, future: Future[Any]) -> None:
-        """See `Workers`."""
+        """Stop a job, if necessary by killing its process."""
         if not future.cancel():
             with self._lock:
                 if future in self._processes:
                     self._processes[future].kill()
 
     def close(self) -> None:
-        """See `Workers`."""
+        """End all processes and their jobs."""
         with self._lock:
             self._is_closed = True
             for process in self._processes.values():

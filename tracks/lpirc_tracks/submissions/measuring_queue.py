@@ -47,7 +47,7 @@ IMAGES_BY_RENEWAL = (
 )
 SPARE_RENEWALS = 20
 METER = "meter-"
-"""The beginning of the codes of lpirc_power: a meter that failed says nothing of a model, as a device that vanished."""
+"""Prefix of the error codes of lpirc_power. Like a vanished device, a failed meter says nothing about the model."""
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +139,10 @@ def _calibrations(
 def _suits_another(
     contest: Contest, made: Submission, device: str, now: datetime
 ) -> bool:
-    """Tell whether a model failed on this device, while one of its pool on which it has not failed may soon take it."""
+    """Return True if a model failed on this device and another device of its pool may soon take it.
+
+    A device on which the model has failed already is no such device.
+    """
     failed_on = contest.store.jobs.get(str(made.job)).failed_on
     return device in failed_on and _is_there_another(contest, made, {*failed_on}, now)
 

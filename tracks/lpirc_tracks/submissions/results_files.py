@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ResultsSet:
-    """The test set of a track, by `metric`; `part` of its images, chosen with `key`, is the hold-out set."""
+    """The test set of a track, scored by `metric`; the share `part` of its images, drawn by `key`, is held out."""
 
     test_set: TestSet
     metric: str

@@ -1,4 +1,4 @@
-"""Guessing is limited: by client address and team, and in all, since one password is checked at a time."""
+"""Limits password guessing by client address and team, and overall, by checking one password at a time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ NICENESS = 5  # with much more, a busy host would hardly ever check one
 
 
 class PasswordChecks:
-    """Checks passwords in a thread of low priority: an Argon2 hash costs the host tens of milliseconds.
+    """Checks passwords in a low-priority thread: an Argon2 hash takes tens of milliseconds of processor time.
 
-    A password that has been right since the server's start is not checked again: whoever guesses at a team, from
-    whatever address, cannot keep it out.
+    A password that was correct since the server's start is not checked again, so that nobody who guesses a team's
+    password can lock the team out, from any address.
     """
 
     def __init__(self) -> None:
@@ -40,9 +40,10 @@ class PasswordChecks:
         password: str,
         now_s: float,
     ) -> None:
-        """Check `password` against the hash `stored`, None for an unknown team.
+        """Check `password` against the hash `stored`, which is None for an unknown team.
 
-        Raises LoginRefused `bad-credentials`, `too-many-failures`; RefereeError `too-many-requests` when too many wait.
+        Raises LoginRefused `bad-credentials`, `too-many-failures`; RefereeError `too-many-requests` if too many checks
+        wait.
         """
         if stored is not None and was_right(stored, password):
             return

@@ -1,4 +1,4 @@
-"""The camera track: which image each station's screen is to show, and what the screen has said that it shows."""
+"""The camera track: the image each station's screen is to show, and the image it last reported as shown."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ HOLD_S = 1.0  # how long a screen's question for the next image waits: it learns
 
 
 class Picture(NamedTuple):
-    """An image of a run, by the number that its team knows."""
+    """An image of a run, by its number as the team knows it."""
 
     run: int
     image: int
 
 
 class Screens:
-    """A team's request waits here until the screen of its station, which asks repeatedly, has shown the image."""
+    """Keeps a team's request waiting until the screen of its station, which polls, has shown the image."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -32,10 +32,10 @@ class Screens:
         self._asked_s: dict[str, float] = {}
 
     def show(self, station: str, picture: Picture) -> None:
-        """Have the station's screen show an image; returns once it does.
+        """Show an image on the station's screen, and return once it is shown.
 
         Raises RefereeError `display-failed` when the screen does not answer in time or is not there, or when another
-        image was asked for meanwhile.
+        image was requested meanwhile.
         """
         with self._changed:
             self._wanted[station] = picture
@@ -71,7 +71,7 @@ class Screens:
         shown: Picture | None,
         is_open: Callable[[int], bool],
     ) -> Picture | None:
-        """Return the next picture for a screen that shows `shown`, or None. Waits for a while for a change."""
+        """Return the next picture for a screen that shows `shown`, waiting a while for a change; None without one."""
         with self._changed:
             is_first = station not in self._asked_s
             self._asked_s[station] = self._clock.monotonic_s()

@@ -40,7 +40,7 @@ PROTOCOL = "referee.protocol"
 """Environ key under which Granian's worker passes the object that sends a request's response; the gateway reads it."""
 
 Address = tuple[Any, ...]
-"""Address of a connection's other end, as `getpeername` returns it."""
+"""The address of a connection's peer, as `getpeername` returns it."""
 
 
 class Arrival(NamedTuple):
@@ -119,7 +119,7 @@ class ArrivingBodies:
         self._answered: dict[int, ArrivingBody] = {}
 
     def begin(self, environ: Environ, arrival: Arrival | None) -> ArrivingBody:
-        """Watch the body of a request."""
+        """Start watching the body of a request, and return it."""
         body = ArrivingBody(environ, arrival, self.clock.monotonic_s)
         self._awaited[id(body)] = body
         return body
@@ -229,7 +229,7 @@ def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 UNWATCHED = ArrivingBodies(Clock(), lambda _: Answer(408))
-"""The bodies of requests that came through no gateway."""
+"""Bodies of requests that did not come through the gateway; they are not watched."""
 
 
 def _is_between(sent_s: float, answered_s: float, now_s: float) -> bool:

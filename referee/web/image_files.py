@@ -22,7 +22,7 @@ MODEST_BYTES = 512 * 2**20  # where the system does not tell how much is free
 
 
 class ImageFacts(NamedTuple):
-    """A file before it is sent: its size in bytes and its CRC-32."""
+    """The facts of an image that are needed before it is sent: its size in bytes and its CRC-32."""
 
     size: int
     crc32: int

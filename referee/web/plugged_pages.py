@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PluggedPages:
-    """The pages of all plug-ins."""
+    """The pages and background work of all plug-ins."""
 
     offers: tuple[tuple[Plugin, Pages], ...] = ()
 

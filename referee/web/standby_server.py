@@ -163,7 +163,7 @@ def _load(
     on_ready: Callable[[str], None],
     watch: Watch,
 ) -> App:
-    """Return, in the worker process, the contest's app if this host has taken over already, else the standby door."""
+    """Return, in the worker process, the contest's app if this host has already taken over, else the standby `Door`."""
     config = read_config(folder)
     journal = journal_folder(folder, config)
     serve = partial(load_app, folder, listen, checks, on_ready)

@@ -172,7 +172,7 @@ def _judge(numbers: list[int]) -> Response:
 
 
 def _reason() -> str | None:
-    """Return the reason in the body, if there is one."""
+    """Return the reason stated in the body, or None."""
     if not request.content_length:
         return None
     (reason,) = read_texts(reason=NOT_GIVEN)

@@ -33,7 +33,10 @@ def require_bound(bundle: Bundle) -> Rules:
 
 
 def check_judgements(bundle: Bundle) -> str:
-    """Return a sentence on all judgements. Raises Failure if one is not in the log as stated, NotChecked."""
+    """Return a sentence on all judgements. Raises Failure unless the log has each judgement as stated.
+
+    Raises NotChecked if the run is not judged yet or no rules are bound.
+    """
     bound = require_bound(bundle)
     listed = bundle.judgements
     if not listed:

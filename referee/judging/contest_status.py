@@ -36,7 +36,7 @@ from referee.store.records import (
 
 MOST_REFUSALS = 50
 MOST_EVENTS = 100
-MOST_POINTS = 300  # of a power curve
+MOST_POINTS = 300  # in a power curve
 OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
 OF_RUN = (
     "team",
@@ -57,19 +57,20 @@ LIVE = (
     "power_w",
     "energy_wh",
     "reading_age_s",
-)  # the last three of the newest reading
-NOT_KNOWN = "idle", None  # of a meter, while the contest is not served
-# Of a meter that may hold the energy of a run that is over.
+)  # the last three come from the newest reading
+NOT_KNOWN = "idle", None  # a meter while the contest is not served
+# State of a meter that may still hold the energy of a finished run.
 ENERGY_TO_READ = "energy to read"
 Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Known:
-    """What only the server knows: live values of open runs, states of the meters, and the runs that wait.
+    """What only the server knows: live values of open runs, states of the meters, and what is in progress or wrong.
 
-    `live` has the LIVE values by run number. `meters` has (state, sentence) by station: the state is a
-    `referee.runs.meter_state.MeterState`, the sentence says what is wrong, or is None.
+    `live` has the values named in LIVE, by run number. `meters` has (state, sentence) by station: the state is a
+    `referee.runs.meter_state.MeterState`, the sentence says what is wrong, or is None. `waiting` has the armed runs of
+    a heat with a client that waits for the start, `judging` the runs that are being judged.
     """
 
     live: Mapping[int, Document] = field(default_factory=dict)
@@ -135,7 +136,7 @@ class StatusReader:
             one["affiliation"] = teams[one["team"]]["affiliation"]
             one["energy_lost"] = lost.get(one["run"])
             if one["energy_lost"] is not None:
-                one["energy_wh"] = None  # what its meter shows now began again
+                one["energy_wh"] = None  # its meter has started again from 0
         return {
             "utc": now.isoformat(),
             "contest": config.name,

@@ -48,7 +48,7 @@ def measured_state(
     run: Run,
     now: datetime,
 ) -> FigureState | None:
-    """Return the state of the figures judged by the meter alone, for the process that computes the figures."""
+    """Return the state of the figures as far as the meter determines it, for the process that computes the figures."""
     return figure_state(
         run.state,
         is_lost=energy_lost(store.log.of_run(run.id)) is not None,

@@ -81,7 +81,7 @@ def is_sure(
     other: Halved,
     of: Quantity,
 ) -> bool:
-    """Return True if an order is sure by ASSUMED_SPREAD or the best team's energy spread: the prize is not shared."""
+    """Return True if an order is sure by ASSUMED_SPREAD or the best team's energy spread, so no prize is shared."""
     spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
     chances = (
         chance_of_order(

@@ -36,7 +36,7 @@ from referee.store.records import Provisional, Run, RunState
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
-SHARE = 0.1  # of a core that one run may cost
+SHARE = 0.1  # of a core, at most, for one run
 
 
 def follow(

@@ -33,7 +33,7 @@ from referee.store.records import (
     RunState,
 )
 
-MOST_POINTS = 120  # of a power curve, over the whole window
+MOST_POINTS = 120  # in a power curve of the whole window
 
 
 @cache
@@ -185,7 +185,7 @@ def public_hall(contest: Contest) -> str:
 
 
 def _running(run: Run, affiliation: str | None) -> dict[str, Any]:
-    """Return an armed or open run without its figures, and without its number, which would count the earlier runs."""
+    """Return an armed or open run without figures, and without its number, which would reveal how many came before."""
     return {
         "team": run.team,
         "affiliation": affiliation,

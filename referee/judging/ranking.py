@@ -18,7 +18,7 @@ NOT_COMPARED = (
     "v",
     "meter",
     "extra",
-)  # the program's version, which meter it was, a mark of its own
+)  # program version, meter, and extra time, which has its own mark
 RULES = (
     "rules"  # a signature without this part is of an earlier form, and says too little
 )

@@ -14,7 +14,7 @@ from lpirc_score.detections.plausibility import Implausible
 from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 
 NOT_ASKED = "its settings were not read back"
-REASONS = 3  # at most shown
+REASONS = 3  # shown at most
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class PhaseUse:
     phase: str
     elapsed_s: float
     energy_wh: float | None
-    share: float | None  # of the energy
+    share: float | None  # of the run's energy
 
 
 @dataclass(frozen=True, eq=False)

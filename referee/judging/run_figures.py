@@ -34,7 +34,10 @@ from referee.store.records import (
 
 
 def current_judgement(contest: Contest, run: Run) -> Score | None:
-    """Return a run's latest judgement, or None unless it used the energy of record, which may be read after judging."""
+    """Return a run's latest judgement if it used the energy of record, else None.
+
+    The energy of record may be read after judging; the run must then be judged again.
+    """
     judged = contest.store.scores.latest(run.id)
     return judged if judged is not None and judged.energy_wh == run.energy_wh else None
 

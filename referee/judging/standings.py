@@ -42,8 +42,8 @@ from referee.store.records import (
 class LeftOut:
     """A judged run that has no place: it has no score, or was judged by other rules than contest.toml has now.
 
-    `judged_by` is the signature of such a judgement. The rules at arming are also other rules if contest.toml was
-    changed later: a board compares like with like.
+    `judged_by` is the signature of such a judgement. A run judged by its rules at arming is left out, too, if
+    contest.toml was changed later: a board compares like with like.
     """
 
     run: int
@@ -117,9 +117,9 @@ def with_energy_spread(
     attempts: Sequence[Standing],
     known: MutableMapping[int, Halved | None],
 ) -> list[Standing]:
-    """Return the attempts of all teams, each with the spread of its team's energies; `known` is updated with it, too.
+    """Return the attempts of all teams, each with the spread of its team's energies, and update `known` with it.
 
-    `attempts` must not contain runs in review.
+    `attempts` must not contain runs in review, since their energies say nothing about the spread.
     """
     energies_wh: dict[str, list[float]] = {}
     for one in attempts:

@@ -38,7 +38,7 @@ from referee.report.worst_images import pictures
 from referee.store.records import OVER, Run, RunState, Score
 
 STYLES = (STATIC / "style.css", Path(__file__).with_name("report.css"))
-FEW = 10  # number of best curves shown, and of worst ones
+FEW = 10  # curves shown of the best categories, and of the worst
 ERRORS = {
     ErrorType.CLASSIFICATION: "on an object, with another category",
     ErrorType.LOCALISATION: "on an object of its category, but the box fits too badly",

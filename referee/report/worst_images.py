@@ -19,9 +19,7 @@ from referee.store.records import Run
 
 WIDTH = 420
 QUALITY = 70
-MOST_DRAWN = (
-    12  # false detections of an image, and objects of each kind: more hide one another
-)
+MOST_DRAWN = 12  # per image and kind of box; more would hide one another
 
 
 def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, Any]]:

@@ -147,7 +147,7 @@ def season_board(
             level[one].append(Level(other.team, chance, covers))
             level[other].append(Level(one.team, chance, covers))
     history: dict[str, list[Place]] = defaultdict(list)
-    differs = cache(partial(differences, usual=usual))  # few signatures are distinct
+    differs = cache(partial(differences, usual=usual))  # many runs share a signature
     for one in ordered:
         place = ranked.get(one, Place(None, one))
         place = replace(

@@ -96,8 +96,9 @@ def doubts_of_run(
 ) -> tuple[Doubt, ...]:
     """Return the doubts about a run's `figures`.
 
-    `head` is the number of stored bodies and the head of their chain, None if they were not read. With `is_shown`, the
-    figures are those of a frozen board, and may come from any judgement of the run.
+    `head` is the number of stored bodies and the head of their chain, which is empty if the chain does not begin with
+    this run; None if they were not read. With `is_shown`, the figures are those of a frozen board, and may come from
+    any judgement of the run.
     """
     found = [
         *_of_score(figures),

@@ -48,8 +48,8 @@ class Pins:
     ) -> tuple[Doubt, ...]:
         """Return a doubt for each difference between a contest and its pin.
 
-        `record` is None if only the key is known, as from a bundle. If there is no doubt, the contest's present state
-        becomes its pin in `seen`.
+        `record` is None if only the key is known, as from a bundle. If there is no doubt and the log's chain is intact,
+        the contest's present state becomes its pin in `seen`.
         """
         pin = self.known.get(contest)
         found = []

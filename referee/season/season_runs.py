@@ -40,7 +40,7 @@ OVER = (RunState.CLOSED, RunState.JUDGED)
 class SeasonRun:
     """A run that is over and not void, of the contest or bundle at `path`; `judged` is None before it is judged.
 
-    `maps` (R,) are the judgement's mAPs on halves of the images. A run below `least_map` is not ranked. If the
+    `maps` (R,) are the judgement's mAPs on halves of the images. A run below `least_map` is left off the board. If the
     contest's board is frozen, since `frozen_utc`, the run is as that board has it `shown`, without anything newer.
     `doubts` are the contradictions found in the run or its contest.
     """
@@ -62,7 +62,7 @@ class SeasonRun:
 
     @property
     def halved(self) -> Halved | None:
-        """What is needed to say how sure the run's order is; runs of several contests may be on the same images."""
+        """The input for comparing the run's order with other runs, also of other contests on the same images."""
         if self.judged is None:
             return None
         images = (

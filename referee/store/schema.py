@@ -1,8 +1,8 @@
-"""The tables of `contest.db`, and the upgrade of files that an earlier version made.
+"""The tables of `contest.db`, and the upgrade of files from earlier versions.
 
-Append-only except for the columns of `runs` that RunControl changes, teams' passwords, `withdrawn` of submissions and
-announcements, `counts` of submissions, what is taken back of `publications`, `queue`, `operator_sessions`, `published`,
-`provisional` and `released`.
+All tables are append-only except for: the columns of `runs` that RunControl changes, teams' passwords, `withdrawn` of
+submissions and announcements, `counts` of submissions, the taken-back columns of `publications`, `queue`,
+`operator_sessions`, `published`, `provisional` and `released`.
 """
 
 from __future__ import annotations
@@ -316,9 +316,9 @@ _WITHDRAW_TWINS = (
 
 
 def create_tables(database: sqlite_utils.Database) -> None:
-    """Create missing tables and upgrade those of an earlier version; the caller holds a transaction.
+    """Create missing tables and upgrade those of an earlier version, in the caller's transaction.
 
-    Calling it again changes nothing.
+    A second call changes nothing.
     """
     for name, (columns, options) in _TABLES.items():
         database.table(name).create(columns, if_not_exists=True, **options)
@@ -351,7 +351,7 @@ def create_tables(database: sqlite_utils.Database) -> None:
 
 
 def insert(table: str, verb: str = "INSERT") -> str:
-    """Return the statement that inserts a whole row, given as a dict by column."""
+    """Return the statement that inserts a whole row, given as a dict with a value for each column."""
     columns = _TABLES[table][0]
     return f"{verb} INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
 
@@ -367,13 +367,16 @@ def tables() -> list[str]:
 
 
 def key_of(table: str) -> str:
-    """Return the column that identifies a row even after a VACUUM: the primary key, or else ROWID."""
+    """Return the column that identifies a row even after a VACUUM: the primary key, or ROWID if there is none."""
     key: str = _TABLES[table][1].get("pk", ROWID)
     return key
 
 
 def _add_columns(database: sqlite_utils.Database, name: str) -> None:
-    """Add the columns that an earlier form lacks. Up to form 4 a run's setup was that of its station."""
+    """Add the columns that an earlier form lacks.
+
+    Up to form 4 a run's setup was the setup of its station.
+    """
     table = database.table(name)
     (wanted, _) = _TABLES[name]
     present = table.columns_dict

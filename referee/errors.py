@@ -46,7 +46,7 @@ class LoginRefused(RefereeError):
 
 
 class SessionRefused(RefereeError):
-    """A request that belongs to no open run: a missing or bad token, another team's run, or one that is over."""
+    """A request was refused: its token is missing or bad, or its run belongs to another team or is over."""
 
 
 class WrongAddress(LoginRefused, SessionRefused):
@@ -64,7 +64,7 @@ class WindowClosed(SessionRefused):
 
 
 class EntryWithdrawn(RefereeError):
-    """The team's entry with this file is withdrawn: no part of it is accepted again."""
+    """The team's entry with this file is withdrawn, and no part of that entry is accepted again."""
 
 
 class NotStarted(RefereeError):
@@ -82,7 +82,7 @@ class NotArmed(RefereeError):
 
 
 class AttemptsUsed(NotArmed):
-    """The team has had as many runs as the contest allows each team, so none is armed."""
+    """The team has had all the runs that the contest allows it, so none is armed."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__(sentence, **facts)

@@ -103,10 +103,10 @@ COMMANDS = ShapedSeam(
 PAGES = ShapedSeam(
     "lpirc.pages", "function of pages", "lpirc-tracks", _is_function, "a function"
 )
-"""Functions `BringPages`."""
+"""Functions of type `BringPages`."""
 
 CHECKS = ShapedSeam("lpirc.checks", "check", "lpirc-tracks", _is_function, "a function")
-"""Functions `Check`, which `referee doctor` calls."""
+"""Functions of type `Check`, which `referee doctor` calls."""
 
 
 def call(

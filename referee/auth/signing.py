@@ -1,4 +1,4 @@
-"""The contest's Ed25519 key, made with the contest; it signs the close of each run, and bundles."""
+"""The contest's Ed25519 key, created with the contest. It signs the close of each run, and bundles."""
 
 from __future__ import annotations
 

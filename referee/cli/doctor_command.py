@@ -1,4 +1,4 @@
-"""`referee doctor`: finds everything wrong with a contest folder, its stations and this host in one pass."""
+"""`referee doctor`: finds all problems of a contest folder, its stations and this host in one pass."""
 
 from __future__ import annotations
 
@@ -174,7 +174,10 @@ def _look_at_disk(folder: Path) -> None:
 
 
 def _look_at_journal(folder: Path) -> Iterator[Finding]:
-    """Check the disk of an external journal: that it answers, is another one than the contest's, and who owns it."""
+    """Check the disk of an external journal.
+
+    It must answer, be another disk than the contest's, and this contest must own the journal.
+    """
     with suppress(RefereeError):  # what is wrong with contest.toml is named already
         config = read_config(folder)
         if not is_shared(config):

@@ -127,7 +127,7 @@ class ContestConfig:
         return settling_s + (self.idle_baseline_s or 0.0)
 
     def setup(self, station: str, window_s: int) -> Setup:
-        """Return the setup of a station's meter; the default setup for a station that is no longer configured."""
+        """Return the setup of a station's meter; the default setup if the station is no longer configured."""
         found = next(
             (one for one in self.stations if one.name == station), Station(station, "")
         )

@@ -110,7 +110,7 @@ class JournalDisk:
             task.has_moved = True
 
     def _gives_up(self, task: _Task) -> bool:
-        """Return True if a task is past its deadline, and abandon the task."""
+        """Abandon a task at its deadline and return True, unless the task has called `move` since the last one."""
         with self._moves:
             task.is_given_up = not task.has_moved
             task.has_moved = False

@@ -49,14 +49,14 @@ class LiveRuns:
         return live
 
     def of_team(self, team: str) -> OpenRun | None:
-        """Return the open run of a team; None when there is none."""
+        """Return the open run of a team, or None."""
         for live in self.by_number().values():
             if live.run.team == team:
                 return live
         return None
 
     def at_station(self, station: str) -> OpenRun | None:
-        """Return the open run at a station; None when there is none."""
+        """Return the open run at a station, or None."""
         for live in self.by_number().values():
             if live.run.station == station:
                 return live

@@ -40,7 +40,7 @@ PROTOCOL = "referee.protocol"
 """Environ key under which Granian's worker passes the object that sends a request's response; the gateway reads it."""
 
 Address = tuple[Any, ...]
-"""Address of a connection's other end, as `getpeername` returns it."""
+"""The address of a connection's peer, as `getpeername` returns it."""
 
 
 class Arrival(NamedTuple):
@@ -114,12 +114,12 @@ class ArrivingBodies:
     def __init__(self, clock: Clock, answer: Callable[[Environ], Answer]) -> None:
         self.clock = clock
         self._answer = answer
-        # A body is in one of them: who pops it decides, atomically, whether it is taken or given up.
+        # A body is in one of the two. The thread that pops it decides, atomically, whether it is taken or given up.
         self._awaited: dict[int, ArrivingBody] = {}
         self._answered: dict[int, ArrivingBody] = {}
 
     def begin(self, environ: Environ, arrival: Arrival | None) -> ArrivingBody:
-        """Watch the body of a request."""
+        """Start watching the body of a request, and return it."""
         body = ArrivingBody(environ, arrival, self.clock.monotonic_s)
         self._awaited[id(body)] = body
         return body
@@ -136,7 +136,7 @@ class ArrivingBodies:
             try:
                 self.look()
             except OSError as error:
-                # Without descriptors there is no look; the next one is soon.
+                # No descriptor is free; the next look follows soon.
                 logger.warning("silent bodies cannot be ended: %s", error)
 
     def look(self) -> None:
@@ -149,11 +149,11 @@ class ArrivingBodies:
                 self._give_up(one, one.arrival)
 
     def _give_up(self, body: ArrivingBody, arrival: Arrival) -> None:
-        # First: its end, which may come now, looks there last.
+        # Added before it is removed below, because `end`, which may run now, looks in `_answered` last.
         self._answered[id(body)] = body
         if self._awaited.pop(id(body), None) is None:
             self._answered.pop(id(body), None)
-            return  # it has just come
+            return  # it has just arrived
         answer = self._answer(body.environ)
         body.answered_s = self.clock.monotonic_s()
         arrival.protocol.response_bytes(
@@ -229,7 +229,7 @@ def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 UNWATCHED = ArrivingBodies(Clock(), lambda _: Answer(408))
-"""The bodies of requests that came through no gateway."""
+"""Bodies of requests that did not come through the gateway; they are not watched."""
 
 
 def _is_between(sent_s: float, answered_s: float, now_s: float) -> bool:

@@ -66,7 +66,7 @@ class AddressSlots:
         """Give a slot back."""
         with self._lock:
             self._held[address] -= 1
-            self._held += Counter()  # without those that hold none
+            self._held += Counter()  # drops addresses that hold none
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class OneAddress:
     address: str
 
     def acquire(self, *, blocking: bool) -> bool:
-        """Take a slot if one is free; it never waits."""
+        """Take a slot if one is free, without waiting."""
         return not blocking and self.all.acquire(self.address)
 
     def release(self) -> None:
-        """Give it back."""
+        """Give the slot back."""
         self.all.release(self.address)
 
 
@@ -93,13 +93,13 @@ class FirstFree:
         self._taken: threading.BoundedSemaphore | None = None
 
     def acquire(self, *, blocking: bool) -> bool:
-        """Take a slot if one is free."""
+        """Take a slot of the first run that has one free."""
         free = (one for one in self._slots if one.acquire(blocking=blocking))
         self._taken = next(free, None)
         return self._taken is not None
 
     def release(self) -> None:
-        """Give it back."""
+        """Give the slot back to its run."""
         if self._taken is not None:
             self._taken.release()
 

@@ -18,7 +18,7 @@ from referee.web.http_answers import Environ
 from referee.web.web_request import WebRequest, present_request
 
 LARGEST_BODY_BYTES = 4 * 2**20
-"""About 90,000 text rows; the largest published contest output has 49,013."""
+"""Largest body taken: about 90,000 text rows, while the largest published contest output has 49,013."""
 LARGEST_DOCUMENT_BYTES = 64 * 2**10
 """Most bytes read of a request before it is authenticated."""
 LONGEST_LENGTH = 20
@@ -78,7 +78,7 @@ def parts_of_body(asked: WebRequest, length: int) -> Generator[bytes]:
 
 
 def _not_whole(body: ArrivingBody, arrived: int, length: int) -> RefereeError:
-    if body.is_given_up:  # perhaps the last part came while its client was told
+    if body.is_given_up:  # the last part may have come while its client was told
         return body_too_slow()
     return RefereeError(
         "body-cut-off",

@@ -76,7 +76,7 @@ def _slots_of_form(limits: ConcurrencyLimits, callers: Callers, address: str) ->
 
 
 def hold_slot(asked: WebRequest, slots: Slots) -> None:
-    """Take a slot for the length of the request. Raises RefereeError `too-many-requests`."""
+    """Take a slot until the end of the request. Raises RefereeError `too-many-requests`."""
     if not slots.acquire(blocking=False):
         raise too_many_requests()
     asked.slot = slots

@@ -36,7 +36,7 @@ class RunService:
     )
 
     def reader(self, live: OpenRun, content_type: str) -> BodyReader:
-        """Return a reader of one body of detections of that run."""
+        """Return the function that parses a body of detections for that run."""
         plausible = self._limits_of_runs.get(live)
         if plausible is None:
             numbers = np.concatenate([[0], live.order])

@@ -37,9 +37,7 @@ OF_MEMORY = 0.6
 """Share of a worker's memory limit that jobs may use; above it Dask spills to disk, then kills the worker."""
 WORKER_BYTES = 200_000_000
 """Memory of a worker without a job."""
-OUT_OF_MEMORY = (
-    "worker-restart-memory"  # what a nanny logs before it ends a worker for its memory
-)
+OUT_OF_MEMORY = "worker-restart-memory"  # topic a nanny logs to before it kills a worker for its memory
 
 
 def versions(niceness: int = 0) -> str:
@@ -86,9 +84,9 @@ class ClusterWorkers:
         self._given: dict[Future[Any], _Given] = {}
         self._ended_with_bytes: dict[
             str, int
-        ] = {}  # of memory: why a worker was ended, by address
+        ] = {}  # memory use for which a worker was killed, by address
         self._empty_looks = 0
-        self._is_direct = True  # blobs reach workers from here
+        self._is_direct = True  # blobs can be sent to workers directly
         self._is_silent = False  # the scheduler
         self._closing = threading.Event()
         self._aside = ThreadPoolExecutor()
@@ -108,12 +106,12 @@ class ClusterWorkers:
 
     @property
     def count(self) -> int:
-        """See `Workers`."""
+        """Number of jobs that run at a time: the workers' threads, at most `most`."""
         return min(sum(self._threads.values()), self._most)
 
     @property
     def memory_bytes(self) -> int:
-        """See `Workers`: the smallest value of all workers."""
+        """Memory that one job may use, by the worker that has least memory per thread."""
         there = self._threads.items()
         least = [
             self._limits[address] / threads
@@ -130,7 +128,7 @@ class ClusterWorkers:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Future[T]:
-        """See `Workers`. Raises NoWorkers if the scheduler or all of its workers are gone."""
+        """Run `work` on a worker. Raises NoWorkers if the scheduler or all of its workers are gone."""
         future = Future[T]()
         packed = pickle.dumps(partial(work, *args, **kwargs), 5)
         at = set(self._threads)
@@ -149,13 +147,13 @@ class ClusterWorkers:
         return future
 
     def stop(self, future: Future[Any]) -> None:
-        """See `Workers`. Without a nanny process the job runs until it is done, because a thread cannot be killed."""
+        """Stop a job. Without a nanny process it runs until it is done, because a thread cannot be killed."""
         if found := self._given.pop(future, None):
             self._aside.submit(self._restart_worker_of, found.work)
             _lose(future, "it was stopped")
 
     def close(self) -> None:
-        """See `Workers`. Workers that were not started here keep running."""
+        """Stop all jobs, and end the workers that were started here; other workers keep running."""
         for future in [*self._given]:
             self.stop(future)
         self._closing.set()
@@ -171,7 +169,10 @@ class ClusterWorkers:
         )
 
     def _sent(self, packed: bytes, to: str) -> Any:
-        """Return the stand-in of a blob that lies at a worker; the blob itself, if this host cannot reach workers."""
+        """Send a blob to a worker and return Dask's reference to it.
+
+        If this host cannot reach the worker directly, return the blob itself, which then travels through the scheduler.
+        """
         try:
             return self._client.scatter(
                 packed,
@@ -212,7 +213,7 @@ class ClusterWorkers:
         )
         for address, found in asked.items():
             if isinstance(found, OSError):
-                del there[address]  # it is gone, or asked again
+                del there[address]  # it is gone, or is asked again at the next look
             elif found != versions():
                 self._left_out.add(address)
                 self._say(

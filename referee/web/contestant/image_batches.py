@@ -95,7 +95,7 @@ def _chunks(live: OpenRun, numbers: range, archive: StoredZip) -> Iterator[bytes
 
 
 def wanted(query: str) -> tuple[int, int]:
-    """Return (first, count) of a batch. Raises RefereeError `bad-request`."""
+    """Return (first, count) of the requested batch. Raises RefereeError `bad-request`."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=PARAMETERS)
     except ValueError as error:

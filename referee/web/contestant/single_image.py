@@ -1,4 +1,4 @@
-"""One image as an answer: a JPEG, or one that the station's screen shows."""
+"""A single image: sent as a JPEG, or shown on the station's screen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_NUMBER = 12  # digits; no test set is larger
 
 
 def image(service: RunService, asked: WebRequest) -> Answer:
-    """GET or HEAD of /v1/images/<n>: one JPEG, while the window is open."""
+    """Answer GET or HEAD of /v1/images/<n> with one JPEG, while the window is open."""
     live = open_run_of(service.callers, asked)
     number = image_number(_last_part(asked.environ), live)
     return image_of(service, asked, live, number)

@@ -54,7 +54,7 @@ New clients use HTTP version 1, which /v1/openapi.json describes.
 
 
 class Refusal(Exception):
-    """A status and a body of the original protocol."""
+    """A refusal of the original protocol: its status and body."""
 
     def __init__(self, status: int, body: str) -> None:
         super().__init__(body)

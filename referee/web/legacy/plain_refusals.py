@@ -1,4 +1,4 @@
-"""Refusals as the clients of 2015 to 2019 understand them."""
+"""Refusals in the form that the clients of 2015 to 2019 understand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public board: the page at `/`, its changing part, and JSON, all made from the published row alone."""
+"""The public board as a page at `/`, its changing part, and JSON; all are made from the published row alone."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def as_json(board: PublishedBoard, asked: WebRequest) -> Answer:
 
 @blueprint.get(LIVE_PATH)
 def live_part_route() -> Response:
-    """Serve `live_part`."""
+    """Answer with `live_part` through Flask."""
     return through_flask(live_part(part(PublishedBoard), present_request()))
 
 
 @blueprint.get(JSON_PATH)
 def as_json_route() -> Response:
-    """Serve `as_json`."""
+    """Answer with `as_json` through Flask."""
     return through_flask(as_json(part(PublishedBoard), present_request()))
 
 
@@ -131,7 +131,7 @@ def _remaining_s(run: dict[str, Any], utc: str) -> float | None:
 
 
 def _bar(place: dict[str, Any], most: float) -> tuple[float, ...] | None:
-    """Return the positions of low, score and high on the bar."""
+    """Return the positions of the low, score and high values on the bar."""
     if place["score_low"] is None:
         return None
     figures = (place["score_low"], place["score"], place["score_high"])

@@ -232,7 +232,7 @@ def create_contest(folder: Path, config_text: str) -> None:
     for one in new:
         sync_folder(one.parent)
     require_no_contest(folder)
-    if is_there(folder / JOURNAL_NAME):  # of a contest whose other files were deleted
+    if is_there(folder / JOURNAL_NAME):  # of a contest whose other files are gone
         (folder / JOURNAL_NAME).rename(
             folder / f"{JOURNAL_NAME}-former-{secrets.token_hex(4)}"
         )

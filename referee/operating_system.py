@@ -25,9 +25,7 @@ LOCKS = Path("/proc/locks")
 MEMORY = Path("/proc/meminfo")
 ROUTES = Path("/proc/net/fib_trie")
 ELSEWHERE = ("192.0.2.1", 9)  # of TEST-NET-1: no packet is sent there
-MOST_FILES_OF_MACOS = (
-    10_240  # OPEN_MAX: it refuses more, though it says that there is no limit
-)
+MOST_FILES_OF_MACOS = 10_240  # OPEN_MAX: macOS refuses more, though it reports no limit
 _SENT_AT = 44
 _RECEIVED_MS_AT = 52
 _RECEIVED_AT = 128  # in struct tcp_info of linux/tcp.h

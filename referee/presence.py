@@ -23,7 +23,7 @@ def status(path: Path) -> os.stat_result | None:
         FileNotFoundError,
         NotADirectoryError,
         ValueError,
-    ):  # ValueError: a name that no file can have
+    ):  # ValueError: not a possible file name
         return None
     except OSError as error:
         raise not_accessible(path, error) from error

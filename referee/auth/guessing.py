@@ -12,10 +12,10 @@ from referee.operating_system import lower_priority
 
 FAILURES_ALLOWED = 10
 FAILURE_MEMORY_S = 60.0
-PAIRS_KEPT = 10_000  # of an address and a team: more than can fail in a minute
+PAIRS_KEPT = 10_000  # of an address and a team; more than can fail in a minute
 WAITING_AT_MOST = 64
 WAITING_OF_AN_ADDRESS = 16
-NICENESS = 5  # with much more, a busy host would hardly ever check one
+NICENESS = 5  # if much higher, a busy host would hardly ever check a password
 
 
 class PasswordChecks:
@@ -79,7 +79,7 @@ class PasswordChecks:
         self._require_few(
             pair,
             now_s,
-        )  # again: of many sent at once, those behind the limit cost nothing
+        )  # checked again, so that of many sent at once those above the limit cost no hash
         if matches(stored or decoy_hash(), password) and stored is not None:
             return True
         failures = self._failures.pop(pair, None) or deque(maxlen=FAILURES_ALLOWED)

@@ -9,12 +9,12 @@ from functools import cache
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-# The least that OWASP advises: 19 MiB, some tens of milliseconds. A hash keeps how much work it is, so older ones hold.
+# OWASP's minimum: 19 MiB, some tens of milliseconds. A hash stores its parameters, so older hashes stay valid.
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _key = secrets.token_bytes(32)
 _right: dict[
     str, bytes
-] = {}  # by stored hash, one a team: a digest of the password with a key of this process
+] = {}  # by stored hash, one per team: the password's digest with a key of this process
 
 
 CONSONANTS = "bdfghjkmnprstvwz"
@@ -65,5 +65,5 @@ def _digest(password: str) -> bytes:
 
 
 def _as_bytes(password: str) -> bytes:
-    # JSON and the environment can hold what UTF-8 cannot; as a password it is as good as any.
+    # JSON and the environment may contain text that UTF-8 cannot encode; it is still a valid password.
     return password.encode("utf-8", "surrogatepass")

@@ -107,7 +107,7 @@ def _load(serializer: URLSafeSerializer, token: bytes) -> dict[str, Any]:
     if not hmac.compare_digest(signer.sign(content), token):
         raise BadSignature("not as it was issued")
     contest, _, payload = content.partition(b".")
-    # A cookie, and a token of an earlier form, names no contest; a compressed payload itself begins with a dot.
+    # Cookies, and tokens of an earlier version, do not start with a contest id. A compressed payload starts with a dot.
     loaded: dict[str, Any] = serializer.load_payload(
         payload if contest and payload else content
     )

@@ -173,7 +173,7 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
         return _names(where, key, value)
     if kind.startswith("tuple"):
         return _networks(where, key, value)
-    if kind.startswith("Mapping"):  # the rule itself checks names and values
+    if kind.startswith("Mapping"):  # the track's rule checks names and values
         if isinstance(value, dict):
             return value
         raise where.refused(

@@ -19,7 +19,7 @@ from referee.networks import network
 LONGEST_WINDOW_S = 24 * 3600
 
 
-LONGEST_IDLE_S = 30.0  # arming takes that much longer, and by settle_s
+LONGEST_IDLE_S = 30.0  # arming takes longer by this and by settle_s
 
 
 STATION_CHOICES: dict[str, tuple[object, ...]] = {

@@ -21,7 +21,7 @@ STATIC = Path(__file__).parent / "static"
 
 def template_environment(*packages: str) -> Environment:
     """Return a Jinja environment with the templates of this package and of `packages`, with autoescaping."""
-    # The command line writes figures in the same way, and need not wait for Jinja.
+    # Imported here because the command line uses `figure_text` and need not wait for Jinja.
     from jinja2 import (
         ChoiceLoader,
         Environment,

@@ -30,7 +30,7 @@ from referee.store.run_rules import Rules
 
 logger = logging.getLogger(__name__)
 NOT_YET_STORED = 0
-NONCE_BYTES = 8  # longer ones make tokens that are compressed
+NONCE_BYTES = 8  # with longer ones the token would be compressed
 
 
 class Arming:
@@ -69,7 +69,7 @@ class Arming:
         if extra_s is not None and not (extra_s > 0 and window_s <= LONGEST_WINDOW_S):
             sentence = f"extra_s = {extra_s} must be above 0, and the window at most {LONGEST_WINDOW_S} s long."
             raise RefereeError("bad-request", sentence)
-        images_of_a_run(self._contest)  # before the meter is asked
+        images_of_a_run(self._contest)  # checked before the meter is asked
         self._store.posts.require_room(0)
         with self._lock_of(f"station {station.name}"):
             self._require_free(team, station)
@@ -132,7 +132,7 @@ class Arming:
     def _armed_at_first(self, team: str, stations: Sequence[Station]) -> Run:
         """Arm a run at the first of these stations that is free and whose meter answers, and return it."""
         failures: dict[str, MeterError] = {}
-        # While a meter settles for another team its station is locked; a free one need not wait for it.
+        # A station is locked while its meter settles for another team; a free station need not wait for that.
         for station in sorted(
             stations,
             key=lambda one: self._lock_of(f"station {one.name}").locked(),

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from referee.clock import Clock
 from referee.errors import DisplayFailed
 
-ANSWER_S = 3.0  # how long a screen has to show an image; one that has not asked for so long is switched off
-HOLD_S = 1.0  # how long a screen's question for the next image waits: it learns of a run's end as soon as that
+ANSWER_S = 3.0  # time for a screen to show an image; one that has not asked for this long is off
+HOLD_S = 1.0  # longest wait of a screen's poll, and so the delay until it learns of a run's end
 
 
 class Picture(NamedTuple):
@@ -54,7 +54,7 @@ class Screens:
             if not over:
                 self._wanted.pop(
                     station
-                )  # it must not appear later: it has not been served
+                )  # it must not appear later, as it was not served
                 self._changed.notify_all()
         raise DisplayFailed(
             f"Image {picture.image} is not on the screen of station {station}; tell the operator, or ask for one image "
@@ -77,7 +77,7 @@ class Screens:
             self._asked_s[station] = self._clock.monotonic_s()
             if (
                 shown is not None and is_first
-            ):  # after a restart of the server what the screen shows stays
+            ):  # after a server restart the screen keeps its image
                 self._wanted.setdefault(station, shown)
             self._changed.wait_for(lambda: self._differs(station, shown), HOLD_S)
             self._asked_s[station] = self._clock.monotonic_s()

@@ -17,7 +17,7 @@ from referee.store.records import Run, RunState
 READY_S = 5.0  # how long after its last log-in a team counts as waiting for the signal
 ASK_AGAIN_S = 1
 LONGEST_LEAD_S = (
-    1.0  # between a meter's start and the common one: the energy of record includes it
+    1.0  # from a meter's start to the common start; the energy of record includes it
 )
 LONGEST_NAME = 60
 

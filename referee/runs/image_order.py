@@ -31,7 +31,7 @@ def image_order(
     chance = np.random.default_rng(list(digest))
     drawn = chance.permutation(len(times_had))
     drawn = drawn[np.argsort(times_had[drawn], kind="stable")][:images] + 1
-    # Shuffled again: the order must not reveal which of them the team has had.
+    # Shuffled again, so that the order does not reveal which images the team has had before.
     return chance.permutation(drawn) if shuffle else np.sort(drawn)
 
 

@@ -70,9 +70,7 @@ class OpenRun:
         self.window = window
         self.order = order
         self.meter = meter
-        self.closed_by = (
-            run.closed_by
-        )  # not None for a run whose end is on record already
+        self.closed_by = run.closed_by  # not None if the run's end is already stored
         self.slots = slots or threading.BoundedSemaphore(REQUESTS_AT_ONCE)
         self.form_slots = threading.BoundedSemaphore(FORMS_AT_ONCE)
         self.addresses: frozenset[str] = frozenset()
@@ -83,7 +81,7 @@ class OpenRun:
         self._paused_until_s = 0.0
         self.closing = threading.Lock()
         self.ending = threading.Event()
-        self.warnings: list[str] = []  # the team's last ones of its rows
+        self.warnings: list[str] = []  # the latest warnings about the team's rows
         if self.closed_by is not None:
             self.ending.set()
         self.done = threading.Event()
@@ -92,14 +90,14 @@ class OpenRun:
         self._lock = threading.Lock()
         self._is_settled = threading.Condition(
             self._lock
-        )  # its own `with` takes longer than the lock's
+        )  # its `with` is slower than the lock's
         self._admitted = 0
         self._marks = bytearray(len(order)) if marks is None else marks
         logged = set(store.served.images(run.id))
         self._served_images = logged | {
             n for n, mark in enumerate(self._marks[:], start=1) if mark
         }
-        # What a server that was killed had served and not logged; the bytes are not known.
+        # Images that a killed server had served but not logged; their bytes are not known.
         lost = [(image, 0) for image in sorted(self._served_images - logged)]
         store.served.append(run.id, lost, elapsed_s(window, clock.monotonic_s()))
 
@@ -128,7 +126,7 @@ class OpenRun:
         receipt is returned and the body counts once. With `key_is_of_body` an equal key alone means an equal body.
         Raises RefereeError `window-closed`, `key-reused`, `no-room`, `storage-failed`, and the errors of `parse`.
         """
-        key = key or None  # an empty header is none
+        key = key or None  # an empty header means no key
         with self._lock:
             at_s = self._require_open()
             self._admitted += 1
@@ -146,7 +144,7 @@ class OpenRun:
             earlier = None if key is None else self._store.posts.find(self.run.id, key)
             if earlier is None:
                 raise
-            receipt = earlier  # whatever is wrong with this body, its key is used
+            receipt = earlier  # even for a bad body, its key is used
         finally:
             with self._lock:
                 self._admitted -= 1
@@ -244,7 +242,7 @@ def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
         with path.open("a+b") as file:
             file.write(
                 bytes(images - file.tell())
-            )  # written, not only sized: a full disk shows here
+            )  # written, not only sized, to detect a full disk
             file.flush()
             return mmap.mmap(file.fileno(), images)
     except (OSError, ValueError):

@@ -199,7 +199,7 @@ class RunControl:
             meter.log.begin(run.id, start_s)
             try:
                 lives.append(self._go_live(run, window, meter))
-            except RefereeError as error:  # the others keep their window
+            except RefereeError as error:  # the other runs keep their windows
                 failures.append(error)
                 continue
             self._note(
@@ -273,7 +273,7 @@ class RunControl:
         note_end(self._store, live, window)
         final = self._meters.reading_of_record(live.run, live.meter)
         live.meter.log.end()
-        # Once the run is closed, its station is free: it may be armed only when its meter is retired, too.
+        # Closing the run frees its station, which must not be armed before its meter is retired as well.
         with self._lock_of(f"station {live.run.station}"):
             # An earlier attempt may have failed after this.
             if self._store.runs.get(live.run.id).state is RunState.OPEN:
@@ -295,7 +295,7 @@ class RunControl:
         with self._lock_of(f"team {found.team}"):
             if self._live.runs.get(run) is not None:
                 self.close(run, "operator")
-            # Also an open run that no server could take up.
+            # This includes an open run that no server could take up.
             voidable = (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED)
             holds_station = found.state in (RunState.ARMED, RunState.OPEN)
             with (
@@ -342,7 +342,7 @@ class RunControl:
             self._clock.wait(live.ending, live.window.deadline_s)
             and live.run.closed_by is None
         ):
-            # Who ended it closes it, on the record of an operator's act.
+            # The caller that ended it closes it, in the record of an operator's act.
             self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
         while not live.done.is_set():
             try:
@@ -378,7 +378,7 @@ class RunControl:
         lives = self._live.take_all()
         self.board.signal()
         for live in lives:
-            with live.closing:  # a run that is being closed is closed first
+            with live.closing:  # waits for a close in progress
                 live.done.set()
                 live.ending.set()
             live.meter.sampler.close(

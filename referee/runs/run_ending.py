@@ -26,7 +26,7 @@ def note_end(store: Store, live: OpenRun, window: Window) -> None:
     try:
         store.runs.change_all({live.run.id: figures}, (RunState.OPEN,))
     except RefereeError as error:
-        # The integrator must be stopped all the same; the close that follows raises.
+        # The integrator must be stopped anyway; the close that follows raises the error.
         logger.warning(
             "run %d: its end is not on record yet: %s",
             live.run.id,

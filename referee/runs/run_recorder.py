@@ -168,7 +168,7 @@ class EvidenceLog:
 
     def _warn(self, reading: Reading) -> None:
         """Warn once each of a changed setting, and of any failed check that two readings in a row show."""
-        # The reading of record alone is taken after the stop, so two in a row are in the window.
+        # Only the reading of record is taken after the stop, so one of two consecutive readings is in the window.
         found = frozenset(_doubts(reading))
         lasting = found & self._doubts
         self._doubts = found

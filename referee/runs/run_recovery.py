@@ -36,7 +36,7 @@ from referee.store.records import (
 
 logger = logging.getLogger(__name__)
 RESUME_RETRY_S = 1.0
-START_S = 0.0  # readings of a run that is over are compared with each other only
+START_S = 0.0  # readings of a finished run are only compared with each other
 
 
 def take_up_runs(
@@ -50,7 +50,7 @@ def take_up_runs(
     A run that cannot be resumed, because its station is gone or its test set was exchanged, gets the event
     `not-resumed`, and the operator has to void it.
     """
-    # One moment for all: the windows of a heat stay equal after a reboot, too.
+    # The same time for all, so that the windows of a heat stay equal after a reboot.
     now_s = clock.monotonic_s()
     now_utc = clock.utc()
     boot_id = clock.boot_id()
@@ -68,7 +68,7 @@ def take_up_runs(
                 require_same_test_set(contest, run)
             if reboot is not None and run.closed_by is None and run.boot_id != boot_id:
                 run = _of_this_boot(contest, clock, run, window, reboot)
-            contest.store.readings.head(run.id)  # the next receipt finds it computed
+            contest.store.readings.head(run.id)  # computed now, for the next receipt
             live = go_live(run, window, _meter_of(run, window, meters))
         except (RefereeError, MeterError) as error:
             logger.error("run %d cannot go on: %s", run.id, error.sentence)  # noqa: TRY400 - its words suffice
@@ -229,7 +229,7 @@ def read_left_over(
             last.id,
             error.sentence,
         )
-        return False  # whose measurement the meter holds is unknown
+        return False  # it is not known whose energy the meter holds
     finally:
         meter.sampler.close()
     if final is not None:

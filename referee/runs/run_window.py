@@ -112,7 +112,7 @@ def reboot_of(
         0.0,
         datetime.fromisoformat(run.opened_utc or run.armed_utc),
     )
-    # What a boot that is not known has seen may be older than the record.
+    # If a boot is not known, the host's uptime may include time before the record.
     up_s = 0.0 if boot_id is None or run.boot_id is None else now_s
     return Reboot(recorded_s, (now_utc - utc).total_seconds(), up_s)
 

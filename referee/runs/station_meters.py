@@ -172,7 +172,7 @@ class StationMeters:
             with suppress(
                 MeterError,
                 RefereeError,
-            ):  # a station that is gone has no meter to free
+            ):  # a removed station has no meter to free
                 self._free(self.of(run))
 
     @staticmethod
@@ -234,7 +234,7 @@ class StationMeters:
         kept = self._armed.pop(run.id, None)
         take_over = kept is not None or was_started(self._contest, run)
         try:
-            # On record before it happens: a process that dies right after the start leaves the integrator running.
+            # Recorded before the start, since a process that dies right after it leaves the integrator running.
             self._store.log.append(self._clock.utc(), run.id, METER_START)
             if kept is not None:
                 kept.sampler.start()
@@ -283,7 +283,7 @@ class StationMeters:
             if meter.sampler.last is not None
             else self._store.readings.of_run(run.id, 0.0)
         )
-        with suppress(MeterError):  # it is asked again, and then it is on record
+        with suppress(MeterError):  # asked again below, and then recorded
             if past and not self.holds_energy_of(run, meter, past[-1]):
                 return None
         return self.final_reading(run, meter, past)

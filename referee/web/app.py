@@ -43,7 +43,7 @@ from referee.web.web_request import present_request
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     """Return the WSGI app that serves `contest`; `control` owns its runs."""
     app = Flask("referee", static_folder=None)
-    app.url_map.merge_slashes = False  # else it redirects to where the header Host says
+    app.url_map.merge_slashes = False  # else it redirects to the header Host
     app.json.sort_keys = False  # type: ignore[attr-defined]
     callers = Callers(contest, control, clock)
     config = contest.config
@@ -76,13 +76,13 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(public_board.blueprint)
     keep_parts(
         app, plug_pages(app, contest, clock)
-    )  # last: none takes the place of ours
+    )  # last, so that no plug-in replaces our pages
     problem_documents.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(  # type: ignore[method-assign]  # Flask's own way
         app.wsgi_app, service, board, refusals, bodies, config.trusted_proxy
     )
-    # Made now: the first guess must not take twice as long. Beside: no open run waits for it.
+    # Made now, so that the first guess takes no longer than others; in a thread, so that no open run waits.
     threading.Thread(target=decoy_hash, name="decoy", daemon=True).start()
     return app
 

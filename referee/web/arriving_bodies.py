@@ -114,7 +114,7 @@ class ArrivingBodies:
     def __init__(self, clock: Clock, answer: Callable[[Environ], Answer]) -> None:
         self.clock = clock
         self._answer = answer
-        # A body is in one of them: who pops it decides, atomically, whether it is taken or given up.
+        # A body is in one of the two. The thread that pops it decides, atomically, whether it is taken or given up.
         self._awaited: dict[int, ArrivingBody] = {}
         self._answered: dict[int, ArrivingBody] = {}
 
@@ -136,7 +136,7 @@ class ArrivingBodies:
             try:
                 self.look()
             except OSError as error:
-                # Without descriptors there is no look; the next one is soon.
+                # No descriptor is free; the next look follows soon.
                 logger.warning("silent bodies cannot be ended: %s", error)
 
     def look(self) -> None:
@@ -149,11 +149,11 @@ class ArrivingBodies:
                 self._give_up(one, one.arrival)
 
     def _give_up(self, body: ArrivingBody, arrival: Arrival) -> None:
-        # First: its end, which may come now, looks there last.
+        # Added before it is removed below, because `end`, which may run now, looks in `_answered` last.
         self._answered[id(body)] = body
         if self._awaited.pop(id(body), None) is None:
             self._answered.pop(id(body), None)
-            return  # it has just come
+            return  # it has just arrived
         answer = self._answer(body.environ)
         body.answered_s = self.clock.monotonic_s()
         arrival.protocol.response_bytes(

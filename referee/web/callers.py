@@ -61,7 +61,7 @@ def session_of(
 
     session = tokens.read(callers.contest.secret, token)
     asked.session = session
-    asked.good_token = None  # another one than before may be refused
+    asked.good_token = None  # a different token may be refused
     if session.epoch > callers.contest.epoch:
         raise Superseded(
             "This token was issued by a host that has taken over the contest; this host accepts nothing any more: use "

@@ -66,7 +66,7 @@ class AddressSlots:
         """Give a slot back."""
         with self._lock:
             self._held[address] -= 1
-            self._held += Counter()  # without those that hold none
+            self._held += Counter()  # drops addresses that hold none
 
 
 @dataclass(frozen=True)

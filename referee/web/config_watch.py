@@ -84,7 +84,7 @@ def note_settings(contest: Contest, clock: Clock) -> None:
 
     All values are stored if they differ from those of the previous start. contest.toml contains no secret.
     """
-    # As JSON has them: what is compared is what will be read from the log.
+    # Converted by JSON, so that they compare equal to the values read back from the log.
     values: dict[str, Any] = json.loads(
         json.dumps(dict(_flat(asdict(contest.config))), default=str)
     )

@@ -83,7 +83,7 @@ class Gateway:
             peer = environ.get("REMOTE_ADDR", "")
             forwarded_for = environ.get("HTTP_X_FORWARDED_FOR")
             environ["REMOTE_ADDR"] = client_address(peer, forwarded_for, self._trusted)
-        # There is nothing to change to; Flask would refuse a GET that asks.
+        # No upgrade is possible, but Flask would refuse a GET that requests one.
         environ.pop("HTTP_UPGRADE", None)
         try:
             handler = self._handler(environ)

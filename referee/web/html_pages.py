@@ -41,7 +41,7 @@ def page(template: str, status: int = 200, **values: object) -> Response:
     """Return a rendered page; 304 if the browser has this version."""
     chosen = request.cookies.get(
         "theme"
-    )  # by the button of live.js; without it the reader's system decides
+    )  # set by the button of live.js; by default the system decides
     values = {"theme": chosen if chosen in THEMES else None} | values
     return html(rendered(template, **values), status)
 

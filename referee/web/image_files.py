@@ -17,8 +17,8 @@ from referee.operating_system import free_memory_bytes
 
 logger = logging.getLogger(__name__)
 
-MEMORY_SHARE = 4  # images may take one part in so many of what is free
-MODEST_BYTES = 512 * 2**20  # where the system does not tell how much is free
+MEMORY_SHARE = 4  # images may take 1/MEMORY_SHARE of the free memory
+MODEST_BYTES = 512 * 2**20  # if the free memory is not known
 
 
 class ImageFacts(NamedTuple):
@@ -82,7 +82,7 @@ class ImageFiles:
             try:
                 self.facts(number)
             except RefereeError:
-                continue  # it is in the log
+                continue  # already logged
 
     def _load(self, number: int) -> bytes:
         try:

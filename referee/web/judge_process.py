@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 def run_command(*words: str) -> tuple[subprocess.CompletedProcess[str], str]:
     """Run the command `referee` at low priority until it ends; return the process and its last line on stderr."""
-    # A session of its own: a Ctrl-C at the terminal ends the server, not what it has begun.
+    # In a separate session, so that Ctrl-C at the terminal ends the server but not the commands it has started.
     ended = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-P", "-c", PROGRAM, *words],
         stdin=subprocess.DEVNULL,

@@ -19,14 +19,14 @@ from referee.operating_system import (
     share_port,
 )
 
-# A board that loses its power in mid-body says nothing: the kernel probes such a silence and ends the connection.
+# A board that loses power while sending a body falls silent; the kernel probes the connection and ends it.
 SILENCE_S = 15
 PROBE_S = 5
 PROBES = 3
-UNREAD_S = 30  # an answer of which nothing is taken for so long is given up
+UNREAD_S = 30  # an answer is given up if nothing is read for this long
 MOST_CONNECTIONS = 16_384
 LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
-OTHER_FILES = 512  # that the process may open beside its connections
+OTHER_FILES = 512  # files that the process may open besides connections
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def require_certificate(listen: Listen) -> None:
     if listen.tls_cert is None or listen.tls_key is None:
         return
     try:
-        # An empty password: an encrypted key is refused instead of asked about.
+        # With an empty password an encrypted key is refused; otherwise OpenSSL would prompt for the password.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
             listen.tls_cert, listen.tls_key, password=""
         )
@@ -100,7 +100,7 @@ def require_certificate(listen: Listen) -> None:
         ) from error
     if (
         listen.tls_key.stat().st_mode & 0o007
-    ):  # a group may: Debian has one for such keys, ssl-cert
+    ):  # a group may read it: Debian's ssl-cert is for such keys
         raise RefereeError(
             "tls-refused",
             f"Everyone can read {listen.tls_key}; repair it with: chmod 600 {listen.tls_key}",

@@ -26,12 +26,12 @@ from referee.presence import entries
 from referee.web.server_log import LINE, BackgroundHandler
 from referee.web.sole_server import LOOK_S, STOP_TIMEOUT_S, end_with
 
-NICENESS = 5  # the server comes first where both want the processor
+NICENESS = 5  # the server has precedence
 COPIES = 12
 """Number of scheduled backups that are kept."""
 LOOK_COPIES_S = 60.0
 """Interval between checks whether a backup is due."""
-REPLACE_S = 5.0  # after it has ended: it may do so again and again
+REPLACE_S = 5.0  # delay after it ended, since it may end repeatedly
 
 logger = logging.getLogger(__name__)
 
@@ -152,7 +152,7 @@ def main(words: Sequence[str] | None = None) -> None:
             copies = threading.Thread(
                 target=make_copies, args=(contest, clock, stop), daemon=True
             )
-            copies.start()  # no one waits for it: its disk may not answer
+            copies.start()  # nothing waits for it, since its disk may not answer
             publisher = threading.Thread(
                 target=publish, args=(contest, clock, stop), name="publish-board"
             )

@@ -56,7 +56,7 @@ def plug_pages(app: Flask, contest: Contest, clock: Clock) -> PluggedPages:
     """Make the pages of all plug-ins, register them with the app, and return them."""
     offers = []
     for plugin in seams.PAGES.each(_log):
-        # What happens to runs stands in the server's log; what a plug-in says of them does, too.
+        # The server's log shows the events of runs, including those that a plug-in logs.
         package = plugin.point.module.partition(".")[0]
         logging.getLogger(package).setLevel(logging.INFO)
         try:

@@ -25,7 +25,7 @@ class PublishedBoard:
         row = self._row
         now_s = self.clock.monotonic_s()
         if row is None or now_s - self._looked_s >= LOOK_S:
-            self._looked_s = now_s  # first: others need not look as well
+            self._looked_s = now_s  # set first, so that no other thread looks as well
             nothing = Published("", empty_board(self.contest), BoardState.LIVE, 0)
             row = self._row = self.contest.store.published.get() or nothing
         return row

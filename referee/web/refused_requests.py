@@ -10,12 +10,12 @@ from referee.clock import Clock
 from referee.store import Store
 from referee.store.records import Refusal
 
-ALIKE_S = 60.0  # those that are alike count as one for so long
-# Kinds within a minute; what is more counts without its team and run.
+ALIKE_S = 60.0  # within this time, similar refusals count as one
+# Most kinds kept per minute; further refusals are counted without team and run.
 MOST_ALIKE = 500
 MOST_OF_ADDRESS = 25
 OTHERS = "other addresses"
-MOST_LINES = 20  # that one look writes into the log
+MOST_LINES = 20  # per look, written into the log
 LONGEST_NAME = 100
 LONGEST_SENTENCE = 400
 
@@ -28,7 +28,7 @@ class _Alike:
     refusal: Refusal
     began_s: float
     row: int | None = None
-    stored: int = 0  # of its count
+    stored: int = 0  # how many of `count`
 
 
 @dataclass

@@ -78,7 +78,7 @@ def parts_of_body(asked: WebRequest, length: int) -> Generator[bytes]:
 
 
 def _not_whole(body: ArrivingBody, arrived: int, length: int) -> RefereeError:
-    if body.is_given_up:  # perhaps the last part came while its client was told
+    if body.is_given_up:  # the last part may have come while its client was told
         return body_too_slow()
     return RefereeError(
         "body-cut-off",

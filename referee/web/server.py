@@ -64,7 +64,7 @@ def run_server(
     require_certificate(listen)
     fork_workers()
     hand_over_protocol()
-    # The look comes first: it must not inherit the lock, which would outlive a server that is killed.
+    # The look is forked first, so that it does not inherit the lock, which would then outlive a killed server.
     with (
         look_at_start() as look,
         sole_server(folder) as lock,
@@ -88,7 +88,7 @@ def run_server(
                 wrap_loader=False,
             )
         except SystemExit as stop:
-            # When Ctrl-C reaches the worker first, Granian takes that for a failure of its own.
+            # If Ctrl-C reaches the worker first, Granian regards that as a failure.
             if stop.code and not server.interrupt_signal:
                 raise RefereeError(
                     "server-failed",

@@ -16,7 +16,7 @@ from typing import Any
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 MOST_WAITING = 1000
-PAUSE_S = 60.0  # a warning that comes again is written again after so long
+PAUSE_S = 60.0  # a repeated warning is written again after this time
 FLUSH_TIMEOUT_S = 1.0  # for the last lines, when the process ends
 
 
@@ -42,7 +42,7 @@ class BackgroundHandler(logging.Handler):
             return
         if (
             self._writer is None or not self._writer.is_alive()
-        ):  # it does not come along with a fork
+        ):  # a fork does not copy the thread
             self._begin()
         with suppress(queue.Full):
             self._lines.put_nowait(line)

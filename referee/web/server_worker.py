@@ -85,7 +85,7 @@ def load_app(
     )
     reader.start()
     if not was_interrupted:
-        # Else teams wait, and none of them for a meter of another one.
+        # After an interruption teams are waiting, and none should wait for another team's meter.
         reader.join()
     resources.callback(reader.join)
     app = create_app(contest, control, clock)
@@ -121,7 +121,7 @@ def load_app(
         plugged.look,
     ]
     threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
-    # What there is now stays until the end: from here on the garbage collector looks only at what comes.
+    # All present objects live until the end, so from here on the garbage collector checks only new ones.
     gc.collect()
     gc.freeze()
     return app

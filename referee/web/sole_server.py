@@ -21,8 +21,8 @@ from referee.served import LOCK_NAME
 LOOK_S = 0.5
 STOP_TIMEOUT_S = 3
 """Time that answers in progress get when the server stops; clients that stall longer are cut off."""
-LOCK_TIMEOUT_S = STOP_TIMEOUT_S + 3.0  # for what is left of a server that was killed
-BUSY_TIMEOUT_S = 1.0  # for one that is just ending
+LOCK_TIMEOUT_S = STOP_TIMEOUT_S + 3.0  # for the remaining processes of a killed server
+BUSY_TIMEOUT_S = 1.0  # for a server that is just ending
 
 
 def end_with(parent: int, signalled: int | None = None) -> None:
@@ -78,7 +78,7 @@ def _held_in_worker(handed: list[Any]) -> ContestLock:
     for descriptor in descriptors:
         os.set_inheritable(
             descriptor, False
-        )  # no child of the worker may hold the lock longer than it
+        )  # no child of the worker may hold the lock after it
     return ContestLock(descriptors)
 
 
@@ -111,7 +111,7 @@ def _lock(descriptor: int, path: Path) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             process = lock_holder(path)
-            # The worker of a server that was killed has yet to notice its death.
+            # The worker of a killed server has not noticed its parent's death yet.
             lives = process is not None and exists(process)
             if clock.monotonic_s() - start_s > (
                 BUSY_TIMEOUT_S if lives else LOCK_TIMEOUT_S

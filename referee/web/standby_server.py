@@ -102,7 +102,7 @@ def stand_by(
         start_look, folder
     )
     if not has_epoch(journal, folder):
-        look = looked_at  # now, and what is taken over comes by the journal
+        look = looked_at  # checked now; all later changes come from the journal
         _require_match(folder, journal)
         require_unchanged(load_test_set(folder / config.testset))
         with closing(Follower(folder, journal)) as follower:
@@ -198,7 +198,7 @@ def _follow(
     never = threading.Event()
     while True:
         try:
-            if not has_epoch(journal, folder):  # else only serving failed
+            if not has_epoch(journal, folder):  # otherwise only serving had failed
                 with closing(Follower(folder, journal)) as follower:
                     _until_dead(folder, journal, watch, follower, clock)
                     door.say("it takes over")
@@ -251,7 +251,7 @@ def _take_over(folder: Path, journal: Path, follower: Follower, clock: Clock) ->
     )
     follower.begin(
         claim
-    )  # reads on after the claim: what was acknowledged before it is there
+    )  # reads on after the claim, so it gets all that was acknowledged before
     logger.warning(
         "this host takes over with epoch %d, after record %d of %s",
         epoch,

@@ -22,7 +22,7 @@ from referee.runs.start_checks import Found, StartChecks
 from referee.store.records import RunState
 from referee.web.sole_server import end_with
 
-NICENESS = 5  # answers come first
+NICENESS = 5  # serving requests comes first
 END_S = 5.0
 
 logger = logging.getLogger(__name__)

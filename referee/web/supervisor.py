@@ -33,8 +33,8 @@ from referee.web.listener import Listen, most_connections
 from referee.web.server_log import LOGGING
 from referee.web.sole_server import STOP_TIMEOUT_S
 
-# Threads start when they are needed. Single images need no slot: beside all requests that hold one they find a thread,
-# also when the slots of several teams are held by requests of former runs.
+# Threads start when they are needed. Single images need no slot: there are threads left for them besides all slots,
+# even while requests of earlier runs hold the slots of several teams.
 TEAMS_AT_ONCE = 32
 IMAGE_THREADS = 64
 OF_A_RUN = REQUESTS_AT_ONCE + FORMS_OF_A_RUN + LOG_INS_OF_A_STATION
@@ -111,7 +111,7 @@ class Supervisor(MPServer):
     ) -> None:
         self.beats.value = 0
         super()._respawn_workers(workers, spawn_target, target_loader, delay)
-        # Of a folder that no worker could open either, the supervisor gives up.
+        # If the folder cannot be accessed, no worker could open it either, and the supervisor gives up.
         with suppress(OSError):
             (self.folder / SERVER_NAME).stat()
             self.respawned_wrks.clear()
@@ -151,7 +151,7 @@ def supervisor_of(folder: Path, listen: Listen) -> Supervisor:
         target=server.watch_worker, name="watch-worker", daemon=True
     )
     server.on_startup(watcher.start)
-    # Granian would start a second worker beside the first, and a run has one owner. A terminal that goes away must
+    # On SIGHUP Granian would start a second worker, but a run has one owner. A closed terminal must
     # not end a contest either.
     server.on_startup(partial(signal.signal, signal.SIGHUP, signal.SIG_IGN))
     return server

@@ -34,7 +34,7 @@ def require_password(team: str, password: str) -> None:
     asked.log_in = team
     stations = callers.contest.config.stations
     if not any(admits(one.clients, address) for one in stations):
-        # It must not keep those waiting that may log in.
+        # Teams that may log in must not wait for it.
         require_admitted(stations[0], address)
     stored = callers.contest.store.teams.password_hash(team)
     now_s = callers.clock.monotonic_s()
@@ -48,7 +48,7 @@ def issue_token(callers: Callers, run: Run) -> str:
     expires_s = opened.timestamp() + tokens.LIFETIME_S
     now_s = callers.clock.utc().timestamp()
     if now_s >= expires_s:
-        # The wall clock was set forward: the run, on the monotonic clock, goes on.
+        # The wall clock was set forward, but the run goes on, by the monotonic clock.
         expires_s = now_s + tokens.LIFETIME_S
     session = Session(run.id, run.team, expires_s, run.nonce, contest.epoch)
     return tokens.issue(contest.secret, session, contest.id)

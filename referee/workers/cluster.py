@@ -37,9 +37,7 @@ OF_MEMORY = 0.6
 """Share of a worker's memory limit that jobs may use; above it Dask spills to disk, then kills the worker."""
 WORKER_BYTES = 200_000_000
 """Memory of a worker without a job."""
-OUT_OF_MEMORY = (
-    "worker-restart-memory"  # what a nanny logs before it ends a worker for its memory
-)
+OUT_OF_MEMORY = "worker-restart-memory"  # topic a nanny logs to before it kills a worker for its memory
 
 
 def versions(niceness: int = 0) -> str:
@@ -86,9 +84,9 @@ class ClusterWorkers:
         self._given: dict[Future[Any], _Given] = {}
         self._ended_with_bytes: dict[
             str, int
-        ] = {}  # of memory: why a worker was ended, by address
+        ] = {}  # memory use for which a worker was killed, by address
         self._empty_looks = 0
-        self._is_direct = True  # blobs reach workers from here
+        self._is_direct = True  # blobs can be sent to workers directly
         self._is_silent = False  # the scheduler
         self._closing = threading.Event()
         self._aside = ThreadPoolExecutor()
@@ -215,7 +213,7 @@ class ClusterWorkers:
         )
         for address, found in asked.items():
             if isinstance(found, OSError):
-                del there[address]  # it is gone, or asked again
+                del there[address]  # it is gone, or is asked again at the next look
             elif found != versions():
                 self._left_out.add(address)
                 self._say(

@@ -20,8 +20,8 @@ WAIT_S = 10.0
 REACH_S = 2.0
 SETTINGS = {
     "distributed.admin.large-graph-warning-threshold": "1TB",
-    "distributed.scheduler.allowed-failures": 0,  # of LOCAL: jobs count their losses
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # Dask's makes scoring half as slow again
+    "distributed.scheduler.allowed-failures": 0,  # for LOCAL; jobs count their lost workers
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # Dask's value slows scoring by half
     "distributed.worker.profile.enabled": False,
     "distributed.worker.multiprocessing-method": "forkserver",  # which imports Dask once for all workers
 }

@@ -121,7 +121,7 @@ class _Dispatch:
             if self._running:
                 for future in wait(self._running, LOOK_S, FIRST_COMPLETED).done:
                     self._end(future)
-            else:  # others work on them
+            else:  # other referees have the remaining jobs
                 self._clock.wait(stop, self._clock.monotonic_s() + LOOK_S)
             self._renew()
 
@@ -147,7 +147,7 @@ class _Dispatch:
                 continue
             at = name, self._clock.monotonic_s()
             self._running[starting := Future[Any]()] = (
-                at  # given back if this is interrupted
+                at  # so that it is given back after an interruption
             )
             try:
                 self._running[self._tasks[name].start(self._workers)] = at
@@ -211,7 +211,7 @@ class _Dispatch:
         for future, (name, _) in [*self._running.items()]:
             if (
                 name not in held
-            ):  # cancelled, or leased to another after this one was suspended
+            ):  # cancelled, or leased to another referee after this host was suspended
                 del self._running[future]
                 self._workers.stop(future)
                 self._waiting.append(name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from referee.workers import P, T, WorkerLost
 
-NICENESS = 10  # a contest that is served here comes first
+NICENESS = 10  # a contest served on this host comes first
 MEMORY_BYTES = 1_280_000_000
 """Memory that one job may use."""
 PRELOADED = ["referee.judging.scoring_job"]
@@ -31,7 +31,7 @@ class LocalWorkers:
         self.count = count
         self._lock = threading.Lock()
         self._idle: list[tuple[BaseProcess, Connection]] = []
-        self._processes: dict[Future[Any], BaseProcess] = {}  # by what they work on
+        self._processes: dict[Future[Any], BaseProcess] = {}  # by their job
         self._is_closed = False
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
@@ -51,7 +51,7 @@ class LocalWorkers:
         """Run `work` as soon as a process is free; everything must be picklable. The future may raise WorkerLost."""
 
         def serve() -> T:
-            with self._lock:  # by now the future exists
+            with self._lock:  # acquired after `submit` has set `future`
                 worker = self._idle.pop() if self._idle else None
             process, pipe = worker or self._started()
             try:

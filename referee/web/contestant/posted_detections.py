@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DETECTIONS_PATH = "/v1/detections"
 LONGEST_KEY = 200
-LONGEST_CODING = 40  # that is shown
+LONGEST_CODING = 40  # characters shown of it
 USUAL_TYPE = "application/json"
 
 
@@ -31,7 +31,7 @@ def post(service: RunService, asked: WebRequest) -> Answer:
     environ = asked.environ
     session = session_of(service.callers, asked)
     key: str | None = environ.get("HTTP_IDEMPOTENCY_KEY")
-    # The server in front of us passes on an empty text for a header that is not ASCII.
+    # Granian passes on an empty text for a header that is not ASCII.
     if key is not None and not 1 <= len(key) <= LONGEST_KEY:
         raise RefereeError(
             "bad-request",

@@ -113,7 +113,7 @@ def _closed_session(run: Run) -> dict[str, object]:
     if run.state is RunState.JUDGED and part(PublishedBoard).is_frozen():
         phase = RunState.CLOSED
     elif run.state is RunState.OPEN:
-        phase = CLOSING  # no server has taken it up: it has no closing receipt
+        phase = CLOSING  # no server has taken it up, so it has no closing receipt
     return {
         "run": run.id,
         "phase": phase,

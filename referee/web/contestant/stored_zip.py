@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from referee.web.image_files import ImageFacts
 
-LARGEST_ARCHIVE_BYTES = 2**31  # what the oldest readers can take, and no zip64
+LARGEST_ARCHIVE_BYTES = 2**31  # the limit of the oldest readers, without zip64
 
 _VERSION = 10
 _NO_FLAGS = 0
 _STORED = 0
-# Midnight of 1 January 1980, the first day there is.
+# Midnight of 1 January 1980, the earliest time in a zip.
 _TIME = 0
 _DATE = (1 << 5) | 1
 _MADE_ON_UNIX = 3 << 8

@@ -134,7 +134,7 @@ def log_in() -> Response:
     except LoginRefused as error:
         raise Refusal(401, INVALID_LOGIN) from error
     except (MeterError, RefereeError) as error:
-        # The one answer of those years that means: not now, the referee's side is not ready.
+        # The only answer of those years that means "not now, the referee is not ready".
         raise Refusal(500, NO_METER) from error
     return text(issue_token(part(Callers), run))
 
@@ -241,7 +241,7 @@ def result() -> Response:
     """Take rows of detections as parallel lists; the answer means they are on disk. A repeated body counts once."""
     body, session = _read_results()
     boundary = multipart_boundary()
-    same = body.replace(b"--" + boundary, b"--")  # curl draws another one each time
+    same = body.replace(b"--" + boundary, b"--")  # curl chooses a new one each time
     key = f"result {hashlib.sha256(same).hexdigest()}"
     content_type = (boundary and request.content_type) or URLENCODED
     try:
@@ -257,7 +257,7 @@ def result() -> Response:
                     part(Refusals), present_request(), reason_told, HTTPStatus.OK
                 )
     except WindowClosed:
-        # Too late for a new body, but not to say again that this one was in time.
+        # It is too late for a new body, but this one was in time and gets the same answer again.
         if not _was_stored(session, key):
             raise
     return text(STORED)
@@ -318,7 +318,7 @@ def _refuse_head(setup: BlueprintSetupState) -> None:
 
 
 def _session(token: str | None) -> Session:
-    # A hand-written client may end its body by a line's end, which the original's reading of a token skipped.
+    # A hand-written client may end its body with a newline; the original server ignored it after a token.
     given = (token or "").removesuffix("\r\n")
     return session_of(part(Callers), present_request(), given)
 

@@ -34,7 +34,7 @@ REFUSED = {
 }
 # A report is one file with its own styles and pictures, and no script.
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
-WAIT_S = 30.0  # for the reports that another operator asked for
+WAIT_S = 30.0  # for reports that another operator has requested
 
 logger = logging.getLogger(__name__)
 blueprint = Blueprint("console", __name__, url_prefix=OPERATOR_PATH)

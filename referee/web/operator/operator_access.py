@@ -73,7 +73,7 @@ def require_operator() -> None:
     acting()
     authorization = request.headers.get("Authorization", "").lower()
     if request.method in SAFE or authorization.startswith("bearer "):
-        return  # no page can make a browser send a bearer
+        return  # no page can make a browser send a bearer token
     given = request.headers.get("X-CSRF-Token", "")
     if not hmac.compare_digest(given.encode(), csrf_token().encode()):
         raise SessionRefused(

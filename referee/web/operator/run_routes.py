@@ -27,7 +27,7 @@ from referee.web.problem_documents import meter_problem
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
 
-NOT_GIVEN = ""  # a text that is given is not blank
+NOT_GIVEN = ""  # a given text is never blank
 
 blueprint = Blueprint("operator", __name__, url_prefix=OPERATOR_PATH)
 blueprint.before_request(require_operator)

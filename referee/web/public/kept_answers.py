@@ -36,7 +36,7 @@ def keep(text: str, media_type: str) -> Kept:
     """Encode and compress a document for `answer_of`."""
     plain = text.encode()
     digest = hashlib.sha256(plain).hexdigest()[:_ETAG_LENGTH]
-    # Weak: one tag for two codings.
+    # A weak tag, because it is the same for both encodings.
     return Kept(
         media_type, plain, gzip.compress(plain, _PACKED, mtime=0), f'W/"{digest}"'
     )
@@ -44,7 +44,7 @@ def keep(text: str, media_type: str) -> Kept:
 
 def answer_of(kept: Kept, environ: Environ) -> Answer:
     """Answer a GET or HEAD: 304 if the client has this version, compressed if it accepts gzip."""
-    # With a token the answer also says what is left of its run.
+    # With a token the answer also states the time left of its run.
     caching = OF_CALLER if "HTTP_AUTHORIZATION" in environ else PUBLIC
     headers = [
         *SECURITY_HEADERS.items(),
@@ -71,6 +71,6 @@ def _is_known(etag: str, stated: str) -> bool:
     )
 
 
-@lru_cache(64)  # browsers send few different ones
+@lru_cache(64)  # browsers send few different values
 def _takes_gzip(accepted: str) -> bool:
     return bool(accepted) and parse_accept_header(accepted).quality("gzip") > 0

@@ -205,10 +205,10 @@ def require_consistent(
     track: OpenTrack,
     now: datetime,
 ) -> None:
-    """Raise DeviceDoubted if a device's results for the same model differ: it calibrates before it measures on.
+    """Raise DeviceDoubted if a device's results for the same model differ; it must calibrate before more work.
 
-    A model may change its latency by itself, so this alone disables no device: a team could disable them all. The
-    first result after a calibration is not compared, so such a model is measured in the end.
+    A model may vary its own latency, so a difference alone disables no device: otherwise a team could disable them all.
+    The first result after a calibration is not compared, so such a model is measured eventually.
     """
     config = configured_track(contest, made.track)
     store = contest.store
@@ -303,7 +303,7 @@ def _newest(
 def _awaited(
     contest: Contest, config: ModelTrack, pool: dict[str, Calibration], now: datetime
 ) -> list[str]:
-    """The devices of the pool that will calibrate soon: not one that is away, or has failed to."""
+    """Return the devices of the pool that will calibrate soon: those present that have not failed to."""
     known = contest.store.devices.all()
     others = [one for one in expected_devices(contest, config.name) if one not in pool]
     made = [
@@ -350,7 +350,7 @@ def _judged(contest: Contest, calibration: Calibration, now: datetime) -> str:
 def _results_of(
     contest: Contest, made: Submission, device: str
 ) -> list[tuple[float, float]]:
-    """(latency [ms], accuracy [%]) of that model on that device and test set, since it was enabled."""
+    """Return (latency [ms], accuracy [%]) of a device's results for that model and test set since it was enabled."""
     enabled_utc = contest.store.devices.all()[device].enabled_utc or ""
     found = []
     for one in contest.store.submissions.all(made.track):

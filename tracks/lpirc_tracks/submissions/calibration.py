@@ -55,7 +55,10 @@ def contradiction(newest: Calibration, earlier: Sequence[Calibration]) -> str | 
 
 
 def difference(one: tuple[float, float], other: tuple[float, float]) -> str | None:
-    """Say how two results for the same model, (latency [ms], accuracy [%]), differ beyond the tolerances; None: not."""
+    """Say how two results for the same model differ beyond the tolerances, or return None.
+
+    A result is (latency [ms], accuracy [%]).
+    """
     (one_ms, one_percent) = one
     (other_ms, other_percent) = other
     apart = max(one_ms, other_ms) / min(one_ms, other_ms) - 1

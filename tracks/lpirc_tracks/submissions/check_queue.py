@@ -42,9 +42,10 @@ logger = logging.getLogger(__name__)
 
 
 def in_turn(waiting: Iterable[Submission], served: Sequence[str]) -> list[Submission]:
-    """The order of checks: each team's first, then each team's second, ...
+    """Return the uploads in the order of their checks: the first of each team, then the second of each, and so on.
 
-    Of equal ones that of the team comes first whose newest check, by `served`, is the longest ago.
+    Within a round, teams never checked come first, then those whose newest check is longest ago. `served` lists the
+    teams, newest check last.
     """
     turns: Counter[str] = Counter()
     keyed = []

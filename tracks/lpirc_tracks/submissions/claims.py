@@ -136,7 +136,7 @@ def _run_here(
 def difference(
     document: ResultDocument, own: ResultDocument, numbers: Sequence[int]
 ) -> str | None:
-    """Return how a device's answers on those images differ from the referee's own; None if they agree enough."""
+    """Return how a device's answers on those images differ from the referee's own, or None if they agree."""
     differing = [
         number
         for place, number in enumerate(numbers, start=1)

@@ -35,7 +35,7 @@ NOT_CONFINED = "not-confined"
 """Error code for a model that is not confined, both here and in the harness."""
 LOOK_S = 60.0
 KEPT_S = 5.0
-"""Seconds for which a check is cached. That is safe, since a model is confined or refused again when it runs."""
+"""Seconds for which a check is cached. When a model runs, it is confined or refused whatever the check found."""
 LONGEST_S = 300.0
 """Upper limit in seconds.
 
@@ -163,10 +163,10 @@ def ask_unit(
     hidden: Sequence[Path],
     within_s: float = LONGEST_S,
 ) -> dict[str, Any]:
-    """Have the unit run a `command` of the harness on `files` (by their names in the archive); None: only look.
+    """Have the unit run a harness `command` on `files`, keyed by name in the archive; None only tests confinement.
 
-    Returns its limits, and what the harness printed. Raises RefereeError `not-confined` where the unit does not answer
-    or can reach what it must not, `check-failed` where it ended without an answer.
+    Returns the limits of the unit and the harness's output. Raises RefereeError `not-confined` if the unit does not
+    answer or can reach what it must not, and `check-failed` if it ended without an answer.
     """
     request = {"command": command, "arguments": [*arguments], "uid": os.getuid()}
     request["hidden"] = [str(path) for path in hidden]

@@ -191,7 +191,10 @@ def _lines(stderr: bytes) -> list[str]:
 
 
 def failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
-    """Return the error of a failed harness: ModelCrashed, ModelFault for a model that it refuses, or another."""
+    """Return the error for a failed harness.
+
+    It is ModelCrashed, ModelFault for a model that the harness refuses, or another RefereeError.
+    """
     try:
         error: Any = json.loads(done.stdout)["error"]
         code = str(error["code"])

@@ -33,10 +33,10 @@ _COLUMNS = (
 )
 _BEHIND_SINCE = "SELECT max(events.utc) AS utc FROM events, journal WHERE is_behind AND kind = ? GROUP BY journal.id"
 _INODE = attrgetter("st_dev", "st_ino")
-ATTEMPTS = 100  # at what SQLite does not wait for
+ATTEMPTS = 100  # between attempts at what SQLite does not wait for
 PAUSE_S = 0.05
 LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
-LOOK_TIMEOUT_S = 1.0  # how long an opening waits for one that only looks
+LOOK_TIMEOUT_S = 1.0  # how long an opening that only looks waits for a lock
 
 
 class Database:
@@ -89,7 +89,7 @@ class Database:
         version = form_of(self.connection, path)
         if 0 < version < VERSION and is_served(
             path.parent
-        ):  # by a program that needs the older tables
+        ):  # it is being served by a program that needs the older tables
             raise RefereeError(
                 "contest-busy",
                 f"{path.parent} is being served by an older version of this program; stop that server first.",
@@ -100,7 +100,7 @@ class Database:
         ):  # also of a form 10 that was not ready yet
             import sqlite_utils  # takes a quarter of a second, which most starts need not wait for
 
-            # One transaction: of two processes that open a new database, the second waits for the first.
+            # One transaction, so that if two processes open a new database, the second waits for the first.
             self.connection.execute("BEGIN IMMEDIATE")
             with self.connection:
                 create_tables(sqlite_utils.Database(self.connection))
@@ -125,7 +125,7 @@ class Database:
         if not place.is_shared:
             self.connection.execute(
                 "PRAGMA synchronous=NORMAL"
-            )  # the journal has each transaction before
+            )  # each transaction is in the journal before it is committed
         with suppress(*((RefereeError, OSError) if place.is_shared else ())):
             try:
                 self.require_in_place()
@@ -213,7 +213,7 @@ class Database:
                     raise
                 if journaling is not None:
                     journaling.committed()
-                self.require_in_place()  # before anyone is told that it is stored
+                self.require_in_place()  # before the write is acknowledged
                 if taken_along:
                     self._along.forget(taken_along)
         except sqlite3.Error as error:
@@ -341,7 +341,7 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.row_factory = sqlite3.Row
         connection.execute(
             "PRAGMA synchronous=FULL"
-        )  # reads the file, which may be no database
+        )  # this reads the file, which may not be a database
         connection.execute("PRAGMA foreign_keys=ON")
         opened.pop_all()
     return connection
@@ -377,8 +377,10 @@ def _waiting_at_most(
 
 def is_locked(error: sqlite3.Error) -> bool:
     """Return True if the error says that another connection holds the database."""
-    code = getattr(error, "sqlite_errorcode", 0)  # errors of the module have none
-    reason = code & 0xFF  # the rest says what for
+    code = getattr(
+        error, "sqlite_errorcode", 0
+    )  # errors of the Python module have no code
+    reason = code & 0xFF  # the other bits say more about the reason
     return reason in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -400,5 +402,5 @@ def fail(what: str, error: sqlite3.Error) -> NoReturn:
 
 def make_private(path: Path) -> None:
     """Make a new database readable by its owner only: it holds password hashes and the secret image orders."""
-    with suppress(OSError):  # the connection tells what is wrong
+    with suppress(OSError):  # opening the connection reports what is wrong
         path.touch(mode=0o600, exist_ok=False)

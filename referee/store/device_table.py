@@ -78,7 +78,7 @@ class DeviceTable:
         known = self._database.rows(
             "SELECT 1 FROM devices WHERE key_hash = ?", key_hash
         )
-        if not known:  # whoever guesses keys takes no turn of those who write
+        if not known:  # a guessed key must not take the write lock
             return None
         sql = "UPDATE devices SET seen_utc = ? WHERE key_hash = ? RETURNING name"
         with self._database.transaction() as connection:

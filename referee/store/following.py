@@ -27,7 +27,7 @@ class Follower:
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute(
             "PRAGMA foreign_keys=OFF"
-        )  # rows come in the order in which they were changed
+        )  # rows come in the order of their changes, so a referenced row may come later
         with self._transaction():
             create_tables(sqlite_utils.Database(self._connection))
 

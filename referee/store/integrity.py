@@ -50,7 +50,7 @@ class Integrity:
         with suppress(OSError, ValueError):
             noted = int(
                 self.count_file().read_text()
-            )  # first: the count grows meanwhile
+            )  # read first, because the number of records grows meanwhile
         missing = noted - self._database.rows(_COUNT)[0][0]
         if missing > 0:
             raise RefereeError(
@@ -96,10 +96,10 @@ class Integrity:
             ):
                 reading.execute(
                     "BEGIN"
-                )  # else each commit of others would make the copy begin again
+                )  # otherwise each commit of another connection would restart the copy
                 reading.execute(
                     "PRAGMA user_version"
-                ).fetchone()  # what is committed later is not seen
+                ).fetchone()  # from here on, later commits are not seen
                 reading.backup(writing, pages=256)
                 is_sound = (
                     writing.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"

@@ -72,7 +72,7 @@ def place_of(folder: Path) -> Place | None:
         return None
     try:
         settings = read_config(folder).journal
-    except RefereeError:  # whoever opens the contest says it
+    except RefereeError:  # opening the contest reports the error
         settings = Journal()
     return Place(folder, folder / (settings.path or JOURNAL_NAME), settings)
 
@@ -88,15 +88,15 @@ class Journaling:
         self._connection = connection
         self._room_bytes = (
             0 if place.is_shared else ROOM_BYTES
-        )  # a mount would carry it twice
+        )  # over a network, the free space would be sent as well
         self._changes = changes
         self._claim: Claim | None = None
         self._file: LogFile | None = None
         self._disk: JournalDisk | None = None
-        self._is_begun = False  # the transaction's record, which may be on the disk
+        self._is_begun = False  # True if the transaction's record may be on disk
         self._last = self._next = (
             Position()
-        )  # that this connection has committed, and is about to
+        )  # the last position that this connection committed, and the one it is about to commit
         if place.is_shared:
             lock = place.folder / LOCK_NAME
             self._disk = JournalDisk(
@@ -262,7 +262,7 @@ class Journaling:
             partial(LogFile, log_path(place.journal, epoch), self._room_bytes)
         )
         end = position_of(connection)
-        if end is not None:  # what a power cut left there is no room
+        if end is not None:  # bytes that a power failure left there are not free space
             self._do(partial(opened.take_back, end))
         self.close()
         self._file = opened

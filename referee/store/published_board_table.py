@@ -24,7 +24,7 @@ _FREEZE = (
     " ON CONFLICT (id) DO UPDATE SET state = 'frozen', unveiled = 0, frozen_utc = :utc"
     " WHERE state = 'live'"
 )
-_UNVEIL = (  # the first one fixes the ranking that is unveiled; after the last one the board is live again
+_UNVEIL = (  # the first call stores the ranking to unveil; after the last place the board is live again
     "UPDATE published SET state = 'unveiling', final = :final WHERE state = 'frozen' AND unveiled = :seen",
     "UPDATE published SET unveiled = unveiled + :places WHERE state = 'unveiling' AND unveiled = :seen",
     "UPDATE published SET state = 'live', unveiled = 0, utc = :utc, document = final, final = NULL,"

@@ -115,7 +115,7 @@ def bring_together(
     elif _is_copy_of(connection, path, position):
         _begin_again(
             connection, journal, epoch, move
-        )  # it was ended between the copy and its commit
+        )  # the process was ended between the copy and its commit
     elif position is None and _is_of_contest(connection, path):
         connection.execute("PRAGMA defer_foreign_keys=ON")
         made = build(connection, journal)
@@ -331,7 +331,7 @@ def _begin_again(
 
     make_folder(journal)
     begin_file(log_path(journal, epoch), parts(), aside)
-    move()  # what was given up must not say that it is done
+    move()  # abandoned work must not store its position
     set_position(connection, kept[0])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-# Rows a statement: few statements, since between two of them other threads take the interpreter.
+# Rows in one statement. Few statements, because other threads take the interpreter between two of them.
 _AT_ONCE = 500
 
 

@@ -54,7 +54,7 @@ class Plugin:
 
     @property
     def is_built_in(self) -> bool:
-        """Return True for a driver of this distribution."""
+        """Return True if the driver is part of this distribution."""
         return self.distribution == DISTRIBUTION
 
     def load(self) -> type[Scheme] | type[Driver]:

@@ -89,11 +89,11 @@ class Identity:
 class Setup:
     """The setup of a measurement.
 
-    A range of None means auto range. The integrator stops by itself after `integrator_timer_s` whole seconds;
-    0 means that only a stop ends it. `mode` is "rms", "vmean" or "dc"; `synchronize`, the signal whose zero
-    crossings bound a period, is "voltage", "current" or "off"; `element` is the input that is measured, "1" to
-    "3", or "sum" for all of them. `ambient_change_c` sets nothing: it states by how many degrees C the temperature may
-    change after the zero level was compensated or a range was set, which bounds the drift of DC.
+    A range of None means automatic. The integrator stops by itself after `integrator_timer_s` whole seconds; 0 means
+    that it runs until stopped. `mode` is "rms", "vmean" or "dc". `synchronize` is the signal whose zero crossings
+    delimit a period: "voltage", "current" or "off". `element` is the measured input, "1" to "3", or "sum" for all of
+    them. `ambient_change_c` sets nothing in the meter: it states by how many degrees C the temperature may change after
+    the zero level was compensated or a range was set, which bounds the drift of DC.
     """
 
     voltage_range_v: float | None
@@ -196,7 +196,7 @@ class Meter(Protocol):
 
     @property
     def identity(self) -> Identity:
-        """The meter that answered when the link was opened."""
+        """Identity of the meter that answered when the link was opened."""
 
     def attach(self, element: str = "1") -> None:
         """Set the message format, and the values and the element of a sample, without changing the measurement."""
@@ -347,7 +347,7 @@ class Limits:
 
 
 class VisaLink(Protocol):
-    """An open VISA session; `lpirc_power.visa.link.Link` says which MeterErrors its calls raise."""
+    """An open VISA session; `lpirc_power.visa.link.Link` documents the MeterErrors of its calls."""
 
     def write(self, message: str) -> None:
         """Send a message that has no answer."""

@@ -81,7 +81,7 @@ class VisaAddress(Scheme):
 
     @staticmethod
     def limits(model: str) -> Limits | None:
-        """Return the limits of error that the driver of a family states for a model."""
+        """Return the limits of error of a model, as stated by the driver of its family."""
         for plugin, driver in families():
             limits = stated_limits(plugin, driver, model)
             if limits is not None:

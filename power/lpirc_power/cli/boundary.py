@@ -1,4 +1,4 @@
-"""The error boundary of the command line: a failure is one sentence on stderr and exit code 1."""
+"""Error boundary of the command line: reports a failure as one sentence on stderr, with exit code 1."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Boundary(click.Group):
 
 
 def to_stderr(sentence: str) -> None:
-    """Print one line on stderr; ignore errors when writing to it."""
+    """Print one line on stderr; ignore errors while writing it."""
     try:
         click.echo(" ".join(sentence.split()), err=True)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The CSV file that a recording is written to."""
+"""CSV file of a recording."""
 
 from __future__ import annotations
 

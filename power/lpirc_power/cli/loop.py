@@ -1,4 +1,4 @@
-"""`meter loop`: add the energy of an inference to what a benchmark prints."""
+"""`meter loop`: add the energy of an inference to a benchmark's output."""
 
 from __future__ import annotations
 

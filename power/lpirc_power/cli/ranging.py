@@ -1,4 +1,4 @@
-"""`meter range`: a ranging run, which finds the fixed ranges for a load."""
+"""`meter range`: find the fixed ranges for a load by a run with automatic ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The continuity of the integrator's energy over a recording, lost links included. Pure."""
+"""Continuity of the integrator's energy over a recording, including lost links. Pure."""
 
 from __future__ import annotations
 

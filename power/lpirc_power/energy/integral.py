@@ -23,7 +23,7 @@ from lpirc_power.meter import Reading
 RELATIVE_TOLERANCE: Final = 0.005
 """Allowed difference of integrator and trapezoid, relative to the larger one."""
 WH_RESOLUTION: Final = 1e-5
-"""Six digits of mantissa in an integrated value (IM WT310-17EN): at worst this part of the value."""
+"""Relative resolution of WH, at worst: an integrated value has six digits of mantissa (IM WT310-17EN)."""
 EDGE_UPDATES: Final = 2.0
 TIME_TOLERANCE_S: Final = TIME_RESOLUTION_S + START_STOP_S
 LONG_UPDATES: Final = 3.0

@@ -1,4 +1,4 @@
-"""The checks of a run's energy. Pure; docs/energy.md gives the rule behind each, and why."""
+"""Checks of a run's energy. Pure; docs/energy.md states the rule behind each check, and why."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from lpirc_power.energy.step_checks import (
 from lpirc_power.meter import Reading
 
 LEAST_OF_RANGE: Final = 0.005
-"""A signal below this part of its range is shown and integrated as 0, at crest factor 6 below twice as much (IM
-WT310-02EN, page 1-12; IM WT310E-01EN, page 5-12)."""
+"""Part of a range below which a signal is shown and integrated as 0; twice as much at crest factor 6.
+
+Sources: IM WT310-02EN, page 1-12; IM WT310E-01EN, page 5-12.
+"""
 UNKNOWN_NOISE: Final = 0.01
 """Allowed negative reading, as a part of the largest power, if the meter's limit of error is unknown."""
 LEAST_PART: Final = 0.9
@@ -216,7 +218,7 @@ def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
 
 
 def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`no-data`: every reading carries data, once the meter has had time to measure."""
+    """`no-data`: every reading has data, except before the meter has had time to measure."""
     # Just after the start the meter has not measured yet; that is how it should be.
     settled_s = measured.start_s + max(
         2.0 * measured.setup.update_interval_s, TIME_RESOLUTION_S

@@ -16,7 +16,7 @@ AUTO_RANGE_LEAST: Final = 0.30
 MAINS_V: Final = 60.0
 """Voltage above which a signal is taken for mains; touch-safe DC supplies of boards stay below (IEC 62368-1, ES1)."""
 LEAST_DC_FACTOR: Final = 0.9
-"""Least ratio of mean voltage x mean current to the power for DC; for AC that ratio is near 0."""
+"""Least ratio of mean voltage x mean current to power at which a signal is DC; for AC the ratio is near 0."""
 
 
 @dataclass(frozen=True)

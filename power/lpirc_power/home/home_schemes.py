@@ -31,14 +31,14 @@ class HomeAddress(Scheme):
         """Return the chosen sensors."""
 
     def connect(self, clocks: Clocks) -> HomeMeter:
-        """Return the one meter of this address."""
+        """Return the address's only meter."""
         if self._meter is None:
             sysfs = Path(os.environ.get(SYSFS_VARIABLE) or SYSFS)
             self._meter = HomeMeter(self.sensor(sysfs), clocks)
         return self._meter
 
     def close(self) -> None:
-        """Forget the integrator."""
+        """Discard the integrator."""
         self._meter = None
 
     @staticmethod
@@ -48,7 +48,7 @@ class HomeAddress(Scheme):
 
 
 class RaplAddress(HomeAddress):
-    """Energy counters of the processor, as `rapl:package-0+dram`."""
+    """Energy counters of the processor, for example `rapl:package-0+dram`."""
 
     def sensor(self, sysfs: Path) -> Sensor:
         """Return the chosen counters."""
@@ -56,7 +56,7 @@ class RaplAddress(HomeAddress):
 
 
 class HwmonAddress(HomeAddress):
-    """Current sensors on the board, as `hwmon:ina3221/VDD_IN`."""
+    """Current sensors on the board, for example `hwmon:ina3221/VDD_IN`."""
 
     def sensor(self, sysfs: Path) -> Sensor:
         """Return the chosen channels."""

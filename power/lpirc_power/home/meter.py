@@ -195,7 +195,7 @@ class HomeMeter:
         return self.read_update()[0]
 
     def read_update(self) -> tuple[Reading, bool]:
-        """Return the last update, and whether it was made just now."""
+        """Return the last update, and True if it was made in this call."""
         late_s = self._clocks.monotonic() - self._due_s
         if self._reading is not None and late_s < 0:
             return self._reading, False
@@ -206,7 +206,7 @@ class HomeMeter:
         ), True
 
     def read_final(self) -> Reading:
-        """Take the sample of record, after the integrator has stopped."""
+        """Return the sample of record after the integrator has stopped."""
         return self._update(self._integrator.advance)
 
     def status(self) -> Status:
@@ -258,7 +258,7 @@ class HomeMeter:
         """Do nothing: files are open only while they are read."""
 
     def _update(self, act: Callable[[Sample], None], late_s: float = 0.0) -> Reading:
-        """Sample the sensor, pass the sample to the integrator, and show both until the next update."""
+        """Read the sensor, pass the sample to `act`, and return a reading that is shown until the next update."""
         now_s = self._clocks.monotonic()
         sample = self.sensor.look(now_s)
         act(sample)

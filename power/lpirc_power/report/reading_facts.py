@@ -85,7 +85,7 @@ def offered(values: Sequence[float], unit: str) -> str:
 
 
 def lines(rows: Mapping[str, str]) -> list[str]:
-    """Return named values as lines, the names in a column of their own."""
+    """Return named values as lines, with the names in one column."""
     return [f"{name:16} {value}" for name, value in rows.items()]
 
 

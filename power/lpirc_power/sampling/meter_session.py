@@ -54,7 +54,7 @@ class MeterSession:
         return self._meter
 
     def meter(self) -> Meter:
-        """Return the meter, ready to be read."""
+        """Return the meter, opened and attached for reading."""
         meter = self.untouched()
         if not self._attached:
             try:

@@ -136,7 +136,7 @@ def word(
 def flag(
     pattern: str, get: IsOn, put: Turn, text: str, locked: bool = False
 ) -> Command:
-    """Return a setting that is on or off; it answers 1 or 0."""
+    """Return an on/off setting; it answers 1 or 0."""
     return setting(
         pattern,
         "{ON|OFF}",
@@ -189,7 +189,7 @@ def ratio(pattern: str, key: str, text: str, unit: str = "") -> Command:
 
 
 def mask(pattern: str, name: str, highest: int, text: str) -> Command:
-    """Return a setting that is a register of the status system."""
+    """Return a setting whose value is a register of the status system."""
     return setting(
         pattern,
         "<register>",

@@ -202,7 +202,7 @@ CONTROLS: Final[dict[str, tuple[str, Control]]] = {
 
 
 def obey(server: Vxi11Server, line: str) -> str:
-    """Run one line and return its answer."""
+    """Run one command line and return its answer."""
     word, _, text = line.strip().partition(" ")
     if word not in CONTROLS:
         return f"error There is no command {word!r}; there are {_help(server, '')}."

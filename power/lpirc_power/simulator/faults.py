@@ -64,7 +64,7 @@ class Faults:
         return answer
 
     def close(self) -> None:
-        """Free every waiting thread."""
+        """Unblock every waiting thread."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -29,7 +29,7 @@ SIGMA: Final = "SIGMa"
 Item = tuple[str, int | None]
 """Item: a function and an element; element None means the sum of all."""
 FIRMWARE = "F1.03"
-"""Firmware version reported by a real WT310; that of the E models is not known."""
+"""Firmware version of a real WT310; the version of the E models is unknown."""
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class Records:
         self._connection.sendall(uint(len(record) | LAST_FRAGMENT) + record)
 
     def receive(self) -> bytes | None:
-        """Return the next record, its fragments joined; None when the peer has closed."""
+        """Return the next record with its fragments joined; None if the peer has closed the connection."""
         record = bytearray()
         while True:
             header = self._take(4)

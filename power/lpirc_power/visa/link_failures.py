@@ -19,7 +19,7 @@ _USB: Final = re.compile(
 _HOST: Final = re.compile(r"TCPIP\d*::([^:,]+)", re.IGNORECASE)
 LOCKED: Final = 11
 OUT_OF_RESOURCES: Final = 9
-"""Error codes of VXI-11."""
+"""VXI-11 error codes: the device is locked by another link; the server is out of resources."""
 
 
 def usb_ids(address: str) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""Answers of the WT300 family turned into values, and its error codes into words (IM WT310-17EN)."""
+"""Parser of answers of the WT300 family, and explanations of its error codes (IM WT310-17EN)."""
 
 from __future__ import annotations
 

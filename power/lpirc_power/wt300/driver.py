@@ -99,7 +99,7 @@ class Wt300:
 
     @property
     def identity(self) -> Identity:
-        """The meter that answered when the link was opened."""
+        """Identity of the meter that answered when the link was opened."""
         return self._identity
 
     def attach(self, element: str = "1") -> None:

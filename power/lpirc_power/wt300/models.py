@@ -68,11 +68,11 @@ class Model:
     accuracy: Limits = _E
 
     def voltage_ranges_v(self, crest_factor: int) -> tuple[float, ...]:
-        """Return the voltage ranges; crest factor 6 halves them."""
+        """Return the voltage ranges at a crest factor; 6 halves them."""
         return tuple(value / (crest_factor / 3) for value in VOLTAGES_V)
 
     def current_ranges_a(self, crest_factor: int) -> tuple[float, ...]:
-        """Return the current ranges; crest factor 6 halves them."""
+        """Return the current ranges at a crest factor; 6 halves them."""
         return tuple(value / (crest_factor / 3) for value in self.currents_a)
 
     @property

@@ -105,7 +105,7 @@ def fits(
 
 
 def reason(found: Fit, crest_factor: int, headroom: float) -> str:
-    """Return why a range was chosen, as one sentence with its figures."""
+    """Return the reason for a proposed range, as one sentence with its figures."""
     unit = found.unit
     rms = f"{found.rms:.4g} {unit} rms x {headroom:g} = {abs(found.rms) * headroom:.4g} {unit}"
     peak = "no peaks were measured"

@@ -113,7 +113,7 @@ class Choice(Control):
 
 
 class CrestFactor(Control):
-    """The crest factor, 3 or 6."""
+    """Setting of the crest factor, 3 or 6."""
 
     def to(self, factor: int) -> Setting:
         """Return the setting for a crest factor."""
@@ -153,7 +153,7 @@ class Range(Control):
 
 
 class UpdateRate(Control):
-    """The update interval."""
+    """Setting of the update interval."""
 
     def to(self, interval_s: float, model: Model) -> Setting:
         """Return the setting for one of the model's update intervals."""
@@ -173,7 +173,7 @@ class UpdateRate(Control):
 
 
 class Timer(Control):
-    """The integrator's timer."""
+    """Setting of the integrator's timer."""
 
     def to(self, timer_s: int) -> Setting:
         """Return the setting for a number of whole seconds, written as hours, minutes and seconds."""
@@ -186,7 +186,7 @@ class Timer(Control):
 
 
 class Wiring(Control):
-    """The wiring: the elements that the sum covers."""
+    """Setting of the wiring, which selects the elements in the sum."""
 
     def to(self, model: Model) -> Setting:
         """Return the setting for the wiring whose sum covers all of the model's elements."""

@@ -15,31 +15,31 @@ LONGEST_WAIT_S = (
 
 
 class Clock:
-    """The host's clocks. Whatever needs the time gets one as an argument; tests pass another."""
+    """The host's clocks. Code that needs the time gets a Clock as an argument; tests pass a fake one."""
 
     def monotonic_s(self) -> float:
-        """Seconds since an arbitrary start; never steps.
+        """Return the seconds since an arbitrary start; the clock never steps.
 
-        All processes of one boot share it, and it goes on while the host is suspended, as the meter does. On macOS that
-        is CLOCK_MONOTONIC, and Python's monotonic clock is another one.
+        It is the same in all processes of one boot, and it goes on while the host is suspended, as the meter does. On
+        macOS that is CLOCK_MONOTONIC, which differs from Python's monotonic clock.
         """
         if sys.platform == "linux":
             return time.clock_gettime(time.CLOCK_BOOTTIME)
         return time.clock_gettime(time.CLOCK_MONOTONIC)
 
     def of_process_s(self, monotonic_s: float) -> float:
-        """A time of Python's monotonic clock, from any process of this host, as a time of this clock.
+        """Convert a time of Python's monotonic clock, from any process of this host, to a time of this clock.
 
-        The two differ by how long the host has been suspended, which must not change between the two readings.
+        The two differ by how long the host has been suspended, which must not change between the reading and this call.
         """
         return monotonic_s + self.monotonic_s() - time.monotonic()
 
     def process_s(self) -> float:
-        """The processor time that this process has used, in seconds."""
+        """Return the processor time that this process has used, in seconds."""
         return time.process_time()
 
     def utc(self) -> datetime:
-        """The wall clock, for records only."""
+        """Return the wall-clock time, for records only."""
         return datetime.now(UTC)
 
     def wait(self, event: threading.Event, until_s: float) -> bool:
@@ -52,5 +52,5 @@ class Clock:
         return True
 
     def boot_id(self) -> str | None:
-        """The boot that the monotonic clock belongs to, or None if the system does not state it."""
+        """Return the id of the boot that the monotonic clock belongs to, or None if the system does not state it."""
         return operating_system.boot_id()

@@ -1,4 +1,4 @@
-"""A contest folder, opened: configuration, secret, database, test set."""
+"""An open contest folder: configuration, secret, database, test set."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from referee.store.records import Run, RunState
 
 @dataclass(frozen=True)
 class Contest:
-    """An open contest folder. Its database is open until the end of `open_contest`."""
+    """An open contest folder. Its database is open until `open_contest` ends."""
 
     folder: Path
     config: ContestConfig
@@ -50,7 +50,7 @@ class Contest:
 
     @cached_property
     def epoch(self) -> int:
-        """The epoch of its journal that this folder owns; 1 unless hosts share the journal."""
+        """The journal epoch that this folder owns; 1 unless hosts share the journal."""
         claim = own_claim(self.folder) if self.config.journal.path else None
         return FIRST if claim is None else claim.epoch
 
@@ -60,7 +60,7 @@ class Contest:
         return server_url(self.folder)
 
     def station(self, name: str) -> Station:
-        """The station of that name. Raises RefereeError `station-unknown`."""
+        """Return the station with that name. Raises RefereeError `station-unknown`."""
         for station in self.config.stations:
             if station.name == name:
                 return station
@@ -75,7 +75,7 @@ class Contest:
 def open_contest(folder: Path, *, only_looks: bool = False) -> Iterator[Contest]:
     """Open the contest in `folder` and close its database at the end.
 
-    A command that `only_looks` also answers beside a server that hangs; see `Database`.
+    With `only_looks`, for commands that only read, it works even beside a server that hangs; see `Database`.
 
     Raises RefereeError `contest-missing`, `bad-config`, `secret-missing`, `secret-readable`, `contest-mixed`,
     `database-cut`, and what opening the database raises; TestSetError for a bad test set.
@@ -124,7 +124,7 @@ def read_secrets(folder: Path) -> tuple[bytes, bytes]:
 
 
 def contest_id(folder: Path) -> str:
-    """The contest's id, derived from the secrets, which therefore need not name it."""
+    """Return the contest's id, computed from the secrets, so that they need not contain it."""
     return _id(*read_secrets(folder))
 
 
@@ -133,7 +133,7 @@ def _id(secret: bytes, operator_key: bytes) -> str:
 
 
 def _own_key(folder: Path, store: Store) -> ContestKey:
-    """The key that the contest signs with; a contest of an earlier version gets one now."""
+    """Return the contest's signing key; a contest of an earlier version, which has none, gets one now."""
     path = folder / SIGNING_KEY_NAME
 
     def made() -> str:
@@ -153,7 +153,7 @@ def _own_key(folder: Path, store: Store) -> ContestKey:
 
 
 def require_own_key(folder: Path, public_key: str | None) -> None:
-    """Raise RefereeError unless the folder's signing key is the one with this public key; see `ContestKey`."""
+    """Raise RefereeError unless the folder's signing key has this public key; see `ContestKey`."""
     ContestKey(folder / SIGNING_KEY_NAME, public_key).require()
 
 
@@ -172,7 +172,7 @@ def _require_one_contest(folder: Path, config: ContestConfig, store: Store) -> N
 
 
 def require_unchanged(test_set: TestSet) -> None:
-    """Raise RefereeError `testset-changed` unless every file is as its manifest says."""
+    """Raise RefereeError `testset-changed` unless every file matches its manifest."""
     problems = verify(test_set)
     if problems:
         raise TestSetChanged(
@@ -183,14 +183,14 @@ def require_unchanged(test_set: TestSet) -> None:
 
 
 def require_closed(run: Run) -> None:
-    """Raise RefereeError `run-state` unless the run is closed or judged: only then can it be judged."""
+    """Raise RefereeError `run-state` unless the run is closed or judged, and so can be judged."""
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         sentence = f"Run {run.id} is {run.state}; only a closed run can be judged."
         raise RefereeError("run-state", sentence, run=run.id)
 
 
 def require_same_test_set(contest: Contest, run: Run) -> None:
-    """Raise RefereeError `testset-changed` unless the contest still has the test set the run was armed with."""
+    """Raise RefereeError `testset-changed` unless the contest still has the test set that the run was armed with."""
     if run.testset_digest != contest.test_set.digest:
         raise TestSetChanged(
             f"Run {run.id} was on test set {run.testset_digest[:12]}, but {contest.test_set.folder} holds "
@@ -200,7 +200,7 @@ def require_same_test_set(contest: Contest, run: Run) -> None:
 
 
 def require_same_images(contest: Contest, run: Run) -> None:
-    """Raise RefereeError `testset-changed` unless the run was on these images, with any ground truth."""
+    """Raise RefereeError `testset-changed` unless the contest has the run's images; the ground truth may differ."""
     if not has_same_images(contest, run):
         raise TestSetChanged(
             f"Run {run.id} was on other images than those in {contest.test_set.folder}, or was armed by an earlier "
@@ -209,13 +209,13 @@ def require_same_images(contest: Contest, run: Run) -> None:
 
 
 def has_same_images(contest: Contest, run: Run) -> bool:
-    """Tell whether the run was on these images: the same names and SHA-256, in this order, and the same categories."""
+    """Return True if the run had these images: the same names and SHA-256 in this order, and the same categories."""
     same_set = run.testset_digest == contest.test_set.digest
     return same_set or run.images_digest == contest.test_set.images_digest
 
 
 def require_no_contest(folder: Path) -> None:
-    """Raise RefereeError `contest-exists` for a folder that has a contest already."""
+    """Raise RefereeError `contest-exists` if the folder already has a contest."""
     for name in (CONFIG_NAME, DATABASE_NAME):
         if is_there(folder / name):
             sentence = f"{folder} is a contest folder already: it has {name}; choose another one."
@@ -225,14 +225,14 @@ def require_no_contest(folder: Path) -> None:
 def create_contest(folder: Path, config_text: str) -> None:
     """Make a contest folder with its configuration, a new secret and an empty database.
 
-    Raises RefereeError `contest-exists` when there is one already.
+    Raises RefereeError `contest-exists` if the folder already has a contest.
     """
     new = [one for one in (folder, *folder.parents) if not is_there(one)]
     folder.mkdir(parents=True, exist_ok=True)
     for one in new:
         sync_folder(one.parent)
     require_no_contest(folder)
-    if is_there(folder / JOURNAL_NAME):  # of a contest whose other files were deleted
+    if is_there(folder / JOURNAL_NAME):  # of a contest whose other files are gone
         (folder / JOURNAL_NAME).rename(
             folder / f"{JOURNAL_NAME}-former-{secrets.token_hex(4)}"
         )

@@ -1,9 +1,9 @@
 """The referee's errors: a stable code, one clear sentence, and facts.
 
-`RefereeError` is the base class of scoring, so that one `except` catches what either of them raises.
+`RefereeError` is the base class from the scoring package, so that one `except` catches the errors of both.
 
-A failure that some caller handles has a class of its own: code never branches on `code` or on the sentence. The
-sentence of a failure stands where it is raised: search for its code.
+A failure that some caller handles has its own class: code never branches on `code` or on the sentence. The sentence is
+written where the error is raised; search for its code.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ __all__ = [
 
 
 class LoginRefused(RefereeError):
-    """A log-in that is not allowed: `bad-credentials`, `too-many-failures`, `wrong-address`."""
+    """A log-in was refused: `bad-credentials`, `too-many-failures`, `wrong-address`."""
 
 
 class SessionRefused(RefereeError):
-    """A request that belongs to no open run: a missing or bad token, another team's run, or one that is over."""
+    """A request was refused: its token is missing or bad, or its run belongs to another team or is over."""
 
 
 class WrongAddress(LoginRefused, SessionRefused):
-    """The request comes from a client address that its station does not accept."""
+    """The request comes from a client address that its station does not admit."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("wrong-address", sentence, **facts)
 
 
 class WindowClosed(SessionRefused):
-    """The run is over: nothing more is served or counted."""
+    """The run is over: no more images are served, and no more detections are accepted."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("window-closed", sentence, **facts)
 
 
 class EntryWithdrawn(RefereeError):
-    """The team's entry with this file is withdrawn: no part of it is accepted again."""
+    """The team's entry with this file is withdrawn, and no part of that entry is accepted again."""
 
 
 class NotStarted(RefereeError):
@@ -82,7 +82,7 @@ class NotArmed(RefereeError):
 
 
 class AttemptsUsed(NotArmed):
-    """The team has had as many runs as the contest allows each team, so none is armed."""
+    """The team has had all the runs that the contest allows it, so none is armed."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__(sentence, **facts)
@@ -90,7 +90,7 @@ class AttemptsUsed(NotArmed):
 
 
 class StationBusy(RefereeError):
-    """The station has another run."""
+    """The station already has a run."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("station-busy", sentence, **facts)
@@ -106,7 +106,7 @@ class TestSetChanged(RefereeError):
 
 
 class DisplayFailed(RefereeError):
-    """The screen of a station does not show the image that a team asked for."""
+    """The screen of a station does not show the image that a team requested."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("display-failed", sentence, **facts)
@@ -120,21 +120,21 @@ class StorageFailed(RefereeError):
 
 
 class JournalDamaged(RefereeError):
-    """A journal differs from the one that was written."""
+    """A journal differs from what was written."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("journal-damaged", sentence, **facts)
 
 
 class JournalForeign(RefereeError):
-    """A journal does not lead to the database beside it."""
+    """A journal that does not lead to the state of the database beside it."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("journal-foreign", sentence, **facts)
 
 
 class JournalStalled(StorageFailed):
-    """The disk of the journal does not answer; nothing is taken until it does."""
+    """The journal's disk does not answer; nothing is accepted until it does."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__(sentence, **facts)
@@ -142,7 +142,7 @@ class JournalStalled(StorageFailed):
 
 
 class Superseded(StorageFailed):
-    """Another host has taken over this contest: this host acknowledges nothing any more."""
+    """Another host has taken over this contest, so this host no longer acknowledges anything."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__(sentence, **facts)
@@ -150,7 +150,7 @@ class Superseded(StorageFailed):
 
 
 class EpochTaken(RefereeError):
-    """Another host was faster to take over."""
+    """Another host has claimed the epoch first and takes over."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("epoch-taken", sentence, **facts)
@@ -166,15 +166,18 @@ class ShuttingDown(RefereeError):
 
 
 class ModelFault(RefereeError):
-    """One model cannot be judged: it is refused or damaged, it fails, or its result is invalid. Other models can."""
+    """One model cannot be judged: it is refused or damaged, it fails, or its result is invalid.
+
+    Other models are unaffected.
+    """
 
 
 class ModelCrashed(ModelFault):
-    """A model fails while it runs: it crashes, ends its process, takes too long or needs too much memory."""
+    """A model fails while it runs: it crashes, ends its process, takes too long, or needs too much memory."""
 
 
 class WrongDevice(RefereeError):
-    """A model was measured on a device whose measurements do not count on the track."""
+    """A model was measured on a device whose measurements the track does not accept."""
 
 
 class DeviceDoubted(RefereeError):

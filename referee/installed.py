@@ -1,4 +1,4 @@
-"""Distributions beside the referee's own that a command or a contest needs."""
+"""Checks for distributions besides the referee's own that a command or a contest needs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from referee.errors import RefereeError
 from referee.seams import PAGES
 
 TRACKS = "tracks"
-"""The pages of lpirc-tracks, among those of plug-ins."""
+"""Plug-in name of the pages of lpirc-tracks."""
 
 
 def client_version() -> str:
-    """Return the version of the client, a distribution of its own. Raises RefereeError `client-missing`."""
+    """Return the version of the client, which is a separate distribution. Raises RefereeError `client-missing`."""
     try:
         return version("lpirc-client")
     except PackageNotFoundError:
@@ -22,7 +22,7 @@ def client_version() -> str:
 
 
 def require_tracks(config: ContestConfig) -> None:
-    """Raise RefereeError `tracks-missing` for a contest with tracks if no distribution serves them."""
+    """Raise RefereeError `tracks-missing` if the contest has tracks and no installed distribution serves them."""
     if config.tracks and TRACKS not in PAGES.names():
         names = ", ".join(one.name for one in config.tracks)
         sentence = (

@@ -1,4 +1,4 @@
-"""IP networks as contest.toml names them: of a station's board, of a trusted proxy."""
+"""Parses the IP networks in contest.toml: of a station's board, of a trusted proxy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MAPPED_BITS = 96  # the bits before the IPv4 address in ::ffff:192.168.1.20
 
 
 def network(text: str) -> IPv4Network | IPv6Network:
-    """Read a network or a single address; an IPv4 network mapped into IPv6 counts as IPv4.
+    """Parse a network or a single address; an IPv4 network mapped into IPv6 becomes IPv4.
 
     Raises ValueError with the reason if the text is neither.
     """

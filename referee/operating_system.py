@@ -1,4 +1,4 @@
-"""Functions of Linux alone, with substitutes on macOS, where teams rehearse. Windows is refused at the start."""
+"""Functions that depend on Linux, with substitutes on macOS, where teams rehearse. Windows is refused at the start."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ LOCKS = Path("/proc/locks")
 MEMORY = Path("/proc/meminfo")
 ROUTES = Path("/proc/net/fib_trie")
 ELSEWHERE = ("192.0.2.1", 9)  # of TEST-NET-1: no packet is sent there
-MOST_FILES_OF_MACOS = (
-    10_240  # OPEN_MAX: it refuses more, though it says that there is no limit
-)
+MOST_FILES_OF_MACOS = 10_240  # OPEN_MAX: macOS refuses more, though it reports no limit
 _SENT_AT = 44
 _RECEIVED_MS_AT = 52
 _RECEIVED_AT = 128  # in struct tcp_info of linux/tcp.h
@@ -48,7 +46,7 @@ def boot_id() -> str | None:
 
 
 def sync_content(descriptor: int) -> None:
-    """Wait until a file's content is on disk, without its timestamps if the system can do so. Raises OSError."""
+    """Wait until a file's content is on disk, omitting its timestamps if the system can do so. Raises OSError."""
     if sys.platform == "linux":
         os.fdatasync(descriptor)
     else:
@@ -56,7 +54,7 @@ def sync_content(descriptor: int) -> None:
 
 
 def machine_name() -> str:
-    """The name of this machine with a few digits of its identity, since several may have one: hall-a (5f0c2a91)."""
+    """Return this machine's name with a few digits of its identity, as names may recur: hall-a (5f0c2a91)."""
     try:
         identity = MACHINE_ID.read_bytes()
     except OSError:  # macOS has none
@@ -66,16 +64,16 @@ def machine_name() -> str:
 
 
 def fork_workers() -> None:
-    """Choose forked worker processes on Linux: since Python 3.14 they are spawned, and import everything again.
+    """Make multiprocessing fork on Linux: since Python 3.14 processes do not fork by default and re-import everything.
 
-    On macOS forking is not safe, so they stay spawned.
+    On macOS forking is not safe, so processes are spawned there.
     """
     if sys.platform == "linux":
         multiprocessing.set_start_method("fork", force=True)
 
 
 def own_addresses() -> list[str]:
-    """The IPv4 addresses of this machine in its networks; on macOS only the one that it sends from, if any."""
+    """Return this machine's IPv4 addresses in its networks; on macOS only the one that it sends from, if any."""
     if sys.platform == "linux":
         found = _linux_addresses()
     else:
@@ -88,7 +86,7 @@ def own_addresses() -> list[str]:
 
 
 def own_sockets() -> Iterator[socket.socket]:
-    """Copies of all sockets that this process has open, each closed when the next one is asked for."""
+    """Yield a duplicate of each socket that this process has open, and close it when the next one is requested."""
     folder = "/proc/self/fd" if sys.platform == "linux" else "/dev/fd"
     for name in os.listdir(folder):  # noqa: PTH208 - names suffice
         with suppress(OSError):
@@ -100,9 +98,9 @@ def own_sockets() -> Iterator[socket.socket]:
 
 
 def share_port(holder: socket.socket) -> bool:
-    """Let later sockets of this user with SO_REUSEPORT bind the port that `holder` is bound to.
+    """Allow later sockets of this user with SO_REUSEPORT to bind the port to which `holder` is bound.
 
-    False where that is not known to work: only Linux is known to allow it once the port is bound.
+    Return False if that is not known to work: only Linux is known to allow it once the port is bound.
     """
     if sys.platform != "linux":
         return False
@@ -113,9 +111,9 @@ def share_port(holder: socket.socket) -> bool:
 def probe(
     listener: socket.socket, silence_s: int, probe_s: int, probes: int, unread_s: int
 ) -> None:
-    """Let the kernel end connections to `listener` that say nothing although it asks, or that take nothing.
+    """Make the kernel probe silent connections to `listener`, and end those that are dead or do not read.
 
-    macOS has no limit for a connection that takes nothing (`unread_s`): there it is left open.
+    macOS has no time limit for a connection that does not read (`unread_s`), so there it stays open.
     """
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, probe_s)
@@ -131,7 +129,7 @@ def probe(
 
 @dataclass(frozen=True)
 class Traffic:
-    """The kernel's figures of a TCP connection: how long ago data last went out and came in, and how much came."""
+    """The kernel's figures of a TCP connection: time since data last went out and came in, and bytes received."""
 
     since_sent_s: float
     since_received_s: float
@@ -139,7 +137,7 @@ class Traffic:
 
 
 def traffic(connection: socket.socket) -> Traffic | None:
-    """Read the kernel's figures of a TCP connection; None where the kernel does not say (macOS)."""
+    """Return the kernel's figures of a TCP connection; None if the system does not provide them (macOS)."""
     if sys.platform != "linux":
         return None
     known = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + 8)
@@ -150,9 +148,9 @@ def traffic(connection: socket.socket) -> Traffic | None:
 
 
 def allow_files(wanted: int) -> int:
-    """Raise this process's limit of open files as far as it may be, up to `wanted`, and return how many it may open.
+    """Raise this process's limit of open files as far as allowed, at most to `wanted`, and return the new limit.
 
-    macOS says that there is no limit, and may refuse more than 10,240.
+    macOS reports that there is no limit, and may refuse more than 10,240.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
@@ -167,7 +165,7 @@ def allow_files(wanted: int) -> int:
 
 
 def lock_holder(path: Path) -> int | None:
-    """The process that has locked this file or folder; None if the system does not say, as macOS."""
+    """Return the process that has locked this file or folder; None if the system does not say, as on macOS."""
     inode = str(path.stat().st_ino)
     try:
         lines = LOCKS.read_text().splitlines()
@@ -180,7 +178,7 @@ def lock_holder(path: Path) -> int | None:
 
 
 def free_memory_bytes() -> int | None:
-    """The memory that is free now; None if the system does not say, as macOS."""
+    """Return the memory that is free now; None if the system does not say, as on macOS."""
     try:
         lines = MEMORY.read_text().splitlines()
         free_kib = next(
@@ -192,7 +190,7 @@ def free_memory_bytes() -> int | None:
 
 
 def lower_priority(niceness: int) -> None:
-    """Let other threads run before this one, unless its priority is lower already, as under `nice`.
+    """Lower the priority of this thread, unless it is lower already, for example under `nice`.
 
     Does nothing on macOS, where a thread has no priority of its own.
     """

@@ -1,6 +1,6 @@
-"""Tells whether something is at a path; a path that must not be read raises an error and does not count as missing.
+"""Checks whether something exists at a path; an unreadable path raises an error instead of seeming to be missing.
 
-`Path.exists` and its like answer False for both since Python 3.14; before, it depended on the error.
+`Path.exists` and similar methods return False for both since Python 3.14; before, it depended on the error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from referee.errors import RefereeError
 
 
 def status(path: Path) -> os.stat_result | None:
-    """Return the system's status of a path, links followed; None if nothing is there.
+    """Return the stat result of a path, following links; None if nothing is there.
 
     Raises RefereeError `not-accessible`.
     """
@@ -23,33 +23,33 @@ def status(path: Path) -> os.stat_result | None:
         FileNotFoundError,
         NotADirectoryError,
         ValueError,
-    ):  # ValueError: a name that no file can have
+    ):  # ValueError: not a possible file name
         return None
     except OSError as error:
         raise not_accessible(path, error) from error
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether anything is there. Raises as `status`."""
+    """Return True if anything exists at the path. Raises the errors of `status`."""
     return status(path) is not None
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether a regular file is there. Raises as `status`."""
+    """Return True if a regular file exists at the path. Raises the errors of `status`."""
     found = status(path)
     return found is not None and stat.S_ISREG(found.st_mode)
 
 
 def is_folder(path: Path) -> bool:
-    """Tell whether a folder is there. Raises as `status`."""
+    """Return True if a folder exists at the path. Raises the errors of `status`."""
     found = status(path)
     return found is not None and stat.S_ISDIR(found.st_mode)
 
 
 def entries(folder: Path) -> list[Path]:
-    """List the entries of a folder, by name; nothing if there is no folder. Raises as `status`.
+    """Return the entries of a folder, ordered by name; empty if there is no folder. Raises the errors of `status`.
 
-    `Path.glob` finds nothing in a folder that may not be listed.
+    Unlike this function, `Path.glob` finds nothing in a folder that may not be listed.
     """
     try:
         return sorted(folder.iterdir())
@@ -60,14 +60,14 @@ def entries(folder: Path) -> list[Path]:
 
 
 def is_free(folder: Path) -> bool:
-    """Tell whether a new folder can have this place: nothing is there, or an empty folder. Raises as `status`."""
+    """Return True if a folder can be created there: nothing exists, or an empty folder. Raises what `status` raises."""
     if not is_there(folder):
         return True
     return is_folder(folder) and not entries(folder)
 
 
 def not_accessible(path: Path, error: OSError) -> RefereeError:
-    """The failure of a path that the system keeps from this user."""
+    """Return the error for a path that this user may not access."""
     remedy = ""
     if isinstance(error, PermissionError):
         remedy = (

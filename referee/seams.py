@@ -1,8 +1,9 @@
 """The seams: groups of entry points by which other distributions extend the referee.
 
-A seam is a group, and the shape of its objects. A plug-in that cannot be imported, has another shape, shares its name
-with another one or fails when it is called is one sentence, and stops nothing else. docs/plugins.md has a sample of
-each. Metrics, formats and meters are seams of the distributions below, tracks of lpirc-tracks.
+A seam is an entry-point group and the interface of its objects. A plug-in is reported in one sentence, and stops
+nothing else, if it cannot be imported, has the wrong interface, shares its name with another plug-in, or fails when it
+is called. docs/plugins.md has a sample of each. Metrics, formats and meters are seams of the distributions below this
+one, tracks are a seam of lpirc-tracks.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ T = TypeVar("T")
 
 
 class Finding(NamedTuple):
-    """A finding of `referee doctor`: a code and its sentence; advice alone is no failure."""
+    """A finding of `referee doctor`: a code and its sentence; mere advice is not a failure."""
 
     code: str
     sentence: str
@@ -41,11 +42,11 @@ def do_nothing() -> None:
 
 @dataclass(frozen=True)
 class Pages:
-    """Pages and background work of a plug-in for the server of one contest.
+    """Pages and background work of a plug-in in the server of one contest.
 
-    `state` becomes the app's extension of the plug-in's name. `links` are listed below the board: text and address.
-    `start` begins background work once the runs are taken up, `close` ends it with the server. `look` is a check
-    beside the first answers; its failure goes into the server's log.
+    `state` is stored in the app's extensions under the plug-in's name. `links` (text and address) are listed below the
+    board. `start` begins background work after the runs are taken up; `close` ends it with the server. `look` is a
+    check made while the first requests are answered; its failure is logged.
     """
 
     blueprints: Sequence[Blueprint] = ()
@@ -62,13 +63,13 @@ Check = Callable[["Contest"], Iterable[Finding]]
 
 @dataclass(frozen=True)
 class ShapedSeam(Seam):
-    """A seam whose objects have one shape: `fits` tells it of a name and its object, `shape` says it in words."""
+    """A seam whose objects share an interface: `fits` checks a name and its object, `shape` describes it in words."""
 
     fits: Callable[[str, object], bool]
     shape: str
 
     def load(self, name: str) -> Plugin:
-        """Load the plug-in of that name. Raises PluginError."""
+        """Load the plug-in with that name. Raises PluginError."""
         plugin = super().load(name)
         if not self.fits(name, plugin.value):
             problem = f"{plugin.value!r:.80} is not the {self.what} {name!r}"
@@ -76,7 +77,7 @@ class ShapedSeam(Seam):
         return plugin
 
     def each(self, on_broken: Callable[[PluginError], object]) -> Iterator[Plugin]:
-        """Load all plug-ins; the errors of those that are broken go to `on_broken`."""
+        """Load all plug-ins; `on_broken` gets the error of each broken one."""
         for name in self.names():
             try:
                 plugin = self.load(name)
@@ -102,26 +103,26 @@ COMMANDS = ShapedSeam(
 PAGES = ShapedSeam(
     "lpirc.pages", "function of pages", "lpirc-tracks", _is_function, "a function"
 )
-"""Functions `BringPages`."""
+"""Functions of type `BringPages`."""
 
 CHECKS = ShapedSeam("lpirc.checks", "check", "lpirc-tracks", _is_function, "a function")
-"""Functions `Check`, which `referee doctor` calls."""
+"""Functions of type `Check`, which `referee doctor` calls."""
 
 
 def call(
     plugin: Plugin, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Call something that a plug-in brought.
+    """Call a function that a plug-in provides.
 
-    Raises RefereeError and TestSetError as they are; everything else, also an exit, as PluginError, which names the
-    plug-in.
+    RefereeError and TestSetError pass through; any other exception, including SystemExit, becomes a PluginError that
+    names the plug-in.
     """
     with plugin.running(RefereeError, TestSetError):
         return function(*args, **kwargs)
 
 
 def findings(plugin: Plugin, contest: Contest) -> list[Finding]:
-    """Make a plug-in's check. Raises PluginError, and what has a sentence."""
+    """Run a plug-in's check and return its findings. Raises PluginError, RefereeError, TestSetError."""
     found = call(plugin, lambda: list(plugin.value(contest)))
     for one in found:
         if not isinstance(one, Finding):
@@ -130,7 +131,7 @@ def findings(plugin: Plugin, contest: Contest) -> list[Finding]:
 
 
 def pages(plugin: Plugin, contest: Contest, clock: Clock) -> Pages:
-    """Have a plug-in make its pages. Raises PluginError, and what has a sentence."""
+    """Have a plug-in make its pages, and return them. Raises PluginError, RefereeError, TestSetError."""
     made = call(plugin, plugin.value, contest, clock)
     if not isinstance(made, Pages):
         raise plugin.broken(f"it made {made!r:.80}, which is not a Pages")

@@ -1,4 +1,4 @@
-"""The address and key of a served contest, by which a command asks the server without opening the contest."""
+"""The address and key of a served contest, with which a command asks the server without opening the contest."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ OPERATOR_KEY_NAME = "operator-key"
 SECRET_BYTES = 32
 SERVER_NAME = "server"
 USER = "X-Operator-User"
-"""The header by which a command says who uses the operator key: percent-encoded."""
+"""Header in which a command states who uses the operator key, percent-encoded."""
 LOCK_NAME = ".lock"  # held by the server of the folder
 CERTIFICATE_NAME = "server.crt"
 
 
 def server_url(folder: Path) -> str | None:
-    """Return the URL at which the contest in `folder` was last served; None if stopped in order, or never served."""
+    """Return the URL at which the contest was last served; None if it was stopped properly or never served."""
     try:
         return (folder / SERVER_NAME).read_text().strip()
     except FileNotFoundError:
@@ -28,7 +28,7 @@ def server_url(folder: Path) -> str | None:
 
 
 def is_served(folder: Path) -> bool:
-    """Tell whether a server of this contest folder is at work."""
+    """Return True if a server of this contest folder is running."""
     with suppress(FileNotFoundError), (folder / LOCK_NAME).open() as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -58,7 +58,7 @@ def read_secret(path: Path) -> bytes:
 
 
 def require_private(path: Path) -> None:
-    """Raise RefereeError `secret-readable` if others than the owner can read a file."""
+    """Raise RefereeError `secret-readable` if anyone but the owner can read the file."""
     if path.stat().st_mode & 0o077:
         raise RefereeError(
             "secret-readable",

@@ -1,9 +1,9 @@
 """Test sets: the folder with its manifest and checks, readers of ground truth, importers, the synthetic set.
 
-It knows nothing of runs, HTTP and scoring. Start with `folder` for what a test set is, with `ground_truth_reader`,
-with `formats` and `set_building` for imports, with `synthetic` for the synthetic set.
+It knows nothing of runs, HTTP and scoring. Start with `folder` for what a test set is, `ground_truth_reader` for ground
+truth, `formats` and `set_building` for imports, or `synthetic` for the synthetic set.
 
-A name is imported when it is first used: a command that needs no test set does not wait for numpy.
+A name is imported when it is first used, so a command that needs no test set does not wait for numpy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Two forms of a box and the conversion between them.
 
-Corners (xmin, ymin, xmax, ymax) are inclusive pixels, so width = xmax - xmin + 1; a COCO box is
-(x, y, w, h). Neither says whether the first pixel is 0 (COCO) or 1 (VOC): the numbers are never shifted.
+Corners (xmin, ymin, xmax, ymax) are inclusive pixels, so width = xmax - xmin + 1; a COCO box is (x, y, w, h). Neither
+form fixes whether the first pixel is 0 (COCO) or 1 (VOC): the numbers are never shifted.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def outside(
     corners: NDArray[np.float64],
     sizes: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Return which boxes (M, 4) leave their images of (width, height), `sizes` (M, 2), as (M,) bool.
+    """Return which boxes (M, 4) exceed their images of (width, height), `sizes` (M, 2), as (M,) bool.
 
-    Corners from 0 to the width itself are inside: pixels counted from 0 end at width - 1, those counted from
-    1 at width.
+    Corners from 0 up to and including the width are inside: pixels counted from 0 end at width - 1, pixels counted from
+    1 end at width.
     """
     beyond = np.concatenate((corners[:, :2] < 0, corners[:, 2:] > sizes), axis=1)
     return np.asarray(beyond.any(axis=1), dtype=np.bool_)

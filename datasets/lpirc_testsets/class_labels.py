@@ -1,6 +1,6 @@
-"""The truth of a set for classification, `labels.csv` with the header `file,label` and one line per image.
+"""The ground truth of a classification set: `labels.csv` with the header `file,label` and one line per image.
 
-A label is an index into the 1001 outputs of a model trained on ImageNet; 0, the background, is never an image's truth.
+A label is an index into the 1001 outputs of a model trained on ImageNet; 0, the background, is never an image's label.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST_LABEL = 1000
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """`by_image[i]` is the label of image i + 1, shape (N,), int64; `sha256` that of the file."""
+    """The labels of a set: `by_image[i]` is that of image i + 1, shape (N,), int64; `sha256` is that of the file."""
 
     by_image: NDArray[np.int64]
     sha256: str
@@ -81,7 +81,7 @@ def _labels_of(test_set: TestSet, problems: Problems) -> dict[str, int]:
 
 
 def parse_labels(path: Path, problems: Problems) -> dict[str, int]:
-    """Return the labels by file name in the order of the file; what is wrong goes to `problems`.
+    """Return the labels by file name, in the order of the file; problems are added to `problems`.
 
     Raises TestSetError as `read_labels` does if nothing in the file can be used.
     """
@@ -116,7 +116,7 @@ def _label(cell: str) -> int | None:
 
 
 def labels_csv(labels: Mapping[str, int]) -> bytes:
-    """The content of `labels.csv`."""
+    """Return the content of `labels.csv`."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([COLUMNS, *labels.items()])
     return text.getvalue().encode()

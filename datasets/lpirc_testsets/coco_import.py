@@ -1,4 +1,4 @@
-"""Imports a data set annotated in COCO's form: one JSON file and a folder of images."""
+"""Imports a data set annotated in COCO format: one JSON file and a folder of images."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ FORMAT = Format(
 
 
 def object_records(truth: GroundTruth) -> list[ObjectRecord]:
-    """The objects with the rank of their image, from 1, as its number."""
+    """Return the objects, with the rank (from 1) of their image as its number."""
     numbers = np.searchsorted(truth.image_ids, truth.image) + 1
     columns = (
         numbers,

@@ -1,11 +1,11 @@
 """Reads COCO JSON into columns.
 
-Format: https://cocodataset.org/#format-data. Ids may be any integers, sparse and huge. What is read: `images`
-(id, file_name, width, height), `categories` (id, name) and `annotations` (image_id, category_id, bbox;
-optional id, area, iscrowd, and `difficult`, which is ours). A missing area is w * h, a missing name the id.
+Format: https://cocodataset.org/#format-data. Ids may be any integers, even sparse and huge. The fields read are
+`images` (id, file_name, width, height), `categories` (id, name) and `annotations` (image_id, category_id, bbox;
+optional id, area, iscrowd, and `difficult`, which is our extension). A missing area is w * h, a missing name the id.
 
-Real COCO files hold boxes of zero width or height; they are kept, as pycocotools keeps them. Only negative
-ones are refused.
+Real COCO files contain boxes of zero width or height. They are kept, as in pycocotools; only negative sizes are
+refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Row = tuple[int, int, float, float, float, float, float, bool, bool]
 
 @dataclass(frozen=True, eq=False)
 class CocoDocument:
-    """A COCO file as columns, with the stated (width, height) of each image id that has them."""
+    """A COCO file as columns, with the stated (width, height) of the images that have one, by image id."""
 
     ground_truth: GroundTruth
     sizes: dict[int, tuple[int, int]]
@@ -54,10 +54,10 @@ def parse_coco(
     only_labels: bool = False,
     text: str | None = None,
 ) -> CocoDocument:
-    """Read what is valid in a COCO JSON file and add what is wrong to `problems`.
+    """Read what is valid in a COCO JSON file, and add what is wrong to `problems`.
 
-    `only_labels`: the file of a set for classification, whose truth is `labels.csv`, needs no categories and objects.
-    `text`: what the file holds, if it is in memory already.
+    With `only_labels`, the file of a classification set, whose labels are in `labels.csv`, needs no categories or
+    objects. `text` is the content of the file, if it is in memory already.
 
     Raises TestSetError `ground-truth-missing` or `ground-truth-unreadable` if nothing in it can be used.
     """
@@ -162,7 +162,7 @@ def _names(
     where: str,
     problems: Problems,
 ) -> dict[int, str]:
-    """Return the names by id; a missing one is the id, as text."""
+    """Return the names by id; if a name is missing, it is the id as text."""
     names = {}
     for id_, entry in entries.items():
         name = entry.get(key, id_)

@@ -1,8 +1,8 @@
 """Reads CSV: ground truth into columns, and lists of images.
 
-Ground truth: header `image,class,xmin,ymin,xmax,ymax[,difficult]`, then one object a line; image and class
-are integer ids, corners are inclusive pixels, `difficult` is 0 or 1. The categories are those that occur; a
-category's name is its id. A list of images: header `image[,name]`, then one image a line.
+Ground truth has the header `image,class,xmin,ymin,xmax,ymax[,difficult]`, then one object per line; image and class are
+integer ids, corners are inclusive pixels, `difficult` is 0 or 1. The categories are those that occur; a category's name
+is its id. A list of images has the header `image[,name]`, then one image per line.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def read_csv(path: Path) -> GroundTruth:
 
 
 def read_image_list(path: Path) -> dict[int, str]:
-    """Read a list of images: ids, ascending, with their names ("" without a column `name`).
+    """Read a list of images: return ids, ascending, and their names ("" without a column `name`).
 
     Raises TestSetError as `read_ground_truth` does, also for an id that is listed twice.
     """

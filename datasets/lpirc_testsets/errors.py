@@ -1,4 +1,4 @@
-"""Failures of test sets, and the list of problems that leads to one."""
+"""The errors of test sets, and the list of problems behind such an error."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ VALUE = re.compile(
 
 @dataclass(frozen=True)
 class Problem:
-    """A sentence "file: place: what is wrong" as the columns of a table; `remedy` is what to do.
+    """A sentence "file: place: what is wrong", split into the columns of a table; `remedy` says what to do.
 
-    `kind` is what is wrong without its values, to count by.
+    `kind` is what is wrong with the values left out, to count problems of one kind.
     """
 
     sentence: str
@@ -38,7 +38,7 @@ class Problem:
         sentence: str,
         remedy: str,
     ) -> Problem:
-        """Take a sentence of this room apart, for people to read."""
+        """Split a sentence "file: place: what is wrong" into its parts."""
         parts = FORM.fullmatch(sentence)
         file, place, what = parts.groups("") if parts else ("", "", sentence)
         value = VALUE.search(what)
@@ -57,8 +57,8 @@ class Problem:
 class TestSetError(Exception):
     """A test set, or a file meant to become one, is not usable.
 
-    `code` is stable and kebab-case; the sentence names file and value; `problems` lists everything found, one
-    sentence each, if there is more to say than the first.
+    `code` is stable and kebab-case; the sentence names file and value. `problems` lists everything found, one sentence
+    each, if there is more than the first.
     """
 
     __test__ = False  # pytest would take it for a class of tests
@@ -76,7 +76,7 @@ class TestSetError(Exception):
 
 
 class Problems:
-    """Collects sentences about what is wrong: counts all of them and keeps the first `limit`; None keeps all."""
+    """Collects sentences about what is wrong: counts all, and keeps the first `limit` (None: all)."""
 
     def __init__(self, limit: int | None = LIMIT) -> None:
         self.count = 0
@@ -86,7 +86,7 @@ class Problems:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The problems in the order in which they were found."""
+        """The kept problems in the order in which they were found."""
         return tuple(row.sentence for row in self.rows)
 
     def add(
@@ -94,7 +94,7 @@ class Problems:
         *sentences: str,
         remedy: str = CORRECT,
     ) -> None:
-        """Add problems; each sentence names file and value. What cannot be printed on a line is escaped."""
+        """Add problems as sentences that name file and value. Sentences with unprintable characters are escaped."""
         for sentence in sentences:
             row = Problem.of(
                 sentence if sentence.isprintable() else repr(sentence)[1:-1], remedy
@@ -105,7 +105,10 @@ class Problems:
                 self.rows.append(row)
 
     def raise_if_any(self, code: str) -> None:
-        """Raise TestSetError with the first problem, the number of the others, and all that were kept."""
+        """Raise TestSetError if there are problems.
+
+        The error has the first problem, the number of further ones, and all kept problems.
+        """
         if not self.count:
             return
         others = self.count - 1
@@ -117,7 +120,7 @@ class Problems:
 
 @dataclass(frozen=True)
 class Reports:
-    """The reports of an import: its problems, and by `progress` how many of so many images are done."""
+    """The outputs of an import: its problems, and calls of `progress` with the number of images done and of all."""
 
     problems: Problems = field(default_factory=Problems)
     progress: Callable[[int, int], None] = lambda _done, _total: None

@@ -1,4 +1,4 @@
-"""Reads files that the user names, without waiting for pipes that no one writes into."""
+"""Reads files that the user names, without waiting for pipes that have no writer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lpirc_testsets.presence import is_file, is_folder, is_there
 
 
 def file_bytes(path: Path, most_bytes: int = -1) -> bytes:
-    """Return all of a file, or of a pipe that has a writer; with `most_bytes`, no more than so many.
+    """Return the content of a file, or of a pipe that has a writer, at most `most_bytes` if given.
 
     Raises OSError with the file's name, also for a pipe without a writer, which would block, and for a device.
     """
@@ -42,7 +42,7 @@ def read_text(path: Path) -> str:
 
 
 def require_regular(path: Path) -> None:
-    """Raise OSError for a pipe or a device: a file that is read more than once must not change in between."""
+    """Raise OSError for a pipe or a device: a file that is read more than once must have the same content each time."""
     if is_there(path) and not (is_file(path) or is_folder(path)):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 

@@ -6,7 +6,7 @@
     labels.csv          in a set for classification: one label per image (`lpirc_testsets.class_labels`)
 
 The digest identifies the set: one SHA-256 over the hashes of the images in order, the hash of the ground truth and the
-categories. It does not depend on the set's place and name.
+categories. It does not depend on the set's path and name.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Image:
 
 @dataclass(frozen=True)
 class TestSet:
-    """The content of a manifest: `images[i]` has number i + 1, `objects` counts the annotated objects."""
+    """The content of a manifest: `images[i]` has number i + 1; `objects` is the number of annotated objects."""
 
     __test__: ClassVar[bool] = False  # pytest would take it for a class of tests
 
@@ -76,12 +76,12 @@ class TestSet:
 
     @property
     def labels_path(self) -> Path:
-        """The file of this set's labels, if it is for classification."""
+        """The file of this set's labels, if it is a classification set."""
         return self.folder / LABELS
 
     @property
     def has_labels(self) -> bool:
-        """Tell if it is a set for classification. Raises TestSetError `testset-damaged` if that cannot be told."""
+        """Return True for a classification set. Raises TestSetError `testset-damaged` if that cannot be determined."""
         try:
             return is_there(self.labels_path)
         except OSError as error:
@@ -91,7 +91,7 @@ class TestSet:
 
     @cached_property
     def images_digest(self) -> str:
-        """The digest of what detections refer to: a SHA-256 of the images, in order, and the category ids."""
+        """The digest of what detections refer to: the SHA-256 of the images, in order, and the category ids."""
         images = [[image.file, image.sha256] for image in self.images]
         content = [images, [category.id for category in self.categories]]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
@@ -107,10 +107,10 @@ class TestSet:
 
 
 def load_test_set(folder: Path) -> TestSet:
-    """Read the manifest of a test-set folder, and nothing else.
+    """Read the manifest of a test-set folder, without reading its other files.
 
-    Raises TestSetError: `testset-missing` (no such folder), `testset-not-a-testset` (no manifest, or another
-    format), `testset-damaged` (a manifest that contradicts itself or its digest).
+    Raises TestSetError: `testset-missing` (no such folder), `testset-not-a-testset` (no manifest, or another format),
+    `testset-damaged` (a manifest that contradicts itself or its digest).
     """
     return _consistent(folder, _manifest_text(folder))
 
@@ -153,7 +153,7 @@ def _parsed(folder: Path, text: str) -> TestSet:
 
 
 def contradictions(test_set: TestSet) -> tuple[str, ...]:
-    """Return how a manifest contradicts itself: its digest, gaps in the numbering, a file used twice."""
+    """Return how a manifest contradicts itself: a wrong digest, gaps in the numbering, a file used twice."""
     path = test_set.folder / MANIFEST
     problems = []
     if (
@@ -180,8 +180,8 @@ def contradictions(test_set: TestSet) -> tuple[str, ...]:
 def verify(test_set: TestSet) -> tuple[str, ...]:
     """Return what changed since the manifest was written, by reading and hashing every file of the set.
 
-    There is one sentence per image or ground truth that is missing or has another SHA-256, and one for a manifest whose
-    digest is not that of its content.
+    There is a sentence for each image or ground truth file that is missing or has another SHA-256, and one if the
+    digest of the manifest does not match its content.
     """
     problems = list(contradictions(test_set))
     expected = [(test_set.ground_truth_path, test_set.ground_truth_sha256)]
@@ -271,7 +271,7 @@ def _image(entry: dict[str, Any]) -> Image:
 
 
 def contained(file: str) -> str:
-    """Return a relative file name. Raises ValueError for one that leads out of its folder, or is blank or too long."""
+    """Return a relative file name. Raises ValueError if it leads out of its folder, is blank, or is too long."""
     if (
         "\\" in file
         or "\0" in file

@@ -1,13 +1,13 @@
-"""Formats of published data sets, from which a test set is imported: the entry points of `lpirc.formats`.
+"""Formats of published data sets that a test set can be imported from: the entry points of `lpirc.formats`.
 
-A format is an importer with the files that it asks for. `referee testset import NAME` makes options of them and gives
-the importer, as keywords, these paths and three that every importer takes:
+A format is an importer with the files that it needs. `referee testset import NAME` turns these into options and passes
+their paths to the importer as keywords, with three more that every importer takes:
 
     images: Path        the folder of images
     out: Path           the new test-set folder
-    reports: Reports    where it says what is wrong, and how far it is
+    reports: Reports    receives problems and progress
 
-It returns the new TestSet and raises TestSetError, mostly by `importing.build_annotated`.
+The importer returns the new TestSet and raises TestSetError, usually through `importing.build_annotated`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ FORMATS = Seam("lpirc.formats", "format", "lpirc-testsets")
 
 
 class OptionsConflict(Exception):
-    """Paths were given that do not go together, or one is missing; the sentence says which."""
+    """Paths were given that exclude each other, or one is missing; the sentence says which."""
 
 
 @dataclass(frozen=True)
 class FileOption:
     """A file or folder that an importer takes: the option `--name`, with a line of help.
 
-    `parameter` is the importer's keyword, by default the name.
+    `parameter` is the importer's keyword, by default `name`.
     """
 
     name: str
@@ -58,7 +58,7 @@ def format_names() -> list[str]:
 
 
 def format_named(name: str) -> Format:
-    """Return the format of that name. Raises PluginError."""
+    """Return the format with that name. Raises PluginError."""
     found = FORMATS.load(name)
     if not isinstance(found.value, Format):
         problem = f"it is of the type {type(found.value).__name__}, not a Format"

@@ -1,4 +1,4 @@
-"""Ground truth as columns: every reader returns it and the scorer takes it."""
+"""Ground truth as columns: the result of every reader and the input of the scorer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = tuple[int, int, float, float, float, float, bool]
 
 @dataclass(frozen=True)
 class NamedBox:
-    """An object by the name of its category: corners xmin, ymin, xmax, ymax in inclusive pixels."""
+    """An object that gives its category by name, with corners xmin, ymin, xmax, ymax in inclusive pixels."""
 
     name: str
     corners: tuple[float, float, float, float]
@@ -28,13 +28,12 @@ class NamedBox:
 class GroundTruth:
     """Objects of a set of images, as parallel numpy columns.
 
-    `image_ids` (N,) int64 ascending, every image of the set, also those without objects; `image_names` (N) file names,
-    or "" if the source has none. `category_ids` (K,) int64 ascending and `category_names` (K) likewise.
+    `image_ids` (N,) int64 ascend and contain every image of the set, also those without objects; `image_names` (N) are
+    file names, or "" if the source has none. `category_ids` (K,) int64 ascend, with their `category_names` (K).
 
-    The M objects, in the order of the source: `image` and `category` (M,) int64 ids; `boxes` (M, 4) float64
-    xmin, ymin, xmax, ymax in inclusive pixels (width = xmax - xmin + 1); `difficult` and `crowd` (M,) bool;
-    `area` (M,) float64 square pixels as the source states it; `coco_boxes` (M, 4) float64 x, y, w, h
-    untouched.
+    The M objects are in the order of the source. `image` and `category` (M,) are int64 ids; `boxes` (M, 4) float64
+    xmin, ymin, xmax, ymax in inclusive pixels (width = xmax - xmin + 1); `difficult` and `crowd` (M,) bool; `area` (M,)
+    float64 square pixels as stated by the source; `coco_boxes` (M, 4) float64 x, y, w, h unchanged.
     """
 
     image_ids: NDArray[np.int64]
@@ -50,7 +49,7 @@ class GroundTruth:
     coco_boxes: NDArray[np.float64]
 
     def of_objects(self, kept: NDArray[np.bool_]) -> GroundTruth:
-        """The same images and categories with only the marked objects (M,)."""
+        """Return the same images and categories with only the marked objects (M,)."""
         columns = (
             "image",
             "category",
@@ -69,7 +68,7 @@ class GroundTruth:
         categories: Mapping[int, str],
         rows: Sequence[Row],
     ) -> GroundTruth:
-        """Build it from the names by id, ascending, and a row of each object, whose area is that of its box."""
+        """Build ground truth from names by ascending id, and one row for each object; its area is that of its box."""
         table = np.array(rows, np.float64).reshape(-1, 7)
         boxes = table[:, 2:6].copy()
         coco_boxes = coco_from_corners(boxes)

@@ -1,4 +1,4 @@
-"""Reads ground truth in any of its forms."""
+"""Reads ground truth in any of its formats."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from lpirc_testsets.voc_reader import read_voc_folder, voc_files
 def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
     """Read the ground truth of a test-set folder, a folder of VOC annotations, a COCO JSON file or a CSV file.
 
-    CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it. A file counts as JSON if its
+    CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it. A file is read as JSON if its
     name ends in .json or its content starts with a brace or bracket.
 
-    `images`, a CSV with the column `image` (and optionally `name`), lists *every* image of the set: it adds images
-    without objects, and it must contain every image of the ground truth. Only CSV ground truth needs it.
+    `images` is a CSV with the column `image` (and optionally `name`) that lists *every* image of the set: it adds
+    images without objects, and it must contain every image of the ground truth. Only CSV ground truth needs it.
 
     Raises TestSetError with every problem found, at most 20, in `problems`: `ground-truth-missing`,
     `ground-truth-unreadable` (not accessible, neither JSON nor text, or other columns), `ground-truth-invalid`
-    (values), and those of `load_test_set`; `testset-damaged` also for a folder whose ground truth is not the
-    manifest's.
+    (values), and those of `load_test_set`. `testset-damaged` is also raised for a folder whose ground truth does not
+    match the manifest.
     """
     try:
         ground_truth = _read(path)
@@ -41,7 +41,7 @@ def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
 
 
 def declares_ids(path: Path) -> bool:
-    """Tell if this ground truth lists its images and categories: a folder and COCO JSON do, CSV does not."""
+    """Return True if this ground truth lists its images and categories: a folder and COCO JSON do, CSV does not."""
     return is_folder(path) or _looks_like_json(path)
 
 

@@ -1,7 +1,8 @@
-"""Imports ILSVRC DET as it is published: annotations in VOC's form, with the lists of the development kit.
+"""Imports ILSVRC DET as published: annotations in VOC format, with the lists of the development kit.
 
-Its readme.txt has the forms: `map_det.txt` "WNID NUMBER NAME", lists of images "ID NUMBER" (val, test) or "ID 1|0|-1"
-(training, of one category: all of its objects have boxes, not all have, there are none), the blacklist "NUMBER WNID".
+The formats are described in its readme.txt: `map_det.txt` has lines "WNID NUMBER NAME"; image lists have "ID NUMBER"
+(val, test) or "ID 1|0|-1" (training, for one category: all objects have boxes, only some have, there are none); the
+blacklist has "NUMBER WNID".
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def import_ilsvrc(
 ) -> TestSet:
     """Import ILSVRC DET with the numbers and names of the file `synsets`.
 
-    `image_list` names the images and their order; those whose objects are not all annotated are left out, and those
-    that `blacklist` names by their id, or by their number in the list. Raises TestSetError as `import_voc` does, and
+    `image_list` names the images and their order. Images whose objects are not all annotated are left out, and so are
+    those that `blacklist` names by id or by number in the list. Raises TestSetError as `import_voc` does, and
     `ground-truth-missing` or `ground-truth-unreadable` for the lists.
     """
     reports = reports or Reports()
@@ -70,7 +71,7 @@ def import_by_synsets_or_names(
 ) -> TestSet:
     """Import as `import_ilsvrc` does or, with a list of `categories`, as `import_voc`.
 
-    Raises OptionsConflict, and as they do.
+    Raises OptionsConflict, and the errors of both functions.
     """
     if (categories is None) == (synsets is None):
         raise OptionsConflict("Give --synsets or --categories.")
@@ -119,7 +120,7 @@ FORMAT = Format(
 
 
 def _listed(path: Path, problems: Problems) -> dict[str, str]:
-    """The images of a list and their numbers, as written."""
+    """Return the numbers of the listed images, as text, by image id."""
     found: dict[str, str] = {}
     for line, (name, *numbers) in _lines(path, 1):
         try:
@@ -145,7 +146,10 @@ def _blacklisted(
     listed: dict[str, str],
     problems: Problems,
 ) -> set[str]:
-    """The listed images that a blacklist names; that of a training list has 1 for all, which is not a number."""
+    """Return the ids of the images that a blacklist names.
+
+    Numbers are used only if those in the list are unique: a training list has 1 for every image.
+    """
     ids = {number: id_ for id_, number in listed.items()}
     found: set[str] = set()
     for line, (word, *_) in _lines(path, 1):
@@ -161,7 +165,7 @@ def _blacklisted(
 
 
 def _lines(path: Path, splits: int) -> list[tuple[int, list[str]]]:
-    """Line numbers and words of the lines that are not blank; the last word is the rest of the line."""
+    """Return line number and words of every line that is not blank; the last word is the rest of the line."""
     lines = enumerate(read_text(path).splitlines(), start=1)
     return [
         (number, line.split(maxsplit=splits)) for number, line in lines if line.strip()

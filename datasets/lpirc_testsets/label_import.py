@@ -17,7 +17,7 @@ def import_labels(
     out: Path,
     reports: Reports | None = None,
 ) -> TestSet:
-    """Import the images that the CSV `labels` (`file,label`) lists, from the folder `images` into the new folder `out`.
+    """Import the images that the CSV `labels` (`file,label`) lists from the folder `images` into the new folder `out`.
 
     Images are numbered by ascending file name; those without a label are left out. The set has neither categories nor
     boxes.

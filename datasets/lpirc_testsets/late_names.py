@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used, so that a command that needs none is not slow."""
+"""Imports the names of a package on first use, so that commands that do not need them start fast."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 def late_names(
     package: str, modules: Mapping[str, Sequence[str]]
 ) -> Callable[[str], Any]:
-    """Return a package's `__getattr__` (PEP 562) for the names that its modules offer.
+    """Return a `__getattr__` (PEP 562) for a package, which imports the names that its modules offer on first use.
 
-    It raises AttributeError for any other name.
+    The `__getattr__` raises AttributeError for any other name.
     """
     module_of = {name: module for module, names in modules.items() for name in names}
 

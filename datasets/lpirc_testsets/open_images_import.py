@@ -1,8 +1,8 @@
-"""Imports Open Images: boxes as CSV, one a line, and a folder of images `ID.jpg`.
+"""Imports Open Images: boxes as CSV, one per line, and a folder of images `ID.jpg`.
 
-Format: https://storage.googleapis.com/openimages/web/download_v7.html, "Data formats". Coordinates are shares of the
-image's width and height, from edge to edge: XMin W is the left edge of the first pixel, XMax W the right edge of the
-last one, which as an inclusive pixel counted from 0 is XMax W - 1. Of a hierarchy of classes nothing is known here.
+Format: https://storage.googleapis.com/openimages/web/download_v7.html, "Data formats". Coordinates are fractions of the
+image's width and height, from edge to edge: XMin W is the left edge of the first pixel. XMax W is the right edge of the
+last pixel, which as an inclusive pixel counted from 0 is XMax W - 1. The hierarchy of classes is not used.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ def import_open_images(
 ) -> TestSet:
     """Import the boxes of a `*-annotations-bbox.csv` with the classes of a `class-descriptions-boxable.csv`.
 
-    The images are those of `image_list` (an id a line, or SPLIT/ID), else those that have boxes; they are numbered by
-    ascending id, the categories by their line. A group (IsGroupOf) is a crowd, which no metric asks to be found.
+    The images are those of `image_list` (one id per line, or SPLIT/ID), otherwise those that have boxes. Images are
+    numbered by ascending id, categories by their line. A group (IsGroupOf) becomes a crowd, which no metric requires to
+    be found.
 
     Raises TestSetError: `import-missing`, `import-invalid`, `testset-exists`, `testset-not-written`, and
     `ground-truth-missing` or `ground-truth-unreadable` for the lists.
@@ -131,7 +132,7 @@ def _boxes(
     named: Categories,
     problems: Problems,
 ) -> Iterator[tuple[str, NamedBox]]:
-    """The valid boxes, in shares, of the images that are wanted, one by one: the training set's file has 2 GB."""
+    """Yield the valid boxes, as fractions, of the wanted images one by one, since the training set's file has 2 GB."""
     line = 1
     try:
         require_regular(path)
@@ -165,7 +166,7 @@ def _boxes(
 
 
 def _require_columns(path: Path, header: list[str]) -> None:
-    """Raise TestSetError `ground-truth-unreadable` unless the header has each of COLUMNS once."""
+    """Raise TestSetError `ground-truth-unreadable` unless the header has each of COLUMNS exactly once."""
     for name in COLUMNS:
         if header.count(name) == 1:
             continue
@@ -175,7 +176,7 @@ def _require_columns(path: Path, header: list[str]) -> None:
 
 
 def _box(values: list[str], named: Categories) -> NamedBox:
-    """The box of the cells of `COLUMNS` after ImageID; its corners are shares."""
+    """Return the box from the cells of `COLUMNS` after ImageID, with corners as fractions of the image."""
     label, group, *edges = values
     if label not in named:
         raise ValueError(f"LabelName {shown(label)} is not among the classes")
@@ -202,7 +203,7 @@ def _in_pixels(
 
 
 def _size(path: Path) -> tuple[int, int] | None:
-    """Read an image's size from its head; the copy reports one that is missing or broken."""
+    """Read an image's size from its header; a missing or broken image is reported later, when it is copied."""
     try:
         require_regular(path)
         with Pillow.open(path) as picture:

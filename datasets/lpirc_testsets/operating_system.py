@@ -1,4 +1,4 @@
-"""Services that only some systems have: POSIX locks, pipes among files, folders that can be synced and replaced."""
+"""Functions that differ between operating systems: POSIX locks, named pipes, syncing and replacing folders."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if sys.platform == "win32":
     import msvcrt
 
     def open_at_once(path: Path) -> int:
-        """Open a file for reading, on Windows as bytes: it has no pipes among its files that could be waited for."""
+        """Open a file for reading in binary mode. Windows has no named pipes among its files, so this never blocks."""
         return os.open(path, os.O_RDONLY | os.O_BINARY)
 
     def wait_for_content(descriptor: int) -> None:
-        """Nothing on Windows: what `open_at_once` opens there waits anyway."""
+        """Do nothing: on Windows, reads of what `open_at_once` has opened block anyway."""
 
     def sync(path: Path) -> None:
-        """Wait until a file is on disk. Raises OSError. Windows cannot wait for the names in a folder."""
+        """Wait until a file is on disk. Raises OSError. For a folder it does nothing, since Windows cannot sync one."""
         if path.is_dir():
             return
         descriptor = os.open(
@@ -32,16 +32,17 @@ if sys.platform == "win32":
             os.close(descriptor)
 
     def put_in_place(folder: Path, out: Path) -> None:
-        """Rename a folder to `out`, which may be an empty folder; on Windows that is removed first. Raises OSError."""
+        """Rename a folder to `out`, which may be an empty folder; Windows needs it removed first. Raises OSError."""
         with suppress(FileNotFoundError):
             out.rmdir()
         folder.rename(out)
 
     @contextmanager
     def only_user(folder: Path) -> Iterator[None]:
-        """Hold the lock of a folder, which ends with the process. Raises BlockingIOError if another process has it.
+        """Hold the lock of a folder until the block or the process ends.
 
-        Windows opens no folder: there it is the lock of a file beside it, which is removed at the end.
+        Raises BlockingIOError if another process holds it. Windows cannot open a folder, so the lock is on a file
+        beside it, which is removed when the block ends.
         """
         beside = folder.with_name(f"{folder.name}.lock")
         descriptor = os.open(beside, os.O_RDWR | os.O_CREAT)
@@ -63,15 +64,15 @@ else:
     import fcntl
 
     def open_at_once(path: Path) -> int:
-        """Open a file for reading; on POSIX a pipe without a writer is not waited for."""
+        """Open a file for reading without blocking on a pipe that has no writer."""
         return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def wait_for_content(descriptor: int) -> None:
-        """Let reads wait for the writer of a pipe that `open_at_once` has opened."""
+        """Make reads block until a pipe opened by `open_at_once` has content."""
         os.set_blocking(descriptor, True)
 
     def sync(path: Path) -> None:
-        """Wait until a file, or the names in a folder, are on disk. Raises OSError."""
+        """Wait until a file, or the entries of a folder, are on disk. Raises OSError."""
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -89,7 +90,10 @@ else:
 
     @contextmanager
     def only_user(folder: Path) -> Iterator[None]:
-        """Hold the lock of a folder, which ends with the process. Raises BlockingIOError if another process has it."""
+        """Hold the lock of a folder until the block or the process ends.
+
+        Raises BlockingIOError if another process holds it.
+        """
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
-"""The fast way to the objects of COCO JSON: those whose fields are numbers where those belong.
+"""The fast path for objects of COCO JSON: reads objects that have numbers in all numeric fields.
 
-It takes only what `coco_reader` takes, too, as the same numbers to the last bit; `coco_reader` reads all else object by
-object, and names its problems. Fields that nobody asked for, such as `segmentation`, are skipped.
+It accepts only what `coco_reader` accepts too, as the same numbers to the last bit; `coco_reader` reads anything else
+object by object, and names the problems. Fields that are not needed, such as `segmentation`, are skipped.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _decoder = msgspec.json.Decoder(_Document)
 
 @dataclass(frozen=True, eq=False)
 class PlainCoco:
-    """`lists` are `images` and `categories` as they are, unchecked, and the columns of the objects.
+    """The objects of a COCO file as columns; `lists` are its `images` and `categories`, unchecked.
 
-    `image` and `category` (M,) int64; `measures` (M, 7) float64: x, y, w, h, area, crowd, difficult.
+    `image` and `category` (M,) are int64; `measures` (M, 7) is float64: x, y, w, h, area, crowd, difficult.
     """
 
     lists: dict[str, list[Any]]
@@ -54,7 +54,7 @@ class PlainCoco:
         image_ids: Iterable[int],
         category_ids: Iterable[int],
     ) -> bool:
-        """Tell if all objects lie on these images, have these categories, and have numbers in bounds."""
+        """Return True if all objects have one of these images and categories, and all numbers are within limits."""
         x_and_y, sizes, area, flags = np.split(self.measures, (2, 4, 5), axis=1)
         return bool(
             np.isin(self.image, np.array([*image_ids], np.int64)).all()
@@ -67,7 +67,7 @@ class PlainCoco:
 
 
 def read_plain_coco(text: str) -> PlainCoco | None:
-    """Read COCO JSON; None unless every object is plain, and its id, if it has one, its own."""
+    """Read COCO JSON; return None unless every object is plain and the ids of objects, if present, are unique."""
     if has_long_number(text):
         return None
     try:

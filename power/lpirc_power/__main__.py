@@ -1,4 +1,4 @@
-"""The command `meter` as `python -m lpirc_power`: how a simulator is started without knowing where scripts lie."""
+"""The command `meter` as `python -m lpirc_power`: starts a simulator without knowing where scripts are installed."""
 
 from lpirc_power.cli import main
 

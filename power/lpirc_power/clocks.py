@@ -1,4 +1,4 @@
-"""Time as an argument, and this machine's clocks: the only reader of clocks that the commands use."""
+"""Clocks of this machine, passed as an argument: the commands read time only through this module."""
 
 from __future__ import annotations
 

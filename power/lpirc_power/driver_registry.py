@@ -1,7 +1,8 @@
-"""The meter drivers that are installed: the built-in ones, and those of other distributions by entry point.
+"""Registry of the installed meter drivers: the built-in ones, and those of other distributions by entry point.
 
-An entry point of the group `lpirc.meters` is a `lpirc_power.scheme.Scheme`, whose name is the scheme of addresses, or a
-`lpirc_power.meter.Driver`, a family of meters behind VISA. One that is broken gets a sentence, and stops no other.
+An entry point of the group `lpirc.meters` is either a `lpirc_power.scheme.Scheme`, named after its address scheme, or a
+`lpirc_power.meter.Driver` for a family of meters behind VISA. A broken driver is reported in a sentence and does not
+disable the others.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _log: Final = logging.getLogger(__name__)
 GROUP: Final = "lpirc.meters"
 DISTRIBUTION: Final = "lpirc-power"
 VISA: Final = "visa"
-"""The scheme of VISA resources, which stand in addresses without it."""
+"""Scheme of VISA resources, whose addresses are written without it."""
 BUILT_IN: Final = {
     VISA: "lpirc_power.visa_address:VisaAddress",
     "sim": "lpirc_power.simulator_address:SimulatorAddress",
@@ -30,22 +31,22 @@ BUILT_IN: Final = {
     "hwmon": "lpirc_power.home.home_schemes:HwmonAddress",
     "yokogawa-wt300": "lpirc_power.wt300.driver:Wt300Family",
 }
-"""Found first, and without any installed metadata."""
+"""Built-in drivers, found before all others and without installed metadata."""
 FAILURES: Final = (Exception, SystemExit)
-"""Another distribution may raise anything, or call sys.exit."""
+"""Exceptions expected from another distribution's code, which may raise anything or call sys.exit."""
 _OF_FAMILY: Final = ("models", "matches", "limits", "meter")
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """A registered driver, and the distribution that brings it."""
+    """A registered driver, and the distribution that provides it."""
 
     point: EntryPoint
     distribution: str
 
     @property
     def name(self) -> str:
-        """The name of its entry point; the scheme of a Scheme."""
+        """The name of the entry point; for a Scheme, its address scheme."""
         return self.point.name
 
     def __str__(self) -> str:
@@ -53,7 +54,7 @@ class Plugin:
 
     @property
     def is_built_in(self) -> bool:
-        """Return True for a driver of this distribution."""
+        """Return True if the driver is part of this distribution."""
         return self.distribution == DISTRIBUTION
 
     def load(self) -> type[Scheme] | type[Driver]:
@@ -80,31 +81,31 @@ class Plugin:
             )
 
     def failure(self, words: str) -> MeterDriverError:
-        """Return the failure of this driver, in one sentence that names it."""
+        """Return a MeterDriverError whose sentence names this driver."""
         return MeterDriverError(f"The plug-in {self} {words}.")
 
     def failed(self, act: str, error: BaseException) -> MeterDriverError:
-        """Return the failure of this driver that an unexpected exception shows."""
+        """Return the MeterDriverError for an unexpected exception raised when the driver was asked to `act`."""
         return self.failure(f"failed to {act}: {_told(error)}")
 
 
 @dataclass(frozen=True)
 class SchemePlugin:
-    """A scheme that is loaded, and where it comes from."""
+    """A loaded scheme, and the plug-in that it comes from."""
 
     plugin: Plugin
     scheme: type[Scheme]
 
 
 def names() -> frozenset[str]:
-    """Return the names of all entry points; nothing is loaded."""
+    """Return the names of all entry points without loading any driver."""
     return frozenset(one.name for one in _plugins())
 
 
 def scheme_of(name: str) -> SchemePlugin | None:
-    """Return the scheme of a name; None if none is installed.
+    """Return the scheme of the given name; None if none is installed.
 
-    Raises MeterDriverError if two are, or if the only one is broken.
+    Raises MeterDriverError if two are installed, or if the only one is broken.
     """
     found: list[SchemePlugin] = []
     broken: list[MeterDriverError] = []
@@ -130,7 +131,7 @@ def scheme_of(name: str) -> SchemePlugin | None:
 
 
 def schemes() -> Iterator[SchemePlugin]:
-    """Give every scheme that can be used; what is wrong with another one is logged."""
+    """Yield every usable scheme; log what is wrong with an unusable one."""
     for name in sorted(names()):
         try:
             found = scheme_of(name)
@@ -142,7 +143,7 @@ def schemes() -> Iterator[SchemePlugin]:
 
 
 def families() -> Iterator[tuple[Plugin, type[Driver]]]:
-    """Give every family of VISA meters, the built-in ones first; one that cannot be loaded is logged."""
+    """Yield every family of VISA meters, the built-in ones first; log those that cannot be loaded."""
     for plugin in _plugins():
         try:
             loaded = plugin.load()
@@ -154,7 +155,7 @@ def families() -> Iterator[tuple[Plugin, type[Driver]]]:
 
 
 def problems() -> tuple[str, ...]:
-    """Return what is wrong with the installed drivers, a sentence each."""
+    """Return one sentence for each problem with the installed drivers."""
     found: list[str] = []
     of_scheme: dict[str, list[Plugin]] = {}
     for plugin in _plugins():
@@ -172,7 +173,7 @@ def problems() -> tuple[str, ...]:
 
 
 def issubclass_of_scheme(loaded: object) -> bool:
-    """Return True for the class of a scheme, False for a family of VISA meters."""
+    """Return True if `loaded` is a Scheme class, False if it is a family of VISA meters."""
     return inspect.isclass(loaded) and issubclass(loaded, Scheme)
 
 
@@ -199,6 +200,6 @@ def _twice(name: str, plugins: list[Plugin]) -> str:
 
 
 def _told(error: BaseException) -> str:
-    """Return the kind of an exception and its words in one line."""
+    """Return the type and the message of an exception in one line."""
     words = " ".join(str(error).split()).removesuffix(".")
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

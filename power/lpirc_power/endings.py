@@ -1,4 +1,4 @@
-"""Signals that end a wait."""
+"""Signal handlers that end a wait."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from types import FrameType
 
 
 def setting(event: threading.Event) -> Callable[[int, FrameType | None], None]:
-    """Return a signal handler that sets the event.
+    """Return a signal handler that sets the event from another thread.
 
-    Another thread sets it: the thread that the signal interrupts may hold the event's lock, and would wait for itself.
+    The interrupted thread may hold the event's lock, so setting the event in that thread would deadlock.
     """
 
     def handler(_number: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""The failures of meters: a stable code, one clear sentence, and a class where a program branches."""
+"""Errors of meters: each has a stable code and one clear sentence, and a class if a program handles it specially."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import ClassVar
 class MeterError(Exception):
     """A failure of a meter, of the link to it, or of a request to it.
 
-    `code` is stable and kebab-case ("meter-lost"); the sentence names the value and says what to do. docs/energy.md
-    lists the codes.
+    `code` is stable and kebab-case ("meter-lost"); the sentence names the value concerned and says what to do.
+    docs/energy.md lists the codes.
     """
 
     def __init__(self, code: str, sentence: str) -> None:
@@ -19,7 +19,7 @@ class MeterError(Exception):
 
 
 class NamedMeterError(MeterError):
-    """A failure whose class fixes its code."""
+    """A failure whose code is fixed by its class."""
 
     CODE: ClassVar[str]
 
@@ -28,7 +28,7 @@ class NamedMeterError(MeterError):
 
 
 class PassingMeterError(NamedMeterError):
-    """A failure after which a new link may find the meter unchanged."""
+    """A failure that may be temporary: over a new link, the meter may be unchanged."""
 
 
 class MeterLost(PassingMeterError):
@@ -56,48 +56,48 @@ class MeterLocked(PassingMeterError):
 
 
 class MeterAnswerError(PassingMeterError):
-    """An answer makes no sense."""
+    """An answer has no meaning."""
 
     CODE = "meter-answer"
 
 
 class MeterBusy(NamedMeterError):
-    """The meter integrates, or holds an energy; nothing was set."""
+    """The meter integrates or still holds an energy; no setting was changed."""
 
     CODE = "meter-busy"
 
 
 class MeterRangeError(NamedMeterError):
-    """The meter does not have what was asked for; nothing was set."""
+    """The meter does not support a requested value; no setting was changed."""
 
     CODE = "meter-range"
 
 
 class MeterRefused(NamedMeterError):
-    """The meter does not take a command."""
+    """The meter refuses a command."""
 
     CODE = "meter-refused"
 
 
 class MeterChanged(NamedMeterError):
-    """Another meter answers than before."""
+    """The meter at the address is not the one that answered before."""
 
     CODE = "meter-changed"
 
 
 class MeterAddressError(NamedMeterError):
-    """The address cannot be that of a meter."""
+    """The address cannot belong to a meter."""
 
     CODE = "meter-wrong-address"
 
 
 class MeterDriverError(NamedMeterError):
-    """The driver of another distribution is broken, or two of them claim one scheme."""
+    """A driver of another distribution is broken, or two drivers have the same scheme."""
 
     CODE = "meter-driver"
 
 
 class EnergyUnmeasured(NamedMeterError):
-    """The readings do not tell the energy of a loop of inferences."""
+    """The energy of a loop of inferences cannot be determined from the readings."""
 
     CODE = "energy-unmeasured"

@@ -1,4 +1,4 @@
-"""Guards a meter of another distribution: a breach of the protocol becomes one clear sentence."""
+"""Guard around a meter of another distribution: turns a breach of the meter protocol into one clear sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CALLS: Final = sorted(
 
 
 def guarded(meter: object, plugin: Plugin) -> Meter:
-    """Return the meter, guarded; MeterDriverError if it is not one. The built-in drivers need no guard."""
+    """Return the meter behind a guard; MeterDriverError if it is not a meter. Built-in drivers need no guard."""
     if plugin.is_built_in:
         return cast("Meter", meter)
     missing = [name for name in _CALLS if not callable(getattr(meter, name, None))]
@@ -52,7 +52,7 @@ def guarded(meter: object, plugin: Plugin) -> Meter:
 
 
 class _Guarded:
-    """Passes every call on, and checks the result."""
+    """A meter that forwards every call and checks its result."""
 
     def __init__(self, meter: object, plugin: Plugin) -> None:
         self._meter = meter

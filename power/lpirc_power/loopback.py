@@ -1,4 +1,4 @@
-"""Hosts that are this machine, where any program can answer as a meter."""
+"""Recognizes addresses of this machine, where any program can answer as a meter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 
 
 def is_this_machine(host: str) -> bool:
-    """Return True for a name or address of the loopback; False for one that nobody knows."""
+    """Return True for a name or address of the loopback; False for an unknown name."""
     try:
         places = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

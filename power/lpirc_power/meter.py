@@ -1,4 +1,4 @@
-"""The meter protocol and its values: identity, setup, reading; and the protocol of a meter driver."""
+"""The meter protocol and its values (identity, setup, reading), and the protocol of a meter driver."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAnswerError, MeterBusy
 
 UNOFFICIAL: Final = "UNOFFICIAL"
-"""Maker named by meters for rehearsals at home, whose results are not official."""
+"""Maker in the identity of rehearsal meters at home, whose results are not official."""
 SIMULATED: Final = "SIMULATED"
-"""The beginning of every simulated meter's serial number."""
+"""Prefix of every simulated meter's serial number."""
 MODES: Final = ("rms", "vmean", "dc")
 CREST_FACTORS: Final = (3, 6)
 SYNCHRONIZE: Final = ("voltage", "current", "off")
@@ -23,7 +23,7 @@ ELEMENTS: Final = ("1", "2", "3", ALL_ELEMENTS)
 
 
 class IntegratorState(Enum):
-    """The states of the integrator, by the long words of IM WT310-17EN, command :INTEGrate:STATe?."""
+    """States of the integrator, with the long words of IM WT310-17EN, command :INTEGrate:STATe?."""
 
     RESET = "RESET"
     START = "START"
@@ -33,7 +33,7 @@ class IntegratorState(Enum):
 
     @classmethod
     def parse(cls, word: str) -> IntegratorState:
-        """Return the state that a long or short word names ("TIMEUP" or "TIM", in any case).
+        """Return the state named by a long or short word ("TIMEUP" or "TIM", in any case).
 
         Raises MeterError `meter-answer` for any other word.
         """
@@ -49,19 +49,19 @@ class IntegratorState(Enum):
 
 
 class Unconfirmed(str):
-    """A phrase of `Meter.changes` for a setting whose answer has no meaning: not known to be another one."""
+    """A phrase of `Meter.changes` for a setting that could not be read back: its answer has no meaning."""
 
     __slots__ = ()
 
 
 def plain_name(text: str) -> str:
-    """Return a part of an identity as `str` writes it: with _ for blanks within."""
+    """Return a part of an identity as `str` writes it, with _ for blanks."""
     return "_".join(text.split(" "))
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The identity of a meter, as it answers *IDN?."""
+    """Identity of a meter, as it answers *IDN?."""
 
     maker: str
     model: str
@@ -75,13 +75,13 @@ class Identity:
 
     @classmethod
     def parse(cls, text: str) -> Identity:
-        """Return the identity that is written as `str` writes it; only the firmware may hold blanks."""
+        """Parse an identity in the form that `str` writes; only the firmware may contain blanks."""
         parts = [*text.split(" ", 3), "", "", ""]
         return cls(*parts[:4])
 
     @property
     def is_simulated(self) -> bool:
-        """Return True if its serial number says that it is simulated: it counts in no contest."""
+        """Return True if the serial number marks a simulated meter, whose results are never official."""
         return self.serial.strip().upper().startswith(SIMULATED)
 
 
@@ -89,11 +89,11 @@ class Identity:
 class Setup:
     """The setup of a measurement.
 
-    A range of None means auto range. The integrator stops by itself after `integrator_timer_s` whole seconds;
-    0 means that only a stop ends it. `mode` is "rms", "vmean" or "dc"; `synchronize`, the signal whose zero
-    crossings bound a period, is "voltage", "current" or "off"; `element` is the input that is measured, "1" to
-    "3", or "sum" for all of them. `ambient_change_c` sets nothing: it states by how many degrees C the temperature may
-    change after the zero level was compensated or a range was set, which bounds the drift of DC.
+    A range of None means automatic. The integrator stops by itself after `integrator_timer_s` whole seconds; 0 means
+    that it runs until stopped. `mode` is "rms", "vmean" or "dc". `synchronize` is the signal whose zero crossings
+    delimit a period: "voltage", "current" or "off". `element` is the measured input, "1" to "3", or "sum" for all of
+    them. `ambient_change_c` sets nothing in the meter: it states by how many degrees C the temperature may change after
+    the zero level was compensated or a range was set, which bounds the drift of DC.
     """
 
     voltage_range_v: float | None
@@ -110,7 +110,7 @@ class Setup:
 
     @property
     def stated(self) -> dict[str, object]:
-        """Its fields in records that hashes bind: as earlier versions had them, unless a later one says more."""
+        """Return the fields for hashed records, leaving out later additions that have their default value."""
         values = asdict(self)
         if self.ambient_change_c == type(self).ambient_change_c:
             del values["ambient_change_c"]
@@ -118,7 +118,7 @@ class Setup:
 
     @property
     def range_w(self) -> float | None:
-        """The power range, voltage range times current range; None with automatic ranges."""
+        """The power range: voltage range x current range; None with automatic ranges."""
         if self.voltage_range_v is None or self.current_range_a is None:
             return None
         return self.voltage_range_v * self.current_range_a
@@ -126,7 +126,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Choices:
-    """The values that a meter can be set to at its present crest factor; empty where it has no choice."""
+    """Values that a meter can be set to at its present crest factor; empty if there is no choice."""
 
     voltage_ranges_v: tuple[float, ...]
     current_ranges_a: tuple[float, ...]
@@ -136,7 +136,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Peaks:
-    """The largest momentary voltage and current of the last update, without sign; NaN without data."""
+    """Largest absolute momentary voltage and current of the last update; NaN without data."""
 
     voltage_v: float
     current_a: float
@@ -144,14 +144,14 @@ class Peaks:
 
 @dataclass(frozen=True)
 class Reading:
-    """A sample of everything that is recorded during a run.
+    """One sample of everything that is recorded during a run.
 
-    NaN means that the meter had no data, infinity that it was over range. `monotonic_s` and `utc` are the
-    host's time when the sample was asked for; `integrator_s` is in the meter's resolution of whole seconds.
-    The two peak flags say that the wave was clipped, which the values themselves never show. The ranges are those of
-    the moment, NaN where a meter does not report them. `changed` names the settings found different from those of the
-    run when this sample was taken, "" if none was: a meter may be asked for some of them with each sample.
-    `stopped` says that the meter has latched an end of integrating since the reading before, however short.
+    NaN means that the meter had no data, infinity that it was over range. `monotonic_s` and `utc` are the host's time
+    when the sample was requested. `integrator_s` has the meter's resolution of whole seconds. The two peak flags mean
+    that the wave was clipped, which the values themselves never show. The ranges are those at the time of the sample,
+    NaN if the meter does not report them. `changed` names the settings that differed from those of the run, "" if none
+    did; a meter may check only some of its settings with each sample. `stopped` means that the meter has latched an end
+    of integration, however short, since the previous reading.
     """
 
     monotonic_s: float
@@ -175,7 +175,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Status:
-    """The settings a meter works with at the moment, for people who look at it."""
+    """Settings in use in a meter, for display."""
 
     voltage_range_v: float
     voltage_auto: bool
@@ -196,43 +196,43 @@ class Meter(Protocol):
 
     @property
     def identity(self) -> Identity:
-        """The meter that answered when the link was opened."""
+        """Identity of the meter that answered when the link was opened."""
 
     def attach(self, element: str = "1") -> None:
-        """Set the form of messages, and the values and the element of a sample; the measurement is untouched."""
+        """Set the message format, and the values and the element of a sample, without changing the measurement."""
 
     def look(self, element: str = "1") -> None:
-        """Prepare to read an element without disturbing other clients; no reading is marked as new."""
+        """Prepare to read an element without disturbing other clients; no reading is then marked as new."""
 
     def require_possible(self, setup: Setup) -> None:
-        """Raise MeterError `meter-range` for values that the meter does not have, without sending anything."""
+        """Raise MeterError `meter-range` for values that the meter does not support, without sending anything."""
 
     def configure(self, setup: Setup) -> None:
-        """Set up the measurement and reset the integrator; refused with `meter-busy` while it integrates."""
+        """Set up the measurement and reset the integrator; raise `meter-busy` while the integrator runs."""
 
     def start(self) -> None:
-        """Start the integrator; returns once the meter has confirmed that it integrates."""
+        """Start the integrator; return once the meter has confirmed that it integrates."""
 
     def stop(self) -> None:
-        """Stop the integrator; nothing happens if it has stopped already."""
+        """Stop the integrator; does nothing if it has already stopped."""
 
     def state(self) -> IntegratorState:
         """Return the integrator's state now."""
 
     def read(self) -> Reading:
-        """Take one sample, new or not."""
+        """Return one sample, whether or not the meter has updated."""
 
     def read_update(self) -> tuple[Reading, bool]:
-        """Take one sample; return it, and whether the meter has updated since the last one."""
+        """Return one sample, and True if the meter has updated since the last one."""
 
     def read_final(self) -> Reading:
-        """Take the sample of record, after the integrator has stopped; undo first what would spoil it."""
+        """Return the sample of record after the integrator has stopped; first undo settings that would spoil it."""
 
     def status(self) -> Status:
-        """Return the present settings and everything in the error queue, which this empties."""
+        """Return the present settings and all queued errors; reading the errors clears the queue."""
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return the differences of the meter from `setup`, one phrase each, `Unconfirmed` if it answers nonsense."""
+        """Return one phrase for each setting that differs from `setup`; `Unconfirmed` if its answer has no meaning."""
 
     def choices(self) -> Choices:
         """Return the values that the meter can be set to."""
@@ -241,19 +241,20 @@ class Meter(Protocol):
         """Return the peaks of the last update."""
 
     def zero(self) -> None:
-        """Compensate the zero level, which may take long; `meter-busy` while it integrates."""
+        """Compensate the zero level, which may take long; raise `meter-busy` while the meter integrates."""
 
     def lock_panel(self) -> None:
-        """Lock the keys of its panel, and watch the lock with the updates; what it cannot lock is logged."""
+        """Lock the panel's keys, and check the lock with the updates; log it if the meter has no lock."""
 
     def unlock_panel(self) -> bool:
-        """Unlock the keys of its panel, whoever has locked them; False where no lock is known."""
+        """Unlock the panel's keys, whoever locked them; return False if the meter has no known lock."""
         ...
 
     def restore(self) -> None:
-        """Restore the settings found when it was first attached and configured; this resets the integrator.
+        """Restore the settings found at the first `attach` and `configure`; this resets the integrator.
 
-        Nothing happens if `configure` was never called, and on a second call. `meter-busy` while it integrates.
+        Does nothing if `configure` was never called, or on a second call. Raises `meter-busy` while the meter
+        integrates.
         """
 
     def close(self) -> None:
@@ -261,9 +262,9 @@ class Meter(Protocol):
 
 
 def require_no_energy(meter: Meter) -> None:
-    """Raise MeterError `meter-busy` for a meter whose integrator has ended: its energy may not have been read yet.
+    """Raise MeterError `meter-busy` if the integrator has ended: its energy may not have been read yet.
 
-    Setting the meter up would reset it. A meter that still integrates cannot be set up anyway.
+    Setting the meter up would reset the integrator. A meter that still integrates cannot be set up anyway.
     """
     state = meter.state()
     if state not in (IntegratorState.RESET, IntegratorState.START):
@@ -275,10 +276,11 @@ def require_no_energy(meter: Meter) -> None:
 
 @dataclass(frozen=True)
 class Drift:
-    """The drift of DC's zero level with each degree C since it was compensated or a range was set.
+    """Drift of the DC zero level per degree C since it was compensated or a range was set.
 
-    Of the voltage by a share (a part of 1) of its range; of the current by amperes, which are others below the range
-    `coarse_from_a`. `smallest_voltage_range_v` is the model's; `source` names document and page.
+    The voltage drifts by a share (a part of 1) of its range. The current drifts by `coarse_a_per_c` amperes in ranges
+    from `coarse_from_a` up, and by `fine_a_per_c` below. `smallest_voltage_range_v` is the model's smallest voltage
+    range; `source` names document and page.
     """
 
     voltage_range_share_per_c: float
@@ -289,13 +291,13 @@ class Drift:
     source: str = ""
 
     def current_a_per_c(self, range_a: float) -> float:
-        """Return the drift of the current in a range."""
+        """Return the drift of the current, in amperes per degree C, in a range."""
         return (
             self.fine_a_per_c if range_a < self.coarse_from_a else self.coarse_a_per_c
         )
 
     def under(self, setup: Setup) -> Drift:
-        """Return the same with the names that the ranges have under a setup: crest factor 6 halves them."""
+        """Return this drift with its ranges named as under a setup: crest factor 6 halves them."""
         named = 3 / setup.crest_factor
         from_a = named * self.coarse_from_a
         smallest_v = named * self.smallest_voltage_range_v
@@ -304,12 +306,13 @@ class Drift:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of error of a model's active power, as its maker states them; parts of 1, not percent.
+    """Limits of error of a model's active power, as its maker states them, in parts of 1, not percent.
 
-    Shares of the reading and of the power range, for AC and for DC (`dc_reading_share` of None: as for AC), and of the
-    apparent power, for a power factor of 0. The line filter adds to those of the reading; at crest factor 6 those of
-    the range are multiplied. `smallest_range_w` is the smallest power range of one element, `elements` how many of them
-    the sum covers; `source` names document and pages. `drift` is that of DC; None: none is stated.
+    The shares are of the reading and of the power range, for AC and for DC (`dc_reading_share` None: as for AC), and of
+    the apparent power at a power factor of 0. The line filter adds to the shares of the reading; crest factor 6
+    multiplies those of the range. `smallest_range_w` is the smallest power range of one element; `elements` is the
+    number of elements in the sum. `source` names document and pages. `drift` is the drift at DC, None if none is
+    stated.
     """
 
     reading_share: float
@@ -326,7 +329,7 @@ class Limits:
     drift: Drift | None = None
 
     def under(self, setup: Setup) -> Limits:
-        """Return the limits with the crest factor and the line filter of a setup."""
+        """Return the limits under a setup's crest factor and line filter."""
         times = self.crest_factor_6_times if setup.crest_factor > 3 else 1.0
         dc_share = (
             self.reading_share
@@ -344,10 +347,10 @@ class Limits:
 
 
 class VisaLink(Protocol):
-    """An open VISA session; `lpirc_power.visa.link.Link` says which MeterErrors its calls raise."""
+    """An open VISA session; `lpirc_power.visa.link.Link` documents the MeterErrors of its calls."""
 
     def write(self, message: str) -> None:
-        """Send a message that asks nothing."""
+        """Send a message that has no answer."""
 
     def query(self, message: str, timeout_ms: int | None = None) -> str:
         """Send a message and return its answer."""
@@ -358,27 +361,27 @@ class VisaLink(Protocol):
 
 
 class Driver(Protocol):
-    """A family of meters behind VISA. Registered under the entry point group `lpirc.meters`, as a class.
+    """Driver of a family of meters behind VISA. Registered as a class under the entry point group `lpirc.meters`.
 
-    One instance serves every link that one address opens: it keeps what must outlive a link, such as the settings found
-    in the meter.
+    One instance serves every link that one address opens, and keeps what must outlive a link, such as the settings
+    found in the meter.
     """
 
     models: ClassVar[str]
-    """The models it knows, for messages: "WT310, WT310E and WT332E"."""
+    """Supported models, for messages: "WT310, WT310E and WT332E"."""
 
     def __init__(self) -> None: ...
 
     @staticmethod
     def matches(identity: Identity) -> bool:
-        """Return whether a meter with this identity is one of the family."""
+        """Return True if a meter with this identity belongs to the family."""
         ...
 
     @staticmethod
     def limits(model: str) -> Limits | None:
-        """Return the accuracy data of a model; None for a model of another family."""
+        """Return the accuracy data of a model; None if it is not of this family."""
         ...
 
     def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:
-        """Return the meter behind an open link; closing it closes the link."""
+        """Return the meter behind an open link; closing the meter closes the link."""
         ...

@@ -1,4 +1,4 @@
-"""Opens the meter at an ADDRESS by its scheme, and tells whether a meter found there counts in a contest."""
+"""Opens the meter at an ADDRESS by its scheme, and decides whether its results count in a contest."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from lpirc_power.visa_address import stated_limits
 
 _log: Final = logging.getLogger(__name__)
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+._-]*)(?:\Z|:(?!:))")
-"""The scheme at the beginning of an address; a VISA resource has two colons behind its first word."""
+"""Scheme at the beginning of an address; in a VISA resource, two colons follow the first word."""
 
 
 class MeterAddress:
-    """An address that is good for any number of links, one after another.
+    """An address of a meter, used for any number of links, one after another.
 
-    It owns the object of its scheme, which keeps what outlives a link: the settings found in the meter, the process of
-    a simulator, the integrator of a meter at home.
+    It owns the object of its scheme, which keeps what must outlive a link: the settings found in the meter, a
+    simulator's process, or the integrator of a meter at home.
     """
 
     def __init__(self, address: str) -> None:
-        """Check the form; MeterError `meter-wrong-address`, with what may have been meant, or `meter-driver`."""
+        """Check the form: MeterError `meter-wrong-address`, with a suggestion, or `meter-driver`."""
         self.address = address
         self._plugin, rest = _parsed(address)
         self._opened = _made(self._plugin, address, rest)
@@ -50,7 +50,7 @@ class MeterAddress:
         return guarded(meter, plugin)
 
     def close(self) -> None:
-        """Release what outlives a link; may be repeated."""
+        """Release everything that outlives a link; may be called again."""
         try:
             self._opened.close()
         except FAILURES as error:
@@ -61,9 +61,9 @@ class MeterAddress:
 
 
 def limits_of(model: str) -> Limits | None:
-    """Return the accuracy data of a model ("WT310E"), or None.
+    """Return the accuracy data of a model ("WT310E"), or None if no driver states it.
 
-    A model whose name has blanks stands on record with _ for them, and is known by either name.
+    Records write _ for blanks in a model's name; both spellings are accepted.
     """
     found = _stated_limits(model)
     if found is None and "_" in model:
@@ -90,10 +90,10 @@ def standing(
     loopback_meter: bool = False,
     official_makers: Sequence[str] = OFFICIAL_MAKERS,
 ) -> Standing:
-    """Return whether a meter counts in a contest; its model is known if a driver states its limits of error.
+    """Return the standing of a meter in a contest; its model is known if a driver states its limits of error.
 
-    `loopback_meter` is the operator's word that a real meter is behind a loopback address, as behind a tunnel.
-    `official_makers` are the makers that count in the contest.
+    `loopback_meter` is the operator's statement that a real meter is behind a loopback address, for example behind a
+    tunnel. `official_makers` are the makers whose meters count in the contest.
     """
     excluded = excluded_by_identity(found, official_makers)
     if excluded is not None:
@@ -108,7 +108,7 @@ def standing(
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address leads back to this machine, as its scheme says."""
+    """Return True if the address leads back to this machine, according to its scheme."""
     try:
         plugin, rest = _parsed(address)
     except MeterError:
@@ -125,7 +125,7 @@ def _is_simulated(address: str) -> bool:
 
 
 def _is_so(found: SchemePlugin, name: str, rest: str) -> bool:
-    """Ask a scheme what keeps a meter from counting; one that fails to say keeps it, too."""
+    """Call `name` of a scheme for an address; return True if it fails, so that the meter does not count."""
     try:
         return bool(getattr(found.scheme, name)(rest))
     except FAILURES as error:
@@ -136,7 +136,7 @@ def _is_so(found: SchemePlugin, name: str, rest: str) -> bool:
 
 @contextlib.contextmanager
 def open_meter(address: str, clocks: Clocks) -> Iterator[Meter]:
-    """Give an identified meter for the length of a with statement; nothing is set in it yet."""
+    """Open a meter for a with statement and identify it, without changing any setting."""
     with (
         contextlib.closing(MeterAddress(address)) as opened,
         contextlib.closing(opened.connect(clocks)) as meter,
@@ -145,7 +145,7 @@ def open_meter(address: str, clocks: Clocks) -> Iterator[Meter]:
 
 
 def _parsed(address: str) -> tuple[SchemePlugin, str]:
-    """Return the scheme of an address, and the rest, which is all of it for a VISA resource."""
+    """Return the scheme of an address and the text after it; for a VISA resource, the whole address."""
     name = _scheme_name(address)
     if name not in (None, VISA):
         found = scheme_of(name)
@@ -162,7 +162,7 @@ def _visa() -> SchemePlugin:
 
 
 def _scheme_name(address: str) -> str | None:
-    """Return the word that may be a scheme; None for an address that cannot have one."""
+    """Return the first word of an address if it can be a scheme; None otherwise."""
     begins = _SCHEME.match(address)
     return begins[1] if begins else None
 
@@ -185,7 +185,7 @@ def _made(plugin: SchemePlugin, address: str, rest: str) -> Scheme:
 def _unknown_scheme(
     address: str, name: str, as_visa: MeterAddressError
 ) -> MeterAddressError:
-    """Return the failure of an address whose first word may be a scheme that no driver is installed for."""
+    """Return the error for an address whose first word may be the scheme of a driver that is not installed."""
     rest = address[len(name) + 1 :]
     lower = name.lower()
     if lower == "replay":

@@ -1,4 +1,4 @@
-"""The search for meters: on USB, on the network, at serial ports, and where the drivers of other makers look."""
+"""Search for meters on USB, on the network, at serial ports, and through the drivers of other makers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Found", "Search", "search"]
 
 
 def search() -> Search:
-    """Look everywhere; takes a second, and for each that answers slowly some more."""
+    """Search everywhere; this takes a second, and longer for each instrument that answers slowly."""
     of_visa = search_visa()
     found: list[Found] = []
     looked: list[str] = []

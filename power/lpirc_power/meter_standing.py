@@ -1,4 +1,4 @@
-"""The standing of a meter: whether its energies count in a contest, by maker, serial number, model and address."""
+"""Standing of a meter: whether its energies count in a contest, by maker, serial number, model and address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OFFICIAL_MAKERS: Final = ("YOKOGAWA",)
 
 
 class Standing(StrEnum):
-    """The standing of a meter in a contest: it counts, or the reason why it does not."""
+    """Standing of a meter in a contest: why it counts, or why it does not."""
 
     OFFICIAL = "official"
     LOOPBACK_ALLOWED = "loopback-allowed"
@@ -24,13 +24,13 @@ class Standing(StrEnum):
 
     @property
     def official(self) -> bool:
-        """Return True if it counts."""
+        """Return True if the meter's results count."""
         return self in (Standing.OFFICIAL, Standing.LOOPBACK_ALLOWED)
 
     def reason(self, makers: Sequence[str] = OFFICIAL_MAKERS) -> str:
-        """Return why it counts or does not, as a clause; empty if that is clear.
+        """Return the reason for the standing as a clause; empty for a meter that plainly counts.
 
-        `makers` are those that count in the contest.
+        `makers` are those whose meters count in the contest.
         """
         if self is Standing.OTHER_MAKER:
             return _only_meters_of(makers)
@@ -47,16 +47,16 @@ _REASONS: Final = {
 
 
 def is_of(found: Identity, makers: Sequence[str]) -> bool:
-    """Return True if a meter says that one of these makers has made it; capitals and blanks around do not matter.
+    """Return True if the meter names one of these makers, ignoring case and surrounding blanks.
 
-    Meters for rehearsals at home are of no maker.
+    A rehearsal meter at home has no maker.
     """
     maker = _plain(found.maker)
     return maker != UNOFFICIAL and maker in map(_plain, makers)
 
 
 def excluded_by_identity(found: Identity, makers: Sequence[str]) -> Standing | None:
-    """Return the standing of a meter that its maker or serial number excludes; None for one that may count."""
+    """Return the standing of a meter excluded by its maker or serial number; None if neither excludes it."""
     if not is_of(found, makers):
         return Standing.OTHER_MAKER
     return Standing.SIMULATED if found.is_simulated else None
@@ -65,7 +65,7 @@ def excluded_by_identity(found: Identity, makers: Sequence[str]) -> Standing | N
 def counts_by_identity(
     found: Identity, makers: Sequence[str] = OFFICIAL_MAKERS
 ) -> bool:
-    """Return True if maker and serial number allow a meter to count; for runs that keep no standing."""
+    """Return True if maker and serial number do not exclude the meter; for runs that recorded no standing."""
     return excluded_by_identity(found, makers) is None
 
 

@@ -1,4 +1,4 @@
-"""Calls that only some systems have, and their substitutes on the others: macOS and Windows, if none is named."""
+"""System calls that only some operating systems have, with substitutes for the others, macOS and Windows."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Final
 FREES_PORTS_LATE: Final = sys.platform != "win32"
 """True if a killed server's port stays taken unless the next server sets SO_REUSEADDR.
 
-Not on Windows, where that option would take the port from a server at work.
+False on Windows, where that option would take the port from a running server.
 """
 KEEPS_PORTS: Final = sys.platform == "linux"
-"""True if a bound socket keeps its port from another that listens; elsewhere the second bind is refused."""
+"""True if a bound socket keeps others from listening on its port; elsewhere the second bind is refused."""
 HAS_PTYS: Final = sys.platform != "win32"
-"""True if `raw_pty` works: Windows has no ptys that a program could open as its serial port."""
+"""True if `raw_pty` works: Windows has no ptys that a program can open as a serial port."""
 TELLS_CPU_TIME: Final = sys.platform != "win32"
-"""True if `cpu_time_s` works: on Windows it does not."""
+"""True if `cpu_time_s` works, as it does everywhere but on Windows."""
 PREFERRED_NICE: Final = -10
-"""The priority of a thread that must not wait; a usual one has 0, and the highest is -20."""
+"""Nice value of a thread that must not wait; the usual value is 0, the highest priority -20."""
 CLOCK_UNITS_S: Final = (1.0, 60.0, 3600.0)
 
 if sys.platform == "win32":
@@ -32,15 +32,15 @@ else:
     ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     OWN_GROUP: Final = 0
     LONGEST_WAIT_S: Final = 3600.0
-"""ENDINGS: what ends a command. On Windows a console that is closed sends SIGBREAK, not SIGHUP.
+"""ENDINGS: signals that end a command; on Windows, closing the console sends SIGBREAK, not SIGHUP.
 
-OWN_GROUP: the `creationflags` that keep a terminal's Ctrl-C from a child; on POSIX `start_new_session` does.
-LONGEST_WAIT_S: to wait in one piece; on Windows no signal ends a wait, so it is short there.
+OWN_GROUP: the `creationflags` that keep a terminal's Ctrl-C from a child process; POSIX uses `start_new_session`.
+LONGEST_WAIT_S: longest single wait; it is short on Windows, where no signal ends a wait.
 """
 
 
 def heeded_endings() -> tuple[signal.Signals, ...]:
-    """The endings to act on: not a SIGHUP that is ignored, as under nohup. Windows has neither."""
+    """Return the ENDINGS to handle: all but a SIGHUP that is ignored (nohup). Windows has no SIGHUP."""
     if sys.platform == "win32":
         return ENDINGS
     is_nohup = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
@@ -48,9 +48,9 @@ def heeded_endings() -> tuple[signal.Signals, ...]:
 
 
 def prefer_this_thread() -> bool:
-    """Give the calling thread a higher priority than others, where the system and its user's rights allow it.
+    """Raise the calling thread's priority, if the system and the user's rights allow it; return True if it worked.
 
-    Linux alone has priorities of single threads; others than root need the right CAP_SYS_NICE, or a limit `nice`.
+    Only Linux has a priority per thread. Users other than root need CAP_SYS_NICE or a `nice` limit.
     """
     if sys.platform != "linux":
         return False
@@ -62,7 +62,10 @@ def prefer_this_thread() -> bool:
 
 
 def raw_pty() -> tuple[int, int, str]:
-    """Open a pty that passes every byte on: our end, the other end, and the path of that. On Windows RuntimeError."""
+    """Open a pty that passes every byte unchanged: return our end, the other end, and the other end's path.
+
+    Raises RuntimeError on Windows.
+    """
     if sys.platform == "win32":
         raise RuntimeError("Windows has no ptys")
     import tty
@@ -73,10 +76,10 @@ def raw_pty() -> tuple[int, int, str]:
 
 
 def mark_of_process(pid: int) -> str | None:
-    """Return a mark that tells process `pid` from a later one of the same number; None if it has ended.
+    """Return a mark that distinguishes process `pid` from a later one with the same number; None if it has ended.
 
-    On Linux its start time. Elsewhere only that it lives: a number that is used again goes unnoticed there, and on
-    macOS that a process has ended while its parent has not reaped it.
+    On Linux the mark is the start time. Elsewhere it only shows that the process exists: a reused number goes unnoticed
+    there, and so does, on macOS, a process that has ended but is not yet reaped by its parent.
     """
     if sys.platform == "linux":
         facts = _linux_facts(pid)
@@ -86,9 +89,10 @@ def mark_of_process(pid: int) -> str | None:
 
 
 def cpu_time_s(pid: int) -> float:
-    """CPU time of process `pid` and of its descendants so far; 0 if there is no such process.
+    """Return the CPU time so far of process `pid` and its descendants; 0 if there is no such process.
 
-    On macOS `ps` says it, without that of descendants that have ended. On Windows RuntimeError: see `TELLS_CPU_TIME`.
+    On macOS it comes from `ps`, without descendants that have ended. Raises RuntimeError on Windows: see
+    `TELLS_CPU_TIME`.
     """
     if sys.platform == "linux":
         found = [facts for one in _linux_family(pid) if (facts := _linux_facts(one))]
@@ -101,7 +105,7 @@ def cpu_time_s(pid: int) -> float:
 
 
 def _linux_facts(pid: int) -> list[str] | None:
-    """The fields of /proc/PID/stat from the third on, the state; None if there is no such process."""
+    """Return the fields of /proc/PID/stat from the third (the state) on; None if there is no such process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -111,7 +115,7 @@ def _linux_facts(pid: int) -> list[str] | None:
 
 
 def _linux_family(pid: int) -> list[int]:
-    """A process and its descendants."""
+    """Return a process and its descendants."""
     try:
         listed = [
             one.read_text() for one in Path(f"/proc/{pid}/task").glob("*/children")
@@ -140,7 +144,7 @@ def _listed_cpu_time_s(pid: int) -> float:
 
 
 def _seconds(used: str) -> float:
-    """The seconds of a time such as 1:02.50 or 1-00:00:02."""
+    """Return the seconds in a time such as 1:02.50 or 1-00:00:02."""
     days, _, clock = used.rpartition("-")
     parts = reversed(clock.split(":"))
     of_clock_s = sum(

@@ -1,7 +1,8 @@
-"""A meter in the text protocol of MLPerf Power's harness: commands to answers, and the samples between Go and Stop.
+"""A meter in the text protocol of MLPerf Power's harness: answers commands and samples between Go and Stop.
 
-The forms are those of public logs (mlcommons/inference_results_v3.0) and of the harness (mlcommons/power-dev); the
-figures of an answer are in the order in which SPEC CPU2017's client reads them. The integrator is not used.
+The message formats are those of public logs (mlcommons/inference_results_v3.0) and of the harness
+(mlcommons/power-dev). The values in an answer are in the order in which SPEC CPU2017's client reads them. The meter's
+integrator is not used.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from lpirc_power.sampling.sampling_thread import Sampling
 from lpirc_power.wt300.range_fit import flagged
 
 OWN_NAME: Final = f"lpirc meter {version('lpirc-power')}"
-"""Never SPEC's: whoever wants SPEC PTDaemon must see that this is another program."""
+"""Name under which the daemon reports itself; never SPEC's, since users must see that this is not SPEC PTDaemon."""
 INTERVAL_MS: Final = 1000
 MOST_SAMPLES: Final = 500_000
 PADDING: Final = " " * 9216
-"""Pushes out what is said of a measurement: the harness copies its log of us while 8 KiB of it are still buffered."""
+"""Log padding that flushes the messages before it: the harness copies our log while 8 KiB are still buffered."""
 QUANTITIES: Final = ("Watts", "Volts", "Amps", "PF")
 COMMANDS: Final = (
     "Hello",
@@ -49,7 +50,7 @@ COMMANDS: Final = (
 
 @dataclass(frozen=True)
 class Sample:
-    """The known ones of QUANTITIES, the limit of error as a part of the power (None: unknown), and its line."""
+    """A sample: its known QUANTITIES, the limit of error as a part of the power (None: unknown), and its line."""
 
     values: dict[str, float]
     uncertainty: float | None
@@ -57,12 +58,12 @@ class Sample:
 
 
 class Daemon:
-    """Owns one meter and its measurement. `record` takes each sample as a line, `log` each event."""
+    """Serves one meter and its measurement. `record` receives each sample as a line, `log` each event."""
 
     def __init__(
         self, address: str, element: str, clocks: Clocks, record: Callable[[str], object], log: Callable[[str], object]
     ) -> None:  # fmt: skip
-        """Open the meter; nothing is set in it before the first SR or Go. MeterError if it holds an energy."""
+        """Open the meter; settings change only at the first SR or Go. MeterError if it holds an energy."""
         self._clocks = clocks
         self._record = record
         self._log = log
@@ -98,7 +99,7 @@ class Daemon:
         )
 
     def answer(self, line: str) -> str:
-        """Return the answer to a line; what cannot be done is answered by `Error: ` and a sentence."""
+        """Return the answer to a command line; a failed command is answered with `Error: ` and a sentence."""
         with self._turn:
             try:
                 return self._answer(*(word.strip() for word in line.split(",")))
@@ -110,7 +111,7 @@ class Daemon:
                 return f"Error: {error.sentence}"
 
     def close(self) -> None:
-        """End the measurement, restore the meter's settings, close the link; answer nothing any more."""
+        """End the measurement, restore the meter's settings, close the link, and answer no further commands."""
         self._turn.acquire()  # for ever: the next command would open the meter again
         if self._sampling is not None:
             self._sampling.close()
@@ -164,7 +165,7 @@ class Daemon:
         return f"{can},{own},{self._limits is not None:d},1,1,0,0,no_cal_date,{meter}"
 
     def _set_range(self, kind: str, wanted: str) -> str:
-        """Set a range to Auto, or to the smallest that holds the wanted value; the meter refuses what none holds."""
+        """Set a range to Auto, or to the smallest that holds the wanted value; if none does, the meter refuses."""
         found = self._session.untouched().choices()
         now = self._setup
         ranges = found.voltage_ranges_v if kind == "V" else found.current_ranges_a
@@ -180,7 +181,7 @@ class Daemon:
         return f"Range {kind} changed"
 
     def _go(self, interval_ms: int, ramp: int, mark: str = "notset") -> str:
-        """Measure until Stop; the interval is one of the meter's own, so each sample covers all of it."""
+        """Measure until Stop, at an update interval of the meter, so that each sample covers the whole interval."""
         self._configure(replace(self._setup, update_interval_s=interval_ms / 1000))
         self._samples = []
         self._listed = 0

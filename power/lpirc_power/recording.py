@@ -1,11 +1,11 @@
-"""Recordings: one CSV row for each reading, flushed row by row, and read back exactly.
+"""Recordings: one CSV row per reading, flushed row by row, and read back exactly.
 
-The columns are the fields of `lpirc_power.meter.Reading`; their names carry the units. `utc` is ISO 8601, the
-flags are 0 or 1; no data is NAN, over range INF. The power factor alone has no unit. Earlier recordings end
-before `stopped`, or before the ranges.
+The columns are the fields of `lpirc_power.meter.Reading`, and their names contain the units; the power factor has none.
+`utc` is ISO 8601, flags are 0 or 1, no data is NAN, and over range is INF. Recordings by earlier versions lack the last
+columns, either from `stopped` on or from the ranges on.
 
-The contest's driver of 2015 wrote another form, which is read too: no heading, five columns V, A, W, Wh, s, one row a
-second, 9.91e+037 for no data (as in the FLOAT answers of IM WT310-17EN).
+The contest's driver of 2015 wrote another format, which is also read: no heading, five columns V, A, W, Wh, s, one row
+a second, and 9.91e+037 for no data (as in the FLOAT answers of IM WT310-17EN).
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ from lpirc_power.presence import status
 from lpirc_power.wt300 import answers
 
 COLUMNS: Final = tuple(field.name for field in fields(Reading))
-"""The heading of a recording, in order."""
+"""Columns of a recording, in order."""
 FORMER_COLUMNS: Final = tuple(
     COLUMNS[: COLUMNS.index(name)] for name in ("stopped", "voltage_range_v")
 )
-"""The headings of earlier recordings."""
+"""Columns of recordings by earlier versions."""
 COLUMNS_2015: Final = ("voltage_v", "current_a", "power_w", "energy_wh", "integrator_s")
 NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
-"""The start of a 2015 recording's wall time: the file does not hold its date."""
+"""Start date assigned to a 2015 recording, since its file contains no date."""
 SHOWN_LENGTH: Final = 60
-"""Characters of a cell that an error quotes."""
+"""Most characters of a cell that an error message quotes."""
 Parsers = Mapping[str, tuple[Callable[[str], object], str]]
-"""For each column the function that reads a cell, and a description of valid cells."""
+"""Per column, the function that parses a cell, and a description of valid cells."""
 _FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over", "stopped")
 
 
 def header_line() -> str:
-    """Return the heading, without a line end."""
+    """Return the heading without a line end."""
     return ",".join(COLUMNS)
 
 
 def row(reading: Reading) -> str:
-    """Return a reading as one row, without a line end; `read_recording` gives the same reading back."""
+    """Return a reading as one row, without a line end; `read_recording` restores the same reading."""
     return ",".join(_cell(getattr(reading, name)) for name in COLUMNS)
 
 
 def read_recording(path: Path) -> list[Reading]:
-    """Return the readings of a recording of ours or of 2015, whichever it is.
+    """Return the readings of a recording, in our format or in that of 2015.
 
-    Raises MeterError, naming file and line: `recording-unreadable` (no such file, no permission, no text),
-    `recording-format` (neither form), `recording-value` (an invalid cell), `recording-order` (time goes back),
+    Raises MeterError, naming file and line: `recording-unreadable` (no such file, no permission, not text),
+    `recording-format` (neither format), `recording-value` (an invalid cell), `recording-order` (time goes back),
     `recording-empty` (no reading).
     """
     lines = _lines(path)
@@ -84,7 +84,7 @@ def read_recording(path: Path) -> list[Reading]:
 
 
 def require_file(path: Path) -> None:
-    """Raise OSError for what exists and is not a regular file: a pipe may be waited for, or never end."""
+    """Raise OSError if the path exists and is not a regular file, such as a pipe, which may never end."""
     found = status(path)
     if found is not None and not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))

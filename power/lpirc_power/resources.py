@@ -1,4 +1,4 @@
-"""The forms of a VISA address: which resource it names, by which backend, at which speed of a serial line."""
+"""Parser of VISA addresses: the resource, the backend, and the baud rate of a serial line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from lpirc_power.errors import MeterAddressError
 
 PURE_PYTHON: Final = "@py"
-"""pyvisa-py; "@ivi" is the VISA of a vendor, "@sim" or "FILE@sim" are instruments of pyvisa-sim."""
+"""Backend pyvisa-py; "@ivi" is a vendor's VISA, "@sim" and "FILE@sim" are instruments of pyvisa-sim."""
 IVI: Final = "@ivi"
 SIMULATED: Final = "@sim"
 BAUD: Final = 9600
@@ -36,7 +36,7 @@ _KINDS: Final = {
     "GPIB": "A meter on GPIB is GPIB0::1::INSTR, the 1 being its address in the utility menu.",
     "ASRL": "A meter on RS-232 is ASRL/dev/ttyUSB0::INSTR, or ASRL3::INSTR for COM3 on Windows.",
 }
-"""Form of the address for each kind of link other than the network."""
+"""Address format for each kind of link other than the network."""
 
 
 @dataclass(frozen=True)
@@ -49,24 +49,24 @@ class Resource:
 
     @property
     def host(self) -> str | None:
-        """The host of a network resource; None for another kind."""
+        """The host of a network resource; None for any other kind."""
         network = _NETWORK.fullmatch(self.name)
         return network[1] if network else None
 
     @property
     def serial_port(self) -> str | None:
-        """The device of a serial line ("/dev/ttyUSB0", or "3" for COM3); None for another kind."""
+        """The device of a serial line ("/dev/ttyUSB0", or "3" for COM3); None for any other kind."""
         serial = _SERIAL.fullmatch(self.name)
         return serial[1] if serial else None
 
     @property
     def is_simulated(self) -> bool:
-        """Return whether pyvisa-sim answers, whatever it says of itself."""
+        """Return True if pyvisa-sim answers, whatever identity its instrument claims."""
         return self.backend.endswith(SIMULATED)
 
 
 def resource_of(address: str) -> Resource:
-    """Return the resource that a VISA address names; MeterError `meter-wrong-address`, with a suggestion."""
+    """Return the resource named by a VISA address; MeterError `meter-wrong-address`, with a suggestion."""
     address_of_line, at, named = address.partition("@")
     name, question, options = address_of_line.partition("?")
     backend = _backend(address, named) if at else PURE_PYTHON
@@ -94,7 +94,7 @@ def resource_of(address: str) -> Resource:
 
 
 def wrong(address: str, why: str) -> MeterAddressError:
-    """Return the failure of an address that is none, and why."""
+    """Return the error for an invalid address, with the reason."""
     return MeterAddressError(f"{address!r} is not the address of a meter. {why}")
 
 
@@ -119,7 +119,7 @@ def _baud(address: str, options: str) -> int:
 
 
 def _meant(address: str, name: str) -> str:
-    """Return a suggestion for a resource of an unknown form."""
+    """Return a suggestion for an address whose resource format is unknown."""
     if name.startswith("/dev/tty") or re.fullmatch(r"COM\d+", name, re.IGNORECASE):
         port = name if name.startswith("/") else name[3:]
         return f"Perhaps ASRL{port}::INSTR is meant, a meter on RS-232."

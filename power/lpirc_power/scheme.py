@@ -1,4 +1,4 @@
-"""The seam for meters of any kind: a scheme opens the meters behind addresses SCHEME:REST."""
+"""Extension point for meters of any kind: a scheme opens the meters at addresses SCHEME:REST."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ class Scheme(ABC):
     """
 
     def __init__(self, rest: str) -> None:
-        """Check the part behind the colon; MeterAddressError for one that no meter can have. Nothing is opened."""
+        """Check the part after the colon without opening anything; MeterAddressError if no meter can have it."""
         self.rest = rest
 
     @abstractmethod
     def connect(self, clocks: Clocks) -> Meter:
-        """Open a link and return the identified meter; the caller closes it. MeterError if there is none."""
+        """Open a link and return the identified meter, which the caller closes; MeterError if there is none."""
 
     def close(self) -> None:  # noqa: B027 - most have nothing to release
-        """Release what outlives a link; a second call does nothing."""
+        """Release everything that outlives a link; a second call does nothing."""
 
     @staticmethod
     def find() -> Iterable[str]:
-        """List the addresses of the meters that are plugged in, scheme included, for `meter find`."""
+        """Return the addresses of connected meters, scheme included, for `meter find`."""
         return ()
 
     @staticmethod
     def limits(model: str) -> Limits | None:
-        """Return the limits of error of a model; None: not one of its models, or the energy has no uncertainty."""
+        """Return the limits of error of a model; None if it is unknown or its energy has no stated uncertainty."""
         return None
 
     @staticmethod
     def is_simulated(rest: str) -> bool:
-        """Return True for an address whose meter is simulated or for rehearsals: it counts in no contest."""
+        """Return True if the meter at the address is simulated or for rehearsals, so never official."""
         return False
 
     @staticmethod
     def is_loopback(rest: str) -> bool:
-        """Return True for an address that leads back to this machine, where any program can answer."""
+        """Return True if the address leads back to this machine, where any program can answer."""
         return False

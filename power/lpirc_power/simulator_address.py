@@ -1,4 +1,4 @@
-"""The scheme `sim:`: a simulated meter, started by its first link as a process of its own, behind VXI-11."""
+"""The scheme `sim:`: a simulated meter behind VXI-11; its first link starts it as a process of its own."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class SimulatorAddress(Scheme):
     """A load to simulate, such as `constant:36W`, and the simulator's process."""
 
     def __init__(self, rest: str) -> None:
-        """Take the load; the simulator checks it when it starts."""
+        """Store the load; the simulator checks it when it starts."""
         super().__init__(rest)
         self._child: subprocess.Popen[str] | None = None
         self._behind: VisaAddress | None = None
 
     def connect(self, clocks: Clocks) -> Meter:
-        """Start the simulator if there is none yet, and open a link to it."""
+        """Start the simulator if it is not running, and open a link to it."""
         if self._child is None or self._behind is None:
             self._child, address = _start_simulator(self.rest or DEFAULT_LOAD)
             self._behind = VisaAddress(address)
@@ -55,7 +55,7 @@ class SimulatorAddress(Scheme):
 
     @staticmethod
     def is_simulated(rest: str) -> bool:
-        """Return True: none of them counts."""
+        """Return True: no simulated meter counts in a contest."""
         return True
 
 
@@ -82,9 +82,9 @@ def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:
 
 
 def _first_line(child: subprocess.Popen[str]) -> str:
-    """Return its first line, or "" if that does not come in time.
+    """Return the child's first line, or "" if none comes in time.
 
-    A thread reads it: Windows selects among sockets only.
+    A thread reads it, because select on Windows works only with sockets.
     """
     pipe = cast("IO[str]", child.stdout)
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""The scheme of VISA resources: a link, its *IDN?, and the driver of the family that the meter belongs to."""
+"""The scheme of VISA resources: opens a link, sends *IDN?, and picks the driver of the meter's family."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from lpirc_power.scheme import Scheme
 _log: Final = logging.getLogger(__name__)
 
 IDENTITY_PARTS: Final = 4
-"""The parts of an answer to *IDN?: maker, model, serial number, firmware."""
+"""Number of parts in an answer to *IDN?: maker, model, serial number, firmware."""
 PTYS: Final = "/dev/pts/"
-"""Serial ports behind which a program of this machine is."""
+"""Folder of ptys: serial ports that lead to a program on this machine."""
 
 
 class VisaAddress(Scheme):
-    """A VISA resource, and the driver of its meter, with the settings found in the meter.
+    """A VISA resource and the driver of its meter, with the settings found in the meter.
 
-    A part `@py`, `@ivi` or `@sim` behind the resource picks the backend.
+    A suffix `@py`, `@ivi` or `@sim` of the resource selects the backend.
     """
 
     def __init__(self, rest: str) -> None:
-        """Check the form; MeterError `meter-wrong-address`, with what may have been meant."""
+        """Check the form of the address; MeterError `meter-wrong-address`, with a suggestion."""
         super().__init__(rest)
         self._resource = resource_of(rest)
         self._drivers: dict[type[Driver], Driver] = {}
 
     def connect(self, clocks: Clocks) -> Meter:
-        """Open a link, ask *IDN?, and let the driver of the family make the meter."""
+        """Open a link, send *IDN?, and return the meter made by the driver of its family."""
         # VISA takes a fifth of a second to import, so it is imported only where a link is opened.
         from lpirc_power.visa.introduction import introduction
         from lpirc_power.visa.link import Link
@@ -74,14 +74,14 @@ class VisaAddress(Scheme):
 
     @staticmethod
     def find() -> Iterable[str]:
-        """List what answers on USB and on the network, and the serial ports."""
+        """Return what answers on USB and on the network, and the serial ports."""
         from lpirc_power.visa.instrument_search import search
 
         return [one.address for one in search().found]
 
     @staticmethod
     def limits(model: str) -> Limits | None:
-        """Return the limits of error that the driver of a family states for a model."""
+        """Return the limits of error of a model, as stated by the driver of its family."""
         for plugin, driver in families():
             limits = stated_limits(plugin, driver, model)
             if limits is not None:
@@ -90,13 +90,13 @@ class VisaAddress(Scheme):
 
     @staticmethod
     def is_simulated(rest: str) -> bool:
-        """Return True if pyvisa-sim answers, whatever it says of itself."""
+        """Return True if pyvisa-sim answers, whatever identity its instrument claims."""
         resource = _resource(rest)
         return resource is not None and resource.is_simulated
 
     @staticmethod
     def is_loopback(rest: str) -> bool:
-        """Return True for loopback, a name that stands for it, or a pty."""
+        """Return True if the host is a loopback address or resolves to one, or the serial port is a pty."""
         resource = _resource(rest)
         if resource is None:
             return False
@@ -106,7 +106,7 @@ class VisaAddress(Scheme):
 
 
 def driver_of(found: Identity) -> type[Driver]:
-    """Return the driver of a meter that identifies itself so; MeterError `meter-wrong-model` if there is none."""
+    """Return the driver of the meter with the given identity; MeterError `meter-wrong-model` if none matches."""
     return _family_of(found)[1]
 
 
@@ -132,7 +132,7 @@ def _family_of(found: Identity) -> tuple[Plugin, type[Driver]]:
 def stated_limits(
     plugin: Plugin, driver: type[Driver] | type[Scheme], model: str
 ) -> Limits | None:
-    """Return the limits of error that a driver states; one that states something else is logged."""
+    """Return the limits of error that a driver states; log a value of another type and return None."""
     try:
         limits: object = driver.limits(model)
     except (
@@ -148,9 +148,9 @@ def stated_limits(
 
 
 def identity(answer: str) -> Identity:
-    """Return who answered *IDN?; MeterError `meter-wrong-model` unless it has four parts.
+    """Return the identity in an answer to *IDN?; MeterError `meter-wrong-model` unless it has four parts.
 
-    Some instruments add more behind the firmware; it is left out.
+    Some instruments append more after the firmware; it is left out.
     """
     parts = [part.strip() for part in answer.split(",")]
     if len(parts) < IDENTITY_PARTS:

@@ -1,4 +1,4 @@
-"""Client addresses: which networks a station accepts, and the client behind a trusted proxy. Pure."""
+"""Client addresses: the networks that a station accepts, and the client behind a trusted proxy. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ CACHED_ADDRESSES = 1024
 
 
 def admits(clients: tuple[str, ...], address: str | None) -> bool:
-    """Tell whether a station with these `clients` accepts a request from `address`; without any, it accepts every one.
+    """Return True if a station with these `clients` accepts requests from `address`. With no `clients` it accepts all.
 
-    A socket for both IPv4 and IPv6 reports an IPv4 address as ::ffff:192.168.1.20; it counts as 192.168.1.20.
+    A socket for both IPv4 and IPv6 reports an IPv4 address as ::ffff:192.168.1.20; that is treated as 192.168.1.20.
     """
     return not clients or _lies_in(clients, address)
 
@@ -37,10 +37,10 @@ def client_address(
     forwarded_for: str | None,
     trusted: tuple[str, ...],
 ) -> str:
-    """The address of the client: the right-most of the chain that is not a trusted proxy.
+    """Return the client's address: the right-most address of the chain that is not a trusted proxy.
 
-    The chain is the header X-Forwarded-For and, at its right end, the `peer` of the connection. `trusted` are networks
-    or addresses. Without a trusted peer, or with text in the chain that is not an address, the peer itself counts.
+    The chain is the header X-Forwarded-For followed by the `peer` of the connection. `trusted` are networks or
+    addresses. If the peer is not trusted, or the chain has text that is not an address, the peer itself is returned.
     """
     if not forwarded_for or not trusted or not _lies_in(trusted, peer):
         return peer

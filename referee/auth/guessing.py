@@ -1,4 +1,4 @@
-"""Guessing is limited: by client address and team, and in all, since one password is checked at a time."""
+"""Limits password guessing by client address and team, and overall, by checking one password at a time."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from referee.operating_system import lower_priority
 
 FAILURES_ALLOWED = 10
 FAILURE_MEMORY_S = 60.0
-PAIRS_KEPT = 10_000  # of an address and a team: more than can fail in a minute
+PAIRS_KEPT = 10_000  # of an address and a team; more than can fail in a minute
 WAITING_AT_MOST = 64
 WAITING_OF_AN_ADDRESS = 16
-NICENESS = 5  # with much more, a busy host would hardly ever check one
+NICENESS = 5  # if much higher, a busy host would hardly ever check a password
 
 
 class PasswordChecks:
-    """Checks passwords in a thread of low priority: an Argon2 hash costs the host tens of milliseconds.
+    """Checks passwords in a low-priority thread: an Argon2 hash takes tens of milliseconds of processor time.
 
-    A password that has been right since the server's start is not checked again: whoever guesses at a team, from
-    whatever address, cannot keep it out.
+    A password that was correct since the server's start is not checked again, so that nobody who guesses a team's
+    password can lock the team out, from any address.
     """
 
     def __init__(self) -> None:
@@ -40,9 +40,10 @@ class PasswordChecks:
         password: str,
         now_s: float,
     ) -> None:
-        """Check `password` against the hash `stored`, None for an unknown team.
+        """Check `password` against the hash `stored`, which is None for an unknown team.
 
-        Raises LoginRefused `bad-credentials`, `too-many-failures`; RefereeError `too-many-requests` when too many wait.
+        Raises LoginRefused `bad-credentials`, `too-many-failures`; RefereeError `too-many-requests` if too many checks
+        wait.
         """
         if stored is not None and was_right(stored, password):
             return
@@ -78,7 +79,7 @@ class PasswordChecks:
         self._require_few(
             pair,
             now_s,
-        )  # again: of many sent at once, those behind the limit cost nothing
+        )  # checked again, so that of many sent at once those above the limit cost no hash
         if matches(stored or decoy_hash(), password) and stored is not None:
             return True
         failures = self._failures.pop(pair, None) or deque(maxlen=FAILURES_ALLOWED)

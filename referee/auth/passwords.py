@@ -1,4 +1,4 @@
-"""Team passwords: only Argon2 hashes are kept."""
+"""Team passwords, stored only as Argon2 hashes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import cache
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-# The least that OWASP advises: 19 MiB, some tens of milliseconds. A hash keeps how much work it is, so older ones hold.
+# OWASP's minimum: 19 MiB, some tens of milliseconds. A hash stores its parameters, so older hashes stay valid.
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _key = secrets.token_bytes(32)
 _right: dict[
     str, bytes
-] = {}  # by stored hash, one a team: a digest of the password with a key of this process
+] = {}  # by stored hash, one per team: the password's digest with a key of this process
 
 
 CONSONANTS = "bdfghjkmnprstvwz"
@@ -24,7 +24,7 @@ IN_A_WORD = 2
 
 
 def generate_password() -> str:
-    """A new password that is easy to read out and to type, such as bafo-kidu-zemi-raso: 50 random bits."""
+    """Return a new password that is easy to read out and to type, such as bafo-kidu-zemi-raso: 50 random bits."""
     syllables = [
         secrets.choice(CONSONANTS) + secrets.choice(VOWELS) for _ in range(SYLLABLES)
     ]
@@ -35,12 +35,12 @@ def generate_password() -> str:
 
 
 def hash_password(password: str) -> str:
-    """The Argon2id hash to keep instead of the password."""
+    """Return the Argon2id hash to store instead of the password."""
     return _hasher.hash(_as_bytes(password))
 
 
 def matches(password_hash: str, password: str) -> bool:
-    """Tell whether `password` is the one hashed; a right one is remembered."""
+    """Return True if `password` has this hash; a correct one is remembered."""
     try:
         _hasher.verify(password_hash, _as_bytes(password))
     except (Argon2Error, InvalidHashError):
@@ -50,13 +50,13 @@ def matches(password_hash: str, password: str) -> bool:
 
 
 def was_right(password_hash: str, password: str) -> bool:
-    """Tell whether `matches` has found so before: a team that waits for its heat logs in each second."""
+    """Return True if `matches` has already accepted it; a team that waits for its heat logs in every second."""
     return hmac.compare_digest(_right.get(password_hash, b""), _digest(password))
 
 
 @cache
 def decoy_hash() -> str:
-    """Checked when the team is unknown: the time a log-in takes must not reveal which teams exist."""
+    """Return the hash to check for an unknown team, so that the log-in's duration does not reveal which teams exist."""
     return hash_password(secrets.token_hex())
 
 
@@ -65,5 +65,5 @@ def _digest(password: str) -> bytes:
 
 
 def _as_bytes(password: str) -> bytes:
-    # JSON and the environment can hold what UTF-8 cannot; as a password it is as good as any.
+    # JSON and the environment may contain text that UTF-8 cannot encode; it is still a valid password.
     return password.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The contest's Ed25519 key, made with the contest; it signs the close of each run, and bundles."""
+"""The contest's Ed25519 key, created with the contest. It signs the close of each run, and bundles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGNING_KEY_NAME = "signing-key"
 
 
 def new_key() -> bytes:
-    """A new private key, as PKCS 8 in PEM."""
+    """Return a new private key as PKCS 8 in PEM."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -29,10 +29,10 @@ def new_key() -> bytes:
 
 
 class ContestKey:
-    """The signing key in a file, `known` by its public key if the contest has one.
+    """The signing key in a file; `known` is its public key if the contest has stored one.
 
-    When it is first needed it raises RefereeError `secret-missing`, `secret-readable`, `not-accessible`, and
-    `contest-mixed` for another key. Commands that sign nothing do not wait for its imports.
+    The key is read at its first use, which raises RefereeError `secret-missing`, `secret-readable`, `not-accessible`,
+    and `contest-mixed` for another key. So commands that sign nothing do not wait for the imports.
     """
 
     def __init__(self, path: Path, known: str | None) -> None:
@@ -70,9 +70,9 @@ class ContestKey:
         return self.private.public_key().public_bytes_raw().hex()
 
     def require(self) -> None:
-        """Raise what `private` raises, before the key is needed."""
+        """Raise the errors of `private` before the key is needed."""
         _ = self.private
 
     def sign(self, text: str) -> str:
-        """The signature of a text in UTF-8 (RFC 8032): 64 bytes, hexadecimal."""
+        """Return the signature (RFC 8032) of a text in UTF-8: 64 bytes, hexadecimal."""
         return self.private.sign(text.encode()).hex()

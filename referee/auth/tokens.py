@@ -1,8 +1,9 @@
 """Session tokens: opaque to the contestant, signed with the contest's secret, valid across a restart.
 
-A token names its run and team and says when it expires; it carries no password. It bears the run's random value, too: a
-run number recurs after the contest is restored from a copy. It begins with the contest's id and a dot: a proxy
-before several referees knows whose it is. URL-safe characters only: it also travels in form fields.
+A token contains its run, its team and its expiry, but no password. It also contains the run's random value, because run
+numbers recur after the contest is restored from a backup. It begins with the contest's id and a dot, so that a proxy in
+front of several referees knows where to send it. It uses URL-safe characters only, since it is also sent in form
+fields.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ TOKENS_CACHED = 1024
 
 @dataclass(frozen=True)
 class Session:
-    """The claims of a token: who logged in, to which run, and until when the token is valid (UTC epoch seconds).
+    """The claims of a token: the team, the run, and until when the token is valid (UTC epoch seconds).
 
-    `nonce` is the run's; None for a run of an earlier form, whose tokens have none. `epoch` is that of the journal in
-    which the token was issued: a host that has not got so far yet has been superseded.
+    `nonce` is the run's; None for a run of an earlier version, whose tokens have none. `epoch` is the journal's epoch
+    in which the token was issued: a host with a lower epoch has been superseded.
     """
 
     run: int
@@ -37,10 +38,10 @@ class Session:
 
 @dataclass(frozen=True)
 class OperatorSession:
-    """The claims of an operator's cookie. `stamp` is made of the log-in's password or key: it ends with that password.
+    """The claims of an operator's cookie. `stamp` derives from the password or key, so changing that ends the session.
 
-    `generation` is that of all sessions of this operator: the first log-out ends them. `by_key`: the log-in was by the
-    operator key, and `name` is what was typed beside it, if anything.
+    `generation` is shared by all sessions of this operator: a log-out from one ends them all. `by_key`: the log-in used
+    the operator key, and `name` is the name typed with it, if any.
     """
 
     name: str
@@ -51,7 +52,7 @@ class OperatorSession:
 
 
 def issue(secret: bytes, session: Session, contest: str) -> str:
-    """The token for `session` in the contest of that id."""
+    """Return the token for `session` in the contest with that id."""
     serializer = _serializer(secret)
     content = f"{contest}.".encode() + serializer.dump_payload(asdict(session))
     return serializer.make_signer(serializer.salt).sign(content).decode()
@@ -61,9 +62,9 @@ def issue(secret: bytes, session: Session, contest: str) -> str:
     TOKENS_CACHED
 )  # verifying takes 60 us, serving an image 10; failures are not cached
 def read(secret: bytes, token: str) -> Session:
-    """The session a token stands for. Whether it has expired is for the caller to check: the result is cached.
+    """Return the session of a token, without checking whether it has expired, because the result is cached.
 
-    Raises RefereeError `bad-token` when it was not issued with this secret.
+    Raises RefereeError `bad-token` if it was not issued with this secret.
     """
     try:
         return Session(**_load(_serializer(secret), token.encode()))
@@ -75,13 +76,13 @@ def read(secret: bytes, token: str) -> Session:
 
 
 def issue_operator(secret: bytes, session: OperatorSession) -> str:
-    """The cookie for `session`."""
+    """Return the cookie for `session`."""
     return str(_serializer(secret, "operator").dumps(asdict(session)))
 
 
 @lru_cache(64)
 def read_operator(secret: bytes, token: str) -> OperatorSession | None:
-    """The session of an operator's cookie; None for one that was not issued with this secret."""
+    """Return the session of an operator's cookie; None if it was not issued with this secret."""
     try:
         return OperatorSession(**_load(_serializer(secret, "operator"), token.encode()))
     except (BadSignature, TypeError, ValueError):
@@ -89,12 +90,12 @@ def read_operator(secret: bytes, token: str) -> OperatorSession | None:
 
 
 def stamp(secret: bytes, password_hash: str) -> str:
-    """Return the part of the password hash, or key, that a session carries."""
+    """Return the value, derived from the password hash or key, that a session carries."""
     return hmac.digest(secret, password_hash.encode(), "sha256")[:12].hex()
 
 
 def csrf_token(secret: bytes, cookie: str) -> str:
-    """Return the token that a page must send beside its cookie, which browsers also send for a foreign page."""
+    """Return the token that a page must send besides its cookie; browsers send the cookie for foreign pages as well."""
     return hmac.digest(secret, b"csrf " + cookie.encode(), "sha256")[:16].hex()
 
 
@@ -106,7 +107,7 @@ def _load(serializer: URLSafeSerializer, token: bytes) -> dict[str, Any]:
     if not hmac.compare_digest(signer.sign(content), token):
         raise BadSignature("not as it was issued")
     contest, _, payload = content.partition(b".")
-    # A cookie, and a token of an earlier form, names no contest; a compressed payload itself begins with a dot.
+    # Cookies, and tokens of an earlier version, do not start with a contest id. A compressed payload starts with a dot.
     loaded: dict[str, Any] = serializer.load_payload(
         payload if contest and payload else content
     )

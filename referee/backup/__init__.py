@@ -1,4 +1,4 @@
-"""A contest folder in one file: its format (`backup_file`), its content and its restoration (`contest_copy`).
+"""A contest folder in one file: the file format (`backup_file`), what is saved and how it is restored (`contest_copy`).
 
-Knows nothing of HTTP, nor of who asks. Start with `contest_copy`.
+Start with `contest_copy`. This package knows nothing of HTTP or users.
 """

@@ -1,4 +1,4 @@
-"""The backup file: a zip of stored members; the last one, the manifest, has the size and SHA-256 of all others."""
+"""The backup file: a zip of uncompressed members; the last, the manifest, has size and SHA-256 of all others."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _MISSHAPEN = LookupError, TypeError, AttributeError
 
 
 def write_archive(path: Path, members: dict[str, Path], facts: dict[str, Any]) -> None:
-    """Write these files, by their names in it, and a manifest that also has `facts`. Raises OSError."""
+    """Write the files in `members`, by their names in the archive, and a manifest with `facts`. Raises OSError."""
     found = {}
     with zipfile.ZipFile(path, "w", strict_timestamps=False) as made:
         for name, source in members.items():
             made.write(source, name)
-            with made.open(name) as member:  # of what was written: the file may change
+            with made.open(name) as member:  # the source may change
                 digest = hashlib.file_digest(member, "sha256")  # type: ignore[arg-type]  # it has readinto
             found[name] = [made.getinfo(name).file_size, digest.hexdigest()]
         made.writestr(
@@ -40,7 +40,10 @@ def write_archive(path: Path, members: dict[str, Path], facts: dict[str, Any]) -
 
 
 def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
-    """Check a backup file, write its members below `folder`, return its manifest. Raises RefereeError `bad-backup`."""
+    """Check a backup file, extract its members into `folder` if given, and return its manifest.
+
+    Raises RefereeError `bad-backup`.
+    """
     try:
         with zipfile.ZipFile(path) as opened:
             facts = _manifest(opened, path.stat().st_size)
@@ -55,7 +58,7 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
     except (*_UNREADABLE, *_MISSHAPEN, OSError) as error:
         if (
             isinstance(error, OSError) and error.errno != errno.EINVAL
-        ):  # of a wrong offset
+        ):  # EINVAL comes from a wrong offset
             raise
         problem = (
             f"not a whole one: {error}" if zipfile.is_zipfile(path) else "is cut short"
@@ -93,5 +96,5 @@ def _manifest(opened: zipfile.ZipFile, size: int) -> dict[str, Any]:
     places = facts["testsets"]
     "".join(
         [facts["contest"], facts["utc"], *places, *places.values()]
-    )  # texts, or it raises TypeError
+    )  # raises TypeError unless all are texts
     return facts

@@ -1,4 +1,4 @@
-"""Selects the files of a contest folder for its backup, and puts them back, also at another path."""
+"""Selects the files of a contest folder for its backup, and restores them, also to another path."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _VALUE = re.compile(
 def back_up(
     folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: bool
 ) -> None:
-    """Write the contest in `folder` into one file that only its owner can read; the models go with the test sets.
+    """Write the contest in `folder` to one file that only its owner can read; models are saved with the test sets.
 
-    Raises RefereeError `backup-target`, `bad-config`, and as the parts do; TestSetError; OSError.
+    Raises RefereeError `backup-target`, `bad-config`, and any error of the functions called; TestSetError; OSError.
     """
     require_writable(file)
     file = real_path(file)
@@ -55,7 +55,7 @@ def back_up(
     for given in _test_sets(config) if test_sets else ():
         found = load_test_set(folder / given)
         place = os.path.normpath(given)
-        if place.startswith((".", "/")):  # it lies elsewhere
+        if place.startswith((".", "/")):  # it is outside the contest folder
             place = moved[given] = f"testset-{found.digest[:12]}"
         names = (
             MANIFEST,
@@ -78,7 +78,7 @@ def back_up(
     }
     _with_values(
         (folder / CONFIG_NAME).read_text("utf-8-sig"), moved
-    )  # refused now, not at the restore
+    )  # fails now, not at the restore
     scratch = TemporaryDirectory(prefix=f".{file.name}-", dir=file.parent)
     with scratch as place, closing(Store.open(folder / DATABASE_NAME)) as store:
         store.integrity.require_complete()
@@ -92,7 +92,7 @@ def back_up(
         }
         made.touch(
             0o600
-        )  # as far as the disk has modes: chmod would fail on a stick's FAT
+        )  # ignored where the disk has no modes, whereas chmod fails on a USB stick's FAT
         write_archive(made, members, facts)
         with made.open("rb") as whole:
             os.fsync(whole.fileno())
@@ -101,7 +101,11 @@ def back_up(
 
 
 def _require_free(folder: Path, file: Path) -> None:
-    """Raise RefereeError `backup-target` if a backup there would replace anything but an older backup."""
+    """Raise RefereeError `backup-target` if a backup at `file` would replace anything other than an older backup.
+
+    Raise it also if `file` lies in the contest folder and does not end in .zip, as it could become a file of the
+    contest.
+    """
     is_of_contest = file.parent == real_path(folder) and file.suffix != ".zip"
     is_taken = is_there(file)
     with suppress(RefereeError):
@@ -113,14 +117,14 @@ def _require_free(folder: Path, file: Path) -> None:
 
 
 def _test_sets(config: ContestConfig) -> set[str]:
-    """The test sets by their names in contest.toml."""
+    """Return the test sets named in contest.toml."""
     return {config.testset} | {
         name for one in config.tracks for name in (one.testset, one.holdout) if name
     }
 
 
 def _with_values(text: str, changes: dict[str, str]) -> str:
-    """The text of a contest.toml with other ids and places of test sets. Raises RefereeError `bad-config`."""
+    """Return the text of a contest.toml with ids and test set paths replaced. Raises RefereeError `bad-config`."""
 
     def changed(found: re.Match[str]) -> str:
         with suppress(ValueError, KeyError):
@@ -143,8 +147,8 @@ def restore(
 ) -> tuple[str, str, list[str]]:
     """Restore the contest folder from the backup `file`, completely or not at all; missing parts come from `base`.
 
-    Returns its id, its former id (another one, if its keys are new), and the names of test sets that are missing.
-    Raises RefereeError `contest-exists`, `contest-mixed`, `bad-backup`, and as the parts do; OSError.
+    Returns the contest's id, its former id (a different one if new keys were made), and the names of missing test sets.
+    Raises RefereeError `contest-exists`, `contest-mixed`, `bad-backup`, and any error of the functions called; OSError.
     """
     folder = real_path(folder)
     if not is_free(folder):
@@ -182,7 +186,7 @@ def restore(
             changes[former] = contest_id(partial)
         contest = contest_id(partial)
         config = partial / CONFIG_NAME
-        read_config(partial)  # raises what is wrong with it
+        read_config(partial)  # raises if it is invalid
         write_atomically(
             config, _with_values(config.read_text("utf-8-sig"), changes).encode()
         )

@@ -1,4 +1,4 @@
-"""The database of a contest folder, made from its journal alone."""
+"""Restoration of a contest folder's database from its journal alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from referee.store.journaling import place_of
 
 @dataclass(frozen=True)
 class Made:
-    """A database made from a journal, its number of transactions, and the new path `kept` of the former one, if any."""
+    """A database made from a journal, its number of transactions, and the path `kept` of the replaced one, or None."""
 
     database: Path
     journal: Path
@@ -28,10 +28,10 @@ class Made:
 
 
 def restore_database(folder: Path, now: datetime) -> Made:
-    """Make the database of a contest folder from its journal; the former one is kept beside it.
+    """Make the database of a contest folder from its journal; the former database is kept beside it.
 
-    Raises RefereeError `contest-missing`, `contest-busy`, `journal-missing`, `journal-damaged`, `contest-mixed`,
-    and of a journal that several hosts reach what `require_own` does; OSError.
+    Raises RefereeError `contest-missing`, `contest-busy`, `journal-missing`, `journal-damaged`, `contest-mixed`, and
+    for a journal shared by several hosts any error of `require_own`; OSError.
     """
     place = place_of(folder)
     if place is None:
@@ -69,7 +69,7 @@ def restore_database(folder: Path, now: datetime) -> Made:
 
 
 def _require_ours(folder: Path, database: Path) -> None:
-    """Raise RefereeError `contest-mixed` unless the journal is of the contest whose secrets are in the folder."""
+    """Raise RefereeError `contest-mixed` unless the journal's contest is the one with the secrets in this folder."""
     with closing(Store.open(database)) as store:
         own = contest_id(folder)
         its = store.identity.contest_id(own)
@@ -82,7 +82,7 @@ def _require_ours(folder: Path, database: Path) -> None:
 
 
 def _set_aside(database: Path, now: datetime) -> Path | None:
-    """Rename the former database and the files that belong to it, with the time when it was replaced."""
+    """Rename the former database and its WAL files, adding the present time; return the new path, or None."""
     kept = database.with_name(f"contest-replaced-{now:%Y%m%d-%H%M%S}.db")
     for suffix in ("-wal", "-shm", ""):
         former = database.with_name(database.name + suffix)

@@ -1,6 +1,6 @@
-"""The command `referee`, one command a file, and its error boundary. Knows neither rules nor SQL.
+"""The command `referee`, with one file for each command, and its error handling. No rules and no SQL here.
 
-Start with `main`, whose table names the file of each command; options of several commands are in `shared_options`.
+Start with `main`, whose table names the file of each command. Options of several commands are in `shared_options`.
 """
 
 from referee.cli.main import main

@@ -1,4 +1,4 @@
-"""Asks the server of a contest, with the operator's key."""
+"""Requests to the server of a contest, with the operator's key."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ LOOK_TIMEOUT_S = 5.0
 
 
 class NoServer(RefereeError):
-    """The contest is not being served, or its server does not answer."""
+    """Raised if the contest is not being served, or if its server does not answer."""
 
 
 def ask(
     folder: Path, path: str, body: dict[str, Any] | None = None, *, more_s: float = 0.0
 ) -> Any:
-    """Return the server's answer to a POST of `body` to /operator`path`, or to a GET without a body.
+    """Send a POST of `body` to /operator`path`, or a GET if there is no body, and return the server's answer.
 
-    `more_s` says how much longer than other acts this one takes.
+    `more_s` is added to the timeout, for acts that take longer than others.
 
-    Raises NoServer `not-served`, `no-answer`; RefereeError `contest-missing`, `certificate-wrong`, and what the server
-    or `read_secret` refuses with.
+    Raises NoServer `not-served`, `no-answer`; RefereeError `contest-missing`, `certificate-wrong`, the errors of
+    `read_secret`, and any refusal of the server.
     """
     if not is_there(folder / "contest.toml"):
         from referee.config import (
@@ -53,7 +53,7 @@ def ask(
     )
     if url is None or not is_served(
         folder
-    ):  # of a server that was killed, or a copy of a served folder
+    ):  # left by a killed server, or copied with a served folder
         raise not_served
     timeout_s = (LOOK_TIMEOUT_S if body is None else ACT_TIMEOUT_S) + more_s
     try:
@@ -86,7 +86,7 @@ def _answer(
     if where.scheme == "https":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
-        # Trust this certificate, whoever issued it, and no other.
+        # Trust only this certificate, whoever issued it.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.load_verify_locations(folder / CERTIFICATE_NAME)
         connection = HTTPSConnection(

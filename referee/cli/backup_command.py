@@ -1,4 +1,4 @@
-"""`referee backup` and `referee restore`."""
+"""`referee backup` and `referee restore`: save a contest to a file, and rebuild it from one."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _restore_by_journal(folder: Path) -> None:
 
 @contextmanager
 def _named(place: Path) -> Iterator[None]:
-    """Add the file's name to the error of a write to a full disk, which names none."""
+    """In the block, add the file's name to the error of a full disk, which does not have it."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`referee board ...`: asks the server."""
+"""`referee board ...`: each command sends a request to the server."""
 
 from __future__ import annotations
 

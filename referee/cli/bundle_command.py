@@ -1,4 +1,4 @@
-"""`referee bundle`: a run as one file that anyone can compute again."""
+"""`referee bundle`: a run as one file, from which anyone can recompute its score."""
 
 from __future__ import annotations
 
@@ -156,7 +156,10 @@ def verify_command(
 
 
 def _head(text: str | None) -> tuple[int | None, str | None]:
-    """Return the number of events that a head covers, if given, and its link. Raises RefereeError `bad-request`."""
+    """Parse a head of the log: the number of events that it covers, if given, and its link.
+
+    Raises RefereeError `bad-request`.
+    """
     if text is None or ":" not in text:
         return None, hexadecimal("--head", text, 12)
     events, _, link = text.partition(":")

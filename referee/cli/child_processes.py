@@ -1,4 +1,4 @@
-"""Child processes of a command: started apart from the terminal, and ended in every case."""
+"""Child processes of a command, independent of the terminal's signals, and ended however the command ends."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ except OSError as error: sys.exit(f"{args[0]} cannot be executed: {error.strerro
 
 
 class Child:
-    """One process. As a context manager it ends the process: SIGTERM, then SIGKILL after a timeout.
+    """One child process. As a context manager it ends the process: SIGTERM, then SIGKILL after a timeout.
 
-    The process has a session of its own, so Ctrl-C reaches only the rehearsal, which then ends its children in order.
-    The first line of its stdout says that it is ready; its stderr goes to the file `log`.
+    The process has a session of its own, so Ctrl-C reaches only the parent, which then ends its children in order. The
+    first line of its stdout reports that it is ready; its stderr goes to the file `log`.
     """
 
     def __init__(self, name: str, arguments: Sequence[str], log: Path) -> None:
@@ -60,7 +60,7 @@ class Child:
         return self._process.poll()
 
     def kill(self) -> None:
-        """Kill the process, and the processes that it has started in its session."""
+        """Kill the process and all processes in its session."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -72,14 +72,14 @@ class Child:
         self.end()
 
     def write(self, line: str) -> None:
-        """Write a line to its stdin."""
+        """Write a line to the stdin of the process."""
         self._input.write(line + "\n")
         self._input.flush()
 
     def first_line(self) -> str:
-        """Return the first line of its output, which it prints when it is ready.
+        """Return the first line of the output, which the process prints when it is ready.
 
-        Raises RefereeError `child-failed` with the last line of its log when it ends without one.
+        If the process ends without a line, raise RefereeError `child-failed` with the last line of its log.
         """
         line = self._output.readline().strip()
         if not line:
@@ -88,7 +88,7 @@ class Child:
         return line
 
     def end(self) -> None:
-        """End the process if it still runs, SIGTERM first and SIGKILL after a timeout, and the rest of its session."""
+        """End the process with SIGTERM, or SIGKILL after a timeout, and kill the rest of its session."""
         if self._process.poll() is None:
             self._process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -99,7 +99,7 @@ class Child:
             self._input.close()
 
     def failure(self) -> RefereeError:
-        """Return the reason of the failure, from the last line of the process's log."""
+        """Return a RefereeError that explains the failure with the last line of the process's log."""
         lines = [
             line
             for line in self._log_path.read_text(errors="replace").splitlines()
@@ -116,14 +116,20 @@ class Child:
 
 
 def own_child(folder: Path, name: str, command: str, *arguments: str) -> Child:
-    """One of our commands, its log in `folder`; it ends with this process. Raises RefereeError `program-missing`."""
+    """Start one of our commands, with its log in `folder`; it ends when this process ends.
+
+    Raises RefereeError `program-missing`.
+    """
     own = [program(command), *arguments, "--parent", str(os.getpid())]
     return Child(name, own, folder / f"{name}.log")
 
 
 @contextmanager
 def endings_interrupt() -> Iterator[None]:
-    """Make SIGTERM and a closed terminal (not under nohup) unwind like Ctrl-C, so they also end the children."""
+    """In the block, make SIGTERM and a closed terminal raise KeyboardInterrupt, so that the children are ended.
+
+    Under nohup a closed terminal is still ignored.
+    """
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -140,7 +146,10 @@ def endings_interrupt() -> Iterator[None]:
 
 @contextmanager
 def interruption_reported(outcome: Callable[[], str]) -> Iterator[None]:
-    """Exit with 130 and one line, with the outcome, when Ctrl-C, SIGTERM or a closed terminal interrupts the work."""
+    """Exit with 130 and one line if Ctrl-C, SIGTERM or a closed terminal interrupts the block.
+
+    `outcome` returns the end of that line.
+    """
     try:
         with endings_interrupt():
             yield
@@ -150,7 +159,7 @@ def interruption_reported(outcome: Callable[[], str]) -> Iterator[None]:
 
 
 def program(name: str) -> str:
-    """Return the path of one of the project's commands, installed beside this interpreter.
+    """Return the path of a command of this project, installed beside this interpreter.
 
     Raises RefereeError `program-missing`.
     """

@@ -59,7 +59,7 @@ def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
 
 
 def _compared(name: str, folder: Path) -> Compared:
-    """Return the compared figures of a run, by name. Raises RefereeError, TestSetError."""
+    """Return the figures of a run to compare, given its number or its folder. Raises RefereeError, TestSetError."""
     is_number = (
         name.isascii() and name.isdigit() and len(name) < 19
     )  # the integers of SQLite

@@ -1,4 +1,4 @@
-"""`referee demo`: a rehearsed contest day to watch, which starts again at its end."""
+"""`referee demo`: a simulated contest day to watch, which starts again when it ends."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ DAY_KEYS = "public_score = true\n"
 
 @dataclass(frozen=True)
 class Pace:
-    """The speed of a demo day, and its number of rounds."""
+    """The speed of a demo day, and the number of its rounds."""
 
     speed: float
     rounds: int
@@ -109,7 +109,7 @@ def _show(folder: Path, port: int, pace: Pace) -> None:
 
 
 def _play_day(day: Path, url: str, pace: Pace, password: str, following: Path) -> Path:
-    """Play a day; returns the next one, prepared while this one is still served."""
+    """Play a day and return the folder of the next day, which is prepared while this day is still served."""
     try:
         with open_contest(day) as contest:
             stage = Stage(day, url, contest, Clock(), pace.speed)

@@ -1,4 +1,7 @@
-"""A rehearsed contest day for `referee demo`: the same figures each time, through the real store and the real judge."""
+"""A simulated contest day for `referee demo`, made with the real store and the real judge.
+
+Its figures are the same each time.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,10 @@ VOLTAGE_V = 120.0
 
 @dataclass(frozen=True)
 class Entry:
-    """A team, and how its run goes: the share of objects found, how exactly, the power in W and the times in s.
+    """A team and the parameters of its run.
 
-    Like a real board it first loads its model, at `LOADING` of its power, and answers the first images after that.
+    `found` is the share of objects found, `shake` the box error, `power_w` the power and the others times in s. Like a
+    real board the run first loads its model, at `LOADING` of its power, and then answers the first images.
     """
 
     team: str
@@ -52,7 +56,7 @@ class Entry:
 
     @property
     def step_s(self) -> float:
-        """Seconds for each image."""
+        """Time for one image in s."""
         return (self.lasts_s - self.loads_s) / IMAGES
 
 
@@ -83,14 +87,14 @@ WITH_REFUSED_ROWS = "Kestrel"
 NEXT = tuple(
     dict.fromkeys(entry.team for entry in (*WAITING, *ENTRIES) if entry.team != BLIND)
 )
-"""The teams that run while someone watches, in this order, then again from the first."""
+"""The teams that run while someone watches, in this order; after the last one the first runs again."""
 REFUSED = Refused(
     2, ((3, "xmin is not a number", "nan"), (7, "image 99 is unknown", "99"))
 )
 
 
 def record_day(contest: Contest, password: str, clock: Clock) -> None:
-    """Fill a new contest: teams and an operator with this password, judged runs, a queue, an announcement."""
+    """Fill a new contest: teams and an operator, all with this password, judged runs, a queue, an announcement."""
     store = contest.store
     hashed = hash_password(password)
     now = clock.utc()
@@ -125,7 +129,7 @@ def record_day(contest: Contest, password: str, clock: Clock) -> None:
 def _guesses(
     entry: Entry, truth: GroundTruth, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the detections of a team: rows (n, 7) in test-set numbers. A team that finds nothing guesses blindly."""
+    """Return the detections of a team: rows (n, 7) in test-set numbers; for a team that finds nothing, random boxes."""
     size = truth.boxes.max(axis=0)[2:]
     corner = rng.uniform(0, 0.6, (BLIND_ROWS, 2)) * size
     image = rng.choice(truth.image_ids, BLIND_ROWS)
@@ -211,7 +215,7 @@ def _record_posts(
     images: int,
     start: datetime,
 ) -> None:
-    """Record that images were served and their rows (n, 7) posted, POSTS times until the log-out."""
+    """Store the served images and the posts of a run: its rows (n, 7) in POSTS posts, the last before the log-out."""
     store = contest.store
     last_s = entry.lasts_s - LOG_OUT_S
     edges_s = np.linspace(entry.loads_s, last_s, POSTS + 1).tolist()
@@ -238,7 +242,10 @@ def _record_posts(
 def _readings(
     entry: Entry, start: datetime, rng: np.random.Generator
 ) -> Iterator[Reading]:
-    """Yield readings, one a second: a model is loaded, then images with different content are detected."""
+    """Yield one reading a second: first while the model is loaded, then while images are processed.
+
+    The power varies with the content of the images.
+    """
     times_s = np.arange(0.0, entry.lasts_s + 0.5)
     busy = np.where(times_s < entry.loads_s, LOADING, 1.0)
     powers_w = IDLE_W + busy * (entry.power_w - IDLE_W) * rng.normal(

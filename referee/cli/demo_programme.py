@@ -1,7 +1,7 @@
-"""The programme of a demo day: acts of an operator, asked of the server, and real clients.
+"""The programme of a demo day: an operator's acts, requested from the server, and real clients.
 
-A round has each kind of event once. A visitor may arm, void or freeze meanwhile: an act that is refused for it is
-written to the log, and the programme goes on. Start with `play_round`.
+A round has each kind of event once. A visitor may arm, void or freeze at the same time: if an act is refused because of
+that, it is logged and the programme continues. Start with `play_round`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,15 @@ def detect(jpeg, categories):
     loads_s = 0.0
     return [one for one in sample(jpeg, categories) if random.random() < float(os.environ["DEMO_FOUND"])]
 """
-"""A detector that first loads a model, as a board does, takes some time for each image, and misses some objects."""
+"""Source of a detector that, like a board, loads a model first, needs time for each image and misses some objects."""
 LOOK_S = 0.2
 PAUSE_S = 5.0  # between two acts
 UNVEIL_S = 3.0  # between two places
 VOID_AFTER_S = 30.0
-READY_WITHIN_S = 120.0  # not shortened: programs start no faster in a demo that is
-MORE_S = 30.0  # that a client may take beyond its window
+READY_WITHIN_S = (
+    120.0  # not divided by `speed`: programs start no faster in a fast demo
+)
+MORE_S = 30.0  # time that a client may take beyond its window
 VOID_REASON = "the board's power supply failed"
 REVIEW_NOTE = (
     "Looked at with the team: the link had lost readings, the integrator had not."
@@ -56,7 +58,7 @@ FREEZE_NOTICE = (
 
 @dataclass(frozen=True)
 class Stage:
-    """The contest that the programme plays in: served at `url`, `speed` times as fast as a real day."""
+    """The contest in which the programme runs: served at `url`, and `speed` times as fast as a real day."""
 
     folder: Path
     url: str
@@ -66,17 +68,17 @@ class Stage:
 
     @property
     def stations(self) -> tuple[str, ...]:
-        """The names of both."""
+        """The names of the stations."""
         return tuple(one.name for one in self.contest.config.stations)
 
     def pause(self, seconds: float) -> None:
-        """Let the visitor look."""
+        """Wait, so that the visitor can look."""
         self.clock.wait(
             threading.Event(), self.clock.monotonic_s() + seconds / self.speed
         )
 
     def until(self, holds: Callable[[], bool], within_s: float) -> bool:
-        """Wait, up to a limit, until the condition holds; returns whether it does. Raises NoServer."""
+        """Wait until the condition holds, at most `within_s`; return True if it holds. Raises NoServer."""
         until_s = self.clock.monotonic_s() + within_s
         while not holds():
             if not is_served(self.folder):
@@ -87,7 +89,7 @@ class Stage:
         return True
 
     def act(self, path: str, **body: str) -> Any:
-        """Ask the server; None, and a line in the log, if it refuses. Raises NoServer."""
+        """Send an act to the server and return its answer; log a refusal and return None. Raises NoServer."""
         try:
             return ask(self.folder, path, body)
         except NoServer:
@@ -101,7 +103,7 @@ class Stage:
 
 
 def play_round(stage: Stage, number: int) -> None:
-    """Play every kind of event once, some ten minutes. Raises NoServer."""
+    """Play every kind of event once, which takes some ten minutes. Raises NoServer."""
     _let_teams_run(stage, _next_teams(stage, 2))
     _let_reviewed_stand(stage)
     _let_teams_run(stage, _next_teams(stage, 2), heat=f"Heat {2 * number - 1}")
@@ -128,7 +130,7 @@ def announce_end(stage: Stage) -> None:
 
 
 def _next_teams(stage: Stage, count: int) -> list[str]:
-    """Return the next teams; a queue that the visitor changed is filled up with those of the fewest attempts."""
+    """Return the next teams of the queue, after filling it up with the teams that have the fewest attempts."""
     store = stage.contest.store
     queue = store.queue.teams()
     used = store.runs.attempts_used()
@@ -141,7 +143,7 @@ def _next_teams(stage: Stage, count: int) -> list[str]:
 
 
 def _let_teams_run(stage: Stage, teams: Sequence[str], heat: str = "") -> None:
-    """One team at each station, to the end of their runs, which are judged."""
+    """Run one team at each station until all runs have ended, and judge the runs."""
     _clear(stage)
     armed = _arm(stage, teams, heat)
     with _clients(stage, armed) as clients:
@@ -160,7 +162,10 @@ def _let_teams_run(stage: Stage, teams: Sequence[str], heat: str = "") -> None:
 
 
 def _arm(stage: Stage, teams: Sequence[str], heat: str = "") -> list[str]:
-    """Arm a run at each station, and return the teams with an armed run. A team without one leaves the queue, too."""
+    """Arm a run at each station, and return the teams whose run was armed.
+
+    A team whose run was refused is removed from the queue, too.
+    """
     armed = []
     for team, station in zip(teams, stage.stations, strict=False):
         in_heat = {"heat": heat} if heat else {}
@@ -172,11 +177,16 @@ def _arm(stage: Stage, teams: Sequence[str], heat: str = "") -> list[str]:
 
 
 def _start(stage: Stage, heat: str) -> bool:
-    """Give the signal once all have logged in; whether there is nothing left to wait for."""
+    """Start the heat once all teams have logged in.
+
+    Returns True if it was started or if no run is still armed.
+    """
     runs = stage.contest.store.runs.find(heat=heat)
     if not any(run.state is RunState.ARMED for run in runs):
         return True
-    with suppress(RefereeError):  # the first seconds are for the teams to log in
+    with suppress(
+        RefereeError
+    ):  # refused during the first seconds, in which the teams log in
         ask(stage.folder, "/heats/start", {"heat": heat})
         return True
     return False
@@ -203,7 +213,7 @@ def _let_reviewed_stand(stage: Stage) -> None:
 
 
 def _unveil(stage: Stage) -> None:
-    """Unveil place by place, the last first; then the board is live."""
+    """Unveil the ranking place by place, the last place first, until the board is live again."""
     while (board := stage.act("/board/unveil")) and board["state"] != "live":
         stage.pause(UNVEIL_S)
     stage.pause(PAUSE_S)
@@ -213,7 +223,7 @@ def _unveil(stage: Stage) -> None:
 def _clients(
     stage: Stage, teams: Sequence[str]
 ) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Run the programs of the teams; none is left at the end."""
+    """Run the client programs of the teams, and kill all of them when the block ends."""
     running: list[subprocess.Popen[bytes]] = []
     try:
         for team in teams:
@@ -226,7 +236,7 @@ def _clients(
 
 
 def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
-    """A team's program, as fast and as good as the team was in the morning; it ends with this process."""
+    """Start a team's client, as fast and as accurate as the team's recorded run; it ends when this process ends."""
     entry = next((one for one in ENTRIES if one.team == team), ENTRIES[0])
     times_s = {"DEMO_LOADS_S": entry.loads_s, "DEMO_STEP_S": entry.step_s}
     pace = {name: str(seconds / stage.speed) for name, seconds in times_s.items()}
@@ -249,7 +259,7 @@ def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
 
 
 def _clear(stage: Stage) -> None:
-    """Clear the stations: a visitor's open run goes on to its end, and runs that no one opened become void."""
+    """Free the stations: wait for a visitor's open run to end, and void the runs that no one opened."""
     store = stage.contest.store
     window_s = stage.contest.config.window_s
     stage.until(lambda: not store.runs.find(RunState.OPEN), window_s + MORE_S)

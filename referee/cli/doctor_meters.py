@@ -1,4 +1,4 @@
-"""The findings of `referee doctor` at the stations: the meter that answers, and a short run with it."""
+"""The findings of `referee doctor` at the stations: the meter's identity and settings, and a short trial run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ TEAM = "doctor"
 
 
 def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
-    """Read the identity of the station's meter, which changes nothing, and check that it has the station's settings."""
+    """Check that the station's meter answers and has the station's settings.
+
+    Reading its identity changes nothing in the meter.
+    """
     try:
         with open_meter(station.meter, real_clocks()) as meter:
             identity = meter.identity
@@ -59,7 +62,7 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
 
 
 def _look_at_ranges(station: Station) -> Iterator[Finding]:
-    """Advise to fix the ranges of a meter that has some."""
+    """Advise to fix those ranges of the station's meter that its settings leave automatic."""
     missing = [
         key
         for key in ("voltage_range_v", "current_range_a")
@@ -75,9 +78,9 @@ def _look_at_ranges(station: Station) -> Iterator[Finding]:
 
 
 def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
-    """Measure the idle board by a run of TRIAL_S seconds in a contest folder of its own, which is then deleted.
+    """Measure the idle board in a run of TRIAL_S seconds, in a temporary contest folder of its own.
 
-    The meter must not hold an energy that is still to be read: arming resets it.
+    The meter must not hold an energy that is still to be read, because arming resets the meter.
     """
     if energy_may_be_held(contest, station):
         yield Finding(

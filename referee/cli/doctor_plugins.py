@@ -1,4 +1,4 @@
-"""Plug-ins that cannot be used, and the findings of the others in a contest."""
+"""The findings of `referee doctor` about plug-ins that cannot be used, and the findings of the plug-ins' own checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOADERS = (
 
 
 def look_at_plugins() -> Iterator[Finding]:
-    """Name each plug-in that cannot be used; all of them are imported for that."""
+    """Import all plug-ins, and yield a finding for each one that cannot be used."""
     for names, load in LOADERS:
         for name in names():
             try:
@@ -40,7 +40,7 @@ def look_at_plugins() -> Iterator[Finding]:
 
 
 def findings_of_plugins(contest: Contest) -> Iterator[Finding]:
-    """Run the checks that plug-ins offer; a check that fails to run is a finding itself."""
+    """Run the checks that plug-ins offer. A check that fails to run yields a finding, too."""
     for check in seams.CHECKS.each(_is_named_already):
         try:
             yield from seams.findings(check, contest)
@@ -49,4 +49,4 @@ def findings_of_plugins(contest: Contest) -> Iterator[Finding]:
 
 
 def _is_named_already(_: PluginError) -> None:
-    """`look_at_plugins` names it."""
+    """Ignore the error, because `look_at_plugins` yields a finding for it."""

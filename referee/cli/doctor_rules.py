@@ -1,6 +1,6 @@
 """The findings of `referee doctor` about the rules: refusals at arming, missing settings, settings that leak.
 
-Only values of contest.toml and the number of images are looked at. docs/security.md has the same at length.
+Only values of contest.toml and the number of images are checked. docs/security.md explains the findings in detail.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from referee.runs.arming import images_of_a_run
 from referee.seams import Finding
 
 SAFE_IMAGES = 300
-"""Images in a run from which a provisional score reveals little: measured, below 0.01 mAP on average."""
+"""Number of images in a run from which a provisional score reveals little: below 0.01 mAP on average, as measured."""
 
 
 def look_at_rules(contest: Contest) -> Iterator[Finding]:
-    """Yield all findings; only a fault that arming would refuse is a failure."""
+    """Yield the findings about the rules. Only a fault for which arming would be refused is a failure."""
     try:
         images_of_a_run(contest)
     except RefereeError as error:
@@ -31,7 +31,7 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
 
 
 def unguarded(config: ContestConfig) -> str | None:
-    """Return a sentence about an unprotected server on an open network; None behind a proxy."""
+    """Return a warning that no proxy protects the server on an open network; None if a proxy is configured."""
     if config.trusted_proxy:
         return None
     sentence = (

@@ -1,7 +1,7 @@
-"""The ways to hold a contest at home: when to take which, and what `demo`, `practice` and `rehearse` share.
+"""Contests on one's own machine: when to use `demo`, `practice` or `rehearse`, and the code that they share.
 
-Each makes a folder with a test set and a contest, serves it beside a simulated meter or with a given one, and lets
-teams in with a password. All processes end with this one.
+Each command makes a folder with a test set and a contest, serves it with a simulated or a given meter, and registers
+teams with a password. All child processes end with this process.
 """
 
 from __future__ import annotations
@@ -33,25 +33,28 @@ URL = re.compile(r"https?://\S+")
 
 
 def require_unused(folder: Path, advice: str) -> None:
-    """Raise RefereeError `folder-in-use` with the advice unless the folder is new or empty."""
+    """Raise RefereeError `folder-in-use`, with `advice`, unless the folder is missing or empty."""
     if not is_free(folder):
         raise RefereeError("folder-in-use", f"{folder} is not empty; {advice}.")
 
 
 def keep_password(file: Path, password: str) -> None:
-    """Write a password to a file that only this user can read, as a contestant keeps it."""
+    """Write a password to a file that only this user can read, in the form that contestants use."""
     write_atomically(file, f"{password}\n".encode(), mode=0o600)
 
 
 def register_team(folder: Path, team: str, password: str) -> None:
-    """Add a team to the contest in `folder`, unless it is there."""
+    """Register a team in the contest in `folder`, unless it is registered already."""
     with open_contest(folder) as contest:
         if team not in contest.store.teams.all():
             contest.store.teams.add(team, hash_password(password), Clock().utc())
 
 
 def try_meter(address: str) -> None:
-    """Raise MeterError, before anything is created, if no meter answers there or the load is invalid."""
+    """Raise MeterError if no meter answers at the address, or if a simulated meter's load is invalid.
+
+    It is called before anything is created.
+    """
     clock = Clock()
     never = threading.Event()
 
@@ -65,14 +68,17 @@ def try_meter(address: str) -> None:
 
 @dataclass(frozen=True)
 class HomeMeter:
-    """The address of the meter, and that of the simulated one's control; "" for a given meter."""
+    """The address of the meter, and the address of the simulated meter's control; "" for a real meter."""
 
     address: str
     control: str = ""
 
 
 def simulated_meter(processes: ExitStack, folder: Path, load: str) -> HomeMeter:
-    """Start a meter that measures this load, until `processes` ends; a restarted server finds it again."""
+    """Start a meter that measures this load and runs until `processes` ends.
+
+    A server that is restarted finds the same meter again.
+    """
     simulate = ("simulate", "--load", load, "--control", "0")
     process = processes.enter_context(own_child(folder, "meter", "meter", *simulate))
     address = process.first_line()
@@ -89,12 +95,12 @@ class HomeServer:
 
     @property
     def urls(self) -> list[str]:
-        """The addresses at which it is reached."""
+        """The URLs of the server."""
         return URL.findall(self.serving)
 
 
 def serve(folder: Path, listen: Listen) -> HomeServer:
-    """Start a server, whose caller ends it. Raises RefereeError `child-failed`."""
+    """Start a server; the caller must end it. Raises RefereeError `child-failed`."""
     where = ("--host", listen.host, "--port", str(listen.port))
     process = own_child(folder, "server", "referee", "serve", str(folder), *where)
     try:
@@ -105,7 +111,7 @@ def serve(folder: Path, listen: Listen) -> HomeServer:
 
 
 def contestant(team: str, password_file: Path) -> tuple[str, ...]:
-    """Return the options that log a sample client in as this team; it ends with this process."""
+    """Return the options with which a sample client logs in as this team and ends when this process ends."""
     login = ("--team", team, "--password-file", str(password_file))
     return (*login, "--parent", str(os.getpid()))
 

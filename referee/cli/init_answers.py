@@ -1,4 +1,4 @@
-"""The questions of `referee init` about limits for teams and about backups, and the lines of contest.toml for them."""
+"""The questions that `referee init` asks about limits for teams and about backups, and their lines in contest.toml."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ COMMENT_COLUMN = 26
 
 @dataclass(frozen=True)
 class Answers:
-    """`attempts` of 0: no limit; `per_attempt` of 0: all images; `least_map` of None and a blank `backup`: none."""
+    """The answers.
+
+    `attempts` of 0 means no limit, `per_attempt` of 0 all images; `least_map` of None and a blank `backup` mean none.
+    """
 
     attempts: int = 0
     per_attempt: int = 0
@@ -31,7 +34,7 @@ class Answers:
 
 
 def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
-    """Return why a team gets images again that it has had before, as a sentence; None if it gets none twice."""
+    """Return a sentence if a team can get images again that an earlier run had; None if it gets none twice."""
     of_run = per_attempt or images
     if attempts == 1 or (attempts and attempts * of_run <= images):
         return None
@@ -50,7 +53,10 @@ def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
 
 
 def answer_lines(answers: Answers) -> tuple[str, str]:
-    """Return the lines of contest.toml for the answers: keys, then tables. An unset value becomes a comment."""
+    """Return the lines of contest.toml for the answers: the keys and the tables.
+
+    A setting without a value becomes a comment.
+    """
     least_map = answers.least_map or LEAST_MAP
     backup = json.dumps(answers.backup or SHOWN_BACKUP, ensure_ascii=False).replace(
         "\x7f", "\\u007f"
@@ -90,7 +96,7 @@ def _line(is_set: bool, setting: str, comment: str) -> str:
 
 
 class _Share(click.FloatRange):
-    """An mAP. click.FloatRange alone would accept NaN."""
+    """The option type of an mAP, which refuses NaN; click.FloatRange alone would accept it."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -131,7 +137,10 @@ yes_option = click.option(
 
 @dataclass(frozen=True)
 class Given:
-    """Read the answers from the command line; None if it has none. `yes`: nothing is asked for."""
+    """The options given on the command line; an option that was not given is None.
+
+    `yes`: ask no questions.
+    """
 
     attempts: int | None
     per_attempt: int | None
@@ -140,9 +149,9 @@ class Given:
     yes: bool
 
     def complete(self, images: int) -> tuple[Answers, list[str]]:
-        """Ask on a terminal for missing options, else take their defaults; returns also the options with a default.
+        """Ask on a terminal for missing options, else take their defaults; also return the options that took a default.
 
-        `images` is the number of the test set's. Raises click.UsageError for more images than there are.
+        `images` is the number of images in the test set. Raises click.UsageError if the options need more.
         """
         taken: list[str] = []
         attempts = self._of(
@@ -194,7 +203,7 @@ class Given:
         default: Any,
         taken: list[str],
     ) -> Any:
-        """One of the answers: as given, as answered, or by default, which is noted in `taken`."""
+        """Return one answer: the given option, the user's input, or the default, which is then added to `taken`."""
         if given is not None:
             return given
         if sys.stdin.isatty() and not self.yes:

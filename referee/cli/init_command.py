@@ -1,4 +1,4 @@
-"""`referee init` and `referee serve`."""
+"""`referee init` and `referee serve`: create a contest folder and serve it."""
 
 from __future__ import annotations
 
@@ -61,9 +61,10 @@ def config_text(
     ranges: tuple[float, float] | None = None,
     answers: Answers | None = None,
 ) -> str:
-    """A contest.toml with one station and all texts quoted. Fixed `ranges` are in volts and amperes.
+    """Return the text of a contest.toml with one station, all strings quoted.
 
-    Without `answers` nothing bounds a team, as in rehearsals; the keys stand there as comments.
+    Fixed `ranges` are in volts and amperes. Without `answers`, as in rehearsals, teams have no limits, and the keys for
+    them are comments.
     """
     own_answers, answer_tables = answer_lines(answers or Answers())
     fixed = (
@@ -199,7 +200,7 @@ def init(
 
 
 def place_of(testset: Path, folder: Path) -> str:
-    """Return the name of a test set in contest.toml: relative if it lies in the contest folder or beside it."""
+    """Return a test set's path for contest.toml: relative if it lies in the contest folder or beside that."""
     real = Path(os.path.realpath(testset))
     contest = Path(os.path.realpath(folder))
     is_near = contest in real.parents or real.parent == contest.parent
@@ -230,14 +231,17 @@ def serve(
 
 
 def _say(guard: str | None, ready: str) -> None:
-    """Print that the contest is served, and first any missing protection; picklable for another process."""
+    """Print that the contest is served, after the warning in `guard`, if any.
+
+    A module-level function, so that it can be pickled for another process.
+    """
     if guard is not None:
         click.echo(f"Warning: {guard}", err=True)
     click.echo(ready)
 
 
 def _is_of_this_machine(host: str) -> bool:
-    """Tell whether only this machine reaches a server at that host."""
+    """Return True if only this machine can reach a server that listens on this host."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

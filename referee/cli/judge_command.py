@@ -1,4 +1,4 @@
-"""`referee judge`."""
+"""`referee judge`: judges closed runs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,10 @@ def judge(
 def _judge_by(
     contest: Contest, numbers: list[int], workers: Workers | None
 ) -> dict[int, str]:
-    """Judge these runs, unless another does so meanwhile; returns the reasons of those that were not."""
+    """Judge these runs, except those that another process judges meanwhile.
+
+    Returns the reason for each run that could not be judged, by run number.
+    """
     clock = Clock()
     reasons = dict[int, str]()
     is_hidden = len(numbers) < 2 or not sys.stderr.isatty()

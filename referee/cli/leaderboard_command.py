@@ -1,4 +1,4 @@
-"""`referee leaderboard`."""
+"""`referee leaderboard`: ranks the teams by their best judged runs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _prizes(found: Standings, place: Place) -> list[str]:
 
 
 def note_on(place: Place) -> str:
-    """Return the remarks about a place."""
+    """Return the remarks about a place as one text."""
     one = place.standing
     remarks = ", ".join(_remarks(place))
     if one.not_ranked is not None:
@@ -133,7 +133,10 @@ def _remarks(place: Place) -> Iterator[str]:
 
 
 def _without_spread(places: Sequence[Place]) -> list[str]:
-    """Return a sentence naming the teams whose order allows for images and meters only; empty without an order."""
+    """Return a sentence with the teams whose energy spread is not known; an empty list if there is nothing to order.
+
+    The probability of their order then covers images and meters only.
+    """
     teams = [
         place.standing.team for place in places if place.standing.energy_spread is None
     ]
@@ -156,7 +159,7 @@ def _award(one: Award) -> str:
 
 
 def columns_of(metric: str) -> list[Column]:
-    """Return the columns of a board by this metric, and by that of the published champions."""
+    """Return the columns of a board: with mAPs by this metric and by the metric of the published champions."""
     maps = [f"mAP {name}" for name in dict.fromkeys((metric, PUBLISHED))]
     figures = [
         Column(name, is_figure=True)
@@ -170,7 +173,7 @@ def _map_text(value: float | None) -> str:
 
 
 def cells_of(place: Place, metric: str) -> list[str]:
-    """The cells of a place in these columns; the marks are last."""
+    """Return the cells of a place, in the order of `columns_of`; the marks are the last cell."""
     one = place.standing
     between = (
         "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"

@@ -1,4 +1,4 @@
-"""A list that a command prints as a table, JSON, CSV, or as a page of its own: `--json`, `--csv`, `--html`."""
+"""A list that a command prints as a table or, with `--json`, `--csv` or `--html`, as JSON, CSV or a web page."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ def print_listing(
     more: Sequence[Sequence[str]] = (),
     to: Callable[[bytes], None] = partial(click.echo, nl=False),  # noqa: B008 - a constant
 ) -> None:
-    """Print `documents` as `json`, their `keys` as `csv`, or the `rows` as a page of `html`, or for None as a table.
+    """Print a list as JSON, CSV, an HTML page, or (if `form` is None) as a table.
 
-    In a form it goes `to` stdout. The `title` and `about` are the page's alone; the `notes` stand below the table,
-    `more` rows below them on the page. `empty` is said of no rows.
+    "json" has the `documents`, "csv" their `keys`; "html" and the table have the `rows`. All forms except the table are
+    written with `to`, by default to stdout. `title` and `about` appear on the page only; `notes` are printed below the
+    table, and `more` rows below the notes on the page. `empty` is printed for a table without rows.
     """
     if form == "json":
         to(f"{json.dumps(documents)}\n".encode())
@@ -50,7 +51,7 @@ def print_listing(
 
 
 def in_form(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options; of several the last one counts."""
+    """Add the options for the form; if several are given, the last one is used."""
     for form, words in (
         ("html", "a page of its own for a web site"),
         ("csv", "CSV"),
@@ -67,12 +68,15 @@ def _cells(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, object]:
 
 
 def _cell(value: object) -> object:
-    """A list in one cell."""
+    """Return a list as the text of one cell, any other value unchanged."""
     return "; ".join(map(_item, value)) if isinstance(value, list) else value
 
 
 def _item(one: object) -> str:
-    """A team that a run is level with, with the chance; a failed check by its code."""
+    """Return an item of a list as text.
+
+    A team that a run is level with is shown with the chance of the order, a failed check by its code.
+    """
     if not isinstance(one, dict):
         return str(one)
     return f"{one['team']}:{one['chance']:.3f}" if "team" in one else str(one["code"])

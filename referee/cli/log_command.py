@@ -1,4 +1,4 @@
-"""`referee log`: shows a contest's log of events, and verifies its hash chain."""
+"""`referee log`: shows a contest's event log, and verifies its hash chain."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def log(
 
 
 class _Reading:
-    """The log read so far: the number of events, the newest link, the first event that does not fit."""
+    """The log as read so far: the number of events, the newest link, and the first event that breaks the chain."""
 
     def __init__(self, wanted: str | None) -> None:
         self._wanted = wanted
@@ -82,7 +82,7 @@ class _Reading:
         self._broken = ""
 
     def all_of(self, store: Store, *, follow: bool) -> Iterator[LoggedEvent]:
-        """Yield every event in order; with `follow` also later ones, until one does not fit."""
+        """Yield every event in order, and with `follow` also new ones, until an event breaks the chain."""
         clock = Clock()
         never = threading.Event()
         while True:
@@ -110,7 +110,7 @@ class _Reading:
             self._seen = f"The head {self._wanted[:12]} is {at}: history up to it is as it was seen."
 
     def report(self, *, as_json: bool) -> None:
-        """Say the head. Raises RefereeError `log-broken`, `head-unknown`."""
+        """Print the head of the log. Raises RefereeError `log-broken`, `head-unknown`."""
         if self._broken:
             sentence = "does not follow from the one before: one was changed, removed or added afterwards."
             raise RefereeError(

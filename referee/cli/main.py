@@ -1,4 +1,4 @@
-"""The command `referee` and its error boundary: a stated failure is one line on stderr and exit code 1."""
+"""The command `referee` and its error handling: an expected failure is one line on stderr and exit code 1."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ STATED_FAILURES = (RefereeError, MeterError, TestSetError)
 
 
 def _seams() -> ModuleType:
-    """Import the seams: only a command of a plug-in waits for the metadata of distributions."""
+    """Import the plug-in registry.
+
+    It is imported late, because reading the metadata of all distributions takes time that only plug-in commands need.
+    """
     return import_module("referee.seams")
 
 
 def _listed(name: str) -> click.Command | None:
-    """Return the command of that name as the list of commands has it. Raises PluginError."""
+    """Return the command with this name, or None; a built-in command is not imported yet. Raises PluginError."""
     if name in COMMANDS:  # first: to look for plug-ins takes a while
         return COMMANDS[name]
     plugins = _seams().COMMANDS
@@ -43,7 +46,7 @@ def _listed(name: str) -> click.Command | None:
 
 
 def words_of(name: str) -> str:
-    """Return the line of a command in the list of commands; of a broken plug-in, why there is none."""
+    """Return the text beside a command in the list of commands; for a broken plug-in, return the error."""
     try:
         command = _listed(name)
     except STATED_FAILURES as failure:
@@ -52,13 +55,13 @@ def words_of(name: str) -> str:
 
 
 class Boundary(click.Group):
-    """Imports a command's module only when the command is named, and prints the project's failures as one line.
+    """The command group. It imports a command's module only when the command is named, and prints errors as one line.
 
-    Anything else is a defect and keeps its traceback.
+    An error that is not expected is a defect and keeps its traceback.
     """
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program; on Windows nothing runs, not even its help."""
+        """Run the program. On Windows, exit with an error, even for --help."""
         if sys.platform == "win32":
             click.echo(
                 "referee: it runs on Linux and macOS, not on Windows; use WSL 2.",
@@ -68,34 +71,34 @@ class Boundary(click.Group):
         return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, those of plug-ins too."""
+        """Return the names of all commands, including those of plug-ins."""
         return sorted({*COMMANDS, *_seams().COMMANDS.names()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of that name. Raises PluginError."""
+        """Return the command with this name, or None. Raises PluginError."""
         command = _listed(cmd_name)
         return command.real() if isinstance(command, LateCommand) else command
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """List the commands without importing the referee's own."""
+        """Write the list of commands without importing the modules of built-in commands."""
         with formatter.section("Commands"):
             lines = [(name, words_of(name)) for name in self.list_commands(ctx)]
             formatter.write_dl(lines)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        # A file name may hold what the terminal's encoding does not.
+        """Run the command and turn expected errors into one line and exit code 1."""
+        # A file name may have characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The reader of our output has gone (`| head`).
+            # The program that read our output has ended (`| head`).
             sys.stderr.close()
             sys.exit(1)
         except OSError as error:
-            # Permissions, a full disk, a folder that is a file: the system's message and the file say it all.
+            # Permissions, a full disk, a folder that is a file: the system's message and the file name explain it.
             click.echo(
                 f"referee: {error.filename or 'system'}: {error.strerror or error}",
                 err=True,

@@ -1,4 +1,4 @@
-"""The referee's own commands: the module of each, and its line in the list of commands."""
+"""The built-in commands: the module of each, and its line in the list of commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import click
 
 
 class LateCommand(click.Command):
-    """A command that is listed with `words`, and imported from `target` ("module:name") only when it is called."""
+    """A command that is imported from `target` ("module:name") only when it is called.
+
+    The list of commands shows `words` for it.
+    """
 
     def __init__(self, target: str, words: str) -> None:
         module, _, name = target.partition(":")
@@ -16,7 +19,7 @@ class LateCommand(click.Command):
         self._module = module
 
     def real(self) -> click.Command:
-        """Import the command."""
+        """Import the command and return it."""
         found: click.Command = getattr(import_module(self._module), self.name or "")
         return found
 

@@ -1,4 +1,4 @@
-"""`referee practice`: a referee at home, which arms and judges by itself."""
+"""`referee practice`: a referee server on one's own machine, which arms and judges by itself."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def practice(
         measuring = HomeMeter(meter)
         if kind == "sim":
             measuring = simulated_meter(processes, folder, load or "constant:5W")
-        # The server of this folder, if there is one, would change its meter at a restart.
+        # If a server of this folder is running, its meter would change at a restart.
         with sole_server(folder):
             set_meter(folder / CONFIG_NAME, measuring.address)
         listen = Listen(host, port)
@@ -121,7 +121,7 @@ Each log-in begins a run, or goes on with one that is open. Runs are judged when
 
 
 def prepare(folder: Path, testset: Path | None, meter: str) -> str:
-    """Make the contest unless it is there; register the team. Returns its password."""
+    """Create the contest if it is missing, register the team, and return the team's password."""
     file = folder / PASSWORD
     if not is_there(folder / CONFIG_NAME):
         if testset is None and not is_there(
@@ -158,14 +158,14 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
 
 
 def set_meter(config: Path, address: str) -> None:
-    """Give the first station this meter: a simulated one has another port each time."""
+    """Write the meter's address to the first station; a simulated meter has another port each time."""
     line = f"meter = {json.dumps(address)}"
     text = re.sub(r"(?m)^ *meter *=.*$", lambda _: line, config.read_text(), count=1)
     write_atomically(config, text.encode())
 
 
 def _judge_runs(folder: Path, hall: Hall) -> None:
-    """Judge each run that ends, again when its energy is read later, and print its result."""
+    """Judge each run when it ends, and again if its energy is read later, and print the result."""
     clock = Clock()
     never = threading.Event()
     seen = set[tuple[int, float | None]]()

@@ -1,4 +1,4 @@
-"""Records acts of a command that changes a contest by itself: who ran it, on which host, and why."""
+"""Records the acts of a command that changes a contest without the server: who ran it, on which host, and why."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def line_of_text(
     ctx: click.Context, param: click.Parameter, value: str | None
 ) -> str | None:
-    """Accept a text that is not blank and can be printed on a line."""
+    """Return the option's text if it is not blank and can be printed on one line, else raise click.BadParameter."""
     if value is not None and not (value.strip() and value.isprintable()):
         raise click.BadParameter(f"{value!r} is not a line of text.", ctx, param)
     return value
@@ -39,7 +39,7 @@ required_reason = _reason(required=True)
 
 
 def user() -> str:
-    """Return the account that runs this command, and the one before a sudo."""
+    """Return the account that runs this command; under sudo, also the account that called sudo."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # in a container
@@ -51,7 +51,7 @@ def user() -> str:
 def act(
     store: Store, action: str, run: int | None = None, **detail: object
 ) -> AbstractContextManager[Act]:
-    """Begin an act of this command: see `EventTable.act`."""
+    """Begin an act of this command, to be used as `EventTable.act` is."""
     who = {
         "operator": COMMAND,
         "action": action,

@@ -1,4 +1,4 @@
-"""The plan of a rehearsal: its folder, meter, test set, client and faults."""
+"""The settings of a rehearsal: folder, meter, test set, client and faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLIENT_LOAD = f"cpu:{PID},idle=2W,busy=9W"
 
 @dataclass(frozen=True)
 class Plan:
-    """A rehearsal: its test set, meter, client and folder."""
+    """The settings of a rehearsal: test set, meter, client, faults and folder."""
 
     folder: Path
     images: int
@@ -36,11 +36,11 @@ class Plan:
 
     @property
     def testset_folder(self) -> Path:
-        """The test set of the rehearsal: the given one, or one synthesized in its folder."""
+        """The test set of the rehearsal: the given folder, or else the folder of a synthesized one."""
         return Path(os.path.realpath(self.testset or self.folder / "testset"))
 
     @property
     def ranges(self) -> tuple[float, float] | None:
-        """Return fixed ranges in volts and amperes if the load is known; otherwise the meter selects them."""
+        """Return fixed ranges in volts and amperes if the load is known, or None for automatic ranges."""
         is_known = self.meter is None and self.load == CLIENT_LOAD
         return RANGES if is_known else None

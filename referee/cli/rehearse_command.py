@@ -1,4 +1,4 @@
-"""`referee rehearse`: a whole contest run on this machine, each part in a process of its own."""
+"""`referee rehearse`: a whole contest run on this machine, with each part in a process of its own."""
 
 from __future__ import annotations
 
@@ -171,9 +171,10 @@ def rehearse(
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
-    """Run it all and write the report; returns also remarks on client and faults, and the client's exit code.
+    """Carry out the whole rehearsal and write the report.
 
-    Raises RefereeError, TestSetError; KeyboardInterrupt after all is stopped.
+    Returns the run, its score, remarks on client and faults, and the client's exit code. Raises RefereeError,
+    TestSetError, and KeyboardInterrupt after all processes are stopped.
     """
     from referee.evidence.bundle_parts import export_bundle
     from referee.report import write_report  # takes a third of a second
@@ -235,7 +236,7 @@ def _prepare_test_set(plan: Plan) -> int:
 
 
 def _make_contest(plan: Plan, meter: str) -> str:
-    """Create the contest folder; returns the team's password, which is stored nowhere."""
+    """Create the contest folder and return the team's password, which is not stored."""
     text = config_text(
         "Rehearsal",
         plan.window_s,

@@ -1,4 +1,4 @@
-"""The client of a rehearsal: its command line, its progress, and the run that it leaves closed."""
+"""The client of a rehearsal: its command line, its progress, and the closed run that it leaves."""
 
 from __future__ import annotations
 
@@ -33,17 +33,20 @@ from referee.store.records import Run, RunState
 CLOSE_TIMEOUT_S = 30.0
 CLIENT_END_S = 10.0  # after its window a client may go on for so long
 LOOK_S = 0.05
-# Characters at a look: some clients write faster than this shows them.
+# Characters read at once: some clients write faster than this can show.
 MOST_SAID = 1 << 20
 CLIENT_LOG = "client.log"
 PLACE = re.compile(r"\{(url|team|password_file|password)\}")
-# A fast client would end before the meter has measured anything.
+# Otherwise a fast client would end before the meter has measured anything.
 LEAST_RUN_S = 2.0
 RECEIPTS_NAME = "receipts.jsonl"
 
 
 def client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
-    """The words of --client with its program's path; () for the sample client. Raises RefereeError, UsageError."""
+    """Return the words of --client, with the full path of the program; () for the sample client.
+
+    Raises RefereeError, UsageError.
+    """
     if client is None:
         client_version()
         return ()
@@ -69,7 +72,10 @@ def client_words(client: str | None, replay: Path | None) -> tuple[str, ...]:
 
 
 def client_arguments(plan: Plan, url: str, password: str) -> list[str]:
-    """The client's command line; the password is in a file of mode 0600, as for a contestant."""
+    """Return the client's command line.
+
+    The password is written to a file of mode 0600, as a contestant would have it.
+    """
     password_file = plan.folder / "password"
     keep_password(password_file, password)
     known = {
@@ -92,9 +98,9 @@ def client_arguments(plan: Plan, url: str, password: str) -> list[str]:
 
 
 def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str]:
-    """Wait until the client has ended, or end it at its deadline, and show its output. Returns remarks on it.
+    """Show the client's output until it ends or is killed at its deadline, and return remarks on it.
 
-    Raises RefereeError `child-failed` of the sample client.
+    Raises RefereeError `child-failed` if the sample client fails.
     """
     clock = Clock()
     never = threading.Event()
@@ -151,7 +157,7 @@ def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str
 
 
 def closed_run(plan: Plan, hall: Hall, remarks: list[str]) -> Run:
-    """Return the rehearsal's run once it is closed, by the client's log-out or the deadline. Raises RefereeError."""
+    """Return the rehearsal's run once the client's log-out or the deadline has closed it. Raises RefereeError."""
     clock = Clock()
     never = threading.Event()
     until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S

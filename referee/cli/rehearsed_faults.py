@@ -1,4 +1,4 @@
-"""`--faults` of `practice` and `rehearse`: faults of real connections and processes."""
+"""`--faults` of `practice` and `rehearse`: faults like those of real connections and processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORM = re.compile(r"(?:(drop)|slow|meter-gap|restart):(\d+(?:\.\d+)?)((?(1)%|m?s
 UNITS = {"%": 0.01, "ms": 0.001, "s": 1.0}
 GAP_AFTER_S = 1.0  # of the run
 Faults = dict[str, float]
-"""Faults by their names in EXAMPLE: `drop` as a share of the requests, the others in seconds."""
+"""Values of the faults by name, as in EXAMPLE: `drop` is a share of the requests, the other values are in seconds."""
 
 
 def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Faults:
@@ -54,7 +54,7 @@ seed_option = click.option(
 
 
 def require_no_meter_gap(faults: Faults) -> None:
-    """Raise UsageError for a fault that only the simulated meter can have."""
+    """Raise UsageError for the fault `meter-gap`, which only a simulated meter can have."""
     if "meter-gap" in faults:
         raise click.UsageError(
             "meter-gap is for the simulated meter; leave it out with --meter."
@@ -62,9 +62,10 @@ def require_no_meter_gap(faults: Faults) -> None:
 
 
 class Relay:
-    """Relays to the server at `target`, slowly; cuts requests off, alternately before and after they take effect.
+    """Relays connections to the server at `target`, with delays, and cuts off a share of the requests.
 
-    A request begins with a client's first bytes after an answer: no HTTP is parsed, so none is changed.
+    Requests are cut off alternately before and after they take effect. The first bytes from a client after an answer
+    are the beginning of a request: no HTTP is parsed, so none is changed.
     """
 
     def __init__(
@@ -110,13 +111,13 @@ class Relay:
                     threading.Event().wait(self._slow_s)
                     fate = (
                         fate and "before"
-                    )  # it takes effect only now: nothing of the answer passes
+                    )  # the request took effect: nothing of the answer is relayed
                 if not data or fate == "before":
                     return
                 (far if source is near else near).sendall(data)
 
     def _fate(self) -> str:
-        """Choose for the next request: cut "before" or "after" it takes effect, or "" to pass it on."""
+        """Return what happens to the next request: cut off "before" or "after" it takes effect, or "" to relay it."""
         with self._lock:
             self._requests += 1
             is_cut = self._random.random() < self._share
@@ -124,7 +125,7 @@ class Relay:
             return ("after", "before")[self._cut % 2] if is_cut else ""
 
     def account(self) -> str:
-        """Return the sentences that say which faults it made."""
+        """Return sentences that describe the faults that the relay caused."""
         sentences = ""
         if self._share:
             before = (self._cut + 1) // 2
@@ -139,9 +140,10 @@ class Relay:
 
 
 class Hall:
-    """A contest folder served with faults until `processes` ends; `control` is the simulated meter's control socket.
+    """A contest folder that is served with faults until `processes` ends.
 
-    `pages` are the addresses of the server, `urls` those for clients. Raises RefereeError `child-failed`, `port-busy`.
+    `control` is the address of the simulated meter's control socket. `pages` are the URLs of the server, `urls` those
+    for clients. Raises RefereeError `child-failed`, `port-busy`.
     """
 
     def __init__(
@@ -182,7 +184,7 @@ class Hall:
         return serve(self._folder, Listen(self._host, port))
 
     def look(self, runs: Sequence[Run]) -> None:
-        """Cause the faults that are due in a run. Raises RefereeError `child-failed` when the server has ended."""
+        """Cause the faults that are due in these runs. Raises RefereeError `child-failed` if the server has ended."""
         if self._server.exit_code is not None:
             raise self._server.failure()
         for run, (name, due_s) in product(runs, self._due_s.items()):
@@ -210,7 +212,7 @@ class Hall:
         return f"the server was killed, and served again {Clock().monotonic_s() - began_s:.1f} s later."
 
     def account(self) -> list[str]:
-        """Return sentences on the faults that happened and those that did not."""
+        """Return sentences about the faults that were caused and those that were not."""
         missed = sorted(self._due_s.keys() - {name for name, _ in self._done})
         relayed = [self._relay.account()] if self._relay else []
         return [

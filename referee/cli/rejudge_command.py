@@ -1,4 +1,4 @@
-"""`referee rejudge`."""
+"""`referee rejudge`: judges runs again, and shows what changed."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def rejudge(
 
 
 def print_changes(found: Rejudged) -> None:
-    """Print each value before and after."""
+    """Print each changed value before and after the new judgement."""
     columns = [
         Column("run", is_figure=True),
         Column("team"),

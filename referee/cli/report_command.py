@@ -1,4 +1,4 @@
-"""`referee report`: a run as a page that its team takes home."""
+"""`referee report`: a page about a run, for its team to keep."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def report(
 
 
 def warn_while_frozen(contest: Contest) -> None:
-    """Warn on stderr that the output shows more than the frozen board."""
+    """Print a warning on stderr that the output shows more than the frozen board."""
     if Freeze(contest.store.published.get()).is_on:
         click.echo(
             "The board is frozen, and this has the ranking as it is now: hand it out later.",

@@ -1,4 +1,4 @@
-"""`referee run ...`: showing runs reads the database, changing them asks the server."""
+"""`referee run ...`: commands that show runs read the database; commands that change them ask the server."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def arm(
 
 
 def _arming_at_least_s(folder: Path, station: str | None) -> float:
-    """The longest of the stations that may be meant."""
+    """Return how long arming takes at least, for the slowest station that the command may use."""
     with open_contest(folder, only_looks=True) as contest:
         config = contest.config
     meant = [one for one in config.stations if one.name == station] or config.stations
@@ -283,7 +283,7 @@ def export(number: int, out: Path | None, form: str, folder: Path) -> None:
 
 
 def _live(folder: Path, number: int) -> dict[str, Any] | None:
-    """Ask the server for the state of an armed or open run."""
+    """Return the server's state of an armed or open run, or None if the contest is not served."""
     try:
         runs = [station["run"] for station in ask(folder, "/status")["stations"]]
     except NoServer:
@@ -320,7 +320,7 @@ def _print_run(one: Run) -> None:
 
 
 def _details(event: dict[str, Any]) -> str:
-    # A sentence names the changes that stand beside it.
+    # The sentence already names the changes.
     left_out = {"utc", "kind"}
     if "sentence" in event:
         left_out.add("changes")

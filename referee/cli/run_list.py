@@ -1,4 +1,4 @@
-"""`referee run list`: every run with its figures, final or provisional."""
+"""`referee run list`: all runs with their final or provisional figures."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _cells(run: Run, figures: Figures, *, heats: bool) -> list[str]:
 
 def _marks(run: Run, figures: Figures) -> str:
     marks = _age(figures) + _unread(figures)
-    # Before it is judged, too: its energy is lost.
+    # A run whose energy is lost is in review even before it is judged.
     is_in_review = figures.figure_state is FigureState.IN_REVIEW
     needs_review = is_in_review or figures.needs_review
     applies = {
@@ -140,7 +140,7 @@ def _marks(run: Run, figures: Figures) -> str:
 
 
 def _age(figures: Figures) -> str:
-    """Return the age of an open run's figures, if no process seems to update them any more."""
+    """Return the age of an open run's figures if it is so high that no process seems to update them; otherwise ""."""
     if figures.provisional_utc is None:
         return ""
     age_s = (
@@ -150,7 +150,7 @@ def _age(figures: Figures) -> str:
 
 
 def _unread(figures: Figures) -> str:
-    """Return why a run that is not judged has no score now."""
+    """Return why a run that is not judged has no score now, or ""."""
     state = figures.figure_state
     return (
         f"{state} "

@@ -1,4 +1,4 @@
-"""Marks of runs in tables, and the line below a table that explains them."""
+"""Marks of runs in tables, and the caption that explains them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ RARE_MARKS = {
     "?": "its figures do not hold",
     "n": "not bound by a log",
 }
-"""Marks of a run whose explanation is printed only if one of them is shown."""
+"""Marks that the caption explains only if a run in the table has them."""
 
 
 def marks_caption(marks: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
-    """Explain the marks in the last column of the rows."""
+    """Return the caption that explains the marks in the last column of the rows."""
     shown = set()
     for row in rows:
         for word in row[-1].split():

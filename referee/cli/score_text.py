@@ -1,4 +1,4 @@
-"""A judged run on the terminal."""
+"""The terminal output for a judged run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from referee.store.records import Run, Score
 
 def print_score(run: Run, score: Score) -> None:
     """Print the figures and every check on stdout."""
-    # Names, reasons and identities come from others: none of it is markup.
+    # Names, reasons and identities are input of users, so they are not parsed as markup.
     out = console()
     table = Table(
         title=f"Run {run.id} of {run.team}", show_header=False, title_justify="left"
@@ -66,7 +66,7 @@ def print_score(run: Run, score: Score) -> None:
 
 
 def rules_text(run: Run) -> str:
-    """Tell whether rules are bound to a run, and their SHA-256."""
+    """Return whether rules are bound to a run, and the SHA-256 of those rules."""
     return (
         "not bound (armed by an earlier version)"
         if run.rules is None
@@ -75,7 +75,7 @@ def rules_text(run: Run) -> str:
 
 
 def print_standing(figures: Figures) -> None:
-    """Print what a judged run's checks leave out: that an operator accepted it, or that it has no rank."""
+    """Print a run's standing that its checks do not show: accepted in a review, or not ranked."""
     if figures.reviewed is not None:
         console().print(f"Reviewed, it stands: {figures.reviewed}")
     if figures.not_ranked is not None:

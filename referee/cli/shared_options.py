@@ -57,7 +57,10 @@ LONGEST_S = 86_400.0
 def _above_0_s(
     ctx: click.Context, param: click.Parameter, value: float | None
 ) -> float | None:
-    """Accept seconds above 0, up to a day. click.FloatRange would accept NaN."""
+    """Check that a number of seconds is above 0 and at most a day.
+
+    click.FloatRange would accept NaN.
+    """
     if value is not None and not 0 < value <= LONGEST_S:
         raise click.BadParameter(
             f"{value} is not a number of seconds above 0, to {LONGEST_S:g}.", ctx, param
@@ -69,7 +72,7 @@ seconds_option = partial(click.option, type=float, callback=_above_0_s)
 
 
 def listening_options(command: Command) -> Command:
-    """Add the options of the address that a command serves at; see `listening`."""
+    """Add the options for the address at which a command serves; `listening` takes their values."""
     for option in reversed(_LISTENING):
         command = option(command)
     return command
@@ -78,7 +81,10 @@ def listening_options(command: Command) -> Command:
 def listening(
     host: str, port: int, tls_cert: Path | None, tls_key: Path | None
 ) -> Listen:
-    """Return the address to serve at. Raises click.UsageError for a certificate without its key, or the reverse."""
+    """Return the address to serve at.
+
+    Raises click.UsageError for a certificate without its key, or a key without its certificate.
+    """
     # Importing the server takes a fifth of a second, which other commands need not wait for.
     from referee.web.listener import Listen
 
@@ -88,7 +94,7 @@ def listening(
 
 
 def hexadecimal(option: str, text: str | None, least: int) -> str | None:
-    """A key or the beginning of a link, in lower case. Raises RefereeError `bad-request`."""
+    """Return a key, or the beginning of a link, in lower case. Raises RefereeError `bad-request`."""
     digits = text.strip().rstrip("…").lower() if text is not None else None
     if digits is not None and not re.fullmatch(rf"[0-9a-f]{{{least},64}}", digits):
         many = "64" if least == 64 else f"{least} to 64"

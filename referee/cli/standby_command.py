@@ -1,4 +1,4 @@
-"""`referee standby`."""
+"""`referee standby`: serves a copy of a contest once the first host is dead."""
 
 from __future__ import annotations
 
@@ -84,7 +84,10 @@ def standby(
 
 
 def _name_journal(folder: Path, journal: Path) -> None:
-    """Write the path by which this host reaches the journal into contest.toml. Raises RefereeError `bad-config`."""
+    """Write the path at which this host reaches the journal into contest.toml.
+
+    Raises RefereeError `bad-config`.
+    """
     config = read_config(folder)
     path = str(journal.absolute())
     wanted = replace(config, journal=replace(config.journal, path=path))
@@ -103,7 +106,10 @@ def _name_journal(folder: Path, journal: Path) -> None:
 
 
 def with_journal(text: str, path: str) -> str:
-    """The text of a contest.toml with this path of the journal, in its place or in a table at the end."""
+    """Return the text of a contest.toml with this journal path.
+
+    The path replaces the former one, or is added at the end in a table of its own.
+    """
     value = json.dumps(path, ensure_ascii=False)
     changed, found = _PATH.subn(lambda place: place[1] + value, text)
     return changed if found else f"{text.rstrip()}\n\n[journal]\npath = {value}\n"

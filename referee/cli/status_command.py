@@ -1,4 +1,4 @@
-"""`referee status`: the contest as the console shows it, by one call to the server."""
+"""`referee status`: the state of the contest as in the console, from one request to the server."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _text(folder: Path, *, as_json: bool) -> str:
 
 
 def _stored(folder: Path) -> str:
-    # The store, numpy and what they need take half a second of a processor, which a look at a server must not.
+    # Importing the store and numpy takes half a second of a processor, which a request to a server need not spend.
     import orjson
 
     from referee.contest import open_contest
@@ -120,7 +120,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _to_say(station: dict[str, Any]) -> list[str]:
-    """Return the problems of a station, each once."""
+    """Return the problems of a station, without repetitions."""
     run = station["run"]
     sentences = [
         station["meter_sentence"],
@@ -134,7 +134,7 @@ def _is_over(run: dict[str, Any]) -> bool:
 
 
 def active_line(run: dict[str, Any]) -> str:
-    """An armed or open run in a line."""
+    """Return one line about an armed or open run."""
     begun = f"run {run['run']} of {run['team']} is {run['state']}"
     if run["state"] == "armed":
         heat = f" for heat {run['heat']}" if run["heat"] else ""
@@ -151,7 +151,7 @@ def active_line(run: dict[str, Any]) -> str:
 
 
 def _reading_age(run: dict[str, Any]) -> str:
-    """Return the age of power and energy, unless they are current."""
+    """Return the age of power and energy as text; empty if they are current."""
     age_s = run["reading_age_s"]
     return (
         ""

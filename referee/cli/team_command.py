@@ -127,7 +127,7 @@ def enable(name: str, reason: str | None, folder: Path) -> None:
 
 
 def password_of(file: Path | None) -> str:
-    """The password from a file, the environment or a prompt. Raises RefereeError."""
+    """Return the password from a file, the environment or a prompt. Raises RefereeError."""
     if file is not None:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")

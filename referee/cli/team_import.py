@@ -1,4 +1,4 @@
-"""`referee team import`: the teams of a CSV file, with passwords made for them and a sheet to cut into strips."""
+"""`referee team import`: registers the teams of a CSV file, with new passwords and a sheet to cut into strips."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
 
 
 def _hashed(passwords: list[str]) -> list[str]:
-    """The hashes, computed on all cores: each takes tens of milliseconds."""
+    """Return the hashes of the passwords, computed on all cores, because each takes tens of milliseconds."""
     console = Console(stderr=True)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         made = threads.map(hash_password, passwords)
@@ -103,9 +103,9 @@ def _hashed(passwords: list[str]) -> list[str]:
 
 
 def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
-    """The teams of a CSV file with their affiliations, by the columns that its first line names.
+    """Return the teams of a CSV file with their affiliations; its first line names the columns.
 
-    Raises RefereeError `bad-team-list` with every bad line; `present` are the teams of the contest.
+    `present` are the teams already in the contest. Raises RefereeError `bad-team-list`, which lists every bad line.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -156,7 +156,7 @@ def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
 
 
 def require_team_name(name: str) -> None:
-    """Raise RefereeError `team-name` for a name that cannot be shown on a line."""
+    """Raise RefereeError `team-name` if a name is blank or cannot be printed on one line."""
     if not name.strip() or not name.isprintable():
         raise RefereeError(
             "team-name",
@@ -167,7 +167,10 @@ def require_team_name(name: str) -> None:
 def _problem(
     team: str, affiliation: str, listed: Container[str], seen: Mapping[str, str]
 ) -> str | None:
-    """Return the problem of a line, of a file with the teams `listed` so far; those `seen` are by their casefold."""
+    """Return the problem of a line, or None.
+
+    `listed` are the teams in the lines above; `seen` are all known teams by their casefolded names.
+    """
     if not team:
         return "the team's name is blank"
     if not (team + affiliation).isprintable():

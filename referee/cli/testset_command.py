@@ -1,4 +1,4 @@
-"""`referee testset synthesize|check|split|subset`, and the group of the others."""
+"""`referee testset synthesize|check|split|subset`, and the group that has all `testset` commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`referee testset import`: one command for each format that is installed."""
+"""`referee testset import`: one command for each installed format."""
 
 from __future__ import annotations
 
@@ -28,18 +28,21 @@ EXPECTED = (
     MemoryError,
     click.ClickException,
 )
-"""What an importer may raise; all else is a failure of the importer."""
+"""Errors that an importer may raise; any other error is a defect of the importer."""
 
 
 class FormatGroup(click.Group):
-    """The formats by entry point; one that cannot be loaded fails when called, and is still listed."""
+    """The formats as commands, from their entry points.
+
+    A format that cannot be loaded is listed, and fails when called.
+    """
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the names of the formats."""
         return format_names()
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        """Return the command of a format, None for a name that no distribution offers."""
+        """Return the command of a format, or None if no distribution has a format of this name."""
         if name not in format_names():
             return None
         try:
@@ -57,7 +60,7 @@ def import_group() -> None:
 
 
 def _command(name: str, format_: Format) -> click.Command:
-    """Make the command of a format, with the options common to all formats."""
+    """Return the command of a format, with the options common to all formats."""
 
     def execute(*, show: int, as_json: bool, **given: Any) -> None:
         test_set = _imported(name, given, show, as_json=as_json)
@@ -86,7 +89,7 @@ def _option_of(file: FileOption) -> Any:
 
 
 def _broken_command(name: str, error: PluginError) -> click.Command:
-    """Make a command that reports why a format cannot be used, and accepts any options."""
+    """Return a command that accepts any options and reports why a format cannot be used."""
 
     @click.command(
         name,

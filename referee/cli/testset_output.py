@@ -1,4 +1,4 @@
-"""The shared parts of the commands `referee testset`: options, progress, the facts of a set, the table of problems."""
+"""Parts that the `referee testset` commands share: options, progress, facts of a set, the table of problems."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ seed_option = click.option(
 
 @contextmanager
 def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
-    """Show the progress on stderr, and print the table of problems if the set is refused."""
+    """In the block, show the progress on stderr; if the set is refused, print the table of problems."""
     console = Console(stderr=True)
     problems = Problems(limit=show)
     columns = (
@@ -78,7 +78,7 @@ def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
 
 
 def print_problems(problems: Problems, *, as_json: bool, **facts: str) -> None:
-    """Print the problems that are kept as a table, and how often each kind was found."""
+    """Print a table of the problems kept, and the number of problems of each kind."""
     names = ("file", "place", "problem", "value", "remedy")
     values_of = attrgetter(*names)
     cells = [[*values_of(row)] for row in problems.rows]
@@ -103,7 +103,7 @@ def print_problems(problems: Problems, *, as_json: bool, **facts: str) -> None:
 
 
 def report(test_set: TestSet, *, as_json: bool) -> None:
-    """Print the content of a new set."""
+    """Print a summary of a new set."""
     facts: dict[str, object] = {
         "folder": str(test_set.folder),
         "name": test_set.name,

@@ -1,4 +1,4 @@
-"""The options `--workers` and `--cluster`, and the workers that they ask for."""
+"""The options `--workers` and `--cluster`, and the workers that they request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_WORKERS = 1024
 
 
 def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options `count` and `cluster`, which `workers_of` takes."""
+    """Add the options `count` and `cluster`, whose values `workers_of` takes."""
     at = click.option(
         "--cluster", metavar="ADDRESS", help="Compute on a Dask scheduler, or: local"
     )
@@ -30,7 +30,7 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def workers_of(count: int | None, cluster: str | None) -> Iterator[Workers | None]:
-    """Provide the requested workers until the end of the block; None: compute in this process."""
+    """Yield the requested workers and close them after the block; yield None to compute in this process."""
     if count is None and cluster is None:
         yield None
         return
@@ -57,7 +57,7 @@ def _workers(count: int | None, cluster: str | None) -> Workers:
 
 
 def require_judged(reasons: dict[int, str]) -> None:
-    """Raise RefereeError `not-judged` if runs were not judged; the reasons are given by run number."""
+    """Raise RefereeError `not-judged` if there are reasons, by run number, why runs were not judged."""
     if reasons:
         sentences = (
             f"Run {run} was not judged: {why}" for run, why in sorted(reasons.items())

@@ -1,6 +1,6 @@
-"""Reads `contest.toml` of a contest folder into one frozen value; unknown keys and invalid values are refused.
+"""Reads `contest.toml` of a contest folder into a frozen value; unknown keys and invalid values are refused.
 
-Start with `ContestConfig`; `tracks` has the keys of model tracks. Knows nothing of what the values are used for.
+Start with `ContestConfig`; `tracks` has the keys of model tracks. Does not know how the values are used.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
 def read_config(folder: Path) -> ContestConfig:
     """Read the configuration of the contest in `folder`.
 
-    Raises RefereeError `contest-missing`, `not-accessible` or `bad-config`; the last names the file, the line, the key
-    and the value.
+    Raises RefereeError `contest-missing`, `not-accessible` or `bad-config`; the sentence of `bad-config` names the
+    file, the line, the key and the value.
     """
     path = folder / CONFIG_NAME
     try:
@@ -74,7 +74,10 @@ def read_config(folder: Path) -> ContestConfig:
 
 @dataclass(frozen=True)
 class _Table:
-    """A table of the file, the `number`th of its name, whose keys are found in the text: tomllib gives no lines."""
+    """A table of the file, the `number`th with its name.
+
+    Lines are found by searching the text: tomllib does not give them.
+    """
 
     path: Path
     text: str
@@ -82,7 +85,7 @@ class _Table:
     number: int = 0
 
     def refused(self, key: str, words: str) -> RefereeError:
-        """The refusal of a key or its value."""
+        """Return the error for a key or its value."""
         one = (
             f"{self.name.removesuffix('s')} {self.number}" if self.number else self.name
         )
@@ -170,7 +173,7 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
         return _names(where, key, value)
     if kind.startswith("tuple"):
         return _networks(where, key, value)
-    if kind.startswith("Mapping"):  # the rule itself checks names and values
+    if kind.startswith("Mapping"):  # the track's rule checks names and values
         if isinstance(value, dict):
             return value
         raise where.refused(
@@ -224,10 +227,10 @@ def _networks(where: _Table, key: str, value: object) -> tuple[str, ...]:
 
 
 def toml_table(text: str) -> dict[str, Any]:
-    """Read a text as TOML.
+    """Parse a text as TOML.
 
-    Raises ValueError if it is not TOML, or has a whole number beyond 64 bits: one written in hexadecimal may have more
-    digits than Python prints. Raises RecursionError if it is nested too deeply.
+    Raises ValueError if it is not TOML, or contains an integer beyond 64 bits, since one written in hexadecimal may
+    have more digits than Python prints. Raises RecursionError if it is nested too deeply.
     """
     table = tomllib.loads(text)
     _require_range(table)

@@ -1,4 +1,4 @@
-"""The problems of a contest.toml whose keys and types are right: values out of range, names given twice."""
+"""The problems of a contest.toml whose keys and types are valid: values out of range, names used twice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from referee.networks import network
 LONGEST_WINDOW_S = 24 * 3600
 
 
-LONGEST_IDLE_S = 30.0  # arming takes that much longer, and by settle_s
+LONGEST_IDLE_S = 30.0  # arming takes longer by this and by settle_s
 
 
 STATION_CHOICES: dict[str, tuple[object, ...]] = {
@@ -31,7 +31,7 @@ STATION_CHOICES: dict[str, tuple[object, ...]] = {
 
 
 Problem = tuple[str, int, str, str]
-"""The location of a wrong value (the table's name, its number and the key), and a sentence about it."""
+"""The location of a wrong value (the table's name, its index and the key), and a sentence about it."""
 
 
 def contest_problems(config: ContestConfig) -> Iterator[Problem]:
@@ -108,7 +108,7 @@ def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
 
 
 def _makers_problem(makers: tuple[str, ...]) -> str | None:
-    """Return the problem with the makers whose meters count, or None."""
+    """Return the problem in the list of official meter makers, or None."""
     if not makers:
         return 'official_makers = [] must name a maker: ["YOKOGAWA"].'
     for one in makers:

@@ -1,4 +1,4 @@
-"""The values of contest.toml: a contest, its stations, prizes, images and copies."""
+"""The values of contest.toml: a contest, its stations, prizes, images and backups."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from referee.config.tracks import ModelTrack
 class Station:
     """A station for one board: the address of its meter and how the meter measures (see lpirc_power.meter.Setup).
 
-    Ranges are fixed, in volts and amperes; None means automatic. The meter is started `settle_s` after its ranges are
-    set at the earliest; arming compensates its zero level if that was done more than `zero_max_age_min` ago, 0: never.
-    `clients` are the networks (192.168.1.0/24) or addresses from which its board may send requests; empty means any.
-    `loopback_meter` says that the meter counts although its address leads back to this machine, as that of a tunnel
-    does.
+    Ranges are fixed, in volts and amperes; None means automatic. The meter starts at least `settle_s` seconds after its
+    ranges are set. Arming compensates its zero level if that was done more than `zero_max_age_min` minutes ago; 0:
+    never. `clients` are the networks (192.168.1.0/24) or addresses from which its board may send requests; empty means
+    any. `loopback_meter` accepts the meter although its address leads back to this machine, as a tunnel's address does.
     """
 
     name: str
@@ -44,11 +43,11 @@ class Station:
 
     @property
     def is_simulated(self) -> bool:
-        """True if its meter is a simulator that is started for it."""
+        """True if the station's meter is a simulator started for it."""
         return self.meter.partition(":")[0] == "sim"
 
     def setup(self, window_s: int) -> Setup:
-        """The meter's setup for a run: its integrator stops by itself after `window_s` seconds."""
+        """Return the meter's setup for a run; its integrator stops automatically after `window_s` seconds."""
         names = {one.name for one in fields(Setup)} & vars(self).keys()
         return Setup(
             integrator_timer_s=window_s, **{name: getattr(self, name) for name in names}
@@ -57,7 +56,7 @@ class Station:
 
 @dataclass(frozen=True)
 class Prize:
-    """A prize, by its name, for the best team by one of PRIZE_RULES."""
+    """A named prize for the best team by one of PRIZE_RULES."""
 
     name: str
     rule: str
@@ -68,14 +67,14 @@ PRIZE_RULES = ("best-score", "least-energy", "highest-map")
 
 @dataclass(frozen=True)
 class Images:
-    """The images of a run: `per_attempt` of the test set's, fresh ones while there are any; 0: all of them."""
+    """The images of a run: `per_attempt` images of the test set, new to the team while there are any; 0: all images."""
 
     per_attempt: int = 0
 
 
 @dataclass(frozen=True)
 class Backup:
-    """Scheduled backups of a served contest into `folder`, relative to the contest folder; blank: none."""
+    """Scheduled backups of a served contest into `folder`, relative to the contest folder; blank: no backups."""
 
     folder: str = ""
     every_min: float = 10.0
@@ -86,12 +85,13 @@ class ContestConfig:
     """A contest: its rules and its stations. `testset` is a path relative to the contest folder.
 
     Arming measures the power of the idle board for `idle_baseline_s` seconds; None skips that. `live_score` computes a
-    provisional score each second of an open run, which the team sees with `teams_see_score` and everyone with
-    `public_score`. `trusted_proxy` lists the networks or addresses of the proxies whose X-Forwarded-For is believed.
-    With `count_unserved` detections count also for images that the run was not served. `id` is in database and secrets,
-    too; blank in folders of earlier versions. A run below `least_map` is shown and not ranked. A team has `attempts`;
-    0: any number. The public board shows nothing newer than `freeze_at` until it is unveiled.
-    Bundles hold the ground truth once `ground_truth_secret_until` has passed. Meters of the `official_makers` count.
+    provisional score each second of an open run, shown to the team with `teams_see_score` and to everyone with
+    `public_score`. `trusted_proxy` lists the networks or addresses of the proxies whose X-Forwarded-For is trusted.
+    With `count_unserved`, detections are also scored on images that the run was not served. `id` is also in the
+    database and the secrets; it is blank in folders of earlier versions. A run below `least_map` is shown but not
+    ranked. `attempts` is the number of runs of each team; 0: unlimited. The public board shows nothing newer than
+    `freeze_at` until it is unveiled. Bundles contain the ground truth once `ground_truth_secret_until` has passed.
+    Meters of the `official_makers` are accepted.
     """
 
     name: str
@@ -122,12 +122,12 @@ class ContestConfig:
     official_makers: tuple[str, ...] = OFFICIAL_MAKERS
 
     def arming_at_least_s(self, station: Station) -> float:
-        """Return how many seconds arming a run there takes: the meter settles, the idle board is measured."""
+        """Return the minimum time of arming a run at this station: settling the meter, measuring the idle board."""
         settling_s = settling_at_least_s(station.settle_s, station.update_interval_s)
         return settling_s + (self.idle_baseline_s or 0.0)
 
     def setup(self, station: str, window_s: int) -> Setup:
-        """Return the setup of a station's meter; the default setup for a station that is no longer configured."""
+        """Return the setup of a station's meter; the default setup if the station is no longer configured."""
         found = next(
             (one for one in self.stations if one.name == station), Station(station, "")
         )

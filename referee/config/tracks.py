@@ -8,31 +8,31 @@ from datetime import datetime
 
 RESULTS = "results"
 MODELS = "models"
-"""Folder of submitted files in a contest's own, each file under its SHA-256."""
+"""Folder of submitted files inside the contest folder; each file is named by its SHA-256."""
 MOST_SUBMISSIONS = 10_000  # per team and day
 MOST_REPLACEMENT_MINUTES = 1440
 
 
 @dataclass(frozen=True)
 class ModelTrack:
-    """A competition of models: its test sets, its rule (one of `lpirc_tracks`) and the settings of that rule.
+    """A competition of models: its test sets, its rule (defined in `lpirc_tracks`) and the settings of that rule.
 
     `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
     `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
-    measurements count, "": that of the first one. `devices` are several hosts which the organizer holds to be equal.
-    `calibration` is a model's file, relative to the contest folder, which they measure first and again, to show that
-    they are; "": none.
+    measurements are accepted; "": the first host that measures. `devices` are several hosts that the organizer
+    considers equal. `calibration` is a model's file, relative to the contest folder, which these hosts measure first
+    and repeatedly to show that they are equal; "": none.
 
-    With `unconfined`, models run on the referee's host with the rights of its user where they cannot be confined;
-    without, they do not run there.
+    With `unconfined`, models may run on the referee's host with the rights of its user if they cannot be confined
+    there; without it, they do not run in that case.
 
-    From `holdout_until` on it takes no uploads. Its hold-out figures are public once an operator has published its
-    final board; with `publish_automatically`, from `holdout_until` on.
+    From `holdout_until` on, the track takes no uploads. Its hold-out figures become public once an operator has
+    published its final board, or with `publish_automatically` from `holdout_until` on.
 
-    Of a track for results files (rule RESULTS), by `metric` ("": the contest's), a secret `holdout_part` of the images
-    is held out until then; None: no image is.
+    In a track for results files (rule RESULTS), scored by `metric` ("": the contest's), a secret `holdout_part` of the
+    images is held out until then; None: no image is held out.
 
-    For `replacement_minutes` after its check a file that was found broken may be replaced, also after `holdout_until`.
+    A file that was found broken may be replaced for `replacement_minutes` after its check, also after `holdout_until`.
     """
 
     name: str
@@ -54,12 +54,12 @@ class ModelTrack:
 
     @property
     def rule_name(self) -> str:
-        """The name of the rule; by default the name of the track."""
+        """The name of the rule, by default the track's name."""
         return self.rule or self.name
 
 
 def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
-    """Return the problem of a track's values, as the key and a sentence."""
+    """Yield the problems of a track's values, each as a key and a sentence."""
     if not track.name.strip() or not track.name.isprintable():
         yield (
             "name",

@@ -1,5 +1,6 @@
-"""A run as one file that anybody can compute again: docs/bundle.md is its exact form.
+"""A run as one file that anybody can recompute; docs/bundle.md defines its exact form.
 
-`bundle_parts` makes a bundle from a contest. `bundle_verification` goes through one without contest, network or clock,
-and judges it by the functions of `referee.judging.run_case`, as the judge does. Knows nothing of HTTP and SQL.
+`bundle_parts` makes a bundle from a contest. `bundle_verification` checks a bundle without contest, network or clock,
+and judges its run with the functions of `referee.judging.run_case`, as the judge does. This package knows nothing of
+HTTP and SQL.
 """

@@ -1,4 +1,4 @@
-"""The container of a bundle: a zip of which every byte follows from its parts. Pure."""
+"""The container of a bundle: a zip with every byte determined by the content of its parts. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MANIFEST = "manifest.json"
 ENVELOPE = "manifest.dsse.json"
 GROUND_TRUTH = "ground_truth.json.gz"
 JUDGEMENTS = "judgements.json"
-WITH_JUDGEMENTS = 3  # the first format that has them
+WITH_JUDGEMENTS = 3  # the first format with this part
 NAMES = (
     *(
         MANIFEST,
@@ -38,7 +38,7 @@ NAMES = (
     ),
     *("checks.json", JUDGEMENTS, "result.json"),
 )
-"""Names of all parts, in order; GROUND_TRUTH may be missing, and JUDGEMENTS is in an earlier format."""
+"""Names of all parts, in order; GROUND_TRUTH may be missing, and so is JUDGEMENTS in an earlier format."""
 LARGEST_PART_BYTES = 2**30
 LARGEST_BYTES = 2**32 - 1
 
@@ -51,11 +51,11 @@ _DATE = 33  # a zip without extensions, 1980-01-01
 _HEADER_BYTES = len(_LOCAL) + _SAME.size
 AGAIN = "perhaps another program packed it again: ask for the file as it was exported"
 BEGIN = _LOCAL + struct.pack("<HHHHH", _VERSION, 0, 0, 0, _DATE)
-"""The beginning of every bundle, and of hardly any other zip."""
+"""The first bytes of every bundle, and of hardly any other zip."""
 
 
 class BadBundle(RefereeError):
-    """A file that is not a bundle, or is too damaged to be compared; `part` names the damaged part."""
+    """The file is not a bundle, or is too damaged to be compared; `part` names the damaged part."""
 
     def __init__(self, part: str, sentence: str) -> None:
         super().__init__("bad-bundle", sentence, part=part)
@@ -63,7 +63,7 @@ class BadBundle(RefereeError):
 
 
 def pack(parts: Mapping[str, bytes]) -> list[bytes]:
-    """The container of these parts, in pieces. Raises RefereeError `bundle-too-large`."""
+    """Return the container of these parts, in pieces. Raises RefereeError `bundle-too-large`."""
     pieces = []
     offsets = []
     at = 0
@@ -79,7 +79,7 @@ def pack(parts: Mapping[str, bytes]) -> list[bytes]:
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
-    """The parts of a container, of which every byte is as `pack` writes it. Raises BadBundle."""
+    """Return the parts of a container. Raises BadBundle unless every byte is as `pack` writes it."""
     if data[:4] != _LOCAL:
         raise BadBundle(
             "container",
@@ -118,7 +118,7 @@ def _require_all(parts: Mapping[str, bytes]) -> None:
 
 
 def read_manifest(manifest: bytes) -> dict[str, Any]:
-    """The predicate and the `subject` of a manifest. Raises BadBundle, also for one of a newer form."""
+    """Return the predicate and the `subject` of a manifest. Raises BadBundle, also for a manifest of a newer form."""
     statement = read_json(MANIFEST, manifest)
     try:
         predicate: dict[str, Any] = statement["predicate"] | {
@@ -143,7 +143,7 @@ def read_manifest(manifest: bytes) -> dict[str, Any]:
 
 
 def gunzip(name: str, packed: bytes, size: object) -> bytes:
-    """The content of a compressed part, of which the manifest says the size. Raises BadBundle."""
+    """Unpack a compressed part of the `size` stated in the manifest. Raises BadBundle."""
     if type(size) is not int or not 0 <= size <= LARGEST_PART_BYTES:
         most = f"at most {LARGEST_PART_BYTES} are unpacked"
         raise BadBundle(
@@ -161,12 +161,12 @@ def gunzip(name: str, packed: bytes, size: object) -> bytes:
 
 
 def json_text(value: object) -> bytes:
-    """A JSON text with its line feed, in the one form that it has in a bundle."""
+    """Return a value as JSON text with a line feed, in the only form that a bundle allows."""
     return f"{json.dumps(value, allow_nan=False)}\n".encode()
 
 
 def read_json(name: str, text: bytes) -> Any:
-    """Return the value of a JSON text. Raises BadBundle unless it is in that form."""
+    """Return the value of a JSON text. Raises BadBundle unless the text is exactly as `json_text` writes it."""
     try:
         value = json.loads(text)
         if json_text(value) == text:
@@ -177,13 +177,13 @@ def read_json(name: str, text: bytes) -> Any:
 
 
 def read_json_lines(name: str, text: bytes) -> Iterator[Any]:
-    """The values of JSON texts, one a line."""
+    """Yield the values of JSON texts, one per line. Raises BadBundle as `read_json` does."""
     for line in text.splitlines(keepends=True):
         yield read_json(name, line)
 
 
 def _next(data: bytes, at: int) -> tuple[str, bytes, int]:
-    """The name, the content and the end of the part at that place."""
+    """Return the name, content and end of the part that begins at `at`."""
     if len(data) < at + _HEADER_BYTES:
         raise BadBundle(
             "container",

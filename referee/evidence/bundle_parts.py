@@ -1,4 +1,4 @@
-"""Collects the parts of a run's bundle from its contest: docs/bundle.md describes each part."""
+"""Collects the parts of a run's bundle from its contest; docs/bundle.md describes each part."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _TYPES = {"json": "application/json", "jsonl": "application/jsonl", "csv": "text
 
 
 def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> Path:
-    """Write the bundle of a run that is over, atomically. `now` decides whether the ground truth is still secret.
+    """Write the bundle of a finished run atomically. `now` decides whether the ground truth is still secret.
 
     Raises RefereeError `bundle-target`, `run-unknown`, `run-state`, `testset-changed`, `judged-otherwise`,
     `bundle-too-large`; OSError.
@@ -75,7 +75,7 @@ def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> P
 
 
 def _require_place(path: Path) -> None:
-    """Raise RefereeError `bundle-target` if something other than a bundle would be replaced, `not-accessible`."""
+    """Raise RefereeError `bundle-target` if `path` is a file other than a bundle, `not-accessible` if unreachable."""
     if not is_there(path):
         return
     with path.open("rb") as there:
@@ -88,7 +88,7 @@ def _require_place(path: Path) -> None:
 
 
 def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> None:
-    """Raise RefereeError `judged-otherwise` unless the run was judged by the rules that the bundle would state."""
+    """Raise RefereeError `judged-otherwise` if the run was judged by other rules than the bundle would state."""
     was = signature_parts(judged.signature) if judged else {}
     counts = "unserved-too" if contest.config.count_unserved else "served"
     now = {
@@ -188,7 +188,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
 
 
 def _stated(run: Run) -> dict[str, object]:
-    """Return setup and rules as the hashes of the run bind them."""
+    """Return setup and rules in the form that is hashed into the run's chain."""
     rules = None if run.rules is None else run.rules.stated
     return {"setup": run.setup.stated, "rules": rules}
 
@@ -253,7 +253,7 @@ def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
 
 
 def _event(event: LoggedEvent, run: Run) -> dict[str, object]:
-    """An event of the run whole, any other one as its digest."""
+    """Return an event of the run in full, or the digest of any other event."""
     if event.run == run.id:
         return {
             "utc": event.utc,
@@ -284,7 +284,7 @@ def _gzip(content: bytes) -> bytes:
 
 
 def _metadata(contest: str, run: Run, parts: Sequence[str]) -> dict[str, object]:
-    """RO-Crate 1.1 metadata of a bundle with these parts, for programs that know nothing of contests."""
+    """Return RO-Crate 1.1 metadata of a bundle with these parts, for programs that know nothing of contests."""
     files = [_file(name) for name in parts]
     root: dict[str, object] = {
         "@id": "./",

@@ -1,4 +1,4 @@
-"""A bundle as values, read before anything is compared. Pure. For the content of a bundle see `parts`."""
+"""The content of a bundle as typed values, read before anything is compared. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from referee.store.run_rules import rules_of
 from referee.store.score_table import Judgement
 
 TEXTS = ("utc", "state", "flags", "changed")
-"""The columns of readings that hold text."""
+"""The columns of readings that contain text."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,10 @@ class PostLine:
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """The parts of a bundle. `events` are its lines after the first, `bodies` one for each of `posts`.
+    """The content of a bundle.
 
-    The first line of the events says that `events_before` of them came before.
+    `bodies` has one entry for each of `posts`. `events` are the lines of the events part after its first line; that
+    first line states how many events of the log precede them, `events_before`.
     """
 
     manifest: Mapping[str, Any]
@@ -86,12 +87,12 @@ class Bundle:
 
     @cached_property
     def served_images(self) -> list[int]:
-        """The different images in the log, by the number the team knows them by."""
+        """The distinct images that were served, by the numbers that the team knows."""
         return sorted({int(row["image"]) for row in _csv(self.served)})
 
     @cached_property
     def meter_readings(self) -> list[Reading]:
-        """The readings in order, timed from the window's start."""
+        """The readings in order, with times since the start of the window."""
         found = []
         for row in _csv(self.readings):
             values = {name: _value(name, text) for name, text in row.items()}
@@ -100,7 +101,7 @@ class Bundle:
 
     @property
     def judged(self) -> Score | None:
-        """Return the judgement as it is stated, None before there is one. Raises BadBundle."""
+        """Return the stated judgement, or None before the run is judged. Raises BadBundle."""
         if self.result is None:
             return None
         with _reading("result.json"):
@@ -120,7 +121,7 @@ class Bundle:
             return judged
 
     def own_events(self) -> Iterator[dict[str, Any]]:
-        """The run's events, oldest first, as the store gives them."""
+        """Yield the run's events, oldest first, in the form of the store."""
         for event in self.events:
             if "kind" in event:
                 yield {
@@ -130,14 +131,14 @@ class Bundle:
                 }
 
     def last_event(self, kind: str) -> dict[str, Any]:
-        """The last event of a kind; empty if there is none."""
+        """Return the last event of this kind, or an empty dict."""
         return ([{}] + [event for event in self.own_events() if event["kind"] == kind])[
             -1
         ]
 
 
 def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bundle:
-    """Read the parts that are as the manifest says. Raises BadBundle."""
+    """Read a bundle from parts that have been checked against the manifest. Raises BadBundle."""
     sizes = manifest["sizes"]
     unzipped = {
         name: gunzip(name, part, sizes.get(name))
@@ -243,7 +244,7 @@ def _run(row: Mapping[str, Any]) -> Run:
 
 
 def _listed(content: Mapping[str, bytes]) -> list[Mapping[str, Any]]:
-    """The judgements; none in a format before 3."""
+    """Return the listed judgements; empty for a format before 3."""
     found: list[Mapping[str, Any]] = read_json(
         JUDGEMENTS, content.get(JUDGEMENTS, b"[]\n")
     )
@@ -258,7 +259,7 @@ def _judgement(row: Mapping[str, Any]) -> Judgement:
 
 
 def _limits(row: Mapping[str, Any] | None) -> Limits | None:
-    """Those of a format before 2 state no drift."""
+    """Return the error limits; a format before 2 states no drift."""
     if not row:
         return None
     drift = row.get("drift")

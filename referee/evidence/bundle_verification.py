@@ -1,4 +1,4 @@
-"""Verifies a bundle: lists which items hold, fail, or were not checked. Pure."""
+"""Verification of a bundle: which items hold, failed, or were not checked. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MALFORMED = (
 
 
 def verify(data: bytes, given: Given) -> list[Item]:
-    """Verify a bundle. Raises BadBundle for one that cannot be read, RefereeError `receipts-other-run`."""
+    """Verify a bundle. Raises BadBundle if it cannot be read, RefereeError `receipts-other-run`."""
     parts = unpack(data)
     manifest = read_manifest(parts[MANIFEST])
     if given.receipts is not None:
@@ -52,7 +52,7 @@ def verify(data: bytes, given: Given) -> list[Item]:
     except BadBundle:
         if items[-2].outcome != "failed":
             raise
-        return items  # what cannot be read was signed by someone else
+        return items  # the unreadable content was not signed by the contest
     found = Recomputed(bundle, given.ground_truth)
     checked = [
         _item(name, partial(check, found, given)) for name, check in CHECKS.items()
@@ -61,7 +61,7 @@ def verify(data: bytes, given: Given) -> list[Item]:
 
 
 def read_signed(data: bytes) -> Bundle:
-    """A bundle whose parts are as its signed manifest says; nothing is computed again. Raises BadBundle."""
+    """Return a bundle after checking its parts against its signed manifest; nothing is recomputed. Raises BadBundle."""
     parts = unpack(data)
     manifest = read_manifest(parts[MANIFEST])
     for item in _signed_parts(parts, manifest, None):
@@ -145,4 +145,4 @@ def _parts(parts: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
 CHECKS = RECORD_CHECKS | JUDGEMENT_CHECKS
 
 
-"""The checks of a bundle whose parts are those of the manifest, by the item's name."""
+"""The checks of a bundle, by name of the item, made once its parts agree with the manifest."""

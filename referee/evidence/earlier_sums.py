@@ -1,4 +1,4 @@
-"""Judgements by `coco` of versions that summed in another order: their figures differ only by rounding."""
+"""Judgements by `coco` from versions with another order of summation: their figures differ only by rounding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROUNDING = 1e-12
 def with_stated_rounding(
     own: Score, result: Mapping[str, Any], checks: Sequence[Mapping[str, Any]]
 ) -> Score:
-    """The judgement with the figures that are stated, wherever they agree with its own within ROUNDING."""
+    """Return the judgement with each figure replaced by the stated one if both agree within ROUNDING."""
     figures = {one["code"]: one["figures"] for one in checks}
     ap = {
         category: _as_stated(value, result["ap"].get(str(category)))

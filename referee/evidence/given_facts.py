@@ -1,4 +1,4 @@
-"""Facts known beside a bundle, with which a verification compares it."""
+"""Facts known from outside a bundle, for comparison in a verification."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from referee.evidence.receipts_in_bundle import Receipts
 
 @dataclass(frozen=True)
 class Given:
-    """Facts known beside the bundle: a public key, a head of the log, receipts, a ground truth.
+    """Facts known from outside the bundle: a public key, a head of the log, receipts, a ground truth.
 
-    `head` may be its first digits, and `head_events` says of how many events it is, where that is known. `interval`:
-    compute it, too.
+    `head` may be just the first digits of a head; `head_events` is the number of events up to that head, if known.
+    `interval` requests that the interval be recomputed, too.
     """
 
     key: str | None = None

@@ -1,4 +1,4 @@
-"""Compares the rules of each judgement of a run with those that are bound into its chain."""
+"""Comparison of the rules of each judgement of a run with the rules bound into the run's chain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIGURES = ("map", "energy_wh", "score", "signature")
 
 
 def require_bound(bundle: Bundle) -> Rules:
-    """Return the run's rules. Raises NotChecked if none are bound."""
+    """Return the rules bound to the run. Raises NotChecked if none are bound."""
     if bundle.run.rules is None:
         raise NotChecked(
             "The run's rules are not bound: it was armed by an earlier version."
@@ -33,7 +33,10 @@ def require_bound(bundle: Bundle) -> Rules:
 
 
 def check_judgements(bundle: Bundle) -> str:
-    """Return a sentence about every judgement. Raises Failure unless each is on record as stated, NotChecked."""
+    """Return a sentence on all judgements. Raises Failure unless the log has each judgement as stated.
+
+    Raises NotChecked if the run is not judged yet or no rules are bound.
+    """
     bound = require_bound(bundle)
     listed = bundle.judgements
     if not listed:
@@ -52,7 +55,10 @@ def check_judgements(bundle: Bundle) -> str:
 
 
 def check_rules(bundle: Bundle) -> str:
-    """Return which rules are bound. Raises Failure unless the run and its published judgement obey them, NotChecked."""
+    """Return a sentence on the bound rules. Raises Failure if the run or its published judgement violates them.
+
+    Raises NotChecked if none are bound.
+    """
     bound = require_bound(bundle)
     run = bundle.run
     of_manifest = bundle.manifest["metric_version"]
@@ -86,7 +92,7 @@ def check_rules(bundle: Bundle) -> str:
 
 
 def _require_standing(bundle: Bundle, bound: Rules) -> None:
-    """Raise Failure for a standing that maker and serial number of the meter contradict, by the bound makers."""
+    """Raise Failure if maker or serial number of the meter contradict its standing, by the bound list of makers."""
     run = bundle.run
     if bound.official_makers is None or run.meter_standing is None:
         return
@@ -101,7 +107,10 @@ def _require_standing(bundle: Bundle, bound: Rules) -> None:
 
 
 def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
-    """Return the other rules of the published judgement: a corrected ground truth, or none. Raises Failure."""
+    """Return how the published judgement's rules differ from the bound ones; only in a corrected ground truth.
+
+    Raises Failure for any other difference.
+    """
     if bundle.result is None:
         return ()
     judged = bundle.judgements[-1].rules if bundle.judgements else None
@@ -124,12 +133,12 @@ def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
 
 
 def _sorted(values: Mapping[str, object]) -> dict[str, object]:
-    """Return the values in one order: those of rules are in canonical order, those of a run in its setup's."""
+    """Return the values sorted by name, since the bound rules and a run's setup have different orders."""
     return dict(sorted(values.items()))
 
 
 def check_corrections(bundle: Bundle) -> str:
-    """Return how the ground truth was corrected. Raises Failure unless signed events lead to today's."""
+    """Return how the ground truth was corrected. Raises Failure unless signed events lead to the present test set."""
     at = bundle.run.testset_digest
     told = []
     for event in bundle.own_events():
@@ -176,7 +185,7 @@ def _require_on_record(place: int, one: Judgement, event: Mapping[str, Any]) -> 
 
 
 def _require_signature(place: int, one: Judgement) -> None:
-    """Raise Failure unless the signature names what computed the judgement, in its own words."""
+    """Raise Failure unless the signature names the metric, ground truth and rules that the judgement states."""
     judged = one.rules
     parts = signature_parts(one.signature)
     if judged is None:

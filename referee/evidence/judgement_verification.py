@@ -1,4 +1,4 @@
-"""Items of a verification about the judgement: mAP, score, checks, rules, interval, receipts. Pure."""
+"""Verification items on the judgement: mAP, score, checks, rules, interval, receipts. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from referee.store.records import HALF_SAMPLING
 OF_PROGRAM = ("rules", "v")
 
 
-WITH_UNSEEN_ENERGY = 2  # the first format whose judgements have that check
+WITH_UNSEEN_ENERGY = 2  # the first format with that check
 
 
 def _map(found: Recomputed, _: Given) -> str:
@@ -53,12 +53,12 @@ def _score(found: Recomputed, _: Given) -> str:
     is_bound = found.bundle.run.rules is not None
     if (
         is_bound or result.get("energy_known_by") is not None
-    ):  # of a version that stores it
+    ):  # judged by a version that stores it
         require_same(
             "result.json", "energy_limit", result["energy_limit"], judged.energy_limit
         )
     stated = result.get("energy_own_limit")  # absent up to format 2
-    # A version that bound no rules did not store it.
+    # Versions before bound rules did not store it.
     is_of_earlier = stated is None and found.bundle.run.rules is None
     if "energy_own_limit" in result and not is_of_earlier:
         require_same("result.json", "energy_own_limit", stated, judged.energy_own_limit)
@@ -128,7 +128,7 @@ def _interval(found: Recomputed, given: Given) -> str:
     stated = _result(found)["interval"]
     is_bound = found.bundle.run.rules is not None
     if stated is not None and (is_bound or stated.get("method") == HALF_SAMPLING):
-        # Whoever could choose the seed could choose among intervals.
+        # The seed is fixed, since a free choice of seed would be a choice among intervals.
         fixed = {
             "method": HALF_SAMPLING,
             "level": LEVEL,

@@ -1,4 +1,4 @@
-"""Compares a team's receipts with a bundle: every acknowledged body must be in it, unchanged."""
+"""Comparison of a team's receipts with a bundle: every acknowledged body must be in the bundle, unchanged."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from referee.store.run_rules import rules_of
 
 MOST_SHOWN = 20
 RECEIPTS = "the receipts file"
-"""The `part` of a failure in the receipts themselves."""
+"""The `part` of a failure that lies in the receipts themselves."""
 POSTS = "posts.jsonl.gz"
 EVENTS = "events.jsonl.gz"
 RUN = "run.json"
 FORMS = (1, 2)
-"""Forms of the protocol that this program knows: 2 binds the readings, and the rules."""
+"""Forms of the protocol that this program knows; form 2 also binds the readings and the rules."""
 _KINDS = {
     "run": int,
     "number": int,
@@ -50,7 +50,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Receipts:
-    """The receipts of a file, in order: those of bodies, closing ones, and the rules that log-ins stated."""
+    """The receipts of a file, in order: receipts of bodies, closing receipts, and the rules stated at log-in."""
 
     posts: Sequence[Mapping[str, Any]]
     closings: Sequence[Mapping[str, Any]]
@@ -58,7 +58,7 @@ class Receipts:
 
 
 def read_receipts(text: bytes, name: str) -> Receipts:
-    """Read JSON lines. Raises RefereeError `bad-receipts` with the line."""
+    """Read receipts from JSON lines. Raises RefereeError `bad-receipts` that names the line."""
     found: dict[str, list[Mapping[str, Any]]] = {
         "posts": [],
         "closings": [],
@@ -69,7 +69,7 @@ def read_receipts(text: bytes, name: str) -> Receipts:
             continue
         try:
             value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-            json.dumps(value, ensure_ascii=False).encode()  # has a text in UTF-8
+            json.dumps(value, ensure_ascii=False).encode()  # must encode as UTF-8
             kind, one = _read(value)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             sentence = (
@@ -91,7 +91,7 @@ def _form(receipt: Mapping[str, Any]) -> object:
 
 
 def _read(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the kind of a line, and its content. Raises ValueError, KeyError, TypeError, AttributeError."""
+    """Return the kind and the content of a line. Raises ValueError, KeyError, TypeError, AttributeError."""
     if "closing" in value:
         kind = "closings"
         one = value["closing"]
@@ -108,7 +108,7 @@ def _read(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
             raise TypeError("form")
         if _form(one) == 2:
             kinds = _KINDS | _OF_METER
-        elif _form(one) not in FORMS:  # its other keys are not known
+        elif _form(one) not in FORMS:  # the other keys of a newer form are unknown
             return kind, one
     if not all(type(one[key]) is needed for key, needed in kinds.items()):
         raise TypeError(kind)
@@ -132,7 +132,7 @@ def require_own(receipts: Receipts, run: int) -> None:
 def check_receipts(
     bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None
 ) -> str:
-    """Return a sentence about the receipts. `head` is the head of the bundle's chain. Raises Failure if one fails."""
+    """Return a sentence on the receipts. `head` is the head of the bundle's chain. Raises Failure if one is wrong."""
     now = {"posts": len(bundle.posts), "head": head, "log": closing_link}
     found = _of_form(bundle, receipts) or [
         *_of_rules(bundle, receipts),
@@ -159,7 +159,7 @@ def check_receipts(
 
 
 def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> str:
-    """Return what the key proves about receipts that do not fit, since anyone can make the receipt of a body."""
+    """Return what the contest's key proves about receipts that do not fit; a receipt of a body alone can be forged."""
     key = bundle.manifest["public_key"]
     signed = [
         one for one in receipts.closings if one["public_key"] == key and _is_signed(one)
@@ -172,7 +172,7 @@ def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> s
 
 
 def _of_form(bundle: Bundle, receipts: Receipts) -> list[tuple[str, str]]:
-    """Return the problems of receipts whose form of the protocol is not the run's: they cannot be compared."""
+    """Return a problem if the receipts use another form of the protocol than the run, so they cannot be compared."""
     own = 1 if bundle.run.rules is None else 2
     others = [one["number"] for one in receipts.posts if _form(one) != own]
     if not others:
@@ -208,7 +208,7 @@ def _of_rules(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
 
 
 def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
-    """Yield each part that does not fit, with the problem."""
+    """Yield (part, problem) for each receipt of a body that does not fit."""
     posts = {post.number: post for post in bundle.posts if post.number is not None}
     for receipt in receipts.posts:
         number = receipt["number"]

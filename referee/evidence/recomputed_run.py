@@ -1,4 +1,4 @@
-"""Recomputes the results of a bundle's records: rows, judgement, interval, computed as the judge computes them."""
+"""Recomputes the results of a bundle's records: rows, judgement and interval, with the judge's own functions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 
 
 class Recomputed:
-    """All values computed from a bundle, each once. `ground_truth` is the bundle's, or one given beside it."""
+    """All values recomputed from a bundle, each once. A given `ground_truth` replaces the one in the bundle."""
 
     def __init__(self, bundle: Bundle, ground_truth: bytes | None) -> None:
         self.bundle = bundle
@@ -62,14 +62,14 @@ class Recomputed:
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:
-        """Ascending."""
+        """The category ids, ascending."""
         return np.array(
             sorted(one.id for one in self.bundle.test_set.categories), np.int64
         )
 
     @cached_property
     def taken(self) -> list[tuple[Rows, int, list[tuple[int, str]]]]:
-        """Return for each body its rows (n, 7), the number of refused ones, and the first of them. Raises Failure."""
+        """Return (rows (n, 7), number of refused rows, first refused rows) for each body. Raises Failure."""
         places = enumerate(
             zip(self.bundle.posts, self.bundle.bodies, strict=True), start=1
         )
@@ -123,7 +123,7 @@ class Recomputed:
 
     @cached_property
     def head(self) -> str:
-        """The head of the run's chain. Raises Failure."""
+        """Return the head of the run's chain. Raises Failure."""
         run = self.bundle.run
         posts = "posts.jsonl.gz"
         known = self.bundle.contest
@@ -161,7 +161,7 @@ class Recomputed:
 
     @cached_property
     def meter(self) -> list[str]:
-        """Return the links of the meter's readings: the one before the first, and one for each."""
+        """Return the links of the meter's readings: the start link, then one for each reading."""
         link = READINGS_START
         links = [link.hex()]
         for line in self.bundle.readings.decode().split("\n")[1:-1]:
@@ -171,7 +171,7 @@ class Recomputed:
 
     @cached_property
     def log(self) -> list[str]:
-        """Return the log's links: the one before the first event, and one for each."""
+        """Return the links of the log: the link before the first event, then one for each event."""
         link = self.bundle.log_before
         links = [link.hex()]
         for event in self.bundle.events:
@@ -187,7 +187,7 @@ class Recomputed:
 
     @property
     def closing_link(self) -> str | None:
-        """The log's link of the run's last event `closed`."""
+        """Return the log's link of the run's last event `closed`, or None."""
         closed = [
             link
             for event, link in zip(self.bundle.events, self.log[1:], strict=True)
@@ -197,7 +197,7 @@ class Recomputed:
 
     @cached_property
     def ground_truth(self) -> GroundTruth:
-        """The ground truth of the whole set. Raises NotChecked, Failure."""
+        """Return the ground truth of the whole test set. Raises NotChecked, Failure."""
         if self._ground_truth is None:
             until = self.bundle.contest.get("ground_truth_secret_until")
             raise NotChecked(
@@ -223,7 +223,7 @@ class Recomputed:
 
     @cached_property
     def case(self) -> Case:
-        """The run's case. Raises NotChecked, Failure."""
+        """Return the run's case. Raises NotChecked, Failure."""
         bundle = self.bundle
         refused = [
             {"elapsed_s": post.elapsed_s, "line": line, "reason": reason}
@@ -250,7 +250,7 @@ class Recomputed:
 
     @property
     def judged(self) -> Score:
-        """Return the judgement. Raises NotChecked, also if an item that it depends on failed."""
+        """Return the judgement. Raises NotChecked, also if an item that the judgement depends on failed."""
         if isinstance(self._judged, NotChecked):
             raise self._judged
         return self._judged
@@ -278,7 +278,7 @@ class Recomputed:
             and bundle.result is not None
             and bundle.result.get("energy_known_by") is None
         ):
-            # Of a version that knew the meter's limit only.
+            # It was judged by a version that knew only the meter's limit.
             figures = next(
                 (one.figures for one in judged.checks if one.code == "accuracy"), {}
             )
@@ -286,7 +286,7 @@ class Recomputed:
         return judged
 
     def interval(self) -> dict[str, object]:
-        """The interval of the judgement, which takes seconds. Raises NotChecked, Failure."""
+        """Return the interval of the judgement; this takes seconds. Raises NotChecked, Failure."""
         judged = self.judged
         metric = self.bundle.contest["metric"]
         stated = self.bundle.result["interval"] if self.bundle.result else None
@@ -314,9 +314,10 @@ def _not_following(place: int) -> str:
 def rows_of(
     body: bytes, content_type: str, images: int, category_ids: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], Refused]:
-    """The rows (n, 7) of an accepted body, and those refused. Raises RefereeError for one that is never accepted.
+    """Return the rows (n, 7) of an accepted body, and the refused rows. Raises RefereeError for an unacceptable body.
 
-    A form that version 1 took whole has the same rows as by the protocol of 2015, which takes the good ones.
+    A form is read by the protocol of 2015, which accepts the good rows. For a form that version 1 accepted as a whole,
+    the rows are the same.
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind == "multipart/form-data":

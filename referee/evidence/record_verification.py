@@ -1,4 +1,4 @@
-"""Verifies a bundle's records: test set, bodies, chains, the close and the energy. Pure."""
+"""Verification items on a bundle's records: test set, bodies, chains, the close and the energy. Pure."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _run_chain(found: Recomputed, _: Given) -> str:
 
 
 def _meter_chain(found: Recomputed, _: Given) -> str:
-    """Raise Failure unless the readings that the receipts bind are in the bundle."""
+    """Return a sentence on the readings. Raises Failure unless the bundle has the readings that the receipts bind."""
     bundle = found.bundle
     before = 0
     require_bound(bundle)
@@ -137,7 +137,10 @@ def _log_chain(found: Recomputed, given: Given) -> str:
 
 
 def _is_head_of(found: Recomputed, head: str, events: int) -> bool:
-    """Tell whether the log had this head after so many events; False if the bundle lacks them. Raises Failure."""
+    """Return True if `head` was the log's head after so many events; False if the bundle lacks that part of the log.
+
+    Raises Failure if the log had another head there.
+    """
     place = events - found.bundle.events_before
     if not 0 <= place < len(found.log):
         return False
@@ -212,7 +215,7 @@ def _energy(found: Recomputed, _: Given) -> str:
     run = found.bundle.run
     closed = bundle.last_event(RUN_CLOSED)
     read = bundle.last_event(ENERGY_READ)
-    # Nothing replaces the energy of the close: a closing receipt binds it, and no event after it.
+    # The energy of the close is final: a closing receipt binds it, but binds no later event.
     is_of_close = closed.get("energy_wh") is not None
     energy_wh = (closed if is_of_close else read).get("energy_wh")
     require_same("run.json", "The energy of record", run.energy_wh, energy_wh)

@@ -1,4 +1,4 @@
-"""The signed statement: an in-toto Statement that names every part, in a DSSE envelope by the contest's key."""
+"""The signed statement: an in-toto Statement naming every part, in a DSSE envelope signed with the contest's key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAYLOAD = "application/vnd.in-toto+json"
 def manifest_of(
     parts: Mapping[str, bytes], sizes: Mapping[str, int], about: Mapping[str, object]
 ) -> bytes:
-    """Return the manifest of stored parts, with their unpacked sizes and the run that the bundle is `about`."""
+    """Return the manifest of stored parts with their unpacked sizes; `about` describes the run."""
     predicate: dict[str, object] = {
         "format": FORMAT,
         "program": VERSION,
@@ -40,7 +40,7 @@ def manifest_of(
 
 
 def subject_of(parts: Mapping[str, bytes]) -> list[dict[str, object]]:
-    """The SHA-256 of each part."""
+    """Return the name and SHA-256 of each part."""
     return [
         {"name": name, "digest": {"sha256": hashlib.sha256(content).hexdigest()}}
         for name, content in parts.items()
@@ -48,7 +48,7 @@ def subject_of(parts: Mapping[str, bytes]) -> list[dict[str, object]]:
 
 
 def sign(manifest: bytes, key: ContestKey) -> bytes:
-    """The envelope of a manifest."""
+    """Return the envelope of a manifest, signed with the contest's key."""
     from securesystemslib.dsse import Envelope
     from securesystemslib.signer import CryptoSigner  # type: ignore[attr-defined]
 
@@ -58,7 +58,7 @@ def sign(manifest: bytes, key: ContestKey) -> bytes:
 
 
 def is_signed(envelope: bytes, manifest: bytes, public_key: str) -> bool:
-    """Tell whether this is the envelope of that manifest, signed by the key (32 bytes, hexadecimal) and no other."""
+    """Return True if the envelope holds this manifest and one signature, by this key (32 bytes, hexadecimal)."""
     from securesystemslib.dsse import Envelope
 
     try:
@@ -69,14 +69,14 @@ def is_signed(envelope: bytes, manifest: bytes, public_key: str) -> bool:
     own = Envelope(
         manifest, PAYLOAD, {public_key: _signature(public_key, signature.hex())}
     )
-    # Written again: base64 has several texts for the same bytes.
+    # Compared after writing it again, since base64 allows several texts for the same bytes.
     return json_text(own.to_dict()) == envelope and is_by(
         public_key, own.pae(), signature.hex()
     )
 
 
 def is_by(public_key: str, text: bytes, signature: str) -> bool:
-    """Tell whether a text has this signature (64 bytes, hexadecimal) by the key."""
+    """Return True if the signature (64 bytes, hexadecimal) of the text is by this key."""
     from securesystemslib.exceptions import UnverifiedSignatureError
 
     try:

@@ -1,4 +1,4 @@
-"""The items of a verification: those that hold, that failed, or that were not checked."""
+"""The items of a verification, with their outcomes: ok, failed or not checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Outcome = Literal["ok", "failed", "not checked"]
 
 @dataclass(frozen=True)
 class Item:
-    """One verified item: its name, the outcome, and a sentence; `part` is the part that failed."""
+    """A verified item: its name, the outcome, and a sentence; `part` is the part that failed."""
 
     name: str
     outcome: Outcome
@@ -20,7 +20,7 @@ class Item:
 
 
 class Failure(Exception):
-    """An item that fails; `part` is the part that does."""
+    """An item failed; `part` is the part of the bundle with the problem."""
 
     def __init__(self, part: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -28,11 +28,11 @@ class Failure(Exception):
 
 
 class NotChecked(Exception):
-    """An item that cannot be checked, and why."""
+    """An item cannot be checked; the message says why."""
 
 
 def require_same(part: str, what: str, stated: object, found: object) -> None:
-    """Raise Failure unless both values have one JSON text: floats are compared bit by bit."""
+    """Raise Failure unless both values have the same JSON text; floats are therefore compared bit by bit."""
     if (
         isinstance(stated, dict)
         and isinstance(found, dict)

@@ -1,6 +1,7 @@
 """Signs of life that a contest's server writes into the journal's folder, for the standby host to read.
 
-They carry no time, because the clocks of two hosts need not agree: only whether the count still rises matters.
+They contain a count and no time, because the clocks of two hosts need not agree: the server is alive if the count
+rises.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _BYTES = 256
 
 @dataclass(frozen=True)
 class Beat:
-    """One sign of life. `count` rises with each; `is_ended` is set when the server was stopped in order."""
+    """One sign of life: `count` rises with each one, and `is_ended` is True after the server was stopped in order."""
 
     count: int
     process: int
@@ -26,7 +27,7 @@ class Beat:
 
 
 def beat_path(journal: Path, epoch: int) -> Path:
-    """Return the file in which the server of an epoch writes its signs of life."""
+    """Return the path of the file with the signs of life of an epoch's server."""
     return journal / f"{epoch:06}.beat"
 
 
@@ -44,7 +45,7 @@ def write_beat(journal: Path, epoch: int, beat: Beat) -> None:
 
 
 def read_beat(journal: Path, epoch: int) -> Beat | None:
-    """Return the last sign of life of an epoch's server, or None if it has written none."""
+    """Return the last sign of life of an epoch's server, or None if there is none."""
     try:
         content = beat_path(journal, epoch).read_bytes()
         return Beat(**json.loads(content))

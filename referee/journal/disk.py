@@ -1,7 +1,7 @@
-"""Runs work that waits for the journal's disk in a separate thread, and gives up on it after a deadline.
+"""Runs work on the journal's disk in a separate thread, and stops waiting for it after a deadline.
 
-A mount that no longer answers blocks the thread that uses it inside the kernel, where it cannot be ended. Only this
-thread then hangs: other callers are refused at once until the disk answers again.
+A mount that no longer answers blocks the thread that uses it inside the kernel, where it cannot be ended. With a
+separate thread, only that thread hangs; other callers are refused at once until the disk answers again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _Task:
-    """Work for the disk's thread, with its result or its error."""
+    """Work for the disk's thread, with its result or its error once it has ended."""
 
     def __init__(
         self, work: Callable[[], Any], now_s: float, at_end: Callable[[], None]
@@ -32,13 +32,13 @@ class _Task:
         self.has_moved = self.is_given_up = False
         self.is_over = (
             threading.Lock()
-        )  # released by the thread: an Event takes several times as long
+        )  # released by the disk's thread; an Event would take several times as long
         self.is_over.acquire()
         self.result: Any = None
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Run the work and keep its result or error."""
+        """Run the work and store its result or error."""
         try:
             self.result = self.work()
         except BaseException as error:  # noqa: BLE001 - who waits raises it
@@ -48,10 +48,12 @@ class _Task:
 
 
 class JournalDisk:
-    """The disk that holds a folder. It does one thing at a time; callers take turns by a lock of their own.
+    """The disk that holds a folder, with the thread that works on it.
 
-    Work that writes names a `lock`, a file on this host's own disk, which is held until the work ends. Work that was
-    given up on may still write later, so no other process of this host may write before then.
+    It runs one task at a time, so its callers must hold a lock of their own.
+
+    A `lock`, a file on this host's own disk, is given for work that writes, and is held until the work ends. Abandoned
+    work may still write later, and until then no other process of this host may write.
     """
 
     def __init__(
@@ -73,10 +75,10 @@ class JournalDisk:
         self._moves = threading.Lock()
 
     def do(self, work: Callable[[], T]) -> T:
-        """Run work on the disk and return its result. Raises the work's own error; JournalStalled if the disk hangs.
+        """Run work on the disk and return its result.
 
-        Work that was given up on may still take effect later: the caller must check for that once the disk answers
-        again.
+        Raises the error of the work, or JournalStalled if the disk hangs. Abandoned work may still take effect later:
+        the caller must check for that once the disk answers again.
         """
         if self.stalled_s is not None:
             raise self._stalled()
@@ -99,7 +101,7 @@ class JournalDisk:
     def move(self) -> None:
         """Restart the deadline; long work calls this between its steps.
 
-        Raises JournalStalled if the work was given up on meanwhile, because its caller has gone on without it.
+        Raises JournalStalled if the work was abandoned meanwhile, because its caller has continued without it.
         """
         task = self._doing
         with self._moves:
@@ -108,7 +110,7 @@ class JournalDisk:
             task.has_moved = True
 
     def _gives_up(self, task: _Task) -> bool:
-        """Return True if a task that is past its deadline is given up on now."""
+        """Abandon a task at its deadline and return True, unless the task has called `move` since the last one."""
         with self._moves:
             task.is_given_up = not task.has_moved
             task.has_moved = False
@@ -118,7 +120,7 @@ class JournalDisk:
 
     @property
     def stalled_s(self) -> float | None:
-        """Return the seconds since which the disk has not answered, or None if it answers."""
+        """Return for how many seconds the disk has not answered, or None if it answers."""
         hung = self._hung
         if hung is None:
             return None
@@ -135,7 +137,7 @@ class JournalDisk:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise self._stalled() from None  # another process of this host waits for that disk
+            raise self._stalled() from None  # another process of this host still waits for the disk
 
     def _release(self) -> None:
         if self._lock >= 0:

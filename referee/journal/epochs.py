@@ -1,9 +1,9 @@
-"""Epochs of a journal that several hosts can reach: which host may write, and how the next host takes over.
+"""Epochs of a journal that several hosts can reach: they decide which host may write, and how another takes over.
 
-Epoch 2 of a journal has the files `000002.log` (its records), `000002.host` (its owner, and whether it is over) and
+Epoch 2 of a journal has the files `000002.log` (its records), `000002.host` (its owner, and whether it has ended) and
 `000002.beat` (signs of life of its server). Creating the `.host` with O_EXCL decides who owns an epoch. The end of an
-epoch is written *into* that file, in place: a network file system asks the server whenever a file is opened, but may
-cache for a minute that a name did not exist.
+epoch is written *into* that file, in place: a network file system asks its server whenever a file is opened, but may
+remember for a minute that a name did not exist.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from referee.operating_system import machine_name
 from referee.presence import entries, not_accessible
 
 CLAIM_NAME = "epoch"
-"""File in a contest folder that names the journal's epoch which this folder owns, if any."""
+"""File in a contest folder with the claim of the journal epoch that this folder owns, if any."""
 
 FIRST = 1
 _CELL_BYTES = 16
@@ -38,7 +38,7 @@ _HOST_NAME = re.compile(r"(\d{6})\.host")
 class Claim:
     """An epoch and its owner: a folder on a host, the contest's id, and the version of the program that serves it.
 
-    `token` is random, and the same in folder and journal.
+    `token` is a random value, stored in both the folder and the journal.
     """
 
     epoch: int
@@ -54,18 +54,18 @@ class Claim:
 
 
 def host_path(journal: Path, epoch: int) -> Path:
-    """Return the file that names the owner of an epoch."""
+    """Return the path of the file that names the owner of an epoch."""
     return journal / f"{epoch:06}.host"
 
 
 def newest_epoch(journal: Path) -> int:
-    """Return the newest epoch that a host has claimed, 0 if none has. Raises RefereeError `not-accessible`."""
+    """Return the newest epoch that any host has claimed, or 0. Raises RefereeError `not-accessible`."""
     found = (_HOST_NAME.fullmatch(one.name) for one in entries(journal))
     return max((int(one[1]) for one in found if one), default=0)
 
 
 def claim_of(journal: Path, epoch: int) -> Claim | None:
-    """Return the claim of an epoch; None if it is unclaimed, or if its host died while claiming it."""
+    """Return the claim of an epoch; None if no host has claimed it, or if a host died while claiming it."""
     try:
         content = host_path(journal, epoch).read_bytes()
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def claim_of(journal: Path, epoch: int) -> Claim | None:
 
 
 def own_claim(folder: Path) -> Claim | None:
-    """Return the epoch that a contest folder owns, or None. Raises RefereeError `not-accessible`."""
+    """Return the claim of the epoch that a contest folder owns, or None. Raises RefereeError `not-accessible`."""
     try:
         return _read_claim((folder / CLAIM_NAME).read_bytes())
     except FileNotFoundError:
@@ -84,7 +84,7 @@ def own_claim(folder: Path) -> Claim | None:
 
 
 def has_epoch(journal: Path, folder: Path) -> bool:
-    """Return True if the journal's newest epoch belongs to this contest folder."""
+    """Return True if this contest folder owns the journal's newest epoch."""
     own = own_claim(folder)
     owner = claim_of(journal, newest_epoch(journal))
     return own is not None and owner is not None and own.token == owner.token
@@ -101,8 +101,8 @@ def claim_epoch(
 ) -> Claim:
     """Claim an epoch for a contest folder on this host, and end all earlier ones.
 
-    Once this returns, the owner of an earlier epoch finds it ended before it acknowledges anything. Raises RefereeError
-    `epoch-taken` if another host claimed it first.
+    Once this returns, the owner of an earlier epoch will see the end of that epoch before acknowledging anything.
+    Raises RefereeError `epoch-taken` if another host claimed it first.
     """
     host = machine_name()
     real = os.path.realpath(folder)
@@ -129,9 +129,9 @@ def claim_epoch(
 def require_current(journal: Path, claim: Claim) -> None:
     """Raise Superseded unless the epoch of `claim` is still the newest one.
 
-    Call it after a record is on disk and before it is acknowledged: a successor first ends the epoch and then reads its
-    records, so it reads every acknowledged one. Raises OSError if the journal's disk is not mounted, which says nothing
-    about another host.
+    Call it after a record is on disk and before the record is acknowledged. A successor first ends the epoch and then
+    reads its records, so it reads every acknowledged record. Raises OSError if the journal's disk is not mounted, which
+    does not mean that another host has taken over.
     """
     try:
         descriptor = os.open(host_path(journal, claim.epoch), os.O_RDONLY)
@@ -148,7 +148,7 @@ def require_current(journal: Path, claim: Claim) -> None:
 
 
 def superseded(journal: Path, claim: Claim) -> Superseded:
-    """Return the error of a host whose epoch is over."""
+    """Return the error for a host whose epoch has ended."""
     newest = newest_epoch(journal)
     successor = claim_of(journal, newest) if newest > claim.epoch else None
     by = f"{successor} has" if successor else "another host has"
@@ -163,10 +163,10 @@ def superseded(journal: Path, claim: Claim) -> Superseded:
 def own_epoch(
     journal: Path, folder: Path, *, contest: str, version: str, utc: datetime
 ) -> Claim:
-    """Return the claim by which a contest folder may write, claiming the first epoch of a new journal.
+    """Return the claim with which a contest folder may write; for a new journal, claim the first epoch.
 
-    Raises RefereeError `journal-missing` if the journal's disk is not mounted, and what `require_own` and `claim_epoch`
-    raise.
+    Raises RefereeError `journal-missing` if the journal's disk is not mounted, and the errors of `require_own` and
+    `claim_epoch`.
     """
     if newest_epoch(journal) == 0:
         own = own_claim(folder)
@@ -186,8 +186,8 @@ def own_epoch(
 def require_own(journal: Path, folder: Path) -> Claim:
     """Return the claim of a contest folder that may write to the journal.
 
-    Raises Superseded if a later epoch belongs to another host, and RefereeError `journal-elsewhere` if the newest one
-    does not belong to this folder, which is then a copy, on this host or another.
+    Raises Superseded if another host owns a later epoch than this folder. Raises RefereeError `journal-elsewhere` if
+    the newest epoch is not this folder's because the folder is a copy, on this host or another.
     """
     newest = newest_epoch(journal)
     owner = claim_of(journal, newest)
@@ -237,7 +237,7 @@ def _text(claim: Claim) -> bytes:
 
 
 def _keep(folder: Path, claim: Claim) -> None:
-    """Write the claim into the contest folder atomically."""
+    """Write the claim into the contest folder, atomically."""
     path = folder / CLAIM_NAME
     partial = path.with_name(f".{CLAIM_NAME}.partial")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
@@ -248,7 +248,7 @@ def _keep(folder: Path, claim: Claim) -> None:
 
 
 def _write(descriptor: int, content: bytes, offset: int = 0) -> None:
-    """Write bytes to a file descriptor, sync them to disk, and close it."""
+    """Write bytes to a file descriptor at `offset`, sync them to disk, and close it."""
     try:
         os.pwrite(descriptor, content, offset)
         os.fsync(descriptor)

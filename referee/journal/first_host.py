@@ -1,4 +1,4 @@
-"""Tells whether the host that serves a contest is dead: no signs of life, and no answer over HTTP."""
+"""Finds out whether the host that serves a contest is dead: no signs of life, and no answer over HTTP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from referee.journal.beats import Beat, read_beat
 logger = logging.getLogger(__name__)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 ANSWER_S = 1.0
-"""Timeout for an answer of the first host."""
+"""Timeout for an HTTP answer of the first host."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Address:
 
 
 def read_address(text: str) -> Address:
-    """Read the address of a referee. Raises RefereeError `host-unknown`."""
+    """Parse the address of a referee server. Raises RefereeError `host-unknown`."""
     try:
         parts = urlsplit(text)
         host = parts.hostname
@@ -50,10 +50,10 @@ def read_address(text: str) -> Address:
 
 
 def answers(address: Address) -> bool:
-    """Return True if the referee at that address reports that it is well."""
+    """Return True if the referee server at this address reports that it is healthy."""
     connection: http.client.HTTPConnection
     if address.is_tls:
-        # Whether it lives is asked, nothing is believed: its certificate does not matter.
+        # Only whether it answers matters, and no content is trusted, so its certificate is not checked.
         trusting = ssl._create_unverified_context()  # noqa: S323, SLF001
         connection = http.client.HTTPSConnection(
             address.host, address.port, timeout=ANSWER_S, context=trusting
@@ -72,10 +72,10 @@ def answers(address: Address) -> bool:
 
 
 class FirstHost:
-    """The host that owns an epoch. It is dead once it is silent for `after_s` seconds and does not answer HTTP either.
+    """The host that owns an epoch.
 
-    A server that was stopped in order, or has not begun yet, is not dead. A sign of life that cannot be read counts as
-    missing.
+    It is dead if it gave no sign of life for `after_s` seconds and does not answer over HTTP. A server that was stopped
+    in order, or has not started yet, is not dead. An unreadable sign of life counts as missing.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class FirstHost:
         self._said = False
 
     def is_dead(self) -> bool:
-        """Look once, which takes up to ANSWER_S when the host is silent."""
+        """Check once whether the host is dead. This takes up to ANSWER_S if its signs of life are missing."""
         now_s = self._clock.monotonic_s()
         beat = read_beat(self._journal, self.epoch)
         if beat is not None and beat != self._beat:
@@ -113,7 +113,7 @@ class FirstHost:
         return False
 
     def _say(self, words: str, *values: object) -> None:
-        """Log a sentence once, until the next sign of life."""
+        """Log a warning once, until the next sign of life."""
         if not self._said:
             logger.warning(words, *values)
         self._said = True

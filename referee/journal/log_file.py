@@ -1,4 +1,4 @@
-"""The file of an epoch that this host appends to. Once a call returns, its record is on disk."""
+"""The journal file of an epoch, to which this host appends. When a call returns, its record is on disk."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from referee.operating_system import sync_content
 SYNC_BYTES = 2**23
 """Bytes between two syncs while a copy of a whole contest is written."""
 ROOM_BYTES = 2**18
-"""Bytes by which a file grows at once: syncing content alone is faster than syncing content and a new length."""
-_LOOK_BYTES = (
-    4  # of what stands somewhere: a record begins with its magic, room with zeros
-)
+"""Number of bytes by which a file grows at once: a sync is faster if the file's length does not change."""
+_LOOK_BYTES = 4  # enough to tell a record, which begins with the magic bytes, from free space, which is zeros
 
 
 def log_path(journal: Path, epoch: int) -> Path:
-    """Return the file with the records of an epoch."""
+    """Return the path of the file with the records of an epoch."""
     return journal / f"{epoch:06}.log"
 
 
 def begin_file(path: Path, parts: Iterable[bytes], aside: Path | None = None) -> None:
-    """Write the file of an epoch with its first content, atomically; the former file is renamed to `aside`.
+    """Write the file of an epoch with its first content, atomically; rename the former file to `aside`, if given.
 
-    It is synced while it is written, so no step waits for more than a few megabytes. Raises OSError.
+    It is synced while it is written, so that no step waits for more than a few megabytes. Raises OSError.
     """
     partial = path.with_suffix(".partial")
     with partial.open("wb") as file:
@@ -49,7 +47,7 @@ def begin_file(path: Path, parts: Iterable[bytes], aside: Path | None = None) ->
 
 
 def make_folder(journal: Path) -> None:
-    """Make the folder of a journal, readable by its owner only, unless it exists. Raises OSError."""
+    """Create the folder of a journal, readable by its owner only, if it is missing. Raises OSError."""
     if not journal.is_dir():
         journal.mkdir(mode=0o700)
         _sync_folder(journal.parent)
@@ -64,7 +62,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def older_database(path: Path) -> StorageFailed:
-    """Return the error for a database that lacks records of the journal: a write would now overwrite them there."""
+    """Return the error for a database that lacks records of the journal, which a write would overwrite."""
     return StorageFailed(
         f"The database lacks transactions that are in the journal {path}: an older copy was put in its place while it "
         "was in use, so nothing was taken. For the operator: start the server again; it takes them from the journal."
@@ -72,10 +70,13 @@ def older_database(path: Path) -> StorageFailed:
 
 
 class LogFile:
-    """Appends records. One writer at a time: the lock of the database decides which."""
+    """Appends records to a file. There is one writer at a time: the process that holds the database's lock."""
 
     def __init__(self, path: Path, room_bytes: int = ROOM_BYTES) -> None:
-        """Open the file and keep `room_bytes` free behind the records. Raises FileNotFoundError, OSError."""
+        """Open the file; a write that grows it leaves `room_bytes` free behind the records.
+
+        Raises FileNotFoundError, OSError.
+        """
         self._path = path
         self._room_bytes = room_bytes
         self._name = str(path)
@@ -87,10 +88,11 @@ class LogFile:
         changes: Sequence[Change],
         require: Callable[[], None] | None = None,
     ) -> Position:
-        """Write the record that follows `former`, over anything behind it, and return the record's end.
+        """Write the record that follows `former`, and return the end of the record.
 
-        Anything behind `former` belongs to a transaction that was never committed. `require` is called once the record
-        is on disk; if it raises, `take_back` removes the record. Raises StorageFailed, OSError.
+        Anything behind `former` belongs to a transaction that was never committed, and is overwritten. `require` is
+        called once the record is on disk; if it raises an error, the caller removes the record with `take_back`. Raises
+        StorageFailed, OSError.
         """
         start = former.size
         size = self._size_in_place(former)
@@ -111,20 +113,20 @@ class LogFile:
 
     def _write(self, data: bytes, at: int) -> None:
         written = os.pwrite(self._descriptor, data, at)
-        while written < len(data):  # the disk is full: the next write says so
+        while written < len(data):  # the disk is full: the next write raises the error
             written += os.pwrite(self._descriptor, data[written:], at + written)
 
     def _require_uncommitted(self, former: Position) -> None:
-        """Raise StorageFailed unless at most one record, or part of one, stands behind `former`.
+        """Raise StorageFailed if the file has more than one whole record behind `former`.
 
-        A writer cuts what was not committed, so several records mean that the database is an older copy.
+        A writer cuts a record that was not committed, so several records mean that the database is an older copy.
         """
         behind = sum(1 for _ in islice(read_records(self._path, former), 2))
         if behind > 1:
             raise older_database(self._path)
 
     def take_back(self, end: Position) -> None:
-        """Cut the file at `end`, because the record behind it was not committed. Raises OSError."""
+        """Cut the file at `end`, to remove a record behind it that was not committed. Raises OSError."""
         if os.fstat(self._descriptor).st_size > end.size:
             os.ftruncate(self._descriptor, end.size)
 
@@ -133,7 +135,10 @@ class LogFile:
         os.close(self._descriptor)
 
     def _size_in_place(self, former: Position) -> int:
-        """Return the file's length. Raises StorageFailed if its name leads to another file, or it lacks `former`."""
+        """Return the file's length.
+
+        Raises StorageFailed if the file was removed, replaced or moved, or ends before `former`.
+        """
         ours = os.fstat(self._descriptor)
         try:
             there = os.stat(self._name)  # noqa: PTH116 - a part of every commit

@@ -15,10 +15,10 @@ def journal_folder(folder: Path, config: ContestConfig) -> Path:
 
 
 def behind_text(journal: Path, since_utc: str) -> str:
-    """Return the beginning of a sentence about a journal that is behind, with the time since when."""
+    """Return a clause that says that a journal is behind, and since when; the caller completes the sentence."""
     return f"The journal at {journal} lacks what was taken since {since_utc[:19]} UTC"
 
 
 def is_shared(config: ContestConfig) -> bool:
-    """Return True if the journal lies outside the contest folder; epochs then decide which host writes."""
+    """Return True if the journal lies outside the contest folder; epochs then decide which host may write."""
     return bool(config.journal.path)

@@ -1,12 +1,13 @@
-"""Format of a journal's files: a sequence of records, each bound to the one before by its link.
+"""Format of a journal's files: a sequence of records, each linked to the record before it by a hash.
 
-A record is one transaction. Its frame has the magic, the lengths of its head and its blobs, and its link: the SHA-256
-over the former link, the head and the blobs. The length of the whole record follows the blobs, so a file can be read
-from its end.
+A record is one transaction. Its frame has the magic bytes, the lengths of its head and its blobs, and its link: the
+SHA-256 of the former link, the head and the blobs. The length of the whole record follows the blobs, so a file can be
+read from its end.
 
-The head is JSON: `seq` counts 1, 2, ... over all files of a journal; `changes` are [table, action, values]. The action
-is "put" (the row's number or null, then its values in the order of `Header.tables`) or "delete" (the row's key). A
-value of bytes is written as {"blob": its length}; the blobs follow the head in that order.
+The head is JSON: `seq` counts 1, 2, ... over all files of a journal; `changes` are [table, action, values]. For the
+action "put" the values are the row's number or null, then the columns in the order of `Header.tables`; for "delete"
+they are the row's key. A bytes value is written as {"blob": length}; the bytes of all blobs follow the head in the same
+order.
 
 The first record of a file is its `Header`. Zeros may follow the last record: free room for later ones.
 """
@@ -43,7 +44,7 @@ _LARGEST_HEAD = 2**28
 
 @dataclass(frozen=True)
 class Position:
-    """The end of a record: its number and link, the epoch of the file, and the bytes up to there."""
+    """The end of a record: its number and link, the epoch of its file, and its byte offset in the file."""
 
     seq: int = 0
     link: bytes = START
@@ -53,10 +54,12 @@ class Position:
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a file. With `is_base`, its records build a database from nothing; else they continue from `after`.
+    """The header of a file.
 
-    `after` is the position up to which the former file counts; records behind it were never acknowledged. A base has
-    `base_records`, and `after` is the position of the database that it copies.
+    With `is_base`, its records build a database from nothing; otherwise they continue from `after`.
+
+    `after` is the last valid position of the former file; records behind it were never acknowledged. In a base file,
+    `base_records` is the number of records of the copy, and `after` is the position of the database that was copied.
     """
 
     contest: str
@@ -77,14 +80,14 @@ class Record:
 
 
 def encode_header(header: Header) -> tuple[bytes, bytes]:
-    """Return the bytes of a file's first record, and its link."""
+    """Return the bytes of a file's first record, and the link of that record."""
     values = asdict(header) | {"journal": FORM}
     values["after"]["link"] = header.after.link.hex()
     return _encode(header.after.link, json.dumps(values).encode(), b"")
 
 
 def encode(former: Position, changes: Sequence[Change]) -> tuple[bytes, bytes]:
-    """Return the bytes of the record that follows `former`, and its link."""
+    """Return the bytes of the record that follows `former`, and the link of that record."""
     blobs = [
         value
         for _, _, values in changes
@@ -98,14 +101,14 @@ def encode(former: Position, changes: Sequence[Change]) -> tuple[bytes, bytes]:
 def _head(seq: int, changes: Sequence[Change]) -> bytes:
     head = {"seq": seq, "changes": changes}
     has_infinity = any(inf in values or -inf in values for _, _, values in changes)
-    if has_infinity:  # orjson writes null for it
+    if has_infinity:  # orjson would write null for this value
         text = json.dumps(head, default=_stands_for)
         return text.encode()
     return orjson.dumps(head, default=_stands_for)
 
 
 def _stands_for(blob: bytes) -> dict[str, int]:
-    """Return the JSON that stands for a blob in the head."""
+    """Return the JSON object that replaces a blob in the head."""
     return {"blob": len(blob)}
 
 
@@ -117,7 +120,7 @@ def _encode(former: bytes, head: bytes, blobs: bytes) -> tuple[bytes, bytes]:
 
 
 def read_header(path: Path) -> tuple[Header, Position]:
-    """Return the header of a file, and the position behind it. Raises JournalDamaged; FileNotFoundError."""
+    """Return the header of a file, and the position at the header's end. Raises JournalDamaged, FileNotFoundError."""
     with path.open("rb") as file:
         found = _read(file.fileno(), 0)
         if found is None:
@@ -143,9 +146,9 @@ def read_header(path: Path) -> tuple[Header, Position]:
 def read_records(
     path: Path, start: Position, end: int | None = None
 ) -> Iterator[Record]:
-    """Yield the records of a file behind `start`, up to `end` bytes or to the last whole record.
+    """Yield the records of a file from `start` on, up to `end` bytes or to the last whole record.
 
-    A cut last record was never acknowledged and is left out. Raises JournalDamaged for a record that was altered,
+    A cut last record was never acknowledged and is left out. Raises JournalDamaged for an altered record,
     FileNotFoundError.
     """
     with path.open("rb") as file:
@@ -160,7 +163,7 @@ def read_records(
             link, head, blobs, size = found
             if link != _link(former.link, head, blobs):
                 if end is None and not _has_record_behind(descriptor, former.size):
-                    return  # a power cut may leave the end of a record without its middle
+                    return  # a power failure may leave the end of a record on disk without its middle
                 raise _damaged(path, former)
             values = json.loads(head)
             if values["seq"] != former.seq + 1:
@@ -191,7 +194,7 @@ def last_link(path: Path, size: int) -> bytes | None:
 
 
 def _read(descriptor: int, at: int) -> tuple[bytes, bytes, bytes, int] | None:
-    """Return link, head, blobs and end of the record at `at`; None if there is no whole record."""
+    """Return link, head, blobs and end of the record at byte `at`, or None if no whole record begins there."""
     frame = _exactly(descriptor, at, _FRAME.size)
     if frame is None:
         return None
@@ -221,10 +224,11 @@ def _exactly(descriptor: int, at: int, size: int) -> bytes | None:
 
 
 def _has_record_behind(descriptor: int, at: int) -> bool:
-    """Return True if a whole record stands behind a place where none begins: the file is then damaged, not cut.
+    """Return True if a whole record follows byte `at`, where none begins: the file is then damaged, not just cut.
 
-    A team chooses the bytes of its bodies and may put something like a record into one. So if the record at the place
-    still states its length and link, only a record behind its end, or bound to its link, counts as another record.
+    A team chooses the bytes of its bodies, and may put something like a record into one. So if the broken record at
+    `at` still states its length and link, a later record only counts if it begins behind the stated end or its link
+    follows from the stated link.
     """
     size = os.fstat(descriptor).st_size
     rest = os.pread(descriptor, size - at, at)
@@ -243,7 +247,7 @@ def _has_record_behind(descriptor: int, at: int) -> bool:
 
 
 def _stated(record: bytes) -> tuple[int, bytes | None]:
-    """Return the length and link that a record states at its beginning; the link is None if no record begins there."""
+    """Return the length and link that the beginning of a record states, or (0, None) if no record begins there."""
     if len(record) < _FRAME.size:
         return 0, None
     magic, head_bytes, blob_bytes, link = _FRAME.unpack_from(record)
@@ -268,7 +272,7 @@ def _link(former: bytes, head: bytes, blobs: bytes) -> bytes:
 
 
 def _with_offsets(changes: list[Any]) -> Iterator[tuple[str, str, list[Any], int]]:
-    """Yield each change with the offset at which its blobs begin."""
+    """Yield each change with the offset of its first blob among the blobs."""
     at = 0
     for table, what, values in changes:
         yield table, what, values, at

@@ -1,6 +1,7 @@
-"""Scores a run too large for a worker: by blocks of images, then by categories, bit for bit as in one process.
+"""Scoring of a run that is too large for one worker: by blocks of images, then by categories.
 
-No process has all of its rows in memory: those of a block are read from the store when a worker is free for them.
+The result is the same, bit for bit, as in one process. No process has all rows of the run in memory: the rows of a
+block are read from the store when a worker is free to take them.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ from referee.workers import Workers
 from referee.workers.job_dispatch import mapped
 
 BLOCK_ROWS = 1 << 20
-"""Rows of a block at most; it may exceed them by those of one image."""
+"""Largest number of rows in a block; it may be exceeded by the rows of one image."""
 BYTES_A_ROW = 320
-"""The largest memory for matching a block, with the rows as the worker gets them."""
+"""Memory that matching a block needs per row, at most, including the copy of the row that the worker receives."""
 
 Ints = NDArray[np.int64]
 Posts = Callable[[], Iterable[Floats]]
 
 
 def stored_posts(store: Store, run: int) -> Posts:
-    """The posts of a stored run as `score_large` takes them."""
+    """Return a function that yields the rows of a stored run post by post, as `score_large` needs it."""
     order = store.runs.image_order(run)
     return lambda: (
         undo_image_order(rows, order) for rows in store.posts.detections_by_post(run)
@@ -56,10 +57,11 @@ def score_large(
     posts: Posts,
     known: Scored | None = None,
 ) -> Scored:
-    """The result of `score_whole`, bit for bit; `known` as for it.
+    """Score a large run on the workers and return what `score_whole` would return, bit for bit.
 
-    `given` has no rows. `posts()`, called again for every block, yields them (n, 7) post by post, with the test set's
-    image numbers. Raises RefereeError as `score_whole` does.
+    `known` has the same meaning as in `score_whole`. `given` has no rows; `posts()` is called again for every block and
+    yields the rows (n, 7) of one post after another, with the test set's image numbers. Raises RefereeError as
+    `score_whole` does.
     """
     objects = object_digests(given.ground_truth)
     are_new = changed(objects, known)
@@ -121,7 +123,7 @@ def _looked_through(
     counted: NDArray[np.bool_],
     limits: Floats,
 ) -> tuple[Ints, Implausible]:
-    """Return the number of rows by image number (N + 1,), and the implausible values in those that count."""
+    """Return the number of rows by image number (N + 1,), and the implausible values in the rows that count."""
     sizes = np.zeros(len(counted), np.int64)
     found = [Implausible()]
     for rows in posts:
@@ -138,7 +140,7 @@ def _looked_through(
 
 
 def _cut(sizes: Ints, memory_bytes: int) -> Ints:
-    """The block of each image number (N + 1,), by its rows: as large as a worker's memory allows."""
+    """Return the block of each image number (N + 1,); a block has as many rows as fit a worker's memory."""
     block_rows = max(1, min(BLOCK_ROWS, memory_bytes // BYTES_A_ROW))
     return np.cumsum(sizes) // block_rows
 
@@ -150,7 +152,7 @@ def _blocks(
     block_of: Ints,
     metrics: Sequence[str],
 ) -> Iterator[tuple[GroundTruth, Floats, Sequence[str]]]:
-    """Yield the arguments of `match_block`, block by block. `block_of` (N + 1,) goes by image number."""
+    """Yield the arguments of `match_block`, block by block. `block_of` (N + 1,) is indexed by image number."""
     for block in np.unique(block_of).tolist():
         is_here = block_of == block
         parts = [np.empty((0, 7))]

@@ -1,4 +1,4 @@
-"""Publishes the results and the hall once a second, and freezes the results when their time has come."""
+"""Publishes the results and the hall once a second, and freezes the results at the time of the freeze."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def publish(
     clock: Clock,
     stop: threading.Event,
 ) -> None:
-    """Publish the board each second if it has changed, until `stop` is set; errors are logged and the work repeated."""
+    """Publish the board each second if it has changed, until `stop` is set; log an error and try again."""
     publisher = Publisher(contest, clock)
     while not stop.is_set():
         start_s = clock.monotonic_s()
@@ -44,7 +44,7 @@ def publish(
 
 
 class Publisher:
-    """Publishes results and hall."""
+    """Publisher of the results and the hall."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest = contest
@@ -54,31 +54,31 @@ class Publisher:
         self._log: dict[str, Any] = {}
 
     def tick(self) -> None:
-        """Publish once. If the freeze is due, freeze first; of a frozen board, publish only the hall."""
+        """Publish once. If the freeze is due, freeze the board first; while it is frozen, publish only the hall."""
         row = self._store.published.get()
         document = None if Freeze(row).is_on else self._results(row)
         hall = public_hall(self._contest)
         has_changed = (
             row is None or row.hall != hall or document not in (None, row.document)
         )
-        # The clock of an open run counts from the time of publishing.
+        # Pages count an open run's clock from the time of publishing.
         if has_changed or self._store.runs.find(RunState.OPEN):
             self._store.published.publish(document, hall, self._clock.utc())
 
     def _results(self, row: Published | None) -> str | None:
-        """The results to publish; None if they are frozen from now on.
+        """Return the results to publish, or None if this call has frozen the board.
 
-        The time is taken after everything was read: what is published was known before the freeze.
+        The time is taken after everything was read, so that everything published was known before the freeze.
         """
         freeze_at = self._contest.config.freeze_at
         begun = self._clock.utc()
-        # It stays for a minute: otherwise the document would change every second.
+        # The head is kept for a minute; otherwise the document would change every second.
         if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
             self._log = log_head(self._contest, begun)
         document = public_board(self._contest, begun, self._standings.now(), self._log)
         now = self._clock.utc()
         if freeze_at is not None and Freeze(row, freeze_at).is_due(now):
-            # Whoever sees a link of the log must find it after a power cut, too.
+            # A link of the log that has been shown must still be in the log after a power cut.
             with self._store.durable() as store:
                 store.published.freeze(
                     freeze_at.astimezone(UTC),

@@ -1,4 +1,4 @@
-"""The rules of a run's judgement: those bound to it at arming, whatever contest.toml says later."""
+"""The rules by which a run is judged: those bound to it at arming, even if contest.toml has changed since."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def as_judged(
     run: Run,
     metric: str | None = None,
 ) -> Contest:
-    """Return the contest with the rules that a run is judged by: those bound to it, else those of contest.toml.
+    """Return the contest with the rules for judging a run: the rules bound to it, else those of contest.toml.
 
-    An organizer may judge it by another `metric`; then its judgement is by other rules than were bound, and says so.
+    An organizer may judge the run by another `metric`. The judgement then states that its rules are not the bound ones.
     """
     bound = run.rules
     config = contest.config
@@ -31,14 +31,14 @@ def as_judged(
 
 
 def judged_otherwise(run: Run, judged: Score) -> tuple[str, ...]:
-    """Return the rules of a run's judgement that differ from the bound ones: a corrected ground truth, say."""
+    """Return the rules of a run's judgement that differ from the bound rules, such as a corrected ground truth."""
     if run.rules is None or judged.rules is None:
         return ()
     return judged.rules.differences(run.rules)
 
 
 def other_prizes(config: ContestConfig, run: Run) -> tuple[str, ...]:
-    """Return the differences between the prizes of contest.toml, which boards award, and those bound to a run."""
+    """Return how the prizes of contest.toml, which boards award, differ from the prizes bound to a run."""
     if run.rules is None:
         return ()
     now = replace(run.rules, prizes=tuple(asdict(prize) for prize in config.prizes))

@@ -1,7 +1,7 @@
-"""The contest as an operator sees it now: one JSON document for the console and the terminal.
+"""The present state of the contest for operators: one JSON document for the console and the terminal.
 
-It has all that the store knows; `Known` adds what only the server does. Runs that are judged or void are read once
-and again when something of them has changed, so a look costs little however long the day is.
+It contains everything that the store knows; `Known` adds what only the server knows. A run that is judged or void is
+read once, and again only after it has changed, so reading the status stays cheap on a long day.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from referee.store.records import (
 
 MOST_REFUSALS = 50
 MOST_EVENTS = 100
-MOST_POINTS = 300  # of a power curve
+MOST_POINTS = 300  # in a power curve
 OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
 OF_RUN = (
     "team",
@@ -48,7 +48,7 @@ OF_RUN = (
     "official",
     "void_reason",
 )
-# Such a run's figures change only with a judgement or a review.
+# The figures of such a run change only with a judgement or a review.
 FINAL = (RunState.JUDGED, RunState.VOID)
 LIVE = (
     "elapsed_s",
@@ -57,18 +57,20 @@ LIVE = (
     "power_w",
     "energy_wh",
     "reading_age_s",
-)  # the last three of the newest reading
-NOT_KNOWN = "idle", None  # of a meter, while the contest is not served
-# Of a meter that may hold the energy of a run that is over.
+)  # the last three come from the newest reading
+NOT_KNOWN = "idle", None  # a meter while the contest is not served
+# State of a meter that may still hold the energy of a finished run.
 ENERGY_TO_READ = "energy to read"
 Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Known:
-    """The server's own knowledge: LIVE of open runs by number, (state, sentence) of meters by station, runs that wait.
+    """What only the server knows: live values of open runs, states of the meters, and what is in progress or wrong.
 
-    The state of a meter is a `referee.runs.meter_state.MeterState`. The sentence says what is wrong, or is None.
+    `live` has the values named in LIVE, by run number. `meters` has (state, sentence) by station: the state is a
+    `referee.runs.meter_state.MeterState`, the sentence says what is wrong, or is None. `waiting` has the armed runs of
+    a heat with a client that waits for the start, `judging` the runs that are being judged.
     """
 
     live: Mapping[int, Document] = field(default_factory=dict)
@@ -82,12 +84,12 @@ class Known:
 
 @cache
 def program_version() -> str:
-    """Return the version; it is read once, since reading it takes longer than the rest of the status."""
+    """Return the version. It is cached because reading it takes longer than the rest of the status."""
     return version("lpirc-referee")
 
 
 def team_documents(store: Store) -> dict[str, Document]:
-    """The JSON document of each team, by name."""
+    """Return the JSON document of each team, by the team's name."""
     used = store.runs.attempts_used()
     affiliations = store.teams.affiliations()
     return {
@@ -102,7 +104,7 @@ def team_documents(store: Store) -> dict[str, Document]:
 
 
 class StatusReader:
-    """Reads the status of a contest repeatedly."""
+    """Reader of the status of a contest, for repeated use."""
 
     def __init__(self, contest: Contest) -> None:
         self._contest = contest
@@ -113,7 +115,7 @@ class StatusReader:
         self._standings = KnownStandings(contest)
 
     def read(self, now: datetime, known: Known) -> Document:
-        """The status at `now`, UTC, as docs/http.md describes it; runs, events and refusals newest first."""
+        """Return the status at `now`, UTC, as described in docs/http.md; runs, events and refusals newest first."""
         config = self._contest.config
         store = self._store
         self._last_event, new = store.log.newest_after(self._last_event, MOST_EVENTS)
@@ -134,7 +136,7 @@ class StatusReader:
             one["affiliation"] = teams[one["team"]]["affiliation"]
             one["energy_lost"] = lost.get(one["run"])
             if one["energy_lost"] is not None:
-                one["energy_wh"] = None  # what its meter shows now began again
+                one["energy_wh"] = None  # its meter has started again from 0
         return {
             "utc": now.isoformat(),
             "contest": config.name,
@@ -173,7 +175,7 @@ class StatusReader:
         at: Mapping[str, Run],
         known: Known,
     ) -> dict[str, tuple[str, str | None]]:
-        """Return (state, sentence) of each station's meter; a free one may still hold the energy of a run."""
+        """Return (state, sentence) of each station's meter; a free station's meter may still hold a run's energy."""
         stations = self._contest.config.stations
         meters = {one.name: known.meters.get(one.name, NOT_KNOWN) for one in stations}
         for run, sentence in self._energies_to_read(runs):
@@ -210,7 +212,7 @@ class StatusReader:
         return max(limit - used, 0)
 
     def _energies_to_read(self, runs: list[Run]) -> Iterator[tuple[Run, str]]:
-        """Yield the runs whose energy may still be read from their meters, with the reason for the delay."""
+        """Yield each run whose energy may still be read from its meter, with the reason why it was not read yet."""
         for run in runs:
             is_over = run.state in (RunState.CLOSED, RunState.JUDGED)
             if not is_over or run.energy_wh is not None:
@@ -249,7 +251,7 @@ class StatusReader:
         review: Review | None,
         now: datetime,
     ) -> Document:
-        """`needs_review` says that a check failed, `review` how an operator let that stand."""
+        """Return a run's document; `needs_review` if a check failed, `review` if an operator let the run stand."""
         figures = figures_of(self._contest, run, now)
         judged = current_judgement(self._contest, run)
         checks = rows_refused(figures.refused, self._store.posts.refused_rows(run.id))
@@ -281,9 +283,9 @@ class StatusReader:
         known: Known,
         now: datetime,
     ) -> Document:
-        """An armed or open run; its mAP and score are provisional, `provisional_age_s` old.
+        """Return the document of an armed or open run. Its mAP and score are provisional, `provisional_age_s` old.
 
-        Power and energy are those of a reading that is `reading_age_s` old.
+        Power and energy come from a reading that is `reading_age_s` old.
         """
         shown = self._runs[run.id][1]
         live: Document = (
@@ -311,7 +313,7 @@ class StatusReader:
         }  # fmt: skip
 
     def _last_read(self, run: Run, now: datetime) -> Document:
-        """Return the newest reading as stored."""
+        """Return the newest stored reading."""
         newest = self._store.readings.newest(run.id)
         if newest is None:
             return {}

@@ -1,4 +1,4 @@
-"""Reads from the store the facts that decide the state of a run's figures: newest readings, lost energy, figures."""
+"""The facts in the store that decide the state of a run's figures: newest readings, lost energy, newest figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from referee.store.lost_energy import energy_lost
 from referee.store.records import Run, RunState
 
 LATE_S = 10.0
-"""Delay of an open run's next figures after which the process that computes them has ended or hangs."""
+"""If an open run's next figures are later than this, the process that computes them has ended or hangs."""
 
 
 def state_of(
@@ -21,7 +21,7 @@ def state_of(
 ) -> FigureState | None:
     """Return the state of the figures at `now`, UTC, of a run without a current judgement.
 
-    None, and so no score, also for an open run whose figures are no longer renewed.
+    Return None, so that there is no score, if the run has no figures or is open and its figures are no longer renewed.
     """
     state = measured_state(store, run, now)
     is_open = run.state is RunState.OPEN
@@ -48,7 +48,7 @@ def measured_state(
     run: Run,
     now: datetime,
 ) -> FigureState | None:
-    """Return the state as far as the meter shows it, for the process that updates the figures."""
+    """Return the state of the figures as far as the meter determines it, for the process that computes the figures."""
     return figure_state(
         run.state,
         is_lost=energy_lost(store.log.of_run(run.id)) is not None,

@@ -1,6 +1,6 @@
 """The state of a run's figures: whether its mAP, energy and score are current. Pure.
 
-Every view takes it from here: the console, the board, the command line, and the answer to a team.
+Every view uses this state: the console, the board, the command line, and the answer to a team.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from lpirc_power.meter import IntegratorState
 from referee.store.records import RunState
 
 UPDATES = 2
-"""Updates of its meter by which the newest reading may be old."""
+"""A newest reading counts as fresh up to this many updates of its meter."""
 
 LEAST_LIMIT_S = 2.0
-"""Least limit, for faster updates: figures are published each second, and a busy host stores readings late."""
+"""Lower bound of the age limit. Figures are published each second, and a busy host stores readings late."""
 
 
 class FigureState(StrEnum):
-    """The state of a run's figures; referee.pages.figure_text has the words."""
+    """The state of a run's figures; `referee.pages.figure_text` has the wording."""
 
     FRESH = "fresh"
     METER_AWAY = "meter-away"
@@ -30,9 +30,10 @@ class FigureState(StrEnum):
 
 @dataclass(frozen=True)
 class Readings:
-    """Ages of an open run's newest reading and its newest with an energy, and the integrator's state in the first.
+    """Ages of an open run's newest reading and of its newest reading with an energy, and the integrator's state.
 
-    Seconds by the clock of the host. None: there is no reading yet; an age is then the time since the run opened.
+    The integrator's state is that of the newest reading, None if there is no reading yet. Ages are in seconds by the
+    clock of the host; without a reading, the age is the time since the run opened.
     """
 
     age_s: float
@@ -48,9 +49,9 @@ def figure_state(
     readings: Readings,
     update_interval_s: float,
 ) -> FigureState | None:
-    """Return the state of the figures of a run that is not judged; None: it is armed or void, and has none.
+    """Return the state of the figures of a run that is not judged, or None if it is armed or void: it has no figures.
 
-    `is_lost` says that its energy is, `has_energy` that it has an energy of record.
+    `is_lost` says that the run's energy is lost, `has_energy` that the run has an energy of record.
     """
     if run in (RunState.ARMED, RunState.VOID):
         return None
@@ -62,17 +63,17 @@ def figure_state(
 
 
 def judged_state(*, needs_review: bool) -> FigureState:
-    """The state of the figures of a judged run."""
+    """Return the state of the figures of a judged run."""
     return FigureState.IN_REVIEW if needs_review else FigureState.FINAL
 
 
 def limit_s(update_interval_s: float) -> float:
-    """Return the age up to which the newest reading of an open run with a score counts as fresh."""
+    """Return the age up to which the newest reading of an open run counts as fresh."""
     return max(UPDATES * update_interval_s, LEAST_LIMIT_S)
 
 
 def _while_open(readings: Readings, most_s: float) -> FigureState:
-    # A reading from the future is none: somebody has set the host's clock back.
+    # A reading from the future does not count: somebody has set the host's clock back.
     is_read = abs(readings.age_s) <= most_s
     if is_read and readings.integrator not in (IntegratorState.START, None):
         return FigureState.INTEGRATOR_STOPPED

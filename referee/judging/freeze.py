@@ -1,7 +1,7 @@
-"""The freeze of the public board: which results the public may see, and from when on nothing newer. Pure.
+"""The freeze of the public board: which results the public may see, and from when newer ones are hidden. Pure.
 
-Everyone who shows figures to the public asks `Freeze`: pages, teams' own scores, reports, the season. The operators'
-console and the judge do not: they know the results of now.
+Everything that shows figures to the public asks `Freeze`: the pages, the teams' own scores, the reports, the season.
+The operators' console and the judge always use the present results.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ NOT_KNOWN = {
     "energy_wh": None,
     "score": None,
 }
-"""The figures of an open run of which nothing is known now."""
+"""The figures of an open run while none of them is known."""
 EMPTY_HALL: dict[str, list[Any]] = {"now": [], "next": [], "announcements": []}
 NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": []}}
-"""Figures shown for a run that has none, or whose figures the public may not see."""
+"""The figures shown for a run without figures, or with figures that the public may not see."""
 ABSENT_IN_AN_EARLIER_FORM: dict[str, Any] = {
     "energy_lost": [],
     "corrections": [],
@@ -37,7 +37,7 @@ ABSENT_IN_AN_EARLIER_FORM: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Freeze:
-    """The present freeze: the published `row` (None before the first one), and the contest's `freeze_at`."""
+    """The present freeze: the published `row` (None before the first publication) and the contest's `freeze_at`."""
 
     row: Published | None
     freeze_at: datetime | None = None
@@ -53,7 +53,7 @@ class Freeze:
         return self.state is not BoardState.LIVE
 
     def is_due(self, now: datetime) -> bool:
-        """Return True from `freeze_at` on, unless the board was unveiled since."""
+        """Return True from `freeze_at` on, unless the board has been unveiled since then."""
         if self.freeze_at is None or now < self.freeze_at:
             return False
         unveiled_utc = None if self.row is None else self.row.unveiled_utc
@@ -62,11 +62,11 @@ class Freeze:
         return datetime.fromisoformat(unveiled_utc) < self.freeze_at
 
     def hides_news(self, now: datetime) -> bool:
-        """Return True if the public must see no newer results: the board is frozen, or is due to be."""
+        """Return True if the public must not see newer results, because the board is frozen or due to be frozen."""
         return self.is_on or self.is_due(now)
 
     def since_utc(self, now: datetime) -> str | None:
-        """Return since when the public may see nothing newer; None if it may."""
+        """Return the time from which on results are hidden from the public, or None if none are hidden."""
         if self.row is not None and self.is_on:
             return self.row.frozen_utc or self.row.utc
         if self.freeze_at is None or not self.is_due(now):
@@ -74,7 +74,7 @@ class Freeze:
         return self.freeze_at.astimezone(UTC).isoformat()
 
     def public_standings(self) -> list[Standing]:
-        """Return the runs that the public sees, ranked ones first; a review is told without its note."""
+        """Return the runs that the public sees, ranked runs first; a review is shown without its note."""
         if self.row is None:
             return []
         board = public_view(self.row)
@@ -85,9 +85,9 @@ class Freeze:
 def public_view(row: Published) -> dict[str, Any]:
     """Return the published results and hall as one document, with the state of the board.
 
-    Open runs have figures only while it is live: a course of power tells an energy. While the board is unveiled, the
-    last places of the final ranking stand as they are, and the other teams before them as they were at the freeze,
-    without a rank.
+    Open runs have figures only while the board is live, because a power curve reveals the energy. While the board is
+    being unveiled, the unveiled last places are those of the final ranking. The other teams come before them, as they
+    were at the freeze, but without a rank.
     """
     document: dict[str, Any] = ABSENT_IN_AN_EARLIER_FORM | json.loads(row.document)
     figures = document.pop("figures")
@@ -115,7 +115,7 @@ def public_view(row: Published) -> dict[str, Any]:
 
 
 def _standing_of(place: dict[str, Any]) -> Standing:
-    """Return a place of the public document as a standing; fields that an earlier form lacks take their default."""
+    """Return a place of the public document as a standing; fields missing in an earlier form get their default."""
     names = {one.name for one in fields(Standing)}
     found: dict[str, Any] = {
         name: value for name, value in place.items() if name in names
@@ -132,7 +132,7 @@ def _standing_of(place: dict[str, Any]) -> Standing:
 
 
 def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a run of the hall; those of the station's run before it are not its own."""
+    """Return the figures of a run in the hall, or NO_FIGURES if the station's figures are of the run before it."""
     found: dict[str, Any] = figures.get(running["station"], NO_FIGURES)
     is_its_own = found.get("ends_utc") == running["ends_utc"]
     return found if is_its_own else NO_FIGURES
@@ -143,7 +143,10 @@ def _unveiled(
     final: list[Any],
     count: int,
 ) -> list[Any]:
-    """The unveiled places do not say how they compare with the hidden ones."""
+    """Return the ranking while it is unveiled: hidden teams without a rank, then the last `count` final places.
+
+    An unveiled place does not say how it compares with the hidden places.
+    """
     seen = final[len(final) - count :]
     teams = {place["team"] for place in seen}
     unveiled = []

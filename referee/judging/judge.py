@@ -1,4 +1,4 @@
-"""Turns stored rows into a stored score: reads the run's case, has it judged, and records the result."""
+"""Judges a run: reads its case from the store, has the case judged, and stores the score."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from referee.store.records import JUDGED, TRUTH_CORRECTED, Run, RunState, Score
 
 
 class Again(NamedTuple):
-    """The operator who judges a run again, and the reason; `metric` replaces the one bound to the run, unless None."""
+    """Who judges a run again, and why; `metric`, unless None, replaces the metric bound to the run."""
 
     by: str
     reason: str | None = None
@@ -53,11 +53,12 @@ def judge(
     state: RunState | None = None,
     act: Act | None = None,
 ) -> Score:
-    """Judge a closed run by its bound rules; the new score is appended and replaces the earlier one in every result.
+    """Judge a closed run by its bound rules and store the score, which replaces the earlier score in every result.
 
-    Judged `again`, the test set may also have the run's images and another ground truth than it was armed with; that is
-    an event of its own, which is signed. `found` is the run's scoring, where it is known; one with halves gives the
-    score its interval. `state` is the one that the run must still have, `act` the one that asks for it.
+    The earlier score is kept. With `again`, the test set may have another ground truth than at arming, for the same
+    images; this change is recorded as a signed event of its own. `found` is the run's scoring, if known; if it has
+    halves, the score gets its interval. `state` is the state that the run must still have, `act` the act that requests
+    the judgement.
 
     Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
     """
@@ -69,7 +70,7 @@ def judge(
         contest.store.scores.add(judged, state, maps, events, act)
         state = None
         states = (RunState.CLOSED, RunState.JUDGED)
-        # If the energy was read meanwhile, the run is judged again.
+        # If the energy was read while the run was judged, judge it again.
         if (
             contest.store.runs.change(
                 run.id,
@@ -89,7 +90,7 @@ def _events(
     again: Again | None,
     now: datetime,
 ) -> list[Event]:
-    """Return the events of a judgement, preceded by that of a corrected ground truth, if the truth has changed."""
+    """Return the events of a judgement; if the ground truth has changed, the event of its correction comes first."""
     digest = contest.test_set.digest
     armed_with = run.testset_digest
     before = [
@@ -138,7 +139,7 @@ def with_interval(
     judged: Score,
     found: Scored | None,
 ) -> tuple[Score, NDArray[np.float64] | None]:
-    """The judgement with its interval and the mAPs (R,) of the halves, as far as its scoring has them."""
+    """Return the judgement with its interval, and the mAPs (R,) of the halves; without halves, unchanged and None."""
     if found is None or found.halves is None:
         return judged, None
     maps = mean_of_categories(found.halves)
@@ -151,7 +152,7 @@ def judgeable(
     *,
     corrected: bool = False,
 ) -> Run:
-    """The run, if it can be judged now. Raises RefereeError as `judge` does."""
+    """Return the run if it can be judged now. Raises RefereeError as `judge` does."""
     run = contest.store.runs.get(number)
     if corrected:
         require_same_images(contest, run)
@@ -167,9 +168,9 @@ def judgement(
     clock: Clock,
     found: Scored | None = None,
 ) -> Score:
-    """Judge a closed run by the contest's metric and ground truth, which is of the run's images.
+    """Judge a closed run by the contest's metric and ground truth and return the judgement, without storing it.
 
-    Nothing is stored. Raises TestSetError.
+    The ground truth must be of the run's images. Raises TestSetError.
     """
     return judgement_of(
         case_of(contest, run, with_rows=found is None),
@@ -184,7 +185,7 @@ def case_of(
     *,
     with_rows: bool = True,
 ) -> Case:
-    """Return the case of a run, as it is stored. Raises TestSetError."""
+    """Return the case of a run, read from the store. Raises TestSetError."""
     store = contest.store
     return Case(
         run=run,
@@ -203,14 +204,14 @@ def case_of(
     )
 
 
-@lru_cache(1)  # of many runs it is one, and reading it takes longer than judging
+@lru_cache(1)  # many runs share one, and reading it takes longer than judging
 def ground_truth_of(folder: Path, digest: str) -> GroundTruth:
-    """The ground truth of a test set with that digest. Raises TestSetError."""
+    """Read the ground truth of the test set in `folder`; `digest` is the key of the cache. Raises TestSetError."""
     return read_ground_truth(folder)
 
 
 def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:
-    """Return True for each image that the run was served, by its number 1..N in the test set: shape (N + 1,)."""
+    """Return whether each image was served to the run: shape (N + 1,), indexed by its number 1..N in the test set."""
     order = contest.store.runs.image_order(run.id)
     served = contest.store.served.images(run.id)
     return were_served(order, served, len(contest.test_set.images))
@@ -221,7 +222,7 @@ def evaluate_rows(
     ground_truth: GroundTruth,
     rows: NDArray[np.float64],
 ) -> Evaluation:
-    """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers, by the contest's metric."""
+    """Evaluate rows (n, 7) by the contest's metric; they are in order of arrival, with the test set's image numbers."""
     metric = contest.config.metric
     digest = contest.test_set.digest
     return evaluate(

@@ -1,6 +1,6 @@
-"""Scores many runs: known scorings are taken from the store, the others go to workers, each only once.
+"""Scores many runs: known scorings are read from the store, the others go to workers, each only once.
 
-The caller gets each run with its scoring, in this process and one at a time: only the referee stores.
+The caller receives one run at a time with its scoring, in this process: only the referee writes to the store.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Failed = Callable[[Run, str], None]
 
 
 class ScoringJob(NamedTuple):
-    """The name of a run's scoring, and the name that it shares with the same scoring by any ground truth."""
+    """The `name` of a run's scoring, and the `stem` that all scorings of the run share, whatever the ground truth."""
 
     name: str
     stem: str
@@ -65,8 +65,8 @@ def judge_with_interval(
 ) -> Score:
     """Judge a run, then add the interval of its score. Raises as `judge` does.
 
-    A scoring that is known is not made again. A new one is stored in two steps: the interval takes several times as
-    long as the score.
+    A known scoring is reused. A new one is stored in two steps, because the interval takes several times as long as the
+    score.
     """
     run = judgeable(contest, number)
     contest = as_judged(contest, run)
@@ -109,8 +109,8 @@ def score_runs(
 ) -> None:
     """Score runs by their bound rules and the test set that they all used; without workers, in this process.
 
-    With a `metric`, by that instead of the bound one.
-    A run for which `done` raises RefereeError has `failed`, too. Raises TestSetError.
+    A `metric` replaces the bound one. If `done` raises RefereeError for a run, `failed` is called for that run, too.
+    Raises TestSetError.
     """
     wanted: dict[ScoringJob, list[Run]] = {}
     for run in runs:
@@ -118,7 +118,7 @@ def score_runs(
         wanted.setdefault(job, []).append(run)
     tasks = {}
     for job, its_runs in wanted.items():
-        judging = as_judged(contest, its_runs[0], metric)  # the same for all of a job
+        judging = as_judged(contest, its_runs[0], metric)  # the same for all its runs
         task = _task(judging, job, its_runs, clock, done, failed)
         if contest.store.jobs.scoring(job.name) is not None:
             task.found()
@@ -159,7 +159,7 @@ def _task(
             try:
                 if known is not None:
                     done(run, known)
-            except RefereeError as error:  # it was voided meanwhile, say
+            except RefereeError as error:  # such as a run voided meanwhile
                 failed(run, error.sentence)
 
     def give_up(reason: str) -> None:
@@ -181,7 +181,7 @@ def score_here(
     run: Run,
     job: ScoringJob,
 ) -> Scored:
-    """The scoring of a run; of a large one by a process of this host: memory stays bounded."""
+    """Score a run on this host; a large run is scored by blocks in one other process, so memory stays bounded."""
     if not is_large(contest, run, MEMORY_BYTES):
         given = scoring_input(case_of(contest, run))
         known = known_of(contest.store, job)
@@ -195,7 +195,7 @@ def is_large(
     run: Run,
     memory_bytes: int,
 ) -> bool:
-    """Tell whether the rows of a run are too many for a worker with so much memory, and can be scored by blocks."""
+    """Return True if a run has too many rows for a worker's memory and its metric can be scored by blocks."""
     if not scores_by_blocks(contest.config.metric):
         return False
     rows = contest.store.posts.count_detections(run.id)
@@ -215,7 +215,7 @@ def _by_blocks(
 
 
 def _beside(work: Callable[[], Scored]) -> Future[Scored]:
-    """Do this in a thread: it gives work to the workers and waits for them."""
+    """Do `work` in a thread of its own, since it submits jobs to the workers and waits for them."""
     thread = ThreadPoolExecutor(1)
     future = thread.submit(work)
     thread.shutdown(wait=False)
@@ -223,7 +223,7 @@ def _beside(work: Callable[[], Scored]) -> Future[Scored]:
 
 
 def job_of(contest: Contest, run: Run) -> ScoringJob:
-    """The scoring of a run by the contest's metric and ground truth. Reads no rows. Raises TestSetError."""
+    """Return the scoring job of a run by the contest's metric and ground truth. Reads no rows. Raises TestSetError."""
     store = contest.store
     config = contest.config
     test_set = contest.test_set
@@ -248,12 +248,12 @@ def _objects(
 
 
 def stored_scoring(store: Store, job: ScoringJob) -> Scored | None:
-    """The result of a job, or None."""
+    """Return the stored result of a job, or None."""
     return _scored_from(store.jobs.scoring(job.name))
 
 
 def known_of(store: Store, job: ScoringJob) -> Scored | None:
-    """The newest result of the same run by another ground truth, or None."""
+    """Return the newest result of the same run, by any ground truth, or None."""
     return _scored_from(store.jobs.scoring_of_stem(job.stem))
 
 
@@ -270,6 +270,6 @@ def store_scoring(
     found: Scored,
     clock: Clock,
 ) -> None:
-    """Keep the result of a job, which ends it."""
+    """Store the result of a job, which ends the job."""
     samples = None if found.halves is None else found.halves.astype("<f8").tobytes()
     store.jobs.add_scoring(job.name, job.stem, found.figures, samples, clock.utc())

@@ -1,4 +1,4 @@
-"""The runs whose energy is lost, for every view: one line each, until the run is void or accepted by a review."""
+"""The runs with a lost energy, one line each for every view, until the run is void or accepted by a review."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from referee.store.records import ENERGY_LOST, ENERGY_MISSING, Run, RunState
 
 @dataclass(frozen=True)
 class LostEnergy:
-    """A run whose energy is lost, and the sentence that says so."""
+    """A run with a lost energy, and the sentence that reports it."""
 
     run: int
     team: str
@@ -21,7 +21,7 @@ class LostEnergy:
 
 
 def lost_energies(contest: Contest) -> list[LostEnergy]:
-    """Return the runs whose energy is lost, oldest first."""
+    """Return the runs with a lost energy, oldest first."""
     found = []
     for number, events in contest.store.log.of_kinds(
         (ENERGY_LOST, ENERGY_MISSING)
@@ -35,7 +35,7 @@ def lost_energies(contest: Contest) -> list[LostEnergy]:
 
 
 def lost_energy_of(contest: Contest, number: int) -> str | None:
-    """Return the sentence of one run."""
+    """Return the sentence that reports a run's lost energy, or None."""
     return next(
         (one.sentence for one in lost_energies(contest) if one.run == number),
         None,
@@ -43,7 +43,7 @@ def lost_energy_of(contest: Contest, number: int) -> str | None:
 
 
 def _is_settled(contest: Contest, run: Run) -> bool:
-    """Tell whether nothing is left to do about it: the run is void, or a review lets it stand."""
+    """Return True if nothing is left to do about the lost energy: the run is void, or a review lets it stand."""
     if run.state is RunState.VOID:
         return True
     judged = current_judgement(contest, run)

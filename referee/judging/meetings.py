@@ -1,4 +1,4 @@
-"""Meetings: two runs decided head to head, by the points of LPIRC 2016."""
+"""Meetings: two runs compared head to head, by the points of LPIRC 2016."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from referee.store.records import Run, RunState
 
 @dataclass(frozen=True)
 class Side:
-    """One run of a meeting, its figures and points."""
+    """One of the two runs of a meeting, with its figures and points."""
 
     run: Run
     figures: Figures
@@ -22,7 +22,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two judged runs of different teams; `one_heat`: they started together."""
+    """Two judged runs of different teams; `one_heat` is True if they started in the same heat."""
 
     sides: tuple[Side, Side]
     one_heat: bool
@@ -33,10 +33,10 @@ def meeting(
     first: int,
     second: int,
 ) -> Meeting:
-    """Decide between two runs: 2 points for the higher score, 1 each for a tie; below `least_map` a score is none.
+    """Decide between two runs: 2 points for the higher score, 1 each for a tie.
 
-    Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, void, or in review), and
-    `energy-missing` where the energy may still be read.
+    A score below `least_map` is treated as no score. Raises RefereeError `run-unknown`, `not-opponents` (both runs are
+    of one team), `run-state` (not judged, void, or in review), and `energy-missing` if the energy may still be read.
     """
     one = contest.store.runs.get(first)
     other = contest.store.runs.get(second)

@@ -1,10 +1,11 @@
-"""Awards the prizes of contest.toml to ranked runs. Pure.
+"""Award of the prizes of contest.toml to ranked runs. Pure.
 
 Two rules have a condition, as in LPIRC 2016: an mAP at least one standard deviation above the mean of all participants,
-or an energy at least one below. The participants are the whole population: the deviation divides by their number.
+or an energy at least one standard deviation below it. The participants are the whole population, so the variance is
+divided by their number.
 
-A prize is shared by the teams whose order relative to the best one is uncertain. The spread of energies is never taken
-from the attempts of those who would share: a wasteful attempt must not win a share.
+Teams share a prize if their order relative to the best team is uncertain. The energy spread for this decision never
+comes from the attempts of the teams that would share: a wasteful attempt must not win a share.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ QUANTITIES: dict[str, Quantity] = {
     "highest-map": "map",
 }
 ASSUMED_SPREAD = EnergySpread(0.02)
-"""Spread of a team's energy from attempt to attempt that is assumed unless the best team's attempts show less."""
+"""Assumed spread of a team's energy between attempts, unless the best team's attempts show a smaller one."""
 CONDITIONS = {
     "least-energy": MERITS["highest-map"],
     "highest-map": MERITS["least-energy"],
 }
-"""The figure that must lie a standard deviation above its mean; less energy is more."""
+"""For each rule with a condition, the figure that must be one standard deviation better than its mean."""
 
 
 @dataclass(frozen=True)
 class Award:
-    """A prize and the teams that share it; empty if no team fulfils its condition.
+    """A prize and the teams that share it; empty if no team meets its condition.
 
-    `value` is what the best reached: a score (1/Wh), an energy (Wh) or an mAP. `bar` is the least mAP, or the highest
-    energy, that the condition asks for, which may lie below 0; None where there is no condition, or no participant.
-    `unsure` of the teams share it because their order with the best is not sure. How sure the order of the teams in
-    `not_known` is, is not known; they do not share it.
+    `value` is the best team's score (1/Wh), energy (Wh) or mAP. `bar` is the lowest mAP or the highest energy that the
+    condition allows; it may be below 0, and is None if there is no condition or no participant. `unsure` has the teams
+    that share the prize because their order relative to the best team is not sure. `not_known` has the teams for which
+    it is not known how sure that order is; they do not share it.
     """
 
     name: str
@@ -67,9 +68,10 @@ def awards(
     participants: Sequence[Standing],
     halved: Mapping[int, Halved | None] | None = None,
 ) -> tuple[Award, ...]:
-    """The winners of each prize; `participants` has the best ranked run of each team. Equal figures share a prize.
+    """Return the award of each prize; teams with equal figures share a prize.
 
-    `halved` has the runs, by number, of which it is known how sure their order is.
+    `participants` has the best ranked run of each team. `halved` has, by run number, what is needed to say how sure a
+    run's order is.
     """
     return tuple(_award(prize, participants, halved or {}) for prize in prizes)
 
@@ -79,7 +81,7 @@ def is_sure(
     other: Halved,
     of: Quantity,
 ) -> bool:
-    """Tell whether an order is sure by ASSUMED_SPREAD or by the best team's energy spread, so no prize is shared."""
+    """Return True if an order is sure by ASSUMED_SPREAD or the best team's energy spread, so no prize is shared."""
     spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
     chances = (
         chance_of_order(
@@ -101,7 +103,7 @@ def _award(
     condition = CONDITIONS.get(prize.rule)
     bar = None
     if condition is not None and able:
-        # Exactly, in fractions: of two teams the better one always lies one deviation from the mean.
+        # Exact, in fractions: with two teams, the better one is always exactly one deviation from the mean.
         values = [Fraction(condition(one)) for one in able]
         middle = mean(values)
         variance = pvariance(values)

@@ -1,10 +1,11 @@
-"""The provisional score of every open run, followed in a process beside the server (referee.web.live_process).
+"""The provisional score of every open run, computed in a process beside the server (referee.web.live_process).
 
-It evaluates what the server has committed by the judge's own code, so its last score is the judge's, and publishes
-the figures in the store's table `provisional`: each second, or as often as a run costs at most a tenth of a core. A
-closed run is published once more, and again when its energy is read later. Nothing depends on it.
+The process evaluates what the server has committed with the judge's own code, so its last score equals the judge's, and
+publishes the figures in the store's table `provisional`: each second, or less often, so that a run costs at most a
+tenth of a core. A closed run is published once more, and again when its energy is read later. Nothing depends on these
+figures.
 
-The table is for operators; what teams and the public may learn is in `released` (referee.judging.released_figures).
+The table is for operators; what teams and the public may see is in `released` (referee.judging.released_figures).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from referee.store.records import Provisional, Run, RunState
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
-SHARE = 0.1  # of a core that one run may cost
+SHARE = 0.1  # of a core, at most, for one run
 
 
 def follow(
@@ -45,8 +46,8 @@ def follow(
 ) -> None:
     """Publish the figures of every open run until `stop` is set: each second, or less often if that is costly.
 
-    A database that fails is logged and tried again; a run that cannot be evaluated for another reason is logged and
-    left out. Raises TestSetError.
+    If the database fails, log it and try again; if a run cannot be evaluated for another reason, log it and skip the
+    run from then on. Raises TestSetError.
     """
     followed = FollowedRuns(contest, clock)
     while not stop.is_set():
@@ -56,7 +57,7 @@ def follow(
 
 
 class FollowedRuns:
-    """The open runs of a contest, and the closed ones until their final figures are published."""
+    """The open runs of a contest, and the closed runs until their final figures are published."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest = contest
@@ -65,12 +66,12 @@ class FollowedRuns:
         self._ground_truth = read_ground_truth(contest.test_set.folder)
         self._runs: dict[int, _FollowedRun] = {}
         self._due_s: dict[int, float] = {}
-        # Between the figures of a run, by what the last ones cost.
+        # The pause between two publications of a run; it follows from the cost of the last one.
         self._pause_s: dict[int, float] = {}
         self._refused: set[int] = set()
 
     def tick(self) -> None:
-        """Publish every open run that is due, those that have ended since, and one other closed run."""
+        """Publish every open run that is due, every run that has just ended, and one other closed run."""
         try:
             opened = self._store.runs.find(RunState.OPEN)
             numbers = {run.id for run in opened}
@@ -98,20 +99,20 @@ class FollowedRuns:
         return due_s <= self._clock.monotonic_s()
 
     def _publish_and_pause(self, run: Run) -> None:
-        """Publish a run, and let it rest as long as its share of a core asks for."""
+        """Publish a run, and set its next time so that it uses at most its share of a core."""
         start_s = self._clock.monotonic_s()
         before_s = self._clock.process_s()
         self._try_to_publish(run)
         took_s = self._clock.process_s() - before_s
         pause_s = took_s / SHARE
         self._pause_s[run.id] = pause_s
-        # A short pause ends before the next tick.
+        # A pause shorter than a tick needs no delay.
         self._due_s[run.id] = start_s
         if pause_s > TICK_S:
             self._due_s[run.id] += pause_s
 
     def _unpublished(self) -> list[Run]:
-        """The first closed run that was not published with its last detections and its energy of record."""
+        """Return the first closed run not yet published with all its detections and its energy of record, as a list."""
         for run in self._store.runs.find(RunState.CLOSED):
             detections = self._store.posts.count_detections(run.id)
             shown = self._store.provisional.of_run(run.id)
@@ -136,7 +137,7 @@ class FollowedRuns:
             self._refused.add(run.id)
 
     def _publish(self, run: Run) -> None:
-        # The run was read before its posts: if it is closed, every post of it is there.
+        # The run was read before its posts, so a closed run has all its posts by now.
         if run.id not in self._runs:
             self._runs[run.id] = _FollowedRun(self._contest, self._ground_truth, run)
         followed = self._runs[run.id]
@@ -191,7 +192,7 @@ class FollowedRuns:
 
 
 class _FollowedRun:
-    """A run's detections as far as they have been read, in order of arrival, and their mAP."""
+    """The detections of a run read so far, in order of arrival, and their mAP."""
 
     def __init__(
         self,
@@ -217,7 +218,10 @@ class _FollowedRun:
         self._map: float | None = None
 
     def evaluate(self) -> tuple[float, int]:
-        """The mAP of the stored detections that count, and the number of all; computed only when something is new."""
+        """Return the mAP of the stored detections that count, and the number of all detections.
+
+        The mAP is computed only if something is new.
+        """
         new, last_post = self._store.posts.detections_after(self._run, self._last_post)
         served, last_served = self._store.served.after(self._run, self._last_served)
         self._last_post = last_post
@@ -231,7 +235,7 @@ class _FollowedRun:
         return self._map, len(self._rows)
 
     def evaluate_half(self) -> float:
-        """The mAP of what `evaluate` has read, on the secret half of the run's images."""
+        """Return the mAP on the secret half of the run's images, of the detections that `evaluate` has read."""
         counted = self._counted()
         is_of_half = np.isin(counted[:, IMAGE], self._half)
         truth = restricted_to(self._ground_truth, self._half)

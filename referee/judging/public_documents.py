@@ -1,9 +1,9 @@
 """The public documents, published by the live process: the results, until a freeze, and the hall.
 
-The results are all that tells how runs have scored, power and attempts included: a void run uses none. The hall is who
-runs, who is next, and announcements; it goes on while the board is frozen, so nothing in it may follow from a result.
-Public pages show the stored documents and read nothing else. The figures are those of `judging.standings`. The energy
-and the mAP of an open run are in them only where the contest says so (`public_score`).
+The results contain everything that reveals how runs have scored, including power and attempts: a void run uses no
+attempt. The hall shows who runs, who is next, and the announcements. It continues while the board is frozen, so nothing
+in it may follow from a result. Public pages show the stored documents and read nothing else. The figures are those of
+`judging.standings`. They include the energy and the mAP of an open run only if the contest allows it (`public_score`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from referee.store.records import (
     RunState,
 )
 
-MOST_POINTS = 120  # of a power curve, over the whole window
+MOST_POINTS = 120  # in a power curve of the whole window
 
 
 @cache
 def champions() -> list[dict[str, float]]:
-    """The published champions of LPIRC: year, map by the metric PUBLISHED, energy_wh, score."""
+    """Return the published champions of LPIRC: year, map by the metric PUBLISHED, energy_wh, score."""
     read: list[dict[str, float]] = json.loads(
         files(__package__).joinpath("champions.json").read_text()
     )
@@ -46,7 +46,7 @@ def champions() -> list[dict[str, float]]:
 
 
 def empty_board(contest: Contest) -> str:
-    """Return the results before anything is published."""
+    """Return the results as they are before anything is published."""
     lists = (
         "ranking",
         "unranked",
@@ -66,7 +66,7 @@ def empty_board(contest: Contest) -> str:
 
 
 def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
-    """The newest head of the contest's log in the minute of `now`: utc, events, link (hexadecimal)."""
+    """Return the newest head of the contest's log in the minute of `now`: utc, events, link (hexadecimal)."""
     events, _, link = contest.store.log.head()
     return {
         "utc": now.replace(second=0, microsecond=0).isoformat(),
@@ -81,11 +81,11 @@ def public_board(
     found: Standings | None = None,
     log: dict[str, Any] | None = None,
 ) -> str:
-    """Return the results at `now`, UTC, all computed; `found` are the standings if they are known.
+    """Return the results at `now`, UTC. `found` are the standings, if they are known already.
 
-    `log` is a `log_head`; None: the document says nothing of the log. `ranking` and `unranked` have the documents of
-    `judging.standings`, each with affiliation and number of images. `figures` are those of the open run at a station.
-    `rules` has those that are bound to a run of the board, by their SHA-256.
+    `log` is a `log_head`; with None the document does not mention the log. `ranking` and `unranked` have the documents
+    of `judging.standings`, each with affiliation and number of images. `figures` has, by station, the figures of its
+    open run. `rules` has, by SHA-256, the rules bound to a run on the board.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs.find()}
@@ -99,7 +99,7 @@ def public_board(
             "affiliation": affiliations[place["team"]],
             "images": runs[place["run"]].images,
         }
-        # The note of a review is for the operators.
+        # Only operators may read the note of a review.
         is_reviewed = place["reviewed"] is not None
         return place | more | {"reviewed": is_reviewed}
 
@@ -129,7 +129,7 @@ def _rules_of(runs: Iterable[Run]) -> dict[str, Any]:
 
 
 def _corrections(store: Store) -> list[dict[str, Any]]:
-    """Return each correction of the ground truth, with the runs judged by it, from their signatures."""
+    """Return each correction of the ground truth, with the runs judged by it, read from the runs' signatures."""
     found: dict[tuple[object, ...], dict[str, Any]] = {}
     for run, events in store.log.of_kinds([TRUTH_CORRECTED]).items():
         for event in events:
@@ -185,7 +185,7 @@ def public_hall(contest: Contest) -> str:
 
 
 def _running(run: Run, affiliation: str | None) -> dict[str, Any]:
-    """A run that is armed or open, without its figures and its number, which counts the runs before it."""
+    """Return an armed or open run without figures, and without its number, which would reveal how many came before."""
     return {
         "team": run.team,
         "affiliation": affiliation,
@@ -209,10 +209,10 @@ def _figures(
     run: Run,
     now: datetime,
 ) -> dict[str, Any]:
-    """The figures of an open run. `power` has the means of its course; mAP, energy and score need `public_score`.
+    """Return the public figures of an open run; mAP, energy and score are given only with `public_score`.
 
-    They are those released at `as_of_utc`. Unless they are fresh it has neither energy nor score: with its energy lost,
-    what its meter holds is too little, and the score too high.
+    They were released at `as_of_utc`. `power` has the means of the power curve. Energy and score are given only while
+    the figures are fresh: if the energy is lost, the meter's value is too low, and a score from it too high.
     """
     power = power_course(contest, run, MOST_POINTS)
     state = state_of(contest.store, run, now)

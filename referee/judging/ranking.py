@@ -1,4 +1,4 @@
-"""The leaderboard: each team's best run that may be ranked, by score. Pure."""
+"""The leaderboard: the best run of each team that may be ranked, by score. Pure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from lpirc_score.analysis.interval import Halved, chance_of_order
 from lpirc_score.metrics.evaluation_result import signature_parts
 
 T = TypeVar("T")
-SURE = 0.95  # an order that is real with this chance or more needs no remark
+SURE = 0.95  # an order with at least this chance of being real needs no remark
 IMAGES = "images"  # the part of a signature for the images of the run
 NOT_COMPARED = (
     "v",
     "meter",
     "extra",
-)  # the program's version, which meter it was, a mark of its own
+)  # program version, meter, and extra time, which has its own mark
 RULES = (
     "rules"  # a signature without this part is of an earlier form, and says too little
 )
 
 
 class NotRanked(StrEnum):
-    """The reasons why a judged run with a score has no rank."""
+    """Reasons why a judged run with a score has no rank."""
 
     BELOW_LEAST_MAP = "below-least-map"
     IN_REVIEW = "in-review"
@@ -34,7 +34,7 @@ class NotRanked(StrEnum):
 
 @dataclass(frozen=True)
 class FailedCheck:
-    """A failed check of severity `error`: its code, and the sentence with what was found."""
+    """A failed check of severity `error`: its code, and the sentence with the finding."""
 
     code: str
     sentence: str
@@ -42,16 +42,17 @@ class FailedCheck:
 
 @dataclass(frozen=True)
 class Standing:
-    """A judged run as the leaderboard shows it; the interval is that of the score (1/Wh), None before it is known.
+    """A judged run as the leaderboard shows it; the interval is of the score (1/Wh), None until it is known.
 
-    `map` is by the contest's metric, `map_ilsvrc_det` compares with the published champions. `complete` is false where
-    judging again would add to it: it broke off, or was done by an earlier form of the program. `official` is false
-    where the meter was simulated or one for rehearsing at home. `extra_s` were added to its window. `reviewed` is the
-    note with which an operator let it stand though a check had failed: then it no longer needs review. Until then
-    `failed_checks` says why it does. `images_seen` of its images were served to earlier runs of its team. `not_ranked`
-    is the clause that says why it has no rank, `not_ranked_code` the same for programs. `rules_sha256` is of the rules
-    that are bound to it (None: not bound), `other_rules` where others were applied. `energy_spread` is how its team's
-    energy varies from attempt to attempt, relative to it; None where there is one attempt only.
+    `map` is by the contest's metric; `map_ilsvrc_det` is comparable with the published champions. `complete` is False
+    if judging again would add something: the judging was interrupted, or done by an earlier form of the program.
+    `official` is False if the meter was simulated or a meter for rehearsing at home. `extra_s` were added to the run's
+    window. `reviewed` is the note with which an operator let the run stand despite a failed check, so it no longer
+    needs review; without a note, `failed_checks` says why it does. `images_seen` of the run's images had been served to
+    earlier runs of its team. `not_ranked` is the clause that says why it has no rank, `not_ranked_code` is the reason
+    as a code for programs. `rules_sha256` identifies the rules bound to the run (None: none are bound); `other_rules`
+    names the rules that were applied instead of bound ones. `energy_spread` is the relative spread of the team's energy
+    between attempts, None if there is only one attempt.
     """
 
     team: str
@@ -78,7 +79,7 @@ class Standing:
 
 
 class Level(NamedTuple):
-    """A team whose order with another is not sure: the chance that it is real, and the part that this `covers`."""
+    """A team that may be level with another: the chance that their order is real, and what this chance `covers`."""
 
     team: str
     chance: float
@@ -87,10 +88,10 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """A standing with its rank; None where it is not ranked, or another run of its team is.
+    """A standing with its rank, or None if the run is not ranked or another run of its team is.
 
-    `level_with` has the teams whose order with it is less than SURE; `differs` how it was measured or scored otherwise
-    than the first, or judged otherwise than by its bound rules.
+    `level_with` has the teams whose order relative to this one is less sure than SURE. `differs` says how the run was
+    measured or scored differently from the first run, or judged by other rules than its bound ones.
     """
 
     rank: int | None
@@ -103,10 +104,11 @@ def rank(
     standings: Sequence[Standing],
     halved: Mapping[int, Halved | None],
 ) -> tuple[Place, ...]:
-    """The best run of each team, highest score first; equal scores share a rank, and the earlier run is listed first.
+    """Rank the best run of each team, highest score first.
 
-    Runs that are `not_ranked` are ignored: a team whose best run is in review is ranked by its best other one.
-    `halved` has the runs, by number, of which it is known how sure their order is.
+    Equal scores share a rank, and the earlier run is listed first. Runs that are `not_ranked` are ignored: if a team's
+    best run is in review, the team is ranked by its next best one. `halved` has, by run number, what is needed to say
+    how sure a run's order is.
     """
     able = [one for one in standings if one.not_ranked is None]
     best_first = sorted(able, key=lambda one: (-one.score, one.run))
@@ -138,7 +140,7 @@ def rank(
 
 
 def covered(one: Standing, other: Standing) -> str | None:
-    """Return the part that the chance of an order covers; None where it includes both teams' energy spread."""
+    """Return what the chance of an order covers, or None if it includes the energy spread of both teams."""
     if one.energy_spread is not None and other.energy_spread is not None:
         return None
     mine, theirs = (
@@ -148,7 +150,7 @@ def covered(one: Standing, other: Standing) -> str | None:
 
 
 def differences(signature: str, usual: str) -> tuple[str, ...]:
-    """Return how a run was measured or scored differently than usual; empty if its signature is of an earlier form."""
+    """Return how a run was measured or scored differently from `usual`; empty if its signature has an earlier form."""
     mine = signature_parts(signature)
     others = signature_parts(usual)
     return tuple(
@@ -161,7 +163,7 @@ def differences(signature: str, usual: str) -> tuple[str, ...]:
 
 
 def best_of_each(best_first: Iterable[T], team: Callable[[T], str]) -> list[T]:
-    """The first of each team, in the order given."""
+    """Return the first item of each team, in the given order."""
     best: dict[str, T] = {}
     for one in best_first:
         best.setdefault(team(one), one)
@@ -169,10 +171,10 @@ def best_of_each(best_first: Iterable[T], team: Callable[[T], str]) -> list[T]:
 
 
 def head_to_head(score_a: float | None, score_b: float | None) -> tuple[int, int]:
-    """The points of two runs that met: 2 for the higher score, 1 each for a tie (LPIRC 2016).
+    """Return the points of two runs that met: 2 for the higher score, 1 each for a tie (LPIRC 2016).
 
-    A run without a score has lost; two of them tie at 0. The energies of both must be known: a run whose energy is
-    still missing may get a score later.
+    A run without a score gets 0 points, so two runs without a score both get 0. The energies of both runs must be
+    final: a run with a missing energy may get a score later.
     """
     if score_a is None and score_b is None:
         return 0, 0

@@ -1,4 +1,4 @@
-"""Judges judged runs again, by other settings or a corrected ground truth, and shows the changes of the board."""
+"""Judges judged runs again, by another metric or a corrected ground truth, and reports the changes of the board."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pair = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Change:
-    """A run (before, after) a new judgement; `rank` is None if another run of the team counts, or none."""
+    """A run's values (before, after) a new judgement. A rank is None if the run does not rank its team."""
 
     run: int
     team: str
@@ -34,7 +34,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Rejudged:
-    """The changes of judging again, by run; `skipped` are the judged runs on other images, which stay as they are."""
+    """The changes made by judging again, one per run; `skipped` are judged runs on other images, left unchanged."""
 
     changes: tuple[Change, ...]
     skipped: tuple[int, ...]
@@ -48,11 +48,11 @@ def rejudge(
     workers: Workers | None = None,
     failed: Failed = not_scored,
 ) -> Rejudged:
-    """Judge a run, or with None all judged runs, again by their bound rules and the test set, and store it.
+    """Judge one run again, or all judged runs if `number` is None, and store the judgements.
 
-    By another metric only where `again` names one. The ground truth may be another one than the runs were armed with,
-    unless the contest is served. What is known of a run by another ground truth is not computed again. Raises
-    RefereeError as `judge` does, and `contest-busy`.
+    The runs are judged by their bound rules and the test set; by another metric only if `again` names one. The ground
+    truth may differ from the one at arming, unless the contest is being served. Known results for a run by another
+    ground truth are reused. Raises RefereeError as `judge` does, and `contest-busy`.
     """
     require_unchanged(contest.test_set)
     runs, _ = _chosen(contest, number)
@@ -84,7 +84,7 @@ def preview(
     workers: Workers | None = None,
     failed: Failed = not_scored,
 ) -> Rejudged:
-    """Return the changes of a `rejudge` with this metric and the test set in this folder; no judgement is stored.
+    """Return the changes that `rejudge` would make with this metric and test set; no judgement is stored.
 
     Raises RefereeError as `rejudge` does, and `testset-changed` for a test set with other images; TestSetError.
     """
@@ -117,7 +117,7 @@ def _rejudged(
     metric: str | None,
     again: Again | None,
 ) -> Rejudged:
-    """`again` of None stores nothing."""
+    """Judge runs again and return the changes; with `again` None, no judgement is stored."""
     runs, skipped = _chosen(contest, number)
     former = {run.id: contest.store.scores.latest(run.id) for run in runs}
     before = _ranks(
@@ -140,7 +140,7 @@ def _rejudged(
             made[run.id] = judgement(as_judged(changed, run, metric), run, clock, found)
 
     score_runs(changed, runs, clock, workers, keep, failed, metric)
-    # What is stored is ranked as boards do it: a run by another metric than theirs is on none.
+    # Stored scores are ranked as on a board: a run judged by another metric is on no board.
     after = _ranks(changed, made) if again is None else _ranks(contest, {})
     changes = []
     for run in [one for one in runs if one.id in made]:

@@ -1,7 +1,7 @@
-"""The released figures of a run that is not judged yet: seldom, roughly, of a secret half of its images.
+"""The released figures of a run that is not judged yet: seldom, rounded, and of a secret half of its images.
 
-A figure that follows each row is an oracle: whoever asks it often enough learns the ground truth. What is released here
-teaches next to nothing (docs/security.md has what was measured), and in the end all images count.
+A figure that changes with each row is an oracle: a team that asks often enough learns the ground truth. The figures
+released here reveal next to nothing (docs/security.md has the measurements), and in the end all images count.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from referee.judging.run_figures import current_judgement
 from referee.store.records import Released, Run, RunState
 
 EVERY_S = 30.0
-"""Figures of an open run are released at most once in each such part of its window, never in the first."""
+"""An open run's window is divided into parts of this length; at most one release per part, none in the first."""
 
 MAP_DIGITS = 2
-"""Digits of an mAP after the point. Significant digits would be finer for a small mAP, and that is an oracle, too."""
+"""Decimal places of a released mAP. Significant digits would show a small mAP more finely, again an oracle."""
 
 SCORE_DIGITS = 2
-"""Significant digits of a score."""
+"""Significant digits of a released score."""
 
 
 def half_of(
@@ -37,9 +37,9 @@ def half_of(
     run: Run,
     order: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Half of a run's images, rounded up, by their numbers in the test set, ascending.
+    """Return half of a run's images, rounded up, by their numbers in the test set, ascending.
 
-    It is drawn by the contest's secret and the run, so it is the same one after a restart.
+    The half is drawn from the contest's secret and the run, so it is the same after a restart.
     """
     digest = hmac.digest(
         secret,
@@ -55,7 +55,7 @@ def is_due(
     before: Released | None,
     now: datetime,
 ) -> bool:
-    """Tell whether figures of an open run may be released `now`, after those released `before`."""
+    """Return True if new figures of an open run may be released `now`; `before` are the last released ones."""
     part = _part(run, now)
     if part is None or part < 1:
         return False
@@ -66,7 +66,7 @@ def is_due(
 
 
 def _part(run: Run, moment: datetime) -> int | None:
-    """Return the number of the interval of EVERY_S seconds since the run opened that a moment lies in, from 0."""
+    """Return the number, from 0, of the part of EVERY_S seconds since the run opened that contains `moment`."""
     if run.opened_utc is None:
         return None
     return int(
@@ -75,12 +75,12 @@ def _part(run: Run, moment: datetime) -> int | None:
 
 
 def rough_map(value: float) -> float:
-    """Return an mAP with the digits that are released."""
+    """Return an mAP rounded to the released digits."""
     return round(value, MAP_DIGITS)
 
 
 def rough_score(released_map: float, energy_wh: float | None) -> float | None:
-    """Return the score that follows from a released mAP, so it reveals no more about the true one."""
+    """Return the score computed from the released mAP, so that it reveals no more about the true mAP."""
     if not is_scorable(energy_wh):
         return None
     return float(f"{score(released_map, energy_wh):.{SCORE_DIGITS - 1}e}")
@@ -95,7 +95,7 @@ def release_of(
     utc: str,
     now: datetime,
 ) -> Released:
-    """Return the figures to release `now`; the figures are of `utc`."""
+    """Return the record of a release at `now`, of figures as they were at `utc`."""
     shown = rough_map(half_map)
     return Released(
         run=run.id,
@@ -113,7 +113,7 @@ def is_last(
     before: Released | None,
     detections: int,
 ) -> bool:
-    """Tell whether of a run that is over the last figures are released."""
+    """Return True if the run is over and its last figures have been released."""
     if run.state is RunState.OPEN or before is None:
         return False
     return (before.energy_wh, before.detections) == (run.energy_wh, detections)
@@ -124,10 +124,10 @@ def released_of(
     run: Run,
     now: datetime,
 ) -> Released | None:
-    """Return the released figures of a run that has opened; None before the first.
+    """Return the released figures of a run that has opened; None before the first release.
 
-    Until it is judged that is what was released, without energy and score unless these are fresh `now`. Then it is what
-    was judged, of all images, and as rough.
+    Until the run is judged, these are the last released figures, without energy and score unless they are fresh at
+    `now`. After that they are the judged figures of all images, rounded in the same way.
     """
     judged = current_judgement(contest, run)
     if judged is not None:

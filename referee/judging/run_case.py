@@ -1,6 +1,6 @@
-"""A run's case: everything that its judgement follows from, as values, and that judgement.
+"""A run's case: all inputs of its judgement as values, and the judgement itself.
 
-Pure: the judge takes a case from the store, the verification of a bundle takes it from the bundle.
+Pure: the judge reads a case from the store, the verification of a bundle reads it from the bundle.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ START_S = 0.0  # readings of a closed run are timed from its start
 class Case:
     """A closed run with its records, and the rules by which it is to be judged.
 
-    `rows` (n, 7) are in order of arrival; they and `served` have the image numbers that the team knows, `order`
-    (images,) has the test set's. `ground_truth` is that of the whole set. `refused` rows were not taken, of which
-    `refused_rows` has the first. `events` are the run's, oldest first, `limits` those of its meter's error.
+    `rows` (n, 7) are in order of arrival. `rows` and `served` have the image numbers that the team knows; `order`
+    (images,) gives for each the number in the test set. `ground_truth` is that of the whole test set. `refused` is the
+    number of rows that were not accepted; `refused_rows` has the first of them. `events` are the run's events, oldest
+    first; `limits` are the error limits of its meter.
     """
 
     run: Run
@@ -73,7 +74,7 @@ def judgement_of(
     judged_utc: str,
     found: Scored | None = None,
 ) -> Score:
-    """Return the judgement of a case, without an interval; if its scoring is `found`, `rows` may be missing."""
+    """Return the judgement of a case, without an interval; if the scoring is given as `found`, `rows` may be empty."""
     run = case.run
     found = found or scored(scoring_input(case))
     unserved = found.unserved_rows, found.unserved_images
@@ -84,7 +85,7 @@ def judgement_of(
     )
     noted = {
         event["kind"]: event for event in case.events
-    }  # when it was closed; the last one of a kind counts
+    }  # written when it was closed; the last event of a kind counts
     measured = _measured(case, noted)
     energy = measured.energy
     of_run = (
@@ -116,7 +117,7 @@ def judgement_of(
 
 
 def rules_of_judgement(case: Case) -> Rules | None:
-    """Return the rules by which a case is judged: the run's own, with the changes of the case; None: not bound."""
+    """Return the rules for judging a case: the run's bound rules with the case's changes, or None if none are bound."""
     if case.run.rules is None:
         return None
     return replace(
@@ -129,7 +130,7 @@ def rules_of_judgement(case: Case) -> Rules | None:
 
 
 def scoring_input(case: Case) -> ScoringInput:
-    """Return the input of a case's scoring."""
+    """Return the input for scoring a case."""
     return ScoringInput(
         metric=case.metric,
         count_unserved=case.count_unserved,
@@ -141,10 +142,10 @@ def scoring_input(case: Case) -> ScoringInput:
 
 
 def counted_of(case: Case) -> tuple[GroundTruth, NDArray[np.float64]]:
-    """The input of a score and its interval: the ground truth of the run's images, and the rows (n, 7) that count.
+    """Return the input of a score and its interval: the ground truth of the run's images, and the counted rows (n, 7).
 
-    These are, in order of arrival and with the test set's image numbers, those of images that it was served, or all by
-    `count_unserved`.
+    The rows are in order of arrival, with the test set's image numbers. They are the rows for images that the run was
+    served, or all rows with `count_unserved`.
     """
     given = scoring_input(case)
     return given.ground_truth, served_rows(given)[0]
@@ -155,14 +156,14 @@ def were_served(
     served: Sequence[int],
     images: int,
 ) -> NDArray[np.bool_]:
-    """Return which of a test set's images 1..`images` were served, by number: shape (images + 1,)."""
+    """Return whether each of a test set's images 1..`images` was served: shape (images + 1,), by image number."""
     are_served = np.zeros(images + 1, np.bool_)
     are_served[order[np.array(served, np.int64) - 1]] = True
     return are_served
 
 
 def restricted_to(ground_truth: GroundTruth, images: NDArray[np.int64]) -> GroundTruth:
-    """The part of a ground truth that is about these images."""
+    """Return the part of a ground truth that belongs to these images."""
     kept = np.isin(ground_truth.image_ids, images)
     return replace(
         ground_truth.of_objects(np.isin(ground_truth.image, images)),
@@ -175,7 +176,7 @@ def undo_image_order(
     rows: NDArray[np.float64],
     order: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Give rows (n, 7), in place, the test set's image numbers instead of those that the team knows."""
+    """Replace, in place, the image numbers that the team knows by those of the test set, in rows (n, 7)."""
     rows[:, IMAGE] = order[rows[:, IMAGE].astype(np.int64) - 1]
     return rows
 
@@ -197,12 +198,12 @@ def _setting(value: object) -> str:
 
 
 def _measured_by(run: Run) -> list[str]:
-    """The parts of the signature for window and meter, its settings by their keys in contest.toml."""
+    """Return the parts of the signature for the window and the meter; settings have their keys of contest.toml."""
     settings = asdict(run.setup)
     del settings["integrator_timer_s"]  # follows from the window
     del settings["ambient_change_c"]  # no score depends on it
     shown = [f"{key}:{_setting(value)}" for key, value in settings.items()]
-    # The identity is last: it is text of the meter's, and the first of two parts with one name counts.
+    # The identity comes last, as the meter chooses its text and the first of two parts with one name counts.
     extra = [f"extra:{run.extra_s:g}s"] if run.extra_s else []
     return [
         f"window:{run.contest_window_s:g}s",
@@ -213,7 +214,7 @@ def _measured_by(run: Run) -> list[str]:
 
 
 def _images(case: Case) -> str:
-    """The part of the signature for the images that the score is of: how many, which, and if all of them count."""
+    """Return the part of the signature for the scored images: how many, which ones, and whether all rows count."""
     drawn = np.sort(case.order)
     pool = len(case.test_set.images)
     digest = hashlib.sha256(drawn.astype("<i8").tobytes()).hexdigest()
@@ -224,5 +225,5 @@ def _images(case: Case) -> str:
 
 
 def counted_images(*, count_unserved: bool) -> str:
-    """Return the images whose detections count, in the words of a signature."""
+    """Return which images' detections count, in the words of a signature."""
     return "unserved-too" if count_unserved else "served"

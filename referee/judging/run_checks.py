@@ -14,14 +14,14 @@ from lpirc_score.detections.plausibility import Implausible
 from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 
 NOT_ASKED = "its settings were not read back"
-REASONS = 3  # that are shown of many
+REASONS = 3  # shown at most
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """The measurements of a closed run: its energy, None if there is none, and every check of it.
+    """The measurements of a closed run: its energy, or None if it has none, and all checks of the measurements.
 
-    `mean_power_w` is None unless the energy can make a score and covers the window and nothing else.
+    `mean_power_w` is None unless the energy can make a score and is exactly that of the window.
     """
 
     energy: Energy | None
@@ -41,9 +41,9 @@ def measured_run(
 ) -> MeasuredRun:
     """Check the measurements of a closed run. The window starts at `start_s` in the host time of the `readings`.
 
-    `limits` are those of its meter's error. `missing` says why the run has no energy, `start_stop_s` how much longer
-    than the window the integrator may have run; each is None where it is not known. `late_s` is how long the stop had
-    to wait for a lost link.
+    `limits` are the error limits of the run's meter. `missing` says why the run has no energy; `start_stop_s` is by how
+    much the integrator may have run longer than the window; each is None if not known. `late_s` is how long stopping
+    the meter was delayed by a lost link.
     """
     was_measured = _energy_measured(run, missing)
     measurement = _measurement(run, start_s, limits)
@@ -69,7 +69,7 @@ def _measurement(
     start_s: float,
     limits: Limits | None,
 ) -> Measurement | None:
-    """None for a run without an energy."""
+    """Return what the energy checks need, or None for a run without an energy."""
     if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
         return None
     return Measurement(
@@ -88,7 +88,7 @@ def _measurement(
 
 
 def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, ...]:
-    """The check of a run with refused rows, `total` in all; nothing for other runs."""
+    """Return the check of a run with refused rows, `total` in number; empty for a run without any."""
     if not total:
         return ()
     shown = [
@@ -106,9 +106,9 @@ def images_not_fetched(
     *,
     count: bool,
 ) -> Check:
-    """`images-not-fetched`, from the number of rows that are for images which the run was not served.
+    """Return the check `images-not-fetched`: `rows` are for images that the run was not served.
 
-    A warning: the score is right without them. `count`: they count, by contest.toml.
+    It is a warning, because the score is right without these rows. With `count` they count, by contest.toml.
     """
     what = (
         "count, by count_unserved"
@@ -130,7 +130,7 @@ NOTHING_ODD = "No box lies wholly outside its image or looks like fractions of i
 
 
 def implausible_boxes(found: Implausible) -> Check:
-    """`implausible-boxes`, from the rows that count. A warning: they are scored as they are."""
+    """Return the check `implausible-boxes` of the rows that count: a warning, since they are scored unchanged."""
     sentence = " ".join(found.sentences) or NOTHING_ODD
     figures: dict[str, float | int | None] = {
         "in_unit_square": found.in_unit_square,
@@ -141,7 +141,7 @@ def implausible_boxes(found: Implausible) -> Check:
 
 
 def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
-    """Yield the checks of a run's events, given by kind; `images-seen` only informs, so it never fails."""
+    """Yield the checks that follow from a run's events, given by kind; `images-seen` is information and never fails."""
     if found := noted.get(REBOOTED):
         sentence = (
             "The host was restarted, or another one took over, {recorded_s:.1f} s into the window; since then "
@@ -162,7 +162,7 @@ def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
 
 
 def is_scorable(energy_wh: float | None) -> TypeGuard[float]:
-    """Tell whether a score can be computed: the meter gave an energy, and it is a finite number above 0."""
+    """Return True if a score can be computed: the meter gave an energy, and it is a finite number above 0."""
     return energy_wh is not None and math.isfinite(energy_wh) and energy_wh > 0
 
 

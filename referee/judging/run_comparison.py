@@ -1,4 +1,4 @@
-"""Two judged runs side by side, and how much of their scores' ratio comes from mAP and from energy."""
+"""Comparison of two judged runs, and how much mAP and energy contribute to the ratio of their scores."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _MUST_AGREE = ("state", "metric", "test_set", "window_s")
 
 @dataclass(frozen=True)
 class Compared:
-    """The compared figures of a run: `figures` by name, and the AP of each category by its name."""
+    """The figures of a run for a comparison: `figures` by name, and the AP of each category by category name."""
 
     figures: dict[str, Any]
     ap: dict[str, float | None]
 
 
 class Row(NamedTuple):
-    """A figure of two runs; `difference` is the second less the first, None if they are not numbers."""
+    """One figure of two runs; `difference` is second minus first, or None if they are not numbers."""
 
     figure: str
     first: Any
@@ -47,7 +47,7 @@ def compared(
     run: Run,
     judged: Score,
 ) -> Compared:
-    """Return the compared figures of a judged run. Raises TestSetError."""
+    """Return the figures of a judged run for a comparison. Raises TestSetError."""
     course = course_of(contest, run)
     found = explain(contest, run, judged)
     document = score_document(run, judged)
@@ -88,7 +88,7 @@ def compared(
 
 
 def rows(first: Compared, second: Compared) -> list[Row]:
-    """The figures side by side, the categories last, of these those first whose AP differ most."""
+    """Return the figures of both runs, then their categories, sorted by difference in AP, largest first."""
     categories = [
         _row(f"AP {name}", first.ap.get(name), second.ap.get(name))
         for name in first.ap | second.ap
@@ -110,7 +110,10 @@ def _row(
 
 
 def log_ratios(first: Compared, second: Compared) -> tuple[float, float, float] | None:
-    """Natural logarithms of the second score over the first, of its part by mAP, and by energy; None without two."""
+    """Return the log of second score / first score, and its parts from mAP and energy; None if a score is missing or 0.
+
+    The logarithms are natural, so the two parts add up to the whole.
+    """
     if not first.figures["score"] or not second.figures["score"]:
         return None
     whole, of_map = (
@@ -120,5 +123,5 @@ def log_ratios(first: Compared, second: Compared) -> tuple[float, float, float] 
 
 
 def differing(first: Compared, second: Compared) -> list[str]:
-    """Return the figures that differ although runs must share them to be compared."""
+    """Return the figures that differ although runs must agree in them to be comparable."""
     return [name for name in _MUST_AGREE if first.figures[name] != second.figures[name]]

@@ -1,4 +1,4 @@
-"""The course of a run: when images were served, posted and measured, its energy by phase, its rates."""
+"""A run over time: when images were served, answered and measured, its energy by phase, and its rates."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ DEFINITION = (
 
 @dataclass(frozen=True)
 class PhaseUse:
-    """The time that a run spent in a phase, and its energy; the energies add up to that of record."""
+    """The time and energy that a run spent in a phase; the energies of all phases add up to the energy of record."""
 
     phase: str
     elapsed_s: float
     energy_wh: float | None
-    share: float | None  # of the energy
+    share: float | None  # of the run's energy
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """Times in seconds since the start of the window; a rate is None without time, energy or images.
+    """A run over time. Times are in seconds since the start of the window.
 
-    `served_s` (n,) is when each image was first served, ascending, `posts_s` (p,) when a POST came; `reading_s` and
-    `power_w` (r,) are the readings with a power.
+    `served_s` (n,) is when each image was first served, ascending; `posts_s` (p,) is when each POST arrived;
+    `reading_s` and `power_w` (r,) are the readings with a power. A rate is None if time, energy or images are missing.
     """
 
     elapsed_s: float
@@ -55,7 +55,10 @@ class Course:
 
 
 def course_of(contest: Contest, run: Run) -> Course:
-    """Return the course of a run that is over, up to the last record if its end is unknown; else it may be empty."""
+    """Return a run over time, up to its last record if its end is unknown.
+
+    A run that is not over may have no records yet, and then the arrays are empty.
+    """
     store = contest.store
     images, served_s = first_served(store.served.in_order(run.id))
     arrivals = store.posts.arrivals(run.id)
@@ -97,7 +100,7 @@ def _rate(count: int, elapsed_s: float) -> float | None:
 
 
 def first_served(log: Sequence[tuple[int, float]]) -> tuple[Ints, Floats]:
-    """The images (n,) in the order in which they were first served, and when (n,), from (image, elapsed_s)."""
+    """Return the images (n,) in the order of their first serving, and the times (n,), from (image, elapsed_s) pairs."""
     first: dict[int, float] = {}
     for image, at_s in sorted(log, key=lambda one: one[1]):
         first.setdefault(image, at_s)
@@ -111,9 +114,10 @@ def posted_after(
     of_rows: Ints,
     counts: Ints,
 ) -> Ints:
-    """Return how many of the images (n,), in order of service, are posted after each POST (p,): up to its newest image.
+    """Return how many of the images (n,) are finished after each POST (p,): all up to the newest one with a posted row.
 
-    `of_rows` (m,) has the images of all rows, `counts` (p,) how many of them each POST has.
+    `images` are in order of service. `of_rows` (m,) has the image of each row, `counts` (p,) the number of rows in each
+    POST.
     """
     largest = max(images.max(initial=0), of_rows.max(initial=0))
     place = np.zeros(largest + 1, np.int64)
@@ -127,10 +131,10 @@ def phases_of(
     posts_s: Floats,
     posted: Ints,
 ) -> tuple[Floats, Ints]:
-    """Return the moments when the phase may change (k,), first at 0, and the index in PHASES that begins at each (k,).
+    """Return the times (k,) at which the phase may change, from 0 on, and the index (k,) in PHASES that begins there.
 
-    `posted` (p,) is how many images are posted after each POST. POSTs come in the order of the database: two that
-    arrive together may be out of order by time.
+    `posted` (p,) is how many images are posted after each POST. POSTs have the order of the database, so the times of
+    two that arrive together may be out of order.
     """
     order = np.argsort(posts_s, kind="stable")
     begins_s = np.unique(np.concatenate([[0.0], served_s, posts_s]))
@@ -151,7 +155,7 @@ def phase_uses(
     edges_s: Floats,
     energies_wh: Floats | None,
 ) -> tuple[PhaseUse, ...]:
-    """Each phase with its time and its energy. `phases` (k,) lie between `edges_s` (k + 1,)."""
+    """Return each phase with its time and its energy. `phases` (k,) lie between `edges_s` (k + 1,)."""
     took_s = np.bincount(phases, np.diff(edges_s), len(PHASES)).tolist()
     unknown: list[float | None] = [None] * len(PHASES)
     took_wh = unknown

@@ -1,4 +1,4 @@
-"""A run's records as files for other programs: detections, readings, events."""
+"""Export of a run's records as files for other programs: detections, readings, events."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def export_run(
     folder: Path,
     formats: tuple[str, ...],
 ) -> list[Path]:
-    """Write a run's detections in these FORMATS, its readings and events; each file atomically.
+    """Write a run's detections in these FORMATS, its readings and its events, each file atomically; return their paths.
 
     Raises RefereeError `run-unknown`, `testset-changed`, `no-pyarrow`; OSError.
     """
@@ -56,19 +56,19 @@ def export_run(
 
 
 def sent_rows(contest: Contest, run: Run) -> Columns:
-    """Return the rows that the team of a run has sent so far, in order of arrival: columns of one length.
+    """Return the rows that the team has sent in a run so far, in order of arrival, as columns of equal length.
 
-    `post` is the number of the POST, from 1, `team_image` the image as the team knows it, `image` the test set's own
-    number; `counts` is 0 where the run was not served the image.
+    `post` is the number of the POST, from 1; `team_image` is the image number that the team knows, `image` the number
+    in the test set; `counts` is 0 if the row does not count because the run was not served the image.
     """
-    posts = contest.store.posts.arrivals(run.id)  # first: more may arrive meanwhile
+    posts = contest.store.posts.arrivals(run.id)  # read first: more may arrive
     sizes = [count for _, count in posts]
     as_sent = contest.store.posts.detections(run.id)[: sum(sizes)]
     team_image = as_sent[:, IMAGE].astype(np.int64)
     rows = undo_image_order(
         as_sent,
         contest.store.runs.image_order(run.id),
-    )  # in their place
+    )  # in place
     image = rows[:, IMAGE].astype(np.int64)
     category = rows[:, 1].astype(np.int64)
     names = {one.id: one.name for one in contest.test_set.categories}
@@ -91,7 +91,7 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
 
 
 def _csv(sent: Columns) -> tuple[str, Iterator[bytes]]:
-    """A table of every row, in order of arrival. Numbers are as short as possible without loss."""
+    """Return a table of all rows, in order of arrival; numbers are as short as possible without loss."""
     cells = {
         name: _cells(set(values.tolist()))
         for name, values in sent.items()
@@ -117,7 +117,7 @@ def _csv(sent: Columns) -> tuple[str, Iterator[bytes]]:
 
 
 def _cells(texts: set[str]) -> dict[str, str]:
-    """Return each text as a cell of the table, in quotes if it needs them."""
+    """Return for each text its form as a cell of the table, quoted if necessary."""
     cells = {}
     for text in texts:
         line = io.StringIO()
@@ -127,7 +127,7 @@ def _cells(texts: set[str]) -> dict[str, str]:
 
 
 def _numbers(values: NDArray[Any]) -> list[str]:
-    """Return numbers (n,), at least one, as Python writes them. orjson is faster, but writes other exponents."""
+    """Return numbers (n,), at least one, as Python writes them. orjson is faster, but writes exponents differently."""
     content = orjson.dumps(
         np.ascontiguousarray(values),
         option=orjson.OPT_SERIALIZE_NUMPY,
@@ -143,7 +143,7 @@ def _numbers(values: NDArray[Any]) -> list[str]:
 
 
 def _coco(sent: Columns) -> tuple[str, Iterator[bytes]]:
-    """Return COCO results of the rows that count, image by image: a COCO evaluator gives the judge's score for them."""
+    """Return COCO results of the rows that count, ordered by image, so that a COCO evaluator gives the judge's mAP."""
     order = np.argsort(sent["image"], kind="stable")
     order = order[sent["counts"][order] > 0]
 
@@ -191,4 +191,4 @@ FORMATS: dict[str, Callable[[Columns], tuple[str, bytes | Iterator[bytes]]]] = {
     "coco": _coco,
     "parquet": _parquet,
 }
-"""The detections' file of each format: its name, and the function that makes its content."""
+"""For each format, the function that returns the name and the content of its file of detections."""

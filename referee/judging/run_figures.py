@@ -1,4 +1,4 @@
-"""The figures of a run as every reader sees them: judged or provisional, their documents, and its reviews.
+"""The figures of a run as all readers see them, judged or provisional, with their JSON documents and the run's reviews.
 
 The command line, the pages, the exports and the bundles all show these values; none of them computes its own.
 """
@@ -34,19 +34,22 @@ from referee.store.records import (
 
 
 def current_judgement(contest: Contest, run: Run) -> Score | None:
-    """The run's judgement, or None before there is one for the energy of record: that may be read after judging."""
+    """Return a run's latest judgement if it used the energy of record, else None.
+
+    The energy of record may be read after judging; the run must then be judged again.
+    """
     judged = contest.store.scores.latest(run.id)
     return judged if judged is not None and judged.energy_wh == run.energy_wh else None
 
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a run: `energy_wh` is of record unless the run is open; the rest is provisional unless `judged`.
+    """The figures of a run: `energy_wh` is of record unless the run is open, the rest is provisional unless `judged`.
 
-    `provisional_utc` is of when the figures of an open run are, `figure_state` what they are worth now. There is no
-    score unless they are fresh or of a judgement. `reviewed` is the note with which an operator let the run stand,
-    `not_ranked` says why a judged run has no rank, `not_ranked_code` the same for programs. `images_seen` of its images
-    were served to earlier runs of its team, as its judgement says.
+    `provisional_utc` is the time of an open run's figures, `figure_state` says whether they are current. There is a
+    score only if the figures are fresh or judged. `reviewed` is the note with which an operator let the run stand.
+    `not_ranked` says why a judged run has no rank, `not_ranked_code` is the reason as a code for programs.
+    `images_seen` is how many of its images were served to earlier runs of its team, according to its judgement.
     """
 
     energy_wh: float | None
@@ -64,7 +67,7 @@ class Figures:
 
     @property
     def remarks(self) -> dict[str, Any]:
-        """Return the values of a judged run's JSON document that its judgement does not have."""
+        """Return the values of a judged run's JSON document that are not in its judgement."""
         names = ("reviewed", "not_ranked", "not_ranked_code", "images_seen")
         return {name: getattr(self, name) for name in names}
 
@@ -74,9 +77,9 @@ def figures_of(
     run: Run,
     now: datetime,
 ) -> Figures:
-    """The figures of a run: as judged, else as far as they are known `now`, UTC.
+    """Return the figures of a run: the judged ones, else those known at `now`, UTC.
 
-    Once a run is closed, its energy is that of record, not the one published while it was open.
+    Once a run is closed, its energy is the energy of record, not the one published while it was open.
     """
     judged = current_judgement(contest, run)
     if judged is not None:
@@ -117,7 +120,7 @@ def judged_figures(
         review,
         as_judged(contest, run).config.least_map,
     )
-    if run.state is RunState.VOID:  # that is decided
+    if run.state is RunState.VOID:  # nothing is left to say about its rank
         code = None
         reason = None
     return Figures(
@@ -140,7 +143,7 @@ def power_course(
     run: Run,
     most: int,
 ) -> dict[str, list[float]]:
-    """The course of a run's power as pages draw it: at most `most` means over its window, `elapsed_s` and `power_w`."""
+    """Return a run's power curve for pages: at most `most` means over its window, as `elapsed_s` and `power_w`."""
     elapsed_s, power_w = contest.store.readings.power_course(run.id, run.window_s, most)
     return {
         "elapsed_s": [round(one, 1) for one in elapsed_s],
@@ -149,7 +152,10 @@ def power_course(
 
 
 def standing_review(judged: Score, review: Review | None) -> Review | None:
-    """The review, if it covers every check that this judgement failed: judged again, a run may need another one."""
+    """Return the review if it covers every failed check of this judgement, else None.
+
+    A run that is judged again may need another review.
+    """
     failed = {one.code for one in failed_checks(judged)}
     return (
         review if review is not None and failed and failed <= {*review.codes} else None
@@ -164,7 +170,10 @@ def let_stand(
     now: datetime,
     act: Act | None = None,
 ) -> Review:
-    """Keep that a judged run stands although checks of it failed. Raises RefereeError `run-unknown`, `run-state`."""
+    """Store a review that lets a judged run stand despite failed checks.
+
+    Raises RefereeError `run-unknown`, `run-state`.
+    """
     run = contest.store.runs.get(number)
     judged = current_judgement(contest, run) if run.state is RunState.JUDGED else None
     if judged is None:
@@ -186,9 +195,9 @@ def why_not_ranked(
     review: Review | None,
     least_map: float | None,
 ) -> tuple[NotRanked | None, str | None]:
-    """Return why a judged run has no rank, as a code and a clause; None, None if it may have one.
+    """Return why a judged run has no rank, as a code and a clause; (None, None) if it may have a rank.
 
-    `review` is the one that covers the failed checks. Below `least_map` a run stays unranked whatever a review says.
+    `review` is the review that covers the failed checks. A run below `least_map` stays unranked, even with a review.
     """
     if least_map and judged.map < least_map:
         return (
@@ -205,7 +214,7 @@ def why_not_ranked(
 
 
 def failed_checks(judged: Score) -> tuple[FailedCheck, ...]:
-    """The checks because of which a run needs review."""
+    """Return the checks because of which a run needs review."""
     failed = (
         check for check in judged.checks if not check.ok and check.severity == "error"
     )
@@ -221,10 +230,10 @@ def images_seen(judged: Score) -> int:
 
 
 def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
-    """Return the energy of the run above that of the idle board; None if it is unknown."""
+    """Return the energy of a run above that of the idle board, or None if it is unknown."""
     if judged.energy_wh is None or run.idle_power_w is None or run.elapsed_s is None:
         return None
-    if judged.mean_power_w is None:  # the energy is not of the window alone
+    if judged.mean_power_w is None:  # the energy is not that of the window only
         return None
     return above_idle_wh(judged.energy_wh, run.idle_power_w, run.elapsed_s)
 
@@ -235,7 +244,7 @@ def run_document(run: Run) -> dict[str, Any]:
 
 
 def score_document(run: Run, judged: Score) -> dict[str, Any]:
-    """The JSON document of a judged run; figures that do not exist are null."""
+    """Return the JSON document of a judged run; figures that do not exist are null."""
     return {
         "run": run.id,
         "team": run.team,

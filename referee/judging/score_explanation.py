@@ -1,4 +1,4 @@
-"""Explains the score of a judged run: curves and errors by category, the cost of each kind of error, worst images."""
+"""Explanation of a judged run's score: curves and errors by category, the cost of each error type, worst images."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ from referee.store.records import Run, Score
 
 @dataclass(frozen=True)
 class Cost:
-    """The number of errors of a type, and the mAP and the score that they cost; None without, and by `coco`."""
+    """The number of errors of a type, and the mAP and score that they cost.
+
+    `score` is None without an energy, and for a metric without a single IoU threshold, such as `coco`.
+    """
 
     type: ErrorType
     count: int
@@ -46,7 +49,7 @@ class Cost:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The parts of a judgement. Images have the test set's own numbers; curves and losses are by category id."""
+    """The explanation of a judgement. Images have the test set's own numbers; curves and losses are by category id."""
 
     ground_truth: GroundTruth
     detections: Detections
@@ -62,9 +65,9 @@ def explain(
     run: Run,
     judged: Score,
 ) -> Explanation:
-    """Explain a judgement by the contest's metric and ground truth.
+    """Explain a judgement made by the contest's present metric and ground truth.
 
-    Raises RefereeError `judged-otherwise` (by another metric or ground truth); TestSetError.
+    Raises RefereeError `judged-otherwise` (another metric or ground truth was used); TestSetError.
     """
     contest = as_judged(
         contest,

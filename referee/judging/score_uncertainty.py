@@ -1,4 +1,4 @@
-"""The uncertainty of a judged run's score: halves of its images, its meter's limit of error, its team's attempts."""
+"""Uncertainty of a judged run's score, from halves of its images, its meter's error limit, and its team's attempts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def interval_from(
     judged: Score,
     seed: int = SEED,
 ) -> ScoreInterval:
-    """The interval of a judgement from the mAPs (HALVES,) of halves of its images."""
+    """Return the interval of a judgement, computed from the mAPs (HALVES,) on halves of its images."""
     found = map_intervals(judged.map, halves)
     uncertainty = energy_uncertainty(judged)
     of_score: tuple[float | None, float | None] = None, None
@@ -64,7 +64,7 @@ def halved(
     run: Run,
     judged: Score,
 ) -> Halved | None:
-    """Return the values that decide a run's order with others; None without a score, or with unknown uncertainty."""
+    """Return the values that decide how sure a run's order is; None without a score or with an unknown uncertainty."""
     halves = contest.store.scores.half_maps(run.id)
     return halved_of(
         run,
@@ -80,7 +80,7 @@ def halved_of(
     halves: Floats | None,
     which: object,
 ) -> Halved | None:
-    """Return the intervals as `halved` does, with the mAPs (R,) of the judgement's halves; `which` names the images."""
+    """Return the same as `halved`, from the mAPs (R,) of the judgement's halves; `which` identifies the images."""
     energy_wh = judged.energy_wh
     interval = judged.interval
     if interval is None or interval.method != HALF_SAMPLING or halves is None:
@@ -103,7 +103,7 @@ def halved_of(
 
 
 def energy_spread_of(energies_wh: Iterable[float]) -> EnergySpread | None:
-    """Return the spread of a team's energy over its attempts (each above 0); None for fewer than two."""
+    """Return the spread of a team's energies (each above 0) between attempts; None for fewer than two attempts."""
     logarithms = [math.log(one) for one in energies_wh]
     if len(logarithms) < 2:
         return None
@@ -111,7 +111,7 @@ def energy_spread_of(energies_wh: Iterable[float]) -> EnergySpread | None:
 
 
 def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
-    """Yield the name and the ends of each interval of a mAP; those of an earlier form with their method."""
+    """Return name and text of each mAP interval; an interval made by an earlier method is given with that method."""
     if interval is None:
         return []
     ends = [
@@ -136,6 +136,6 @@ def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
 
 
 def energy_uncertainty(judged: Score) -> float | None:
-    """Return the relative error limit of a judged run's energy; None if it is unknown, or not below 100 %."""
+    """Return the relative error limit of a judged run's energy; None if it is unknown or is 100 % or more."""
     limit = judged.energy_limit
     return limit if limit is not None and limit < 1 else None

@@ -1,7 +1,7 @@
-"""The part of a judgement that takes time, as a job: a pure function of arrays, named by the hash of its inputs.
+"""The slow part of a judgement as a job: a pure function of arrays, named by the hash of its inputs.
 
-Runs whose jobs have one name share its result. Of two names with one stem only the ground truth differs: then only the
-categories that it changes are scored, and the known results of the others are taken, which are the same.
+Runs with the same job name share its result. Two names with the same stem differ only in the ground truth: then only
+the categories with changed objects are scored, and the known results of the other categories are reused.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ IMAGE = 0
 CATEGORY = 1
 CONTEST = "contest"
 WITH_UNSERVED = "with-unserved"
-"""Name of the second evaluation beside PUBLISHED: of the rows that count and the rows of images not served."""
+"""Name of an evaluation of all rows: those that count, and those for images that were not served."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoringInput:
-    """The input of a run's scoring. `rows` (n, 7) are in order of arrival, with the test set's image numbers.
+    """The input for scoring a run. `rows` (n, 7) are in order of arrival, with the test set's image numbers.
 
-    `ground_truth` is that of the run's images; `served` (N + 1,) and `limits` (N + 1, 5) go by image number.
+    `ground_truth` is that of the run's images; `served` (N + 1,) and `limits` (N + 1, 5) are indexed by image number.
     """
 
     metric: str
@@ -53,8 +53,8 @@ class ScoringInput:
 class Scored:
     """The result of a scoring: mAP and AP by category of CONTEST, and of PUBLISHED and WITH_UNSERVED if they differ.
 
-    `objects` has the digest of each category's objects. `halves` (K, HALVES): the APs of halves of the images, by
-    category as in the ground truth; None: not computed.
+    `objects` has the digest of each category's objects. `halves` (K, HALVES) has the APs on halves of the images, with
+    the categories in the order of the ground truth; None if not computed.
     """
 
     maps: Mapping[str, float]
@@ -67,18 +67,18 @@ class Scored:
     halves: Floats | None = None
 
     def map_of(self, what: str) -> float:
-        """Return the mAP of PUBLISHED or WITH_UNSERVED, which may be that of the contest."""
+        """Return the mAP of PUBLISHED or WITH_UNSERVED; if it was not computed, it equals that of CONTEST."""
         return self.maps.get(what, self.maps[CONTEST])
 
     @property
     def figures(self) -> str:
-        """The figures as JSON, without `halves`."""
+        """Return the figures as JSON, without `halves`."""
         values = {name: value for name, value in vars(self).items() if name != "halves"}
         return json.dumps(values | {"implausible": asdict(self.implausible)})
 
 
 def scored_from(figures: str, halves: bytes | None) -> Scored:
-    """Read a stored result."""
+    """Return the result from its stored form."""
     values: dict[str, Any] = json.loads(figures)
     for what, aps in values["aps"].items():
         values["aps"][what] = {int(category): ap for category, ap in aps.items()}
@@ -100,7 +100,7 @@ def stem_of(
     served: NDArray[np.bool_],
     limits: Floats,
 ) -> str:
-    """The hash of all but the ground truth; `bodies` identifies the rows as they came, `order` their images."""
+    """Return the hash of all inputs but the ground truth; `bodies` identifies the posted rows, `order` the images."""
     engine = engine_of(metric)
     by = metric if engine is None else f"{metric} {engine}"
     parts = (
@@ -128,12 +128,12 @@ def _hash_of(parts: object) -> str:
 
 
 def name_of(stem: str, objects: Mapping[int, str]) -> str:
-    """The name of the job with that stem, and these digests of each category's objects."""
+    """Return the name of the job with this stem and these digests of each category's objects."""
     return _hash_of((stem, sorted(objects.items())))
 
 
 def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
-    """Return by category the digest of its objects, in the form that metrics take."""
+    """Return the digest of each category's objects, in the form in which metrics receive them."""
     columns = ("image", "boxes", "difficult", "crowd", "area", "coco_boxes")
     found = {}
     for category in ground_truth.category_ids.tolist():
@@ -146,12 +146,12 @@ def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
 
 
 def score_whole(given: ScoringInput, known: Scored | None = None) -> Scored:
-    """Everything that a judgement and its interval need; `known` is a result of the same stem."""
+    """Return everything that a judgement and its interval need; `known` is an earlier result with the same stem."""
     return with_halves(given, scored(given, known), known)
 
 
 def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
-    """The result without `halves`. Raises RefereeError, as `evaluate` does."""
+    """Return the result without `halves`. Raises RefereeError as `evaluate` does."""
     objects = object_digests(given.ground_truth)
     rows, unserved = served_rows(given)
     evaluated = {CONTEST: (given.metric, rows)}
@@ -189,7 +189,7 @@ def with_halves(
     found: Scored,
     known: Scored | None = None,
 ) -> Scored:
-    """The result with `halves`."""
+    """Return the result completed with `halves`."""
     former = None if known is None or known.halves is None else known
     averages = np.empty((len(found.objects), HALVES))
     if former is not None:
@@ -207,7 +207,7 @@ def with_halves(
 
 
 def served_rows(given: ScoringInput) -> tuple[Floats, Floats]:
-    """The rows (n, 7) that count, and those (m, 7) of images that were not served."""
+    """Return the rows (n, 7) that count, and the rows (m, 7) for images that were not served."""
     images = given.rows[:, IMAGE].astype(np.int64)
     is_served = given.served[images]
     unserved = given.rows[~is_served]
@@ -217,9 +217,10 @@ def served_rows(given: ScoringInput) -> tuple[Floats, Floats]:
 
 
 def scored_detections(rows: Floats, metric: str) -> Detections:
-    """The detections of a run as its metric scores them, from rows (n, 7) in order of arrival.
+    """Return the detections for the metric, from rows (n, 7) in order of arrival.
 
-    A metric that lists equal confidences in order of arrival gets them image by image: the network has no say.
+    If the metric breaks ties in confidence by order of arrival, the rows are sorted by image first, so that the
+    network's timing has no influence on the score.
     """
     if not lists_ties_by_image(metric):
         rows = rows[np.argsort(rows[:, IMAGE], kind="stable")]
@@ -231,7 +232,7 @@ def of_categories(
     rows: Floats,
     categories: set[int],
 ) -> tuple[GroundTruth, Floats]:
-    """The part of both that is about these categories of the ground truth."""
+    """Return the parts of the ground truth and the rows that belong to these categories."""
     ids = ground_truth.category_ids
     if len(categories) == len(ids):
         return ground_truth, rows
@@ -244,7 +245,7 @@ def of_categories(
 
 
 def changed(objects: Mapping[int, str], known: Scored | None) -> set[int]:
-    """The categories whose objects are not those of a known result."""
+    """Return the categories with objects that differ from those of a known result; all of them without one."""
     before = {} if known is None else known.objects
     return {
         category

@@ -1,4 +1,4 @@
-"""The standings of a contest: its ranking, the runs without a rank, those left out, and the prizes."""
+"""The standings of a contest: its ranking, the runs without a rank, the runs left out, and the prizes."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ from referee.store.records import (
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A judged run that has no place: it has no score, or was `judged_by` (a signature) other rules than today's.
+    """A judged run that has no place: it has no score, or was judged by other rules than contest.toml has now.
 
-    Those of its arming are such rules, too, where contest.toml was changed since: a board compares like with like.
+    `judged_by` is the signature of such a judgement. A run judged by its rules at arming is left out, too, if
+    contest.toml was changed later: a board compares like with like.
     """
 
     run: int
@@ -51,7 +52,7 @@ class LeftOut:
 
     @property
     def why(self) -> str:
-        """The reason, as a clause."""
+        """Return the reason as a clause."""
         if self.judged_by is None:
             return "it has no score"
         return "it was judged by other rules or settings than contest.toml has now"
@@ -61,8 +62,8 @@ class LeftOut:
 class Standings:
     """The leaderboard, best first, the judged runs that are not on it, and the prizes.
 
-    `unranked` are the runs in review and those below the contest's `least_map`, best score first: they are shown, and
-    count neither for a rank nor for a prize or its condition.
+    `unranked` are the runs in review and those below `least_map`, best score first. They are shown, but are ignored for
+    ranks, for prizes and for the conditions of prizes.
     """
 
     places: tuple[Place, ...]
@@ -77,8 +78,8 @@ def standings(
 ) -> Standings:
     """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored.
 
-    `instead`, by run, takes the place of what is stored, whatever metric and ground truth it is by: the board as it
-    would be.
+    The scores in `instead`, by run, replace the stored ones, whatever their metric and ground truth, to show the board
+    as it would be.
     """
     instead = instead or {}
     found: list[Standing] = []
@@ -116,7 +117,10 @@ def with_energy_spread(
     attempts: Sequence[Standing],
     known: MutableMapping[int, Halved | None],
 ) -> list[Standing]:
-    """The attempts of all teams with how their energies vary; `known` gets the same. Those in review tell nothing."""
+    """Return the attempts of all teams, each with the spread of its team's energies, and update `known` with it.
+
+    `attempts` must not contain runs in review, since their energies say nothing about the spread.
+    """
     energies_wh: dict[str, list[float]] = {}
     for one in attempts:
         energies_wh.setdefault(one.team, []).append(one.energy_wh)
@@ -135,14 +139,14 @@ def with_energy_spread(
 
 
 class KnownStandings:
-    """The standings for a frequent caller: computed again only if a judgement or a review has changed."""
+    """The standings for a frequent caller, computed again only if a judgement or a review has changed."""
 
     def __init__(self, contest: Contest) -> None:
         self._contest = contest
         self._found: tuple[object, Standings] | None = None
 
     def now(self) -> Standings:
-        """Return the standings by the contest.toml that was read at the start."""
+        """Return the present standings, by the contest.toml that was read at the start."""
         store = self._contest.store
         made_of = store.runs.find(RunState.JUDGED), store.scores.judgement_mark()
         if self._found is None or self._found[0] != made_of:
@@ -151,7 +155,7 @@ class KnownStandings:
 
 
 def place_document(place: Place) -> dict[str, Any]:
-    """The JSON document of a place on the leaderboard."""
+    """Return the JSON document of a place on the leaderboard."""
     level_with = [one._asdict() for one in place.level_with]
     failed = [asdict(one) for one in place.standing.failed_checks]
     remarks = {
@@ -175,9 +179,9 @@ def standing_of(
     review: Review | None,
     least_map: float | None,
 ) -> Standing:
-    """Return a judged run with a score as the leaderboard shows it; `review` covers the failed checks.
+    """Return a judged run with a score as the leaderboard shows it; `review` is the one that covers the failed checks.
 
-    Raises ValueError for one without a score.
+    Raises ValueError for a run without a score.
     """
     if judged.score is None or judged.energy_wh is None:
         raise ValueError(f"run {run.id} has no score")
@@ -216,14 +220,14 @@ def _is_comparable(
     run: Run,
     judged: Score,
 ) -> bool:
-    """Tell whether a score was made by the contest's metric and today's scoring rules, on its test set."""
+    """Return True if a score was made by the contest's metric, the current scoring rules and the contest's test set."""
     parts = signature_parts(judged.signature)
     config = contest.config
     same_rules = parts["metric"] == config.metric and parts.get(RULES) in (
         None,
         str(RULES_VERSION),
     )
-    # Not the set that the run was armed with: its ground truth may have been corrected since.
+    # Not the test set at arming, because the ground truth may have been corrected since.
     judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
     same_set = judged_on == contest.test_set.digest[:DIGEST_LENGTH]
     return same_rules and same_set

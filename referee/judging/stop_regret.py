@@ -1,4 +1,4 @@
-"""Stop regret: the score of a closed run had its team logged out at the best moment, over the score that it got."""
+"""Stop regret: the score of a closed run if its team had logged out at the best moment, divided by its actual score."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ MOST_MOMENTS = 100
 
 @dataclass(frozen=True, eq=False)
 class StopRegret:
-    """Moments (n,) at which the team could have logged out, each after a POST, and last the end of the run.
+    """The moments (n,) at which the team could have logged out: after each POST, and the end of the run as the last.
 
-    `score` is `map` / `energy_wh` of each. `limit_wh` is how far `energy_wh` may be off because a meter begins and ends
-    with its updates: see `_limits_wh`. `least` (n,) is the least score that follows, 0 where the energy is within
-    that limit; of the last moment it is the score of record. `best` is the place of the best `least`, the earliest of
-    equals, among those with the contest's least mAP and the last; `ratio` and `least_ratio` are its `score` and its
-    `least` over the score of the last one, 1 where both are 0.
+    `score` is `map` / `energy_wh` at each moment. `limit_wh` is the possible error of `energy_wh`, since a meter begins
+    and ends with its updates: see `_limits_wh`. `least` (n,) is the lowest score consistent with that limit, 0 if the
+    energy is not above the limit; at the last moment it is the score of record. `best` is the index of the highest
+    `least`, the earliest one in a tie, among the last moment and all moments with the contest's least mAP. `ratio` and
+    `least_ratio` are the `score` and the `least` at `best`, divided by the score at the last moment; 1 if that score is
+    0.
     """
 
     elapsed_s: Floats
@@ -47,7 +48,7 @@ class StopRegret:
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
-        """True for each moment whose energy is above its own limit of error; the last one's energy is of record."""
+        """True for each moment with an energy above its error limit, and for the last, with the energy of record."""
         known = self.energy_wh > self.limit_wh
         known[-1] = True
         return known
@@ -58,10 +59,10 @@ def stop_regret(
     run: Run,
     ground_truth: GroundTruth,
 ) -> StopRegret | None:
-    """The stop regret of a closed run, by the ground truth of its images.
+    """Return the stop regret of a closed run, by the ground truth of its images.
 
-    None without an energy above 0, posts, or readings that tell the energy, and for a metric without a single IoU
-    threshold, as `coco`: its hundred evaluations would take minutes.
+    Return None if there is no energy above 0, no POST, or no usable energy reading. Also None for a metric without a
+    single IoU threshold, such as `coco`: its hundred evaluations would take minutes.
     """
     posts = contest.store.posts.arrivals(run.id)
     if (
@@ -124,7 +125,7 @@ def _compared(
 
 
 def _moments(posted_s: list[float], end_s: float) -> Floats:
-    """The moments of the POSTs before the end, at most MOST_MOMENTS, and the end."""
+    """Return the times of the POSTs before the end, at most MOST_MOMENTS of them, and the end."""
     after_post = np.unique([when for when in posted_s if when < end_s])
     if len(after_post) > MOST_MOMENTS:
         after_post = after_post[
@@ -138,9 +139,9 @@ def energies_at(
     run: Run,
     elapsed_s: Floats,
 ) -> Floats | None:
-    """Return the energy (n,) at each moment, linear between readings; the last one is of record.
+    """Return the energy (n,) at each moment, interpolated linearly between readings; the last is the energy of record.
 
-    None without an energy or readings, and where they fall: the meter began again.
+    Return None without an energy or readings, and if the readings fall, because the meter then started again.
     """
     course = _energy_course(contest, run, elapsed_s[-1])
     if course is None:
@@ -155,10 +156,11 @@ def _limits_wh(
     energy_wh: Floats,
     edges_s: float,
 ) -> Floats:
-    """Return the error limit of each energy (n,), without the meter's accuracy, which all of them share.
+    """Return the error limit of each energy (n,), without the meter's accuracy, which affects all of them alike.
 
-    It is the energy between the two neighbouring readings, and `edges_s` at its mean power: a log-out at that moment
-    would have had a start, a stop and one update of the meter, as `Energy.start_stop_share` has it for a whole run.
+    It is the energy between the two neighbouring readings, plus the energy of `edges_s` at the mean power: a log-out at
+    that moment would have had a start, a stop and one update of the meter, as in `Energy.start_stop_share` for a whole
+    run.
     """
     when_s, known_wh = course
     after = np.clip(np.searchsorted(when_s, elapsed_s), 1, len(when_s) - 1)
@@ -174,7 +176,7 @@ def _limits_wh(
 
 
 def _start_stop_s(contest: Contest, run: Run) -> float:
-    """Return the longest time of the meter's start and stop, as measured at the close; else the assumed one."""
+    """Return the longest time of the meter's start and stop, as measured at the close, else the assumed time."""
     for event in contest.store.log.of_run(run.id):
         if event["kind"] == RUN_CLOSED and event.get("start_stop_s") is not None:
             return float(event["start_stop_s"])
@@ -186,7 +188,10 @@ def _energy_course(
     run: Run,
     end_s: float,
 ) -> tuple[Floats, Floats] | None:
-    """Return moments (m,) and their known energies (m,): 0 at 0, the readings, and the energy of record at the end."""
+    """Return times (m,) and the energies (m,) known at them: 0 at 0, the readings, and the energy of record at the end.
+
+    Return None without an energy or readings, and if the readings fall.
+    """
     if run.energy_wh is None:
         return None
     readings = [
@@ -211,7 +216,7 @@ def _maps(
     elapsed_s: Floats,
     truth: GroundTruth,
 ) -> Floats:
-    """Return the mAP (n,) at each moment, of the rows received and the images served by then."""
+    """Return the mAP (n,) at each moment, from the rows received and the images served by then."""
     order = contest.store.runs.image_order(run.id)
     rows = undo_image_order(contest.store.posts.detections(run.id), order)
     since_s = np.repeat([when for when, _ in posts], [count for _, count in posts])
@@ -221,7 +226,7 @@ def _maps(
             served_s[order[image - 1]] = when
         since_s = np.maximum(since_s, served_s[rows[:, IMAGE].astype(np.int64)])
     moment = np.minimum(np.searchsorted(elapsed_s, since_s), len(elapsed_s) - 1)
-    # Image by image, as the judge has them where a metric lists equal confidences in order of arrival.
+    # Sorted by image, as in `scored_detections` for a metric that breaks ties by order of arrival.
     by_image = np.argsort(rows[:, IMAGE], kind="stable")
     by_image = by_image[since_s[by_image] < np.inf]
     found = Detections.from_rows(rows[by_image])

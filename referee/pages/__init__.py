@@ -1,7 +1,7 @@
-"""The shared parts of all pages: the stylesheet, the vendored pieces, the frame, and how a figure is written.
+"""The shared parts of all pages: the stylesheet, vendored libraries, the page frame, and the formats of figures.
 
-Used by the board, the console and a run's report. Knows nothing of runs or HTTP. `vendor.json` says where the pieces in
-`static/vendor` come from; `make vendor` fetches them.
+Used by the board, the console and a run's report. Knows nothing of runs or HTTP. `vendor.json` lists the sources of the
+files in `static/vendor`; `make vendor` fetches them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ STATIC = Path(__file__).parent / "static"
 
 
 def template_environment(*packages: str) -> Environment:
-    """Templates of this room and those of other packages (their folder `templates`), with every name escaped."""
-    # The command line writes figures in the same way, and need not wait for Jinja.
+    """Return a Jinja environment with the templates of this package and of `packages`, with autoescaping."""
+    # Imported here because the command line uses `figure_text` and need not wait for Jinja.
     from jinja2 import (
         ChoiceLoader,
         Environment,
@@ -45,7 +45,7 @@ def template_environment(*packages: str) -> Environment:
 
 
 def page_style() -> str:
-    """The stylesheet of a page that stands alone."""
+    """Return the stylesheet of a standalone page."""
     return (STATIC / "style.css").read_text(encoding="utf-8")
 
 
@@ -58,9 +58,10 @@ def table_page(
     made_utc: datetime,
     more: Sequence[Sequence[str]] = (),
 ) -> str:
-    """One table as a page for a web site: it loads nothing, and every name in it is escaped.
+    """Return one table as a page for a web site: it loads nothing, and all names in it are escaped.
 
-    `columns` are (name, whether it has figures); below the table stand the `notes`, then `more` rows.
+    `columns` are (name, whether it has figures). Below the table follow the `notes`, then a foldable table of the rows
+    `more`.
     """
     page = template_environment().get_template("table.html")
     return page.render(

@@ -1,4 +1,4 @@
-"""Formats figures for pages, one way each; a missing figure is a dash."""
+"""Formats figures for pages, each kind in one way; a missing figure is a dash."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ watt_text = _fixed(2)
 
 
 def clock_text(seconds: float | None) -> str:
-    """A time of a window: minutes and seconds, rounded down as on a stopwatch."""
+    """Return a time of a window as minutes and seconds, rounded down as on a stopwatch."""
     if seconds is None:
         return NONE
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
 def rough_text(value: float | None) -> str:
-    """Return a released figure as text, with the digits that it has."""
+    """Return a published figure as text, with the digits that it was rounded to."""
     return NONE if value is None else f"{value:g}"
 
 
 def percent_text(value: float | None) -> str:
-    """A chance."""
+    """Return a probability as a percentage."""
     return NONE if value is None else f"{value:.1%}"
 
 
 def time_text(utc: str | None) -> str:
-    """A stored UTC time as hours, minutes and seconds."""
+    """Return a stored UTC time as hours, minutes and seconds."""
     return NONE if utc is None else datetime.fromisoformat(utc).strftime("%H:%M:%S")
 
 
@@ -51,7 +51,7 @@ _STATES = {
 
 
 def state_text(state: str | None) -> str:
-    """Return the state of a run's figures in words, from a `referee.judging.figure_state.FigureState`."""
+    """Return a `referee.judging.figure_state.FigureState` of a run's figures in words."""
     return NOT_RENEWED if state is None else _STATES[state]
 
 

@@ -1,4 +1,4 @@
-"""Fetches the front-end pieces that `vendor.json` names from npm and notes their checksums: `make vendor`."""
+"""Fetches the front-end packages listed in `vendor.json` from npm and stores their checksums: `make vendor`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIST = Path(__file__).parent / "vendor.json"
 
 
 def fetch(name: str, piece: dict[str, Any]) -> dict[str, str]:
-    """Put the files of an npm package into `static/vendor`; returns their SHA-256 by file name."""
+    """Put the files of an npm package into `static/vendor`, and return their SHA-256 by file name."""
     sums = {}
     with tempfile.TemporaryDirectory() as folder:
         pack = [
@@ -40,7 +40,7 @@ def fetch(name: str, piece: dict[str, Any]) -> dict[str, str]:
 
 
 def main() -> None:
-    """Fetch them all."""
+    """Fetch all packages."""
     pieces = json.loads(LIST.read_text())
     for name, piece in pieces.items():
         piece["sha256"] = fetch(name, piece)

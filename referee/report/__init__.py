@@ -1,12 +1,13 @@
-"""One run as a page that a team takes home: a single HTML file without scripts or references, or a PDF of it.
+"""The report of one run for its team: a single HTML file without scripts or external references, or a PDF of it.
 
-Lays out what `referee.judging` has computed, and computes no figure. Start with `run_page`. Knows nothing of HTTP.
+It lays out what `referee.judging` has computed, and computes no figures. Start with `run_page`. This package knows
+nothing of HTTP.
 """
 
 from referee.report.pdf import find_browser, print_pdf
 from referee.report.run_page import report_page, write_report
 
 FOLDER_NAME = "reports"
-"""Folder of the reports in a contest folder."""
+"""Name of the folder for reports within a contest folder."""
 
 __all__ = ["FOLDER_NAME", "find_browser", "print_pdf", "report_page", "write_report"]

@@ -1,4 +1,4 @@
-"""A report printed as PDF by an installed browser."""
+"""Printing of a report as PDF with an installed browser."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ OPTIONS = [
     *(
         "--disable-background-networking",
         "--host-resolver-rules=MAP * ~NOTFOUND",
-    ),  # the network is not asked
+    ),  # no network access
 ]
 
 
 def print_pdf(page: Path) -> Path:
-    """Print a page beside itself. Raises RefereeError `no-browser`, `not-printed`."""
+    """Print a page as PDF into the same folder and return its path. Raises RefereeError `no-browser`, `not-printed`."""
     browser = find_browser()
     with tempfile.TemporaryDirectory(prefix="referee-print-") as profile:
         made = Path(profile) / "page.pdf"
-        # Chromium refuses its sandbox to root; the page has no script.
+        # Chromium's sandbox does not work for root; the page has no script, so it is safe without.
         options = [*OPTIONS, f"--user-data-dir={profile}/profile"]
         if os.geteuid() == 0:
             options.append("--no-sandbox")
@@ -66,7 +66,7 @@ def print_pdf(page: Path) -> Path:
 
 
 def find_browser() -> str:
-    """The path of an installed browser. Raises RefereeError `no-browser`."""
+    """Return the path of an installed browser. Raises RefereeError `no-browser`."""
     for name in BROWSERS:
         if found := shutil.which(name):
             return found

@@ -21,7 +21,7 @@ GREEN = "#2e6b1e"
 
 
 def time_chart(course: Course, regret: StopRegret | None) -> str:
-    """Power, the images served with the POSTs, and the score of a log-out at each moment, on one clock."""
+    """Draw power, images served with the POSTs, and the score for a log-out at each moment, on a common time axis."""
 
     def draw(figure: Any) -> None:
         power, served, *more = figure.subplots(2 + bool(regret), 1, sharex=True)
@@ -83,7 +83,7 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
 
 
 def envelope(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
-    """Return at most `most` of the points: the lowest and the highest of each stretch, so no peak is lost."""
+    """Return at most `most` of the points: the lowest and the highest of each section, so that no peak is lost."""
     if len(x) <= most:
         return x, y
     kept: list[int] = []

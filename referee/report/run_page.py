@@ -1,4 +1,4 @@
-"""The page of one run: what its sections show, from the records and the judgement."""
+"""The page of one run: what its sections show, taken from the records and the judgement."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from referee.report.worst_images import pictures
 from referee.store.records import OVER, Run, RunState, Score
 
 STYLES = (STATIC / "style.css", Path(__file__).with_name("report.css"))
-FEW = 10  # of the best curves, and of the worst
+FEW = 10  # curves shown of the best categories, and of the worst
 ERRORS = {
     ErrorType.CLASSIFICATION: "on an object, with another category",
     ErrorType.LOCALISATION: "on an object of its category, but the box fits too badly",
@@ -54,7 +54,7 @@ ERRORS = {
 def write_report(
     contest: Contest, number: int, folder: Path, name: str | None = None
 ) -> Path:
-    """Write the report of a run that is over as one HTML file in `folder`, by default `run-<number>.html`.
+    """Write the report of a finished run as one HTML file in `folder`, by default `run-<number>.html`.
 
     Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`; OSError.
     """
@@ -66,7 +66,7 @@ def write_report(
 
 
 def report_page(contest: Contest, run: Run) -> str:
-    """Return the report of a run as HTML. A part that cannot be shown becomes a sentence. Raises as `write_report`."""
+    """Return a run's report as HTML; a sentence replaces a part that cannot be shown. Raises as `write_report`."""
     if run.state not in OVER:
         sentence = f"Run {run.id} of {run.team} is {run.state}; there is a report once it is closed."
         raise RefereeError("run-state", sentence, run=run.id)
@@ -128,7 +128,7 @@ def _notices(run: Run, figures: Figures) -> Iterator[str]:
 
 
 def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
-    """The run's place with its neighbours and how sure each order is, or why it has none."""
+    """Return the run's place, its neighbours and how sure each order is, or why the run has no place."""
     places = standings(contest).places
     at = next(
         (at for at, place in enumerate(places) if place.standing.run == run.id), None
@@ -161,7 +161,7 @@ def _sure(own: Place, other: Place) -> str:
 
 
 def _other_rule(metric: str) -> str:
-    """Return a sentence on whose gains are shown for a metric without a single IoU threshold; none for another."""
+    """Return a sentence naming the metric of the gains shown for a metric without a single IoU threshold, else ""."""
     if has_one_threshold(metric):
         return ""
     if metric == COCO:

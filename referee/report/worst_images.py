@@ -1,4 +1,4 @@
-"""The worst test images as small JPEGs inside a page, with their boxes drawn."""
+"""The worst test images as small JPEGs embedded in a page, with their boxes drawn."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ from referee.store.records import Run
 
 WIDTH = 420
 QUALITY = 70
-MOST_DRAWN = (
-    12  # false detections of an image, and objects of each kind: more hide one another
-)
+MOST_DRAWN = 12  # per image and kind of box; more would hide one another
 
 
 def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, Any]]:
     """Return the entry of each of the worst images; `uri` is None if the file cannot be read."""
     numbers = contest.store.runs.image_order(
         run.id
-    ).tolist()  # the team's numbers are the places in it
+    ).tolist()  # team's number = index + 1
     names = {one.id: one.name for one in contest.test_set.categories}
     return [
         {
@@ -45,7 +43,7 @@ def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, A
 def _boxes(
     found: Explanation, one: ImageErrors, names: Mapping[int, str]
 ) -> Iterator[dict[str, Any]]:
-    """The objects of an image that were found, those that were not, and its false detections."""
+    """Yield the boxes of an image: the objects found, the objects missed, and the false detections."""
     truth = found.ground_truth
     sent = found.detections
     unfound = found.analysis.found.unfound[one.objects]
@@ -73,9 +71,7 @@ def data_uri(path: Path) -> str | None:
     """Return the image, at most WIDTH wide, as a data: URI; None if the file is missing or not an image."""
     try:
         with Image.open(path) as image:
-            image.draft(
-                "RGB", (WIDTH, WIDTH)
-            )  # a JPEG is decoded at a fraction of its size
+            image.draft("RGB", (WIDTH, WIDTH))  # decodes a JPEG at reduced size
             small = image.convert("RGB")
         small.thumbnail((WIDTH, WIDTH * 4))
         packed = io.BytesIO()
@@ -85,6 +81,6 @@ def data_uri(path: Path) -> str | None:
         ValueError,
         SyntaxError,
         Image.DecompressionBombError,
-    ):  # a bad PNG is a SyntaxError
+    ):  # a bad PNG raises SyntaxError
         return None
     return f"data:image/jpeg;base64,{base64.b64encode(packed.getvalue()).decode()}"

@@ -1,4 +1,4 @@
-"""Arming: a team, a free station and its meter, an image order, fixed as a new run."""
+"""Arming: fixes a team, a free station with its meter, and an image order as a new run."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from referee.store.run_rules import Rules
 
 logger = logging.getLogger(__name__)
 NOT_YET_STORED = 0
-NONCE_BYTES = 8  # longer ones make tokens that are compressed
+NONCE_BYTES = 8  # with longer ones the token would be compressed
 
 
 class Arming:
-    """Makes armed runs. `lock_of` gives RunControl's locks, which documents their order."""
+    """Makes armed runs. `lock_of` returns a lock of RunControl, which documents their order."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Arming:
         beyond_attempts: bool = False,
         act: Act | None = None,
     ) -> Run:
-        """A new armed run at a free station, its window longer by `extra_s`. The caller holds the team's lock.
+        """Return a new armed run at a free station, its window longer by `extra_s`. The caller holds the team's lock.
 
         Raises RefereeError `station-busy`, `team-busy`, `attempts-used` unless `beyond_attempts`, `bad-request` for a
         bad `extra_s`, `bad-config` for more images than there are; MeterError.
@@ -69,7 +69,7 @@ class Arming:
         if extra_s is not None and not (extra_s > 0 and window_s <= LONGEST_WINDOW_S):
             sentence = f"extra_s = {extra_s} must be above 0, and the window at most {LONGEST_WINDOW_S} s long."
             raise RefereeError("bad-request", sentence)
-        images_of_a_run(self._contest)  # before the meter is asked
+        images_of_a_run(self._contest)  # checked before the meter is asked
         self._store.posts.require_room(0)
         with self._lock_of(f"station {station.name}"):
             self._require_free(team, station)
@@ -112,7 +112,7 @@ class Arming:
         return run
 
     def armed_run(self, team: str, address: str | None) -> Run:
-        """The team's armed run; if there is none and the contest arms by itself, a new one.
+        """Return the team's armed run, or a new one if there is none and the contest arms runs automatically.
 
         The caller holds the team's lock. Raises RefereeError `not-armed`, `attempts-used`, `station-busy`,
         `wrong-address`; MeterError.
@@ -130,9 +130,9 @@ class Arming:
         return self._armed_at_first(team, admitting)
 
     def _armed_at_first(self, team: str, stations: Sequence[Station]) -> Run:
-        """A run armed at the first of the stations that is free and whose meter answers."""
+        """Arm a run at the first of these stations that is free and whose meter answers, and return it."""
         failures: dict[str, MeterError] = {}
-        # While a meter settles for another team its station is locked; a free one need not wait for it.
+        # A station is locked while its meter settles for another team; a free station need not wait for that.
         for station in sorted(
             stations,
             key=lambda one: self._lock_of(f"station {one.name}").locked(),
@@ -174,7 +174,10 @@ class Arming:
             raise RefereeError("team-busy", f"{what}; end it first: {_ending(run)}")
 
     def _require_attempt(self, team: str, *, anyway: bool) -> int | None:
-        """The number of an attempt beyond the contest's limit. Raises AttemptsUsed unless it is armed `anyway`."""
+        """Return the number of the attempt if it exceeds the contest's limit, else None.
+
+        Raises AttemptsUsed for such an attempt unless `anyway`.
+        """
         most = self._contest.config.attempts
         used = self._store.runs.attempts_used().get(team, 0)
         if not most or used < most:
@@ -229,7 +232,10 @@ class Arming:
         )
 
     def _stored(self, new: Run, act: Act | None) -> Run:
-        """The run with its images; an event names the earlier runs in which the team has had some of them."""
+        """Store the run with its images, and return it.
+
+        An event names the team's earlier runs that had some of these images.
+        """
         pool = len(self._contest.test_set.images)
         nonce = str(new.nonce)
         had = images_had(self._store, new.team, new.images_digest)
@@ -263,7 +269,7 @@ def rules_now(
     setup: Setup,
     extra_s: int,
 ) -> Rules:
-    """The rules of a run that is armed now, at a meter with this setup."""
+    """Return the rules of a run that is armed now, on a meter with this setup."""
     return Rules(
         attempts=config.attempts,
         count_unserved=config.count_unserved,
@@ -281,7 +287,7 @@ def rules_now(
 
 
 def images_of_a_run(contest: Contest) -> int:
-    """Return the number of images that a run gets. Raises RefereeError `bad-config` for more than there are."""
+    """Return the number of images of a run. Raises RefereeError `bad-config` if the test set has fewer."""
     pool = len(contest.test_set.images)
     images = contest.config.images.per_attempt
     if images > pool:
@@ -293,7 +299,7 @@ def images_of_a_run(contest: Contest) -> int:
 
 
 def _ending(run: Run) -> str:
-    """The operator's command that ends it."""
+    """Return the operator's command that ends the run."""
     how = (
         f"close {run.id}"
         if run.state is RunState.OPEN

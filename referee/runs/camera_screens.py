@@ -1,4 +1,4 @@
-"""The camera track: which image each station's screen is to show, and what the screen has said that it shows."""
+"""The camera track: the image each station's screen is to show, and the image it last reported as shown."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import NamedTuple
 from referee.clock import Clock
 from referee.errors import DisplayFailed
 
-ANSWER_S = 3.0  # how long a screen has to show an image; one that has not asked for so long is switched off
-HOLD_S = 1.0  # how long a screen's question for the next image waits: it learns of a run's end as soon as that
+ANSWER_S = 3.0  # time for a screen to show an image; one that has not asked for this long is off
+HOLD_S = 1.0  # longest wait of a screen's poll, and so the delay until it learns of a run's end
 
 
 class Picture(NamedTuple):
-    """An image of a run, by the number that its team knows."""
+    """An image of a run, by its number as the team knows it."""
 
     run: int
     image: int
 
 
 class Screens:
-    """A team's request waits here until the screen of its station, which asks repeatedly, has shown the image."""
+    """Keeps a team's request waiting until the screen of its station, which polls, has shown the image."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -32,10 +32,10 @@ class Screens:
         self._asked_s: dict[str, float] = {}
 
     def show(self, station: str, picture: Picture) -> None:
-        """Have the station's screen show an image; returns once it does.
+        """Show an image on the station's screen, and return once it is shown.
 
         Raises RefereeError `display-failed` when the screen does not answer in time or is not there, or when another
-        image was asked for meanwhile.
+        image was requested meanwhile.
         """
         with self._changed:
             self._wanted[station] = picture
@@ -54,7 +54,7 @@ class Screens:
             if not over:
                 self._wanted.pop(
                     station
-                )  # it must not appear later: it has not been served
+                )  # it must not appear later, as it was not served
                 self._changed.notify_all()
         raise DisplayFailed(
             f"Image {picture.image} is not on the screen of station {station}; tell the operator, or ask for one image "
@@ -71,13 +71,13 @@ class Screens:
         shown: Picture | None,
         is_open: Callable[[int], bool],
     ) -> Picture | None:
-        """Return the next picture for a screen that shows `shown`, or None. Waits for a while for a change."""
+        """Return the next picture for a screen that shows `shown`, waiting a while for a change; None without one."""
         with self._changed:
             is_first = station not in self._asked_s
             self._asked_s[station] = self._clock.monotonic_s()
             if (
                 shown is not None and is_first
-            ):  # after a restart of the server what the screen shows stays
+            ):  # after a server restart the screen keeps its image
                 self._wanted.setdefault(station, shown)
             self._changed.wait_for(lambda: self._differs(station, shown), HOLD_S)
             self._asked_s[station] = self._clock.monotonic_s()

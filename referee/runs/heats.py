@@ -1,4 +1,4 @@
-"""Heats: runs that one start signal opens together (the head-to-head contests of 2016)."""
+"""Heats: runs that open together at one start signal (the head-to-head contests of 2016)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from referee.store.records import Run, RunState
 READY_S = 5.0  # how long after its last log-in a team counts as waiting for the signal
 ASK_AGAIN_S = 1
 LONGEST_LEAD_S = (
-    1.0  # between a meter's start and the common one: the energy of record includes it
+    1.0  # from a meter's start to the common start; the energy of record includes it
 )
 LONGEST_NAME = 60
 
 
 class StartBoard:
-    """The teams that wait for the start signal, and the signal: a team polls, or waits here between its requests."""
+    """The teams that wait for the start signal, and the signal. A team polls, or waits here between its requests."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -32,13 +32,13 @@ class StartBoard:
         self._tickets: dict[str, int] = {}
 
     def ask(self, run: int, now_s: float) -> bool:
-        """Note that the team of `run` is waiting; True if it was not before."""
+        """Note that the team of `run` is waiting. Return True if it was not waiting before."""
         last_s = self._asked_s.get(run)
         self._asked_s[run] = now_s
         return last_s is None or now_s - last_s > READY_S
 
     def absent(self, runs: Sequence[Run], now_s: float) -> list[Run]:
-        """Those of the runs whose team is not waiting."""
+        """Return the runs whose team is not waiting."""
         return [
             run
             for run in runs
@@ -52,20 +52,20 @@ class StartBoard:
             raise RefereeError("team-absent", sentence, run=run.id)
 
     def signal(self) -> None:
-        """Let all who wait ask again."""
+        """Wake all waiting teams, so that they ask again."""
         with self._changed:
             self.signals += 1
             self._changed.notify_all()
 
     def enter(self, team: str) -> int:
-        """A ticket to wait with; it expires once the team takes another."""
+        """Return a ticket for `wait`; it expires when the team takes another one."""
         with self._changed:
             self._tickets[team] = self._tickets.get(team, 0) + 1
             self._changed.notify_all()
             return self._tickets[team]
 
     def wait(self, team: str, ticket: int, signals: int) -> bool:
-        """Wait for a signal after the first `signals`, at most ASK_AGAIN_S; False if the ticket has expired."""
+        """Wait at most ASK_AGAIN_S for a signal beyond the first `signals`. Return False if the ticket has expired."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self.signals != signals or self._tickets[team] != ticket,
@@ -75,7 +75,7 @@ class StartBoard:
 
 
 def not_started(run: Run) -> RefereeError:
-    """The answer to a team that logs in before the signal."""
+    """Return the error for a team that logs in before the signal."""
     return NotStarted(
         f"Run {run.id} starts with the operator's signal for heat {run.heat}; log in again in {ASK_AGAIN_S} s.",
         run=run.id,
@@ -93,7 +93,7 @@ def require_joinable(store: Store, heat: str) -> None:
 
 
 def runs_to_start(contest: Contest, heat: str) -> list[Run]:
-    """The armed runs of a heat that has not started.
+    """Return the armed runs of a heat that has not started.
 
     Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`.
     """
@@ -123,10 +123,10 @@ def start_meters(
     runs: Sequence[Run],
     clock: Clock,
 ) -> dict[int, RunMeter]:
-    """Start the meters of armed runs at once, by run. If one does not start, none is left started.
+    """Start the meters of armed runs together, and return them by run. If one does not start, all are stopped again.
 
-    All are asked before any is started: a dead meter costs the others nothing. The caller holds the locks of the
-    runs' teams. Raises MeterError, and RefereeError `heat-uneven` when they started too far apart.
+    All meters are asked before any is started, so a dead meter costs the other runs nothing. The caller holds the locks
+    of the runs' teams. Raises MeterError, and RefereeError `heat-uneven` if they started too far apart.
     """
     started_s: list[float] = []
 

@@ -1,4 +1,4 @@
-"""Each run's secret order of the images: the team's image n is image order[n - 1] of the test set."""
+"""Each run's secret image order: the team's image n is test-set image order[n - 1]."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ def image_order(
     *,
     shuffle: bool,
 ) -> Numbers:
-    """Draw and order a run's `images` of the test set, shape (images,), keyed by the contest's secret and its `nonce`.
+    """Draw a run's `images` from the test set and order them, shape (images,).
 
-    Those that the team has had least often are drawn first: `times_had` (N,) counts them for images 1..N. Without
-    `shuffle` they are in ascending order. The run keeps the result: the judge does not draw again.
+    The draw is keyed by the contest's secret and the run's `nonce`. Images that the team has had least often are drawn
+    first; `times_had` (N,) counts them for images 1..N. Without `shuffle` they are in ascending order. The result is
+    stored with the run; the judge does not draw again.
     """
     digest = hmac.digest(secret, f"image order of run {nonce}".encode(), hashlib.sha256)
     chance = np.random.default_rng(list(digest))
     drawn = chance.permutation(len(times_had))
     drawn = drawn[np.argsort(times_had[drawn], kind="stable")][:images] + 1
-    # Shuffled again: the order must not reveal which of them the team has had.
+    # Shuffled again, so that the order does not reveal which images the team has had before.
     return chance.permutation(drawn) if shuffle else np.sort(drawn)
 
 
 def images_had(store: Store, team: str, digest: str | None) -> dict[int, Numbers]:
-    """The test-set numbers of the images that each run of a team on these images was served, by run."""
+    """Return, for each of a team's runs on these images, the test-set numbers of the images it was served."""
     runs = [run.id for run in store.runs.find(team=team, images_digest=digest)]
     return {
         run: store.runs.image_order(run)[

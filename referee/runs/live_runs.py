@@ -1,4 +1,4 @@
-"""The open runs of this process: the tables that requests, closing and the status share."""
+"""The open runs of this process, shared by requests, closing and the status."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from referee.store.records import Run
 
 
 class LiveRuns:
-    """The open runs by number, and the slots of their teams. Its lock is never held long.
+    """The open runs by number, and the request slots of their teams. The lock is never held for long.
 
-    Each request reads `runs` without the lock; only the methods here change it.
+    Requests read `runs` without the lock; only the methods of this class change it.
     """
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
@@ -29,7 +29,7 @@ class LiveRuns:
         self._is_down = False
 
     def add(self, run: Run, window: Window, meter: RunMeter) -> OpenRun:
-        """Take up a run that is open on record. Raises ShuttingDown after `take_all`."""
+        """Add a run whose stored state is open. Raises ShuttingDown after `take_all`."""
         store = self._contest.store
         live = OpenRun(
             run,
@@ -49,31 +49,31 @@ class LiveRuns:
         return live
 
     def of_team(self, team: str) -> OpenRun | None:
-        """Return the open run of a team; None when there is none."""
+        """Return the open run of a team, or None."""
         for live in self.by_number().values():
             if live.run.team == team:
                 return live
         return None
 
     def at_station(self, station: str) -> OpenRun | None:
-        """Return the open run at a station; None when there is none."""
+        """Return the open run at a station, or None."""
         for live in self.by_number().values():
             if live.run.station == station:
                 return live
         return None
 
     def by_number(self) -> dict[int, OpenRun]:
-        """Return all of them."""
+        """Return all open runs by number."""
         with self._lock:
             return dict(self.runs)
 
     def remove(self, run: int) -> None:
-        """Forget a run that is closed."""
+        """Remove a closed run."""
         with self._lock:
             self.runs.pop(run, None)
 
     def take_all(self) -> list[OpenRun]:
-        """Return all of them, forget them, and refuse further ones: the server ends."""
+        """Remove and return all open runs, and accept no more, because the server is ending."""
         with self._lock:
             self._is_down = True
             lives = list(self.runs.values())
@@ -81,7 +81,7 @@ class LiveRuns:
         return lives
 
     def slots_of(self, team: str) -> threading.BoundedSemaphore:
-        """Return how many requests of a team's runs may be in progress."""
+        """Return the semaphore that limits how many requests of a team's runs may be in progress."""
         with self._lock:
             slots = self._slots.get(team)
             if slots is None:
@@ -90,7 +90,10 @@ class LiveRuns:
             return slots
 
     def marks_path(self, run: Run) -> Path:
-        """Return the file that keeps which images an open run was served; a number alone may come again."""
+        """Return the file that records which images an open run was served.
+
+        Its name contains more than the run number, which may occur again.
+        """
         return self._contest.folder / f"served-{run.id}-{run.nonce}"
 
     def _is_one_open(self) -> bool:

@@ -1,4 +1,4 @@
-"""The state of a meter as the console shows it."""
+"""The state of a meter, for the console."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from referee.runs.station_meters import RunMeter
 
 
 class MeterState(StrEnum):
-    """The state of a station's meter as known without asking it."""
+    """The last known state of a station's meter; finding it does not ask the meter."""
 
     IDLE = "idle"
     READY = "ready"
@@ -19,7 +19,7 @@ class MeterState(StrEnum):
 
 
 def state_of(meter: RunMeter) -> tuple[MeterState, str | None]:
-    """The state of the meter of an open run, and the failure of its link, if it has one."""
+    """Return the state of an open run's meter, and the failure of its link or None."""
     error = meter.sampler.link_error
     last = meter.sampler.last
     if error is not None:

@@ -16,7 +16,7 @@ READ_LATER = "The meter keeps it until its reset; it is read at the server's nex
 
 
 def unreachable(error: MeterError) -> Missing:
-    """Return the reason where the meter could not be stopped and read."""
+    """Return the reason for a meter that could not be stopped and read."""
     until = READ_LATER
     if isinstance(error, PassingMeterError):
         until = f"{MAY_RUN_ON} {READ_LATER}"
@@ -31,7 +31,7 @@ def foreign(
     *,
     is_simulated: bool,
 ) -> Missing | None:
-    """Return why the meter's values do not belong to the run; `before` is a reading of the run."""
+    """Return why the meter's values do not belong to the run, or None; `before` is an earlier reading of the run."""
     if identity != run.meter_identity:
         sentence = (
             f"Another meter answers: {identity}, not {run.meter_identity}. {READ_LATER}"
@@ -49,7 +49,7 @@ def foreign(
 
 
 def lost_before(loss: EnergyLoss | None) -> Missing | None:
-    """Return why the meter no longer holds the energy of the whole run, by the readings taken while it was open."""
+    """Return why the meter no longer holds the energy of the whole run, or None, by the readings in its window."""
     if loss is None or loss is EnergyLoss.CUT_SHORT:
         return None
     sentence = f"The energy was lost in the window: it {loss.words}."
@@ -57,7 +57,7 @@ def lost_before(loss: EnergyLoss | None) -> Missing | None:
 
 
 def in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
-    """Return why the meter's values after its stop are not, or not surely, the run's energy."""
+    """Return why the meter's values after its stop may not be the run's energy; None if they are."""
     if reading.state is IntegratorState.START:
         began_again = f"The meter's integrator was started again after its stop ({sums(reading)})."
         return EnergyMissing.BEGAN_AGAIN, began_again

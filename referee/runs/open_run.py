@@ -1,4 +1,4 @@
-"""An open run in memory: its window, its meter, what it has admitted so far."""
+"""An open run in memory: its window, its meter, and what it has admitted so far."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ from referee.store import NewPost, Store
 from referee.store.records import Post, Run
 
 REQUESTS_AT_ONCE = 32
-"""Concurrent requests of one run, not counting single images: arriving bodies, batches being sent, everything else."""
+"""Concurrent requests of one run: arriving bodies, batches being sent, and all others except single images."""
 
 FORMS_AT_ONCE = 16
-"""Concurrent old forms of one run, from its addresses, whose token has not been read yet."""
+"""Concurrent old forms from one run's addresses whose token has not been read yet."""
 
 MOST_ADDRESSES = 16
-"""Addresses kept for one run, from which its team has logged in."""
+"""Most addresses kept for one run from which its team has logged in."""
 
 LARGE_BYTES = 2**14
 
 PAUSE = 5
-"""Pause before a run's next large body while other runs are open, as a multiple of the last body's time."""
+"""Pause before a run's next large body while other runs are open, in multiples of the time its last one took."""
 
 
 class OpenRun:
     """Admits images and bodies while the window is open.
 
-    A body is admitted at the moment it has been read whole. Admitting and ending take the same lock: whatever was
-    admitted before the end is committed before the run counts as closed, and nothing is admitted after it.
+    A body is admitted at the moment it has been read completely. Admitting and ending take the same lock: whatever was
+    admitted before the end is committed before the run is closed, and nothing is admitted after the end.
 
-    `slots` limits the run's requests at the same time (those of the team's former runs count, too), `form_slots` those
-    whose token is not read yet, from `addresses`, where the team has logged in. `is_alone` tells
-    whether no other run is open: if one is, large bodies leave it time, so that a team can only slow down itself. For
-    its owner: `closing` is held by the one thread that closes the run or leaves it to the next server; `ending` is set
-    once its end has come, `done` once it is closed or left.
+    `slots` limits the concurrent requests of the team's runs, including its earlier ones. `form_slots` limits the
+    requests whose token is not read yet, from `addresses`, where the team has logged in. `is_alone` returns True if no
+    other run is open; if one is, the run pauses between large bodies, so that a team can only slow down itself. For the
+    owner: `closing` is held by the one thread that closes the run or leaves it to the next server; `ending` is set once
+    its end has come, `done` once it is closed or left.
     """
 
     def __init__(
@@ -70,9 +70,7 @@ class OpenRun:
         self.window = window
         self.order = order
         self.meter = meter
-        self.closed_by = (
-            run.closed_by
-        )  # not None for a run whose end is on record already
+        self.closed_by = run.closed_by  # not None if the run's end is already stored
         self.slots = slots or threading.BoundedSemaphore(REQUESTS_AT_ONCE)
         self.form_slots = threading.BoundedSemaphore(FORMS_AT_ONCE)
         self.addresses: frozenset[str] = frozenset()
@@ -83,7 +81,7 @@ class OpenRun:
         self._paused_until_s = 0.0
         self.closing = threading.Lock()
         self.ending = threading.Event()
-        self.warnings: list[str] = []  # the team's last ones of its rows
+        self.warnings: list[str] = []  # the latest warnings about the team's rows
         if self.closed_by is not None:
             self.ending.set()
         self.done = threading.Event()
@@ -92,20 +90,20 @@ class OpenRun:
         self._lock = threading.Lock()
         self._is_settled = threading.Condition(
             self._lock
-        )  # its own `with` takes longer than the lock's
+        )  # its `with` is slower than the lock's
         self._admitted = 0
         self._marks = bytearray(len(order)) if marks is None else marks
         logged = set(store.served.images(run.id))
         self._served_images = logged | {
             n for n, mark in enumerate(self._marks[:], start=1) if mark
         }
-        # What a server that was killed had served and not logged; the bytes are not known.
+        # Images that a killed server had served but not logged; their bytes are not known.
         lost = [(image, 0) for image in sorted(self._served_images - logged)]
         store.served.append(run.id, lost, elapsed_s(window, clock.monotonic_s()))
 
     @property
     def received_total(self) -> int:
-        """Detections on disk."""
+        """The number of detections on disk."""
         return self._store.posts.count_detections(self.run.id)
 
     @property
@@ -122,13 +120,13 @@ class OpenRun:
         *,
         key_is_of_body: bool = False,
     ) -> Post:
-        """Admit a body that has just been read whole, parse it, commit it with its rows; the receipt means: on disk.
+        """Admit a body that has just been read, parse it, commit it with its rows, and return the receipt.
 
-        With an idempotency key that was used before, the same body gets the first receipt again and counts once; with
-        `key_is_of_body` the key alone says that it is the same.
-        Raises RefereeError: `window-closed`, `key-reused`, `no-room`, `storage-failed`, or what `parse` raises.
+        The receipt means that the body is on disk. If the idempotency key was used before with the same body, the first
+        receipt is returned and the body counts once. With `key_is_of_body` an equal key alone means an equal body.
+        Raises RefereeError `window-closed`, `key-reused`, `no-room`, `storage-failed`, and the errors of `parse`.
         """
-        key = key or None  # an empty header is none
+        key = key or None  # an empty header means no key
         with self._lock:
             at_s = self._require_open()
             self._admitted += 1
@@ -146,7 +144,7 @@ class OpenRun:
             earlier = None if key is None else self._store.posts.find(self.run.id, key)
             if earlier is None:
                 raise
-            receipt = earlier  # whatever is wrong with this body, its key is used
+            receipt = earlier  # even for a bad body, its key is used
         finally:
             with self._lock:
                 self._admitted -= 1
@@ -171,7 +169,7 @@ class OpenRun:
 
     @contextmanager
     def _turn_of_large(self) -> Iterator[None]:
-        """Wait for the turn of a large body. None pauses once the run is to end."""
+        """Hold the turn for a large body, after a pause if other runs are open; the end of the run ends the pause."""
         with self._large:
             if not self._is_alone():
                 self._clock.wait(self.ending, self._paused_until_s)
@@ -183,9 +181,9 @@ class OpenRun:
                 self._paused_until_s = end_s + PAUSE * (end_s - start_s)
 
     def end(self, closed_by: str) -> Window:
-        """End the window now, or at its deadline if that has passed, and wait for what was admitted before.
+        """End the window now, or at its deadline if that has passed, and wait until all admitted bodies are committed.
 
-        The first end stays: a second call, after a close that failed, only waits.
+        The first end is kept: a second call, after a close that failed, only waits.
         """
         with self._is_settled:
             if self.closed_by is None:
@@ -196,7 +194,7 @@ class OpenRun:
         return self.window
 
     def testset_number(self, image: int) -> int:
-        """The test-set number of what the team calls `image`. Raises RefereeError `image-unknown`."""
+        """Return the test-set number of the team's image number. Raises RefereeError `image-unknown`."""
         if not 1 <= image <= len(self.order):
             raise RefereeError(
                 "image-unknown",
@@ -206,7 +204,7 @@ class OpenRun:
         return int(self.order[image - 1])
 
     def know_address(self, address: str) -> None:
-        """Note that the team has logged in, or used its token, from there."""
+        """Note an address from which the team has logged in or used its token."""
         if address not in self.addresses and len(self.addresses) < MOST_ADDRESSES:
             self.addresses |= {address}
 
@@ -218,7 +216,7 @@ class OpenRun:
     def serve(self, images: Sequence[tuple[int, int]]) -> None:
         """Log images as served now: (number as the team knows it, bytes). Raises RefereeError `window-closed`.
 
-        Call it just before they are handed to the server whole: what becomes of them then is not known.
+        Call it just before the images are handed to the server; whether they arrive is not known afterwards.
         """
         with self._lock:
             at_s = self._require_open()
@@ -235,15 +233,16 @@ class OpenRun:
 
 
 def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
-    """Return marks of served images, a byte each, in a file that survives a killed server; in memory if that fails.
+    """Return one byte per image that marks it as served, in a file that survives a killed server.
 
-    The log is written later; setting a mark is no system call.
+    If the file cannot be made, the marks are in memory. The log of served images is written later; setting a mark needs
+    no system call.
     """
     try:
         with path.open("a+b") as file:
             file.write(
                 bytes(images - file.tell())
-            )  # written, not only sized: a full disk shows here
+            )  # written, not only sized, to detect a full disk
             file.flush()
             return mmap.mmap(file.fileno(), images)
     except (OSError, ValueError):
@@ -251,7 +250,7 @@ def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
 
 
 def key_reused() -> RefereeError:
-    """The refusal of a body under a key that came with another one."""
+    """Return the error for a body whose idempotency key came earlier with another body."""
     return RefereeError(
         "key-reused",
         "This Idempotency-Key came with another body before; use a new key for new detections.",

@@ -40,12 +40,12 @@ CLOSE_RETRY_S = 2.0
 class RunControl:
     """The runs of one contest. Call `recover` once before serving, and `shutdown` at the end.
 
-    Locks, always taken in this order: a heat's (arm, start), a team's (arm, log in, void; several only for a start, in
-    order of their names), a live run's `closing`, a station's (whatever frees or takes the station). Only these may be
-    held while a meter is asked.
+    Locks, always taken in this order: a heat's (arm, start), a team's (arm, log in, void; several only for a start,
+    ordered by name), a live run's `closing`, a station's (any operation that frees or takes the station). No other
+    locks may be held while a meter is asked.
 
-    `board` is where teams wait for a heat's start signal. Before `checks` are sound, no run is armed or opened; None:
-    nothing is left to look at.
+    On `board` teams wait for a heat's start signal. No run is armed or opened until `checks` have passed; None: there
+    is nothing to check.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class RunControl:
         self._live = LiveRuns(contest, clock)
 
     def _lock_of(self, name: str) -> threading.Lock:
-        """The lock of a heat, a team or a station: a dead meter keeps no one else waiting."""
+        """Return the lock of one heat, team or station. With separate locks a dead meter delays nobody else."""
         return self._locks.setdefault(name, threading.Lock())  # atomic
 
     # Arming and opening
@@ -81,9 +81,9 @@ class RunControl:
         beyond_attempts: bool = False,
         act: Act | None = None,
     ) -> Run:
-        """Prepare a run: its meter set up, its image order fixed. With a `heat`, it is opened by the heat's `start`.
+        """Prepare a run: set up its meter and fix its image order. With a `heat`, the heat's `start` opens it.
 
-        Its window is longer by `extra_s`; `beyond_attempts` gives a run to a team that has used its attempts. Raises
+        Its window is longer by `extra_s`; `beyond_attempts` allows a run for a team that has used its attempts. Raises
         RefereeError `attempts-used`, `team-unknown`, `station-unknown`, `station-busy`, `team-busy`, `heat-started`,
         `no-room`, `bad-request` for a bad name of a heat; MeterError.
         """
@@ -105,10 +105,10 @@ class RunControl:
             )
 
     def login(self, team: str, address: str | None = None) -> OpenRun:
-        """The team's open run, or its armed one, opened now, for a request from `address`.
+        """Return the team's open run, or open its armed run, for a request from `address`.
 
         Raises RefereeError `not-armed`, `station-busy`, `wrong-address`, `no-room`, and `not-started` for a run that
-        waits for its heat's signal; MeterError when the meter does not start: then the window has not opened.
+        waits for its heat's signal; MeterError if the meter does not start, in which case the window has not opened.
         """
         with self._lock_of(f"team {team}"):
             live = self._live.of_team(team)
@@ -150,9 +150,9 @@ class RunControl:
     ) -> list[Run]:
         """Give a heat's start signal: its runs open together, with one start and one deadline.
 
-        Every meter integrates before the start is taken. If one does not start, nothing opens and all stay armed.
-        Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`, `no-room`,
-        `team-absent` unless every team waits for it or `absent_too`; MeterError.
+        Every meter integrates before the start time is taken. If one does not start, nothing opens and all runs stay
+        armed. Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`,
+        `no-room`, `team-absent` unless every team is waiting or `absent_too`; MeterError.
         """
         self._checks.require_sound(self._clock)
         with self._lock_of(f"heat {heat}"), ExitStack() as held:
@@ -199,7 +199,7 @@ class RunControl:
             meter.log.begin(run.id, start_s)
             try:
                 lives.append(self._go_live(run, window, meter))
-            except RefereeError as error:  # the others keep their window
+            except RefereeError as error:  # the other runs keep their windows
                 failures.append(error)
                 continue
             self._note(
@@ -234,27 +234,27 @@ class RunControl:
         return live
 
     def slots_of(self, team: str) -> threading.BoundedSemaphore:
-        """Return how many requests of a team's runs may be in progress."""
+        """Return the semaphore that limits how many requests of a team's runs may be in progress."""
         return self._live.slots_of(team)
 
     def live(self, run: int) -> OpenRun:
-        """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
+        """Return the open run of that number. Raises RefereeError `window-closed` if it is over, `run-unknown`."""
         live = self._live.runs.get(run)
         if live is None:
             raise window_closed(self._store.runs.get(run).id)
         return live
 
     def find_live(self, run: int) -> OpenRun | None:
-        """The open run of that number; None when there is none."""
+        """Return the open run of that number, or None."""
         return self._live.runs.get(run)
 
     # Closing
 
     def close(self, run: int, closed_by: str, act: Act | None = None) -> Run:
-        """End an open run: results first, then the integrator, then the energy is read; returns it closed.
+        """End an open run and return it closed: first its results are completed, then its meter is stopped and read.
 
-        A run that is closed already is returned as it is. If storing fails, the run stays ended but not closed, and
-        closing is tried again until it succeeds. Raises RefereeError `run-unknown`, `run-state`, `storage-failed`.
+        A run that is already closed is returned unchanged. If storing fails, the run has ended but is not closed, and
+        closing is retried until it succeeds. Raises RefereeError `run-unknown`, `run-state`, `storage-failed`.
         """
         live = self._live.runs.get(run)
         if live is not None:
@@ -273,7 +273,7 @@ class RunControl:
         note_end(self._store, live, window)
         final = self._meters.reading_of_record(live.run, live.meter)
         live.meter.log.end()
-        # Once the run is closed, its station is free: it may be armed only when its meter is retired, too.
+        # Closing the run frees its station, which must not be armed before its meter is retired as well.
         with self._lock_of(f"station {live.run.station}"):
             # An earlier attempt may have failed after this.
             if self._store.runs.get(live.run.id).state is RunState.OPEN:
@@ -286,16 +286,16 @@ class RunControl:
         live.done.set()
 
     def void(self, run: int, reason: str, act: Act | None = None) -> Run:
-        """Take a run out of the contest, from any state; what is stored of it stays. The operator's act is its event.
+        """Take a run out of the contest, from any state; its stored data stays. The operator's act is its event.
 
-        Raises RefereeError `run-unknown`, `run-state` when it is void already, `storage-failed`.
+        Raises RefereeError `run-unknown`, `run-state` if it is already void, `storage-failed`.
         """
         reason = reason.encode("utf-8", "replace").decode()
         found = self._store.runs.get(run)
         with self._lock_of(f"team {found.team}"):
             if self._live.runs.get(run) is not None:
                 self.close(run, "operator")
-            # Also an open run that no server could take up.
+            # This includes an open run that no server could take up.
             voidable = (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED)
             holds_station = found.state in (RunState.ARMED, RunState.OPEN)
             with (
@@ -316,16 +316,16 @@ class RunControl:
         return voided
 
     def unvoid(self, run: int, act: Act | None = None) -> Run:
-        """Take a void run back into the contest, closed or judged as it was.
+        """Take a void run back into the contest, closed or judged as before.
 
-        Raises RefereeError `run-unknown`, `run-state` when it is not void, or was voided before it was closed.
+        Raises RefereeError `run-unknown`, `run-state` if it is not void or was voided before it was closed.
         """
         team = self._store.runs.get(run).team
         with self._lock_of(f"team {team}"):
             return count_again(self._store, run, act)
 
     def meter_state(self, station: str) -> tuple[MeterState, str | None]:
-        """Return the state of a station's meter, and the sentence of its problem; the meter is not asked."""
+        """Return the last known state of a station's meter and a sentence about its problem; the meter is not asked."""
         live = self._live.at_station(station)
         if live is not None:
             return state_of(live.meter)
@@ -342,7 +342,7 @@ class RunControl:
             self._clock.wait(live.ending, live.window.deadline_s)
             and live.run.closed_by is None
         ):
-            # Who ended it closes it, on the record of an operator's act.
+            # The caller that ended it closes it, in the record of an operator's act.
             self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
         while not live.done.is_set():
             try:
@@ -356,17 +356,17 @@ class RunControl:
     # The server's start and end
 
     def recover(self) -> None:
-        """Take up the open runs that an earlier process left."""
+        """Resume the open runs that an earlier process left."""
         take_up_runs(self._contest, self._clock, self._meters, self._go_live)
 
     def read_left_over(self) -> None:
-        """Read the energies that closed runs left in their meters; one that does not answer takes seconds."""
+        """Read the energies that closed runs left in their meters; a meter that does not answer takes seconds."""
         read_all_left_over(self._contest, self._clock, self._meters, self._lock_of)
 
     def receipt(self, run: int, body: bytes, key: str | None) -> Post | None:
-        """The receipt that this body got under this key, for a client that asks again after the run has closed.
+        """Return the receipt that this body got under this key, for a client that asks again after the run has closed.
 
-        Raises RefereeError `key-reused` when the key came with another body.
+        Raises RefereeError `key-reused` if the key came with another body.
         """
         earlier = self._store.posts.find(run, key) if key else None
         if earlier is not None and earlier.sha256 != hashlib.sha256(body).hexdigest():
@@ -374,11 +374,11 @@ class RunControl:
         return earlier
 
     def shutdown(self) -> None:
-        """Close the meters' links; open runs stay open, their integrators running, for the next start."""
+        """Close the links to the meters. Open runs stay open for the next start, with their integrators running."""
         lives = self._live.take_all()
         self.board.signal()
         for live in lives:
-            with live.closing:  # a run that is being closed is closed first
+            with live.closing:  # waits for a close in progress
                 live.done.set()
                 live.ending.set()
             live.meter.sampler.close(

@@ -1,4 +1,4 @@
-"""Records the end of a run: its time, the kind of close, and a void run that counts again."""
+"""Records the end of a run: its time, how it was closed, and taking back a void run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def note_end(store: Store, live: OpenRun, window: Window) -> None:
-    """Store the end before the meter is asked, which may take long: a restart must not reopen the run."""
+    """Store the end before the meter is asked, which may take long, so that a restart does not reopen the run."""
     figures = {
         "closed_by": live.closed_by,
         "elapsed_s": elapsed_s(window, window.end_s),
@@ -26,7 +26,7 @@ def note_end(store: Store, live: OpenRun, window: Window) -> None:
     try:
         store.runs.change_all({live.run.id: figures}, (RunState.OPEN,))
     except RefereeError as error:
-        # The integrator must be stopped all the same; the close that follows raises.
+        # The integrator must be stopped anyway; the close that follows raises the error.
         logger.warning(
             "run %d: its end is not on record yet: %s",
             live.run.id,
@@ -42,7 +42,7 @@ def record_close(
     final: Reading | None,
     act: Act | None,
 ) -> None:
-    """Store the end and its event, which binds what the run has, in one transaction."""
+    """Store the end and, in the same transaction, its event, which binds all records of the run."""
     run = live.run.id
     utc = clock.utc().isoformat()
     sampler = live.meter.sampler
@@ -84,7 +84,7 @@ def record_close(
 
 
 def count_again(store: Store, run: int, act: Act | None) -> Run:
-    """Take a void run back, closed or judged as it was. Raises RefereeError `run-state`."""
+    """Take back a void run, as closed or judged as before, and return it. Raises RefereeError `run-state`."""
     found = store.runs.get(run)
     if found.state is RunState.VOID and found.closed_utc is None:
         sentence = f"Run {run} was voided before it was closed, so nothing can be judged; arm a new run."

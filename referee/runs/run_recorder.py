@@ -1,4 +1,4 @@
-"""Records what happens in a run beside its detections: meter readings, the meter's link, events."""
+"""Records what happens in a run besides its detections: meter readings, loss of the meter's link, events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STANDS = "the meter's integrator does not run"
 
 
 class _Noted(NamedTuple):
-    """An event that waits to be stored, in host time."""
+    """An event that waits to be stored; its times are the host's."""
 
     monotonic_s: float
     utc: datetime
@@ -31,9 +31,9 @@ class _Noted(NamedTuple):
 
 
 class EvidenceLog:
-    """Collects readings, from the sampler's thread, and stores them.
+    """Collects readings from the sampler's thread and stores them.
 
-    Readings that come before the window's start is known wait for `begin`.
+    Readings that arrive before the window's start is known are kept until `begin`.
     """
 
     def __init__(self, store: Store) -> None:
@@ -53,7 +53,7 @@ class EvidenceLog:
 
     @property
     def warnings(self) -> list[str]:
-        """Return the warnings since the window opened, without what a loss of the energy says as well."""
+        """Return the warnings since the window opened, except those that an energy loss already implies."""
         return sorted(self._warned - self._told_by_loss(self._warned))
 
     @property
@@ -62,9 +62,10 @@ class EvidenceLog:
         return self._loss
 
     def remember(self, loss: EnergyLoss | None, before: Reading | None) -> None:
-        """Go on after what is stored of the run: how its energy was lost, and its last reading.
+        """Continue from the stored state of the run: its energy loss, if any, and its last reading.
 
-        Which settings the meter lost with it is not stored; a run whose energy is lost needs no word of any.
+        The settings that the meter lost with the energy are not stored, and a run whose energy is lost needs no warning
+        about them.
         """
         self._loss = loss
         self._before = before
@@ -76,7 +77,7 @@ class EvidenceLog:
             self._run = (run, start_s)
 
     def reading(self, reading: Reading) -> None:
-        """Record one reading of the meter; if storing fails, that is logged, and the next reading tries again."""
+        """Record one reading of the meter. A failure to store is logged, and the next reading tries again."""
         with self._lock:
             self._readings.append(reading)
         self._note_loss(reading)
@@ -84,7 +85,7 @@ class EvidenceLog:
         self._try_to_flush()
 
     def link(self, event: LinkEvent) -> None:
-        """Record that the link to the meter was lost, or is back."""
+        """Record that the link to the meter was lost or restored."""
         detail: dict[str, object] = {"sentence": event.sentence}
         if event.changes:
             detail["changes"] = list(event.changes)
@@ -94,13 +95,16 @@ class EvidenceLog:
         self._try_to_flush()
 
     def end(self) -> None:
-        """Flush for the last time; later readings are not stored, since the run's close binds the stored ones."""
+        """Flush for the last time. Later readings are not stored, since closing the run binds the stored ones."""
         with self._flushing:
             self._flush()
             self._run = None
 
     def flush(self) -> None:
-        """Store what is waiting, served images too. Raises RefereeError `storage-failed`, and then keeps it."""
+        """Store all waiting records, and the log of served images.
+
+        Raises RefereeError `storage-failed`, and then keeps the records.
+        """
         with self._flushing:
             self._flush()
 
@@ -122,7 +126,7 @@ class EvidenceLog:
         self._store.served.flush()
 
     def _note_loss(self, reading: Reading) -> None:
-        """Note once that energy was lost, and again if what a power failure had left of it is lost, too."""
+        """Note a loss of energy once, and again if energy that had survived a power failure is lost later."""
         found = loss_between(self._before, reading)
         before = self._before
         back = self._found_back
@@ -157,14 +161,14 @@ class EvidenceLog:
             logger.error(said, number, reading.monotonic_s - start_s, found.words)
 
     def _told_by_loss(self, warnings: Iterable[str]) -> set[str]:
-        """Those of the warnings that a loss of the energy tells of as well."""
+        """Return the warnings that an energy loss already implies."""
         return {
             one for one in warnings if self._loss is not None and one.startswith(STANDS)
         }
 
     def _warn(self, reading: Reading) -> None:
-        """Warn, once each, of a changed setting, and of what else two readings in a row show and fails a check."""
-        # The reading of record alone is taken after the stop, so two in a row are in the window.
+        """Warn once each of a changed setting, and of any failed check that two readings in a row show."""
+        # Only the reading of record is taken after the stop, so one of two consecutive readings is in the window.
         found = frozenset(_doubts(reading))
         lasting = found & self._doubts
         self._doubts = found
@@ -218,7 +222,10 @@ def note_event(
     kind: str,
     **detail: object,
 ) -> None:
-    """Log an event, but only warn if that fails: what happened must not be undone for lack of its record."""
+    """Log an event.
+
+    A failure to store it is only a warning, since what happened must not be undone for lack of a record.
+    """
     try:
         store.log.append(clock.utc(), run, kind, **detail)
     except RefereeError as error:

@@ -1,4 +1,4 @@
-"""Recovery after an earlier process: open runs go on, and an energy that was not read at its run's end is read now."""
+"""Recovery after an earlier process: resumes open runs, and reads energies that were not read when their run ended."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from referee.store.records import (
 
 logger = logging.getLogger(__name__)
 RESUME_RETRY_S = 1.0
-START_S = 0.0  # readings of a run that is over are compared with each other only
+START_S = 0.0  # readings of a finished run are only compared with each other
 
 
 def take_up_runs(
@@ -45,12 +45,12 @@ def take_up_runs(
     meters: StationMeters,
     go_live: Callable[[Run, Window, RunMeter], OpenRun],
 ) -> None:
-    """Let the open runs go on by `go_live`, which closes those past their deadline.
+    """Resume the open runs by calling `go_live`, which closes those past their deadline.
 
-    A run that cannot go on, its station gone or its test set exchanged, gets the event `not-resumed` and is left for
-    the operator to void.
+    A run that cannot be resumed, because its station is gone or its test set was exchanged, gets the event
+    `not-resumed`, and the operator has to void it.
     """
-    # One moment for all: the windows of a heat stay equal after a reboot, too.
+    # The same time for all, so that the windows of a heat stay equal after a reboot.
     now_s = clock.monotonic_s()
     now_utc = clock.utc()
     boot_id = clock.boot_id()
@@ -68,7 +68,7 @@ def take_up_runs(
                 require_same_test_set(contest, run)
             if reboot is not None and run.closed_by is None and run.boot_id != boot_id:
                 run = _of_this_boot(contest, clock, run, window, reboot)
-            contest.store.readings.head(run.id)  # the next receipt finds it computed
+            contest.store.readings.head(run.id)  # computed now, for the next receipt
             live = go_live(run, window, _meter_of(run, window, meters))
         except (RefereeError, MeterError) as error:
             logger.error("run %d cannot go on: %s", run.id, error.sentence)  # noqa: TRY400 - its words suffice
@@ -97,7 +97,10 @@ def _of_this_boot(
     window: Window,
     reboot: Reboot,
 ) -> Run:
-    """Return the run with its start on this boot's clock, which further restarts keep. The judge finds the event."""
+    """Return the run with its start converted to this boot's clock, which is stored for further restarts.
+
+    An event records the reboot; the judge reads it.
+    """
     left_s = remaining_s(window, clock.monotonic_s())
     contest.store.log.append(
         clock.utc(),
@@ -149,7 +152,10 @@ def _note_taken_up(contest: Contest, clock: Clock, live: OpenRun) -> None:
 
 
 def _resume_sampling(live: OpenRun, clock: Clock) -> None:
-    """Return once the run's meter is sampled, its window over, or the run closed or left to the next process."""
+    """Resume sampling the run's meter, retrying until it answers.
+
+    Returns as well once the window is over, or the run is closed or left to the next process.
+    """
     window = live.window
     warned = False
     while phase_at(window, clock.monotonic_s()) is Phase.OPEN:
@@ -180,7 +186,7 @@ def read_all_left_over(
     meters: StationMeters,
     lock_of: Callable[[str], threading.Lock],
 ) -> None:
-    """Read the energies left at every station, each under its lock; a failure is logged."""
+    """Read the unread energy at every station, each under its lock; failures are logged."""
     for station in contest.config.stations:
         try:
             with lock_of(f"station {station.name}"):
@@ -197,11 +203,12 @@ def read_left_over(
     meters: StationMeters,
     station: Station,
 ) -> bool:
-    """Read the energy of the station's last run if it is missing: the meter keeps it until its reset.
+    """Read the energy of the station's last run if it is missing; the meter keeps it until its reset.
 
-    True if the meter was left by that run, so it may be stopped if it integrates. A meter that was reset since is
-    not touched: what it integrates is someone else's. The integrator's own time is stored with the energy: the check
-    `integrator-time` fails if it covers more than the run. The caller holds the station's lock.
+    Return True if that run was the last to use the meter, so that an ongoing integration may be stopped. A meter that
+    was reset since is not touched, because its energy belongs to something else. The integrator's own time is stored
+    with the energy, and the check `integrator-time` fails if it covers more than the run. The caller holds the
+    station's lock.
     """
     meters.release(station.name)
     last = _unread(contest, station)
@@ -222,7 +229,7 @@ def read_left_over(
             last.id,
             error.sentence,
         )
-        return False  # whose measurement the meter holds is unknown
+        return False  # it is not known whose energy the meter holds
     finally:
         meter.sampler.close()
     if final is not None:
@@ -243,7 +250,10 @@ def read_left_over(
 
 
 def energy_may_be_held(contest: Contest, station: Station) -> bool:
-    """Tell if the meter may still hold the energy of the station's last run, unless void: a reset would destroy it."""
+    """Return True if the meter may hold the unread energy of the station's last run, which a reset would destroy.
+
+    A void run's energy need not be kept.
+    """
     last = _unread(contest, station)
     return (
         last is not None
@@ -258,7 +268,7 @@ def _unread(contest: Contest, station: Station) -> Run | None:
 
 
 def _may_be_held(contest: Contest, run: Run) -> bool:
-    """Tell whether the meter may still hold the energy of a run that is over."""
+    """Return True if the run is over and the meter may still hold its energy."""
     if (
         run.state not in OVER
         or run.energy_wh is not None

@@ -1,4 +1,4 @@
-"""The window of a run: pure functions of its start, its length, its end and a moment."""
+"""The window of a run: pure functions of its start, its length, its end and the current time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Phase(StrEnum):
-    """The part of a window in which a moment lies."""
+    """The phase of a window: before it, open, or over."""
 
     BEFORE = "before"
     OPEN = "open"
@@ -24,7 +24,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Window:
-    """[start_s, end_s) on the monotonic clock; `closed_s` ends it early (logout, operator)."""
+    """A run's window [start_s, end_s) on the monotonic clock; `closed_s` ends it early (log-out, operator)."""
 
     start_s: float
     length_s: float
@@ -32,12 +32,12 @@ class Window:
 
     @cached_property  # each request needs it several times
     def deadline_s(self) -> float:
-        """The first moment that is too late, unless the run is closed earlier."""
+        """The time from which on the run is over, unless it is closed earlier."""
         return self.start_s + self.length_s
 
     @cached_property
     def end_s(self) -> float:
-        """The first moment that is too late."""
+        """The time from which on the run is over."""
         return (
             self.deadline_s
             if self.closed_s is None
@@ -46,7 +46,7 @@ class Window:
 
 
 def window_closed(run: int) -> WindowClosed:
-    """The refusal that a team reads when its window is over."""
+    """Return the error that a team gets when its window is over."""
     return WindowClosed(
         f"Run {run} is closed; nothing more is served or counted.",
         run=run,
@@ -54,19 +54,19 @@ def window_closed(run: int) -> WindowClosed:
 
 
 def phase_at(window: Window, now_s: float) -> Phase:
-    """The phase at `now_s`; the start belongs to the window, the deadline does not."""
+    """Return the phase at `now_s`; the start belongs to the window, the deadline does not."""
     if now_s < window.start_s:
         return Phase.BEFORE
     return Phase.OPEN if now_s < window.end_s else Phase.CLOSED
 
 
 def remaining_s(window: Window, now_s: float) -> float:
-    """Seconds left at `now_s`, never negative and never more than the window."""
+    """Return the seconds left at `now_s`, from 0 to the length of the window."""
     return min(max(window.end_s - now_s, 0.0), window.length_s)
 
 
 def elapsed_s(window: Window, now_s: float) -> float:
-    """Seconds of the window that have passed at `now_s`; exactly its length at the deadline."""
+    """Return the seconds of the window that have passed at `now_s`; exactly its length at the deadline."""
     if now_s >= window.end_s:
         if window.end_s == window.deadline_s:
             return window.length_s
@@ -76,7 +76,7 @@ def elapsed_s(window: Window, now_s: float) -> float:
 
 
 def elapsed_while_open_s(window: Window, now_s: float) -> float | None:
-    """Seconds of the window that have passed at `now_s`; None before its start and from its end on."""
+    """Return the seconds of the window that have passed at `now_s`; None before its start and from its end on."""
     if window.start_s <= now_s < window.end_s:
         return min(now_s - window.start_s, window.length_s)
     return None
@@ -84,10 +84,10 @@ def elapsed_while_open_s(window: Window, now_s: float) -> float | None:
 
 @dataclass(frozen=True)
 class Reboot:
-    """The progress of a run's window that another boot opened.
+    """How far the window of a run had got that was opened in an earlier boot of the host.
 
-    When something was stored last it was at `recorded_s`; since then `by_wall_clock_s` have passed, negative where that
-    clock is behind, and the host has been up for `up_s`.
+    The last stored record was made at `recorded_s` in the window. Since then the wall clock has advanced by
+    `by_wall_clock_s`, which is negative if it was set back, and the host has been up for `up_s`.
     """
 
     recorded_s: float
@@ -102,22 +102,26 @@ def reboot_of(
     boot_id: str | None,
     last: tuple[float, datetime] | None = None,
 ) -> Reboot | None:
-    """None where the monotonic clock tells. `last` is (elapsed_s, UTC) of the last record, `now_s` since the boot."""
+    """Return the reboot since the run's window opened, or None if this boot's monotonic clock still applies.
+
+    `last` is (elapsed_s, UTC) of the last record; `now_s` is the time since the boot.
+    """
     if run.start_s is not None and run.boot_id is not None and run.boot_id == boot_id:
         return None
     recorded_s, utc = last or (
         0.0,
         datetime.fromisoformat(run.opened_utc or run.armed_utc),
     )
-    # What a boot that is not known has seen may be older than the record.
+    # If a boot is not known, the host's uptime may include time before the record.
     up_s = 0.0 if boot_id is None or run.boot_id is None else now_s
     return Reboot(recorded_s, (now_utc - utc).total_seconds(), up_s)
 
 
 def window_of(run: Run, now_s: float, reboot: Reboot | None) -> Window:
-    """The stored run's window on the monotonic clock, which shows `now_s`; after a reboot as short as any clock says.
+    """Return the stored run's window on the monotonic clock, which now shows `now_s`.
 
-    A stored end is the window's end.
+    After a reboot the window is assumed to have advanced by the larger of the wall clock's and the uptime's figures, so
+    the time left is the shorter of the two. A stored end is the window's end.
     """
     start_s = now_s if run.start_s is None else run.start_s
     if reboot is not None:

@@ -1,6 +1,6 @@
-"""The full checks of a server once it has started: no window opens, and no run is armed, before that is sound.
+"""The result of the full checks made after a server's start: no run is armed or opened until they have passed.
 
-The look itself is made elsewhere, by a process beside the one that serves; here is what it has found so far.
+A separate process makes the checks; this module holds the result so far.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from referee.errors import RefereeError
 
 LOOK_S = 0.05
 LONGEST_WAIT_S = 20.0
-"""A log-in that arms waits for so long; who is told to come again loses nothing, since no window is open."""
+"""Most seconds that arming or a log-in waits for the checks. A later retry loses nothing, since no window is open."""
 RETRY_AFTER_S = 5
 
 
@@ -28,17 +28,17 @@ class Found(IntEnum):
 
 
 class StartChecks:
-    """Shared between the process that looks, the one that serves, and those that replace it."""
+    """The state of the start checks, shared by the process that makes them and by the serving processes."""
 
     def __init__(self, found: Found = Found.NOT_YET) -> None:
         self._found = RawValue(ctypes.c_int, found)
 
     def note(self, found: Found) -> None:
-        """Say how the look has ended."""
+        """Set the result of the checks."""
         self._found.value = found
 
     def require_sound(self, clock: Clock) -> None:
-        """Wait until everything was looked at. Raises RefereeError `not-ready` for a fault, or if it takes long."""
+        """Wait for the result of the checks. Raises RefereeError `not-ready` for a fault, or after LONGEST_WAIT_S."""
         until_s = clock.monotonic_s() + LONGEST_WAIT_S
         never = threading.Event()
         while self._found.value == Found.NOT_YET:

@@ -1,4 +1,4 @@
-"""The stations' meters: set up for an armed run, started for its window, read at its end."""
+"""The stations' meters: set up when a run is armed, started for its window, read at its end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RunMeter:
-    """The meter of one run, and the log that takes its readings."""
+    """The meter of one run, and the log that records its readings."""
 
     sampler: Sampler
     log: EvidenceLog
@@ -49,12 +49,12 @@ class RunMeter:
 
     @property
     def identity(self) -> str:
-        """The meter that answered, as it is stored with the run."""
+        """The identity of the meter that answered, in the form stored with the run."""
         return str(self.sampler.identity)
 
     @property
     def standing(self) -> Standing | None:
-        """Tell whether that meter counts in a contest; None before one has answered."""
+        """Whether that meter's measurements are accepted in a contest; None before a meter has answered."""
         identity = self.sampler.identity
         station = self.station
         if identity is None:
@@ -72,13 +72,13 @@ class RunMeter:
         reading: Reading,
         before: Reading | None,
     ) -> Missing | None:
-        """Return why the energy that it holds is not the run's; `before` is a reading of the run."""
+        """Return why the energy in the meter is not the run's, or None; `before` is an earlier reading of the run."""
         is_simulated = self.station.is_simulated
         return foreign(run, self.identity, reading, before, is_simulated=is_simulated)
 
 
 class StationMeters:
-    """Makes the meters of runs; keeps those of armed and of closed ones.
+    """Makes the meters of runs, and keeps the meters of armed and of closed runs.
 
     The caller holds the lock of the station, or of the armed run's team.
     """
@@ -93,9 +93,10 @@ class StationMeters:
         self._zeros = ZeroLevels()
 
     def of(self, run: Run) -> RunMeter:
-        """A meter for the run, not opened yet, with the setup it was armed with: the configuration may have changed.
+        """Return an unopened meter for the run, with the setup that the run was armed with.
 
-        It goes on after what is stored of the run.
+        The configuration may have changed since then. The meter's log goes on from the run's stored readings and energy
+        loss.
         """
         station = self._contest.station(run.station)
         meter = self._new(station, run.setup, run.official_makers)
@@ -136,9 +137,9 @@ class StationMeters:
         take_over: bool,
         spare_energy: bool,
     ) -> RunMeter:
-        """A free station's meter, reset and ready for a new run; with `take_over` it is stopped if it integrates.
+        """Return a free station's meter, reset and ready for a new run; `take_over` allows stopping its integration.
 
-        With `spare_energy` it must not hold any energy. Raises MeterError.
+        With `spare_energy` a meter that holds any energy is refused. Raises MeterError.
         """
         makers = self._contest.config.official_makers
         meter = self._new(station, station.setup(window_s), makers)
@@ -150,17 +151,20 @@ class StationMeters:
         return meter
 
     def keep(self, run: Run, meter: RunMeter) -> None:
-        """Keep the meter of an armed run until it is started or forgotten."""
+        """Keep the meter of an armed run until `started` or `forget`."""
         self._armed[run.id] = meter
 
     def is_ready(self, station: str) -> bool:
-        """Tell whether a meter of the station is set up for an armed run."""
+        """Return True if a meter of the station is set up for an armed run."""
         return any(
             meter.station.name == station for meter in list(self._armed.values())
         )
 
     def forget(self, run: Run) -> None:
-        """Close the meter of a run that will not be opened; if an earlier process armed it, its keys are locked."""
+        """Close the meter of a run that will not be opened.
+
+        If an earlier process armed the run, the meter's panel is unlocked first.
+        """
         kept = self._armed.pop(run.id, None)
         if kept is not None:
             kept.sampler.close()
@@ -168,7 +172,7 @@ class StationMeters:
             with suppress(
                 MeterError,
                 RefereeError,
-            ):  # a station that is gone has no meter to free
+            ):  # a removed station has no meter to free
                 self._free(self.of(run))
 
     @staticmethod
@@ -178,7 +182,7 @@ class StationMeters:
         meter.sampler.close()
 
     def prepare(self, run: Run) -> None:
-        """Set the armed run's meter up again if an earlier process had armed it. Raises MeterError."""
+        """Set up the armed run's meter again if an earlier process had armed it. Raises MeterError."""
         if run.id not in self._armed:
             self._armed[run.id] = self._set_up_again(
                 run,
@@ -223,14 +227,14 @@ class StationMeters:
     # Started
 
     def started(self, run: Run) -> RunMeter:
-        """The armed run's meter, confirmed to be integrating; set up again if an earlier process armed it.
+        """Start the armed run's meter and return it once it integrates; set it up again if an earlier process armed it.
 
         Raises MeterError, and RefereeError `storage-failed` before the meter is started.
         """
         kept = self._armed.pop(run.id, None)
         take_over = kept is not None or was_started(self._contest, run)
         try:
-            # On record before it happens: a process that dies right after the start leaves the integrator running.
+            # Recorded before the start, since a process that dies right after it leaves the integrator running.
             self._store.log.append(self._clock.utc(), run.id, METER_START)
             if kept is not None:
                 kept.sampler.start()
@@ -251,7 +255,7 @@ class StationMeters:
         return meter
 
     def put_back(self, started: dict[int, RunMeter]) -> None:
-        """Stop meters that were started for windows that did not open; the next start sets them up again."""
+        """Stop meters that were started for windows that did not open. The next start sets them up again."""
         for run, meter in started.items():
             reason = None
             try:
@@ -270,7 +274,7 @@ class StationMeters:
     # Ended
 
     def reading_of_record(self, run: Run, meter: RunMeter) -> Reading | None:
-        """Return the final reading of a run whose sampler may not have read anything since a server restart.
+        """Return the final reading of a run, or None. It works even if nothing was read since a server restart.
 
         A meter that was used for something else meanwhile is left alone. Raises RefereeError `storage-failed`.
         """
@@ -279,7 +283,7 @@ class StationMeters:
             if meter.sampler.last is not None
             else self._store.readings.of_run(run.id, 0.0)
         )
-        with suppress(MeterError):  # it is asked again, and then it is on record
+        with suppress(MeterError):  # asked again below, and then recorded
             if past and not self.holds_energy_of(run, meter, past[-1]):
                 return None
         return self.final_reading(run, meter, past)
@@ -290,9 +294,9 @@ class StationMeters:
         meter: RunMeter,
         past: Sequence[Reading] = (),
     ) -> Reading | None:
-        """Stop the integrator and read the energy of record; None, with an event that says why, if there is none.
+        """Stop the integrator and return the reading with the energy of record, or None with an event that says why.
 
-        `past` is what an earlier sampler read of the run: the integrator may have begun again since.
+        `past` are the readings of the run by an earlier sampler: the integrator may have been restarted since.
         """
         try:
             reading = meter.sampler.stop()
@@ -317,7 +321,7 @@ class StationMeters:
         meter: RunMeter,
         before: Reading | None,
     ) -> bool:
-        """Tell whether what the meter holds can be the run's energy; if not, an event says why. Raises MeterError."""
+        """Return True if the energy in the meter can be the run's. If not, an event records why. Raises MeterError."""
         missing = meter.foreign_to(run, meter.sampler.glance(), before)
         if missing is not None:
             self._note_missing(run, missing)
@@ -329,9 +333,9 @@ class StationMeters:
         self._note(run.id, ENERGY_MISSING, code=code, reason=reason)
 
     def retire(self, run: Run, meter: RunMeter) -> None:
-        """Keep the meter of a closed run until its station is armed again, or the server ends.
+        """Keep the meter of a closed run until its station is armed again or the server ends.
 
-        Closing it restores its settings, which resets its integrator: until then its panel still shows the energy.
+        Closing a meter restores its settings, which resets its integrator. Until then its panel still shows the energy.
         """
         self.release(run.station)
         self._retired[run.station] = meter
@@ -351,7 +355,7 @@ class StationMeters:
 
 
 def was_started(contest: Contest, run: Run) -> bool:
-    """Tell whether the run's meter was started: if it integrates, it does so for this run."""
+    """Return True if the run's meter was started: if it integrates, then it does so for this run."""
     return any(
         event["kind"] == METER_START for event in contest.store.log.of_run(run.id)
     )

@@ -1,4 +1,4 @@
-"""Times at which the zero level of each station's meter was last compensated."""
+"""The times at which the zero level of each station's meter was last compensated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from referee.config import Station
 
 
 class ZeroLevels:
-    """Times of the last zero-level compensation of each station's meter, as far as this process knows."""
+    """The times of the last zero-level compensation of each station's meter that this process knows of."""
 
     def __init__(self) -> None:
         self._tried_s: dict[str, float] = {}
@@ -22,7 +22,10 @@ class ZeroLevels:
         *,
         done: bool,
     ) -> None:
-        """Note that it was compensated now; a meter that cannot is not asked again for as long."""
+        """Note a zero-level compensation tried now.
+
+        Even if it failed, the next one is due only after the full interval.
+        """
         self._tried_s[station.name] = now_s
         if done:
             self._done_s[station.name, identity] = now_s
@@ -33,6 +36,6 @@ class ZeroLevels:
         return None if done_s is None else now_s - done_s
 
     def is_due(self, station: Station, now_s: float) -> bool:
-        """Tell whether arming compensates it anew."""
+        """Return True if arming should compensate the zero level again."""
         tried_s = self._tried_s.get(station.name, -math.inf)
         return now_s - tried_s > 60.0 * station.zero_max_age_min > 0

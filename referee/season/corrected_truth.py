@@ -1,4 +1,4 @@
-"""A season's runs by a corrected ground truth: those on its images are scored again, the contests stay as they are."""
+"""A season's runs by a corrected ground truth: runs on its images are scored again; the contests are not changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from referee.store.records import Run, RunState
 from referee.workers import Workers
 
 CACHE_NAME = "season.db"
-OF_PARTS = 7  # the newest form in which large bodies lie in parts
+OF_PARTS = 7  # the newest form that stores large bodies in parts
 
 
 def corrected(
@@ -39,9 +39,10 @@ def corrected(
     clock: Clock,
     workers: Workers | None,
 ) -> tuple[list[SeasonRun], list[str]]:
-    """The same runs, those on the images of `testset` judged by its ground truth, and a sentence for what is not.
+    """Return the runs, those on the images of `testset` judged by its ground truth, and a sentence for each problem.
 
-    What is computed is kept in `out` and not computed again. Raises RefereeError `testset-changed`; TestSetError.
+    A problem is a contest or run that is not scored again. Results are stored in `out` and reused. Raises RefereeError
+    `testset-changed`; TestSetError.
     """
     test_set = load_test_set(testset)
     require_unchanged(test_set)
@@ -80,7 +81,7 @@ def corrected(
 
 
 def _store(path: Path, season: Store) -> Store:
-    """A contest's database for what is read, and the season's for jobs and scorings."""
+    """Return a contest's database for reading, with the season's own table for jobs and scorings."""
     if is_file(path):
         raise RefereeError(
             "bundle",
@@ -102,7 +103,7 @@ def _scored(
     workers: Workers | None,
     problems: list[str],
 ) -> list[SeasonRun]:
-    """The runs, those that are on the images judged as the contest is changed."""
+    """Return the runs, with those on the changed test set's images judged again."""
     made = {one.run: one for one in runs}
 
     def judged(run: Run, found: Scored) -> None:
@@ -125,7 +126,7 @@ def _scored(
 
 
 def changes(before: ByRun, after: ByRun) -> tuple[Change, ...]:
-    """The runs that are scored by another ground truth now."""
+    """Return the changes (before, after) of the runs that are now scored by another ground truth."""
     found = []
     for (contest, run), now in after.items():
         was = before.get((contest, run), Place(None, now.standing))

@@ -1,4 +1,4 @@
-"""Reads from the log of a contest the claims about its runs, and whether its chain holds. Pure."""
+"""Reads from a contest's log what it claims about the runs, and whether its chain is intact. Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ READ = (JUDGED, RUN_CLOSED, ENERGY_READ, OPERATOR, VOID)
 
 @dataclass
 class Record:
-    """The claims of the log, by run: its judgements, its close, the energy that was read, whether it is void.
+    """The claims of a log, by run: judgements, close, energy read, and whether the run is void.
 
-    `runs` are all that the log names. `broken_at` is the first event whose link is not that of what lies there; None:
-    the chain holds. `is_linked` is false where no event has a link: the log is of an earlier form.
-    `link` (hexadecimal) is that of event `events`, the last one, `link_then` that of the event that was asked for.
+    `runs` are all runs that the log names. `broken_at` is the first event with a link that does not match its content,
+    None if the chain is intact. `is_linked` is False if no event has a link, as in a log of an earlier form. `link`
+    (hexadecimal) is the link of the last event, number `events`; `link_then` is the link of the event that was asked
+    for.
     """
 
     judged: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
@@ -38,7 +39,7 @@ class Record:
 
 
 def read_record(events: Iterable[LoggedEvent], asked: int = 0) -> Record:
-    """Read a log from its first event on; `asked` is the place of an event whose link is wanted, 1 for the first."""
+    """Read a log from its first event on; `asked` is the number, from 1, of the event to report in `link_then`."""
     found = Record()
     link = LOG_START
     unlinked = 0

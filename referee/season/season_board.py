@@ -1,4 +1,4 @@
-"""The board of a season: each team's best run in any of its contests, and all its runs. Pure."""
+"""The board of a season: each team's best run in any of the season's contests, and all its runs. Pure."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ ByRun = dict[tuple[str, int], Place]
 
 @dataclass(frozen=True)
 class SeasonStanding(Standing):
-    """A run with a score, of the contest or bundle at a path; `utc` is when it was over.
+    """A run with a score, from the contest or bundle at the path `contest`; `utc` is when the run was over.
 
-    Since `frozen_utc` the contest's board is frozen, and the run is as it shows it; None: the board is live.
-    `doubts` say what of it or of its contest does not hold.
+    The contest's board is frozen since `frozen_utc`, and the run is as that board shows it; None if the board is live.
+    `doubts` are the contradictions found in the run or its contest.
     """
 
     contest: str = ""
@@ -46,7 +46,7 @@ class SeasonStanding(Standing):
 
 
 def is_verified(one: Standing) -> bool:
-    """Tell whether its figures are those on record, or of a form that has none."""
+    """Return True if the figures agree with those on record, or come from a form without a record."""
     return one.not_ranked_code is not NotRanked.NOT_VERIFIED
 
 
@@ -54,9 +54,9 @@ def is_verified(one: Standing) -> bool:
 class SeasonBoard:
     """The teams' places, best first, and each team's `history`: all its runs, oldest first.
 
-    `unranked` are the runs in review and those that do not hold, best score first: they are
-    shown, and no team is ranked by one. `usual` is the
-    most common signature, from which places differ. `left_out` says why runs are on no board.
+    `unranked` are the runs in review and the runs that failed verification, best score first. They are shown, but rank
+    no team. `usual` is the most common signature, with which places are compared. `left_out` says why runs are not on
+    the board at all.
     """
 
     places: list[Place]
@@ -67,7 +67,7 @@ class SeasonBoard:
 
     @property
     def not_verified(self) -> list[str]:
-        """A sentence for each run whose figures do not hold."""
+        """Return a sentence for each run that failed verification."""
         standings = [cast(SeasonStanding, place.standing) for place in self.unranked]
         return [
             f"Run {one.run} of {one.team} in {one.contest} is not ranked: {one.not_ranked}."
@@ -77,13 +77,13 @@ class SeasonBoard:
 
     @property
     def by_run(self) -> ByRun:
-        """Return every run by its contest and number."""
+        """Return every run's place, by contest and run number."""
         every = (one for its in self.history.values() for one in its)
         return {(vars(one.standing)["contest"], one.standing.run): one for one in every}
 
     @property
     def histories(self) -> list[list[Place]]:
-        """The history of each team, the ranked ones first."""
+        """Return the history of each team, ranked teams first."""
         teams = dict.fromkeys(
             place.standing.team for place in (*self.places, *self.unranked)
         )
@@ -91,7 +91,7 @@ class SeasonBoard:
 
     @property
     def documents(self) -> list[dict[str, Any]]:
-        """The JSON documents of all runs, team by team; `latest` is the newest of its team."""
+        """Return the JSON documents of all runs, team by team; `latest` marks the newest run of a team."""
         return [
             place_document(one) | {"latest": one is its[-1]}
             for its in self.histories
@@ -103,7 +103,10 @@ def season_board(
     runs: Iterable[SeasonRun],
     apart: Callable[..., Iterable[float]] = starmap,
 ) -> SeasonBoard:
-    """Rank the teams. Only neighbours are compared, of all pairs there would be too many; `apart` says how."""
+    """Rank the teams; `apart` maps the comparisons of neighbours, in other processes for example.
+
+    Only neighbours on the board are compared: there would be too many pairs otherwise.
+    """
     found: dict[Standing, SeasonRun] = {}
     left_out = []
     for run in runs:
@@ -144,7 +147,7 @@ def season_board(
             level[one].append(Level(other.team, chance, covers))
             level[other].append(Level(one.team, chance, covers))
     history: dict[str, list[Place]] = defaultdict(list)
-    differs = cache(partial(differences, usual=usual))  # few signatures are unlike
+    differs = cache(partial(differences, usual=usual))  # many runs share a signature
     for one in ordered:
         place = ranked.get(one, Place(None, one))
         place = replace(
@@ -162,7 +165,7 @@ def season_board(
 
 
 def _attempts(one: Standing) -> tuple[str, str]:
-    """Return the key of a run's attempts: its team in its contest."""
+    """Return the team and contest of a run as the key under which its attempts are collected."""
     return vars(one)["contest"], one.team
 
 
@@ -178,7 +181,7 @@ def _energy_spreads(
 
 
 def _standing(one: SeasonRun) -> SeasonStanding | str:
-    """The run as boards show it, or why it is on none."""
+    """Return the run as boards show it, or the reason why it is on no board."""
     found = _judged_standing(one) if one.shown is None else one.shown
     if isinstance(found, str):
         return found

@@ -1,7 +1,7 @@
-"""The doubts about a contest that a season reads: its figures against its log, and the log against itself. Pure.
+"""Doubts about a contest in a season: whether its figures match its log, and whether the log's chain is intact. Pure.
 
-The log's chain binds what it says, and it says every judgement, close and act. Only what a season noted earlier
-(`referee.season.season_pins`) tells a log that was written again from its first event on.
+The chain binds the content of the log: every judgement, close and act. A log that was rewritten from its first event on
+has an intact chain; only the season's earlier notes (`referee.season.season_pins`) reveal it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from referee.errors import RefereeError
 from referee.season.log_claims import Record
 from referee.store.records import Run, RunState
 
-LINKED = 12  # the first form of the database whose log has a chain
-TOLERANCE = 1e-9  # relative, of a quotient
+LINKED = 12  # the first form of the database with a chained log
+TOLERANCE = 1e-9  # relative tolerance for a quotient
 FIGURES = ("map", "energy_wh", "score")
 
 
 class DoubtCode(StrEnum):
-    """The kinds of doubt about a run or its contest; by all but NOT_BOUND a run loses its rank."""
+    """Kinds of doubt about a run or its contest; a run loses its rank by any of them except NOT_BOUND."""
 
     SCORE = "score-differs"
     JUDGEMENT = "judgement-differs"
@@ -46,7 +46,7 @@ class Doubt:
 
 
 class Figures(Protocol):
-    """A judgement or a standing: what a season ranks by."""
+    """The figures by which a season ranks: those of a judgement or a standing."""
 
     @property
     def map(self) -> float: ...  # noqa: D102 - as in Score and Standing
@@ -61,7 +61,7 @@ def doubts_of_log(
     form: int,
     runs: Iterable[Run],
 ) -> tuple[Doubt, ...]:
-    """Return the doubts about a contest as a whole, and so about each of its runs; `form` is that of its database."""
+    """Return the doubts about a contest as a whole, which apply to each of its runs; `form` is its database's form."""
     listed = list(runs)
     is_bound = any(run.rules is not None for run in listed)
     if not record.is_linked and form < LINKED and not is_bound:
@@ -96,8 +96,9 @@ def doubts_of_run(
 ) -> tuple[Doubt, ...]:
     """Return the doubts about a run's `figures`.
 
-    `head` is how many bodies are stored, and the head of their chain as far as it is the run's; None: not looked at.
-    `is_shown`: the figures are those of a frozen board, so any judgement of the run may be theirs.
+    `head` is the number of stored bodies and the head of their chain, which is empty if the chain does not begin with
+    this run; None if they were not read. With `is_shown`, the figures are those of a frozen board, and may come from
+    any judgement of the run.
     """
     found = [
         *_of_score(figures),
@@ -177,7 +178,7 @@ def _of_judgement(
 
 
 def _is_same(stated: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
-    """Tell whether an event says these figures; what an earlier version did not write into it is not compared."""
+    """Return True if an event has these figures; a figure that an earlier version did not log is not compared."""
     return all(said[name] == value for name, value in stated.items() if name in said)
 
 

@@ -1,6 +1,6 @@
-"""The notes of a season about each contest that it read: the key that it signs with, and how far its log went.
+"""Pins: a season's notes on each contest that it has read: its signing key, and how far its log went.
 
-A log that is written again from its first event on has a chain that holds: only who has seen the earlier one can tell.
+A log that was rewritten from its first event on has an intact chain, so only an earlier reading can reveal it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ PINS_NAME = "season-pins.json"
 
 @dataclass(frozen=True)
 class Pin:
-    """A contest as it was read: its public key (hexadecimal), its number of events, the link of the last one.
+    """A contest when it was read: its public key (hexadecimal), its number of events, and the link of the last event.
 
-    No key: a contest of an earlier form. No link: only the key was written down, by hand.
+    The key is None for a contest of an earlier form. The link is None if only the key was written down, by hand.
     """
 
     public_key: str | None = None
@@ -30,14 +30,14 @@ class Pin:
 
 
 class Pins:
-    """The pins of a season by the contests' ids; `known` at the beginning, `seen` after reading."""
+    """The pins of a season, by contest id: `known` at the beginning, `seen` after reading."""
 
     def __init__(self, known: dict[str, Pin]) -> None:
         self.known = known
         self.seen = dict(known)
 
     def events_of(self, contest: str) -> int:
-        """Return the number of events in the contest's log when it was noted."""
+        """Return the number of events in the contest's log when it was pinned, or 0."""
         return self.known.get(contest, Pin()).events
 
     def doubts(
@@ -46,9 +46,10 @@ class Pins:
         public_key: str | None,
         record: Record | None,
     ) -> tuple[Doubt, ...]:
-        """Return the doubts where a contest is not as noted; `record` of None: only the key is known, that of a bundle.
+        """Return a doubt for each difference between a contest and its pin.
 
-        A contest about which there is no doubt is noted as it is now.
+        `record` is None if only the key is known, as from a bundle. If there is no doubt and the log's chain is intact,
+        the contest's present state becomes its pin in `seen`.
         """
         pin = self.known.get(contest)
         found = []
@@ -70,7 +71,7 @@ class Pins:
         return tuple(found)
 
     def write(self, folder: Path) -> None:
-        """Keep what was seen beside the season's files."""
+        """Write the pins in `seen` to the season's folder."""
         document = {contest: asdict(pin) for contest, pin in sorted(self.seen.items())}
         write_atomically(
             folder / PINS_NAME,
@@ -79,7 +80,7 @@ class Pins:
 
 
 def read_pins(folder: Path | None) -> Pins:
-    """The pins in a season's folder; none before its first reading. Raises RefereeError `season-pins`."""
+    """Return the pins in a season's folder, none before the first reading. Raises RefereeError `season-pins`."""
     file = None if folder is None else folder / PINS_NAME
     if file is None or not file.is_file():
         return Pins({})

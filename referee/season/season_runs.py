@@ -1,4 +1,4 @@
-"""The runs of a season, from contest folders and bundles, which are only read."""
+"""The runs of a season, read from contest folders and bundles, which are never changed."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ OVER = (RunState.CLOSED, RunState.JUDGED)
 class SeasonRun:
     """A run that is over and not void, of the contest or bundle at `path`; `judged` is None before it is judged.
 
-    `maps` (R,) are the judgement's mAPs of halves of its images. Below `least_map` it does not count. Where its
-    contest's board is frozen, since `frozen_utc`, it is as that board has it `shown`, and nothing newer is known of it.
-    `doubts` say what of it does not hold.
+    `maps` (R,) are the judgement's mAPs on halves of the images. A run below `least_map` is left off the board. If the
+    contest's board is frozen, since `frozen_utc`, the run is as that board has it `shown`, without anything newer.
+    `doubts` are the contradictions found in the run or its contest.
     """
 
     path: Path
@@ -62,7 +62,7 @@ class SeasonRun:
 
     @property
     def halved(self) -> Halved | None:
-        """The input of its order with others: runs of several contests may be on the same images."""
+        """The input for comparing the run's order with other runs, also of other contests on the same images."""
         if self.judged is None:
             return None
         images = (
@@ -82,9 +82,9 @@ def read_season(
     now: datetime,
     pins: Pins,
 ) -> tuple[list[SeasonRun], list[str]]:
-    """The runs, each once, as they may be shown at `now`, and a sentence for each path that is left out or frozen.
+    """Return the runs, each once, as they may be shown at `now`, and a sentence for each path left out or frozen.
 
-    Each contest is compared with its pin, and noted.
+    Each contest is compared with its pin, and the pin is updated.
     """
     found = []
     problems = []
@@ -110,7 +110,7 @@ def read_season(
             )
     runs: list[SeasonRun] = []
     taken: dict[object, Path] = {}
-    # Of a contest the longest log counts: its folder knows which runs are void now.
+    # The folder with the longest log of a contest is used: it knows which runs are void now.
     for path, contest, _, its_runs, frozen_utc in sorted(
         found,
         key=lambda one: (one[0].is_file(), -one[2]),
@@ -141,9 +141,9 @@ def _folder(
     now: datetime,
     pins: Pins,
 ) -> tuple[str, int, list[SeasonRun], str | None]:
-    """The contest's id, the length of its log, its runs, and since when its board is frozen."""
+    """Return the contest's id, the length of its log, its runs, and since when its board is frozen (or None)."""
     config = folder / CONFIG_NAME
-    # Parsing it takes longer than reading the database, and few have these keys.
+    # Parsing contest.toml takes longer than reading the database, and few have these keys.
     is_parsed = not config.is_file() or any(
         key in config.read_bytes() for key in (b"least_map", b"freeze_at")
     )
@@ -187,7 +187,7 @@ def _verified(
     heads: Mapping[int, tuple[int, str]],
     of_contest: tuple[Doubt, ...],
 ) -> list[SeasonRun]:
-    """The runs with all doubts about them: those of the whole contest, and their own."""
+    """Return the runs with all doubts about them: those about the contest, and those about each run."""
     found = []
     for one in runs:
         figures = one.judged if one.shown is None else one.shown
@@ -206,7 +206,7 @@ def _verified(
 
 
 def _least_map(run: Run, otherwise: float | None) -> float | None:
-    """The one that is bound to a run; where none is, that of contest.toml."""
+    """Return the least mAP bound to a run; without bound rules, that of contest.toml."""
     return otherwise if run.rules is None else run.rules.least_map
 
 
@@ -216,7 +216,7 @@ def _as_shown(
     board: Published | None,
     frozen_utc: str,
 ) -> list[SeasonRun]:
-    """The runs that a frozen board shows, each as it is there; none before anything was published."""
+    """Return the runs that a frozen board shows, as it shows them; none before anything was published."""
     known = {run.id: run for run in runs}
     standings = Freeze(board).public_standings()
     return [

@@ -1,7 +1,8 @@
-"""One SQLite file per contest: the only package that speaks SQL.
+"""The store: one SQLite file per contest. No other package uses SQL.
 
-WAL with `synchronous=FULL`: what a method has returned from is on disk. One connection per process, guarded by a
-lock, since the web server answers from several threads. Start with `Store`: its parts own the tables.
+When a method that writes returns, its writes are on disk: the database is in WAL mode with `synchronous=FULL`, or the
+journal beside it has them. Each process has one connection that writes and one that reads, each behind a lock, because
+the web server answers from several threads. Start with `Store`: its parts own the tables.
 """
 
 from referee.store.contest_store import Store

@@ -1,6 +1,6 @@
-"""Acts of operators: the record of an act is stored in the transaction that carries it out.
+"""Operators' acts, each recorded in the same transaction as the change that it makes.
 
-`EventTable.act` begins an act; its caller passes it to the store's method that carries it out.
+`EventTable.act` begins an act. Its caller passes the act to the store method that makes the change.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from referee.store.event_chain import append_event
 
 @dataclass
 class Act:
-    """An act in progress; `detail` names operator and action."""
+    """An operator's act in progress; `detail` names the operator and the action."""
 
     utc: str
     detail: dict[str, object]
@@ -27,7 +27,10 @@ def put_on_record(
     run: int | None = None,
     **found: object,
 ) -> None:
-    """Store the act, once, within the transaction that carries it out, with the values that the transaction `found`."""
+    """Append the event of an act, at most once, in the transaction that makes its change.
+
+    `found` holds values that the transaction read; the event's detail includes them.
+    """
     if act is None or act.is_stored:
         return
     append_event(connection, act.utc, run or act.run, "operator", act.detail | found)

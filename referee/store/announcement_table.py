@@ -14,7 +14,7 @@ _ANNOUNCED = "SELECT id, utc, operator, text FROM announcements WHERE withdrawn_
 
 
 class AnnouncementTable:
-    """Announcements; a withdrawn one stays on record."""
+    """The announcements; a withdrawn announcement stays on record."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -22,7 +22,7 @@ class AnnouncementTable:
     def add(
         self, operator: str, text: str, now: datetime, act: Act | None = None
     ) -> int:
-        """Publish an announcement; returns its number."""
+        """Publish an announcement and return its number."""
         values = {
             "id": None,
             "utc": now.isoformat(),
@@ -51,5 +51,5 @@ class AnnouncementTable:
             put_on_record(connection, act)
 
     def standing(self) -> list[dict[str, Any]]:
-        """Return the announcements not withdrawn, newest first: id, utc, operator, text."""
+        """Return the announcements that are not withdrawn, newest first: id, utc, operator, text."""
         return [dict(row) for row in self._database.rows(_ANNOUNCED)]

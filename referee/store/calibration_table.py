@@ -31,7 +31,10 @@ class CalibrationTable:
         self._database = database
 
     def add(self, wanted: Calibration, now: datetime) -> Calibration:
-        """Queue a calibration for a device and return it with its number. A calibration that still waits is ended."""
+        """Queue a calibration for a device and return it with its number.
+
+        A calibration of the same device and track that has not ended is cancelled.
+        """
         with self._database.transaction() as connection:
             waiting = connection.execute(
                 f"{_OPEN} AND track = ?", (wanted.device, wanted.track)
@@ -57,9 +60,9 @@ class CalibrationTable:
         result: bytes,
         now: datetime,
     ) -> None:
-        """Store a device's result, latency [ms] and accuracy [%], with its document; this ends the job.
+        """Store a device's result, latency [ms] and accuracy [%], with its result document, and end the job.
 
-        Raises RefereeError `lease-lost`, and stores nothing, if the job is over already.
+        Raises RefereeError `lease-lost`, and stores nothing, if the job has ended already.
         """
         with self._database.transaction() as connection:
             if not end_job(connection, job, JobState.DONE, now.isoformat()):
@@ -70,7 +73,7 @@ class CalibrationTable:
             )
 
     def of_track(self, track: str, device: str | None = None) -> list[Calibration]:
-        """Return the calibrations on a track, oldest first, of all devices or one."""
+        """Return the calibrations on a track, oldest first: those of `device`, or of all devices if it is None."""
         sql = f"SELECT {_CALIBRATION} FROM calibrations WHERE track = ? AND device = coalesce(?, device)"  # noqa: S608
         return [
             Calibration(*row)
@@ -83,5 +86,5 @@ class CalibrationTable:
         return next((Calibration(*row) for row in self._database.rows(sql, job)), None)
 
     def measured_since(self, track: str, device: str, utc: str) -> int:
-        """Return the number of results of a device that were stored on a track after a moment."""
+        """Return the number of submissions to a track that a device has measured after the time `utc`."""
         return int(self._database.rows(_SINCE, track, device, utc)[0][0])

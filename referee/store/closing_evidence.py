@@ -1,4 +1,4 @@
-"""Evidence that the close of a run binds."""
+"""Evidence that a run's closing event commits to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TERMS = (
 
 
 class Closings:
-    """Closes of runs, and the evidence they bind: bodies, readings, served images, terms."""
+    """The evidence in the closing event of each run: bodies, readings, served images, terms."""
 
     def __init__(
         self,

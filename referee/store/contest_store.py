@@ -37,7 +37,7 @@ from referee.store.upload_table import UploadTable
 
 @dataclass(frozen=True)
 class Store:
-    """The contest's database, divided by content. Open it with a path, close it when done."""
+    """The contest's database, divided into parts by content. Open it with a path, and close it after use."""
 
     database: Database
     identity: ContestTable
@@ -125,9 +125,12 @@ class Store:
         self.database.close()
 
     def forgo_durability(self) -> None:
-        """Let commits of this store no longer wait for the disk: see `Database.forgo_durability`."""
+        """Stop waiting for the disk when this store commits: see `Database.forgo_durability`."""
         self.database.forgo_durability()
 
     def durable(self) -> AbstractContextManager[Self]:
-        """Open another store of this database, whose commits wait for the disk though those of this one do not."""
+        """Open a second store of this database.
+
+        Its commits wait for the disk even if the commits of this store do not.
+        """
         return closing(self.open(self.database.path))

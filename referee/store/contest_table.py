@@ -27,7 +27,7 @@ class ContestTable:
         self._integrity = integrity
 
     def contest_id(self, default: str) -> str:
-        """Return the contest's id; a database of an earlier form gets the default one, for good."""
+        """Return the contest's id. A database of an earlier form has none: `default` is then stored as its id."""
         found = self._database.rows("SELECT id FROM contest")
         if found:
             return str(found[0]["id"])
@@ -38,7 +38,7 @@ class ContestTable:
         return self.contest_id(default)
 
     def first_id(self) -> str:
-        """Return the contest's first id: new secrets bring a new id, but the chains of runs begin with the first."""
+        """Return the contest's first id: new secrets give a contest a new id, but run chains start from the first."""
         return str(self._database.rows(FIRST_ID)[0][0])
 
     def about(self) -> tuple[str | None, int]:
@@ -51,7 +51,10 @@ class ContestTable:
         return rows[0]["public_key"] if rows else None
 
     def set_public_key(self, make: Callable[[], str], now: datetime) -> None:
-        """Store the contest's public key, with an event; if it has none, `make` is called, by one process at a time."""
+        """Store the public key that `make` returns, with an event, unless the contest has one.
+
+        `make` is called in the transaction, so by one process at a time.
+        """
         with self._database.transaction() as connection:
             if connection.execute(
                 "SELECT 1 FROM contest WHERE public_key IS NULL"
@@ -67,16 +70,16 @@ class ContestTable:
                 )
 
     def forget_public_key(self, act: Act | None = None) -> None:
-        """Let the contest sign with another key from now on, because its own is lost."""
+        """Delete the stored public key, because the private key is lost; the contest then signs with a new one."""
         with self._database.transaction() as connection:
             connection.execute("UPDATE contest SET public_key = NULL")
             put_on_record(connection, act)
 
     def accept(self, contest_id: str, act: Act | None = None) -> None:
-        """Accept the database as that of this contest, even though records are missing.
+        """Accept the database as the one of this contest, even though records are missing.
 
-        The contest keeps the key that it signed with, unless the database was another contest's. Operators' sessions
-        end, since one of them may have logged out since.
+        The stored public key is kept unless the database belonged to another contest. All operators' sessions end,
+        because the missing records may include a log-out.
         """
         with self._database.transaction() as connection:
             connection.execute(_CHANGE_ID, {"id": contest_id})
@@ -88,6 +91,9 @@ class ContestTable:
         self._integrity.note_count()
 
     def leave_journal(self) -> None:
-        """Forget the journal position of this copied database: it begins its own journal, or is built from one."""
+        """Delete the journal position of this copied database.
+
+        The copy then starts a journal of its own, or is built from one.
+        """
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM journal")

@@ -1,4 +1,4 @@
-"""The connection: opened, written in transactions, its failures explained in one sentence."""
+"""The connection to a contest's database: opening, transactions, and errors as one sentence each."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _COLUMNS = (
 )
 _BEHIND_SINCE = "SELECT max(events.utc) AS utc FROM events, journal WHERE is_behind AND kind = ? GROUP BY journal.id"
 _INODE = attrgetter("st_dev", "st_ino")
-ATTEMPTS = 100  # at what SQLite does not wait for
+ATTEMPTS = 100  # between attempts at what SQLite does not wait for
 PAUSE_S = 0.05
 LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
-LOOK_TIMEOUT_S = 1.0  # how long an opening waits for one that only looks
+LOOK_TIMEOUT_S = 1.0  # how long an opening that only looks waits for a lock
 
 
 class Database:
     """An open database file: one connection that writes and one that reads, so that neither waits for the other.
 
-    A missing or empty file becomes a database only with `create`. A database that is not `journaled` is a copy on its
-    way into a folder: writes to it go to no journal. One that `only_looks` does not wait for a process that holds the
-    database, such as a hanging server. Raises RefereeError `database-missing`, `database-foreign`, `database-version`,
-    `contest-busy`, `storage-failed`.
+    A missing or empty file becomes a database only with `create`. Without `journaled`, for a copy that is being made,
+    writes go to no journal. With `only_looks`, opening does not wait for a process that has locked the database, such
+    as a hanging server. Raises RefereeError `database-missing`, `database-foreign`, `database-version`, `contest-busy`,
+    `storage-failed`.
     """
 
     form = VERSION
@@ -89,7 +89,7 @@ class Database:
         version = form_of(self.connection, path)
         if 0 < version < VERSION and is_served(
             path.parent
-        ):  # by a program that needs the older tables
+        ):  # it is being served by a program that needs the older tables
             raise RefereeError(
                 "contest-busy",
                 f"{path.parent} is being served by an older version of this program; stop that server first.",
@@ -100,11 +100,11 @@ class Database:
         ):  # also of a form 10 that was not ready yet
             import sqlite_utils  # takes a quarter of a second, which most starts need not wait for
 
-            # One transaction: of two processes that open a new database, the second waits for the first.
+            # One transaction, so that if two processes open a new database, the second waits for the first.
             self.connection.execute("BEGIN IMMEDIATE")
             with self.connection:
                 create_tables(sqlite_utils.Database(self.connection))
-        # From its first read on this connection holds the file: until it closes, no one else deletes the log.
+        # From its first read until it closes, this connection keeps other processes from deleting the log.
         self.connection.execute("PRAGMA user_version").fetchone()
         real = os.path.realpath(
             path
@@ -116,7 +116,7 @@ class Database:
     def _begin_journal(self, *, only_looks: bool) -> None:
         """Bring the database and its journal to the same position.
 
-        A shared journal may not answer now; the first transaction that needs it then reports that.
+        If a shared journal does not answer now, the first transaction that needs it reports the error.
         """
         place = place_of(self.folder)
         if place is None:
@@ -125,7 +125,7 @@ class Database:
         if not place.is_shared:
             self.connection.execute(
                 "PRAGMA synchronous=NORMAL"
-            )  # the journal has each transaction before
+            )  # each transaction is in the journal before it is committed
         with suppress(*((RefereeError, OSError) if place.is_shared else ())):
             try:
                 self.require_in_place()
@@ -134,8 +134,8 @@ class Database:
                 ):
                     self._make_journal_ready()
             except sqlite3.Error as error:
-                # Who keeps the database has made the journal ready, or is just doing so: then a look shows what was
-                # there before. Whoever goes on with what was read must wait.
+                # The process that holds the lock has made the journal ready, or is doing so: a look shows the state
+                # before that. A caller that also writes must wait.
                 if not (only_looks and is_locked(error)):
                     fail("written", error)
 
@@ -144,11 +144,11 @@ class Database:
             self._journaling.close()
 
     def is_in_place(self) -> bool:
-        """Return True if the next start will open the files in use."""
+        """Return True if the database, -wal and -shm files on disk are still the ones that this connection opened."""
         return _inodes(self._names) == self._inodes
 
     def require_in_place(self) -> None:
-        """Raise StorageFailed unless the next start will open the files in use, and no copy was written over them."""
+        """Raise StorageFailed if a file of the database was removed, replaced, moved or overwritten while in use."""
         found = _files(self._names)
         if list(map(_INODE, found)) != self._inodes:
             raise StorageFailed(
@@ -175,10 +175,10 @@ class Database:
             self.connection.close()
 
     def forgo_durability(self) -> None:
-        """Stop waiting for the disk at this connection's commits: for data that can be computed again.
+        """Stop waiting for the disk when this connection commits: for data that can be computed again.
 
-        Other processes then hardly ever wait for them. Durable commits stay durable: the next one takes the earlier
-        ones along, and checkpoints are left to other connections.
+        Other processes then hardly ever wait for these commits. Durable commits of other connections stay durable: each
+        one also writes the earlier commits to disk. Checkpoints are left to other connections.
         """
         try:
             with self.lock:
@@ -189,7 +189,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Hold a transaction of its own; its writes are on disk at its end. Raises StorageFailed."""
+        """Run the block in a transaction of its own; when it ends, its writes are on disk. Raises StorageFailed."""
         try:
             with self.lock:
                 self.require_in_place()
@@ -213,21 +213,21 @@ class Database:
                     raise
                 if journaling is not None:
                     journaling.committed()
-                self.require_in_place()  # before anyone is told that it is stored
+                self.require_in_place()  # before the write is acknowledged
                 if taken_along:
                     self._along.forget(taken_along)
         except sqlite3.Error as error:
             fail("written", error)
 
     def journal_behind_since(self) -> str | None:
-        """Return since when (UTC) the journal lacks commits, because its disk failed; None if it lacks nothing."""
+        """Return the time (UTC) since which the journal lacks commits because its disk failed, or None."""
         found = self.rows(_BEHIND_SINCE, BEHIND)
         return found[0]["utc"] if found else None
 
     def begin_journal_again(self) -> None:
-        """Restart a journal that is behind, with a copy of the whole database; all writes wait for it meanwhile.
+        """Restart a journal that is behind, with a copy of the whole database.
 
-        Raises StorageFailed, RefereeError, OSError: the journal then stays behind.
+        All writes wait until this ends. If it raises StorageFailed, RefereeError or OSError, the journal stays behind.
         """
         if self._journaling is None:
             return
@@ -239,9 +239,10 @@ class Database:
             fail("written", error)
 
     def _make_journal_ready(self) -> None:
-        """Make the journal ready in a transaction of its own, so that its beginning is never mixed with another write.
+        """Make the journal ready in a separate transaction, so that a new journal file never starts amid another write.
 
-        It waits for the disk: no record may follow in a file that the database would not know after a power cut.
+        The commit waits for the disk. Otherwise a power failure could leave records in a journal file that the database
+        does not know.
         """
         if self._journaling is not None and not self._journaling.is_ready:
             self._bring_together(self._journaling)
@@ -257,7 +258,7 @@ class Database:
             self.connection.execute(f"PRAGMA synchronous={former}")
 
     def write_along(self, waiting: WaitingRows) -> None:
-        """Write these rows with every commit from now on."""
+        """Write these waiting rows with every commit from now on."""
         self._along = waiting
 
     def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
@@ -269,7 +270,7 @@ class Database:
             fail("read", error)
 
     def rows_apart(self, sql: str) -> list[sqlite3.Row]:
-        """Return the rows of a query, read on a connection of its own: no other read waits for this one."""
+        """Return the rows of a query, read on a separate connection, so that no other read waits for it."""
         try:
             with closing(connect(self.path)) as own:
                 return own.execute(sql).fetchall()
@@ -280,7 +281,10 @@ class Database:
 def find_columns(
     connection: sqlite3.Connection, path: Path, *, create: bool = False
 ) -> set[tuple[str, str]]:
-    """Return the database's (table, column) pairs. Raises RefereeError `database-foreign` unless it is a contest's."""
+    """Return the database's (table, column) pairs.
+
+    Raises RefereeError `database-foreign` if it is not a contest's database.
+    """
     found = {(table, column) for table, column in connection.execute(_COLUMNS)}
     if not create and ("posts", "rows") not in found:
         raise RefereeError(
@@ -302,7 +306,7 @@ def form_of(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def require_content(path: Path) -> None:
-    """Raise RefereeError `database-missing` unless the file has content, `not-accessible` if it cannot be read."""
+    """Raise RefereeError `database-missing` if the file is missing or empty, `not-accessible` if it cannot be read."""
     found = status(path)
     if found is not None and found.st_size:
         return
@@ -314,7 +318,7 @@ def require_content(path: Path) -> None:
 
 
 def _files(names: Iterable[str]) -> list[os.stat_result]:
-    """Return the files that have these names now; none if one is missing."""
+    """Return the status of the file at each of these paths; an empty list if one is missing."""
     try:
         return list(map(os.stat, names))
     except OSError:
@@ -322,7 +326,7 @@ def _files(names: Iterable[str]) -> list[os.stat_result]:
 
 
 def _inodes(names: Iterable[str]) -> list[object]:
-    """Return (device, inode) of the files that have these names now; none if one is missing."""
+    """Return (device, inode) of the file at each of these paths; an empty list if one is missing."""
     return list(map(_INODE, _files(names)))
 
 
@@ -337,14 +341,17 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.row_factory = sqlite3.Row
         connection.execute(
             "PRAGMA synchronous=FULL"
-        )  # reads the file, which may be no database
+        )  # this reads the file, which may not be a database
         connection.execute("PRAGMA foreign_keys=ON")
         opened.pop_all()
     return connection
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch to the write-ahead log. If two connections switch at once, SQLite fails one of them without waiting."""
+    """Switch to the write-ahead log, and retry while it is locked.
+
+    If two connections switch at once, SQLite fails one of them without waiting.
+    """
     for left in reversed(range(ATTEMPTS)):
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -360,7 +367,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 def _waiting_at_most(
     connection: sqlite3.Connection, timeout_s: float
 ) -> Iterator[None]:
-    """Wait for other processes at most that long, instead of LOCK_TIMEOUT_S."""
+    """In the block, wait at most `timeout_s` for locks of other processes, instead of LOCK_TIMEOUT_S."""
     connection.execute(f"PRAGMA busy_timeout={round(timeout_s * 1000)}")
     try:
         yield
@@ -370,13 +377,15 @@ def _waiting_at_most(
 
 def is_locked(error: sqlite3.Error) -> bool:
     """Return True if the error says that another connection holds the database."""
-    code = getattr(error, "sqlite_errorcode", 0)  # errors of the module have none
-    reason = code & 0xFF  # the rest says what for
+    code = getattr(
+        error, "sqlite_errorcode", 0
+    )  # errors of the Python module have no code
+    reason = code & 0xFF  # the other bits say more about the reason
     return reason in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def fail(what: str, error: sqlite3.Error) -> NoReturn:
-    """Raise StorageFailed in one sentence; re-raise a broken constraint, or a defect of the program, unchanged."""
+    """Raise StorageFailed with a sentence for `error`; re-raise broken constraints and programming errors unchanged."""
     if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
         raise error
     if is_locked(error):
@@ -393,5 +402,5 @@ def fail(what: str, error: sqlite3.Error) -> NoReturn:
 
 def make_private(path: Path) -> None:
     """Make a new database readable by its owner only: it holds password hashes and the secret image orders."""
-    with suppress(OSError):  # the connection tells what is wrong
+    with suppress(OSError):  # opening the connection reports what is wrong
         path.touch(mode=0o600, exist_ok=False)

@@ -34,7 +34,7 @@ class DeviceTable:
     def add(
         self, name: str, key_hash: str, now: datetime, act: Act | None = None
     ) -> None:
-        """Register a device, or give it another key; one that is disabled stays so."""
+        """Register a device, or replace its key. A disabled device stays disabled."""
         values: dict[str, object] = dict.fromkeys(
             ("seen_utc", "disabled", "disabled_utc", "enabled_utc")
         )
@@ -45,7 +45,7 @@ class DeviceTable:
             put_on_record(connection, act)
 
     def remove(self, name: str, act: Act | None = None) -> None:
-        """Remove a device, whose key is refused from now on. Raises RefereeError `device-unknown`."""
+        """Remove a device; its key is refused from now on. Raises RefereeError `device-unknown`."""
         with self._database.transaction() as connection:
             if not connection.execute(
                 "DELETE FROM devices WHERE name = ?", (name,)
@@ -59,7 +59,7 @@ class DeviceTable:
         return {row["name"]: Device(*row) for row in rows}
 
     def say_meter(self, device: str, meter: str | None) -> None:
-        """Store the meter by which a device measures energy, or None."""
+        """Store the meter with which a device measures energy, None for no meter."""
         sql = "UPDATE devices SET meter = ? WHERE name = ? AND meter IS NOT ?"
         with self._database.transaction() as connection:
             connection.execute(sql, (meter, device, meter))
@@ -71,11 +71,14 @@ class DeviceTable:
         }
 
     def with_key(self, key_hash: str, now: datetime) -> str | None:
-        """Return the device whose key has that SHA-256, and note that it was seen now."""
+        """Return the device whose key has this SHA-256, or None.
+
+        For a device, `now` is stored as the time it was last seen.
+        """
         known = self._database.rows(
             "SELECT 1 FROM devices WHERE key_hash = ?", key_hash
         )
-        if not known:  # whoever guesses keys takes no turn of those who write
+        if not known:  # a guessed key must not take the write lock
             return None
         sql = "UPDATE devices SET seen_utc = ? WHERE key_hash = ? RETURNING name"
         with self._database.transaction() as connection:
@@ -90,9 +93,9 @@ class DeviceTable:
     def disable(
         self, name: str, reason: str, now: datetime, act: Act | None = None
     ) -> None:
-        """Give a device no more work, and its present job to another one, without a failure; it is logged.
+        """Disable a device: lease it no more jobs, and give its present job back without counting a failure.
 
-        Raises RefereeError `device-unknown`.
+        The contest's log records it. Raises RefereeError `device-unknown`.
         """
         utc = now.isoformat()
         with self._database.transaction() as connection:
@@ -117,7 +120,7 @@ class DeviceTable:
             put_on_record(connection, act)
 
     def enable(self, name: str, now: datetime, act: Act | None = None) -> None:
-        """Let a device measure again with a clean history. Raises `device-unknown`."""
+        """Enable a device again with a clean history. Raises RefereeError `device-unknown`."""
         sql = "UPDATE devices SET disabled = NULL, disabled_utc = NULL, enabled_utc = ? WHERE name = ?"
         with self._database.transaction() as connection:
             found = connection.execute(

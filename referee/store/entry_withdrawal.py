@@ -1,7 +1,7 @@
-"""Withdrawal and restoration of entries, each as a whole.
+"""Withdrawal and restoration of entries, always as a whole.
 
-An entry is every submission of one team's file to one track: on both test sets and in every build, with its
-measurements and jobs. A submission without a file is an entry of its own.
+An entry is every submission of one team's file to one track: on both test sets and in every build, with measurements
+and jobs. A submission without a file is an entry of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEWEST_OF_FILE = (
 
 
 class EntryWithdrawals:
-    """Takes entries off the boards, and puts them back."""
+    """Withdraws entries from the boards, and restores them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -43,11 +43,11 @@ class EntryWithdrawals:
     def withdraw(
         self, number: int, reason: str, by: str, now: datetime, act: Act | None = None
     ) -> list[int]:
-        """Withdraw the entry that a submission belongs to; returns the parts that counted until now.
+        """Withdraw the entry of a submission, and return the submissions of the entry that counted until now.
 
-        The entry still counts towards its day's limit. Its waiting jobs are cancelled, the result of a running job is
-        not shown, and a final board of its track is taken back. Raises RefereeError `submission-unknown`,
-        `already-withdrawn`.
+        The entry still counts towards its day's limit. Its waiting jobs are cancelled, the result of a running job will
+        not be shown, and the final board of its track is taken back if there is one. Raises RefereeError
+        `submission-unknown`, `already-withdrawn`.
         """
         with self._database.transaction() as connection:
             parts = _parts(connection, number)
@@ -61,10 +61,10 @@ class EntryWithdrawals:
         return taken
 
     def restore(self, number: int, now: datetime, act: Act | None = None) -> list[int]:
-        """Undo the newest withdrawal of the entry that a submission belongs to; returns the parts that count again.
+        """Undo the newest withdrawal of a submission's entry, and return the submissions that count again.
 
-        Jobs that the withdrawal cancelled wait again, and a final board of its track is taken back. Raises RefereeError
-        `submission-unknown`, `not-withdrawn`.
+        Jobs that the withdrawal cancelled are queued again, and the final board of its track is taken back if there is
+        one. Raises RefereeError `submission-unknown`, `not-withdrawn`.
         """
         with self._database.transaction() as connection:
             parts = _parts(connection, number)
@@ -86,9 +86,10 @@ class EntryWithdrawals:
     def cancel_jobs(
         self, names: Iterable[str], by: str, now: datetime, act: Act | None = None
     ) -> int:
-        """Cancel jobs that have not ended and return how many; their workers learn of it at the next renewal.
+        """Cancel those jobs that have not ended, and return how many.
 
-        Entries that wait for such a job are withdrawn.
+        Their workers learn this when they next renew their leases. Entries whose result depended on a cancelled job are
+        withdrawn.
         """
         with self._database.transaction() as connection:
             over = [
@@ -105,12 +106,15 @@ class EntryWithdrawals:
         return len(over)
 
     def give_up(self, number: int, reason: str) -> None:
-        """Store why a submission could not be measured, for a reason other than its model: it uses up no submission."""
+        """Store the reason why a submission could not be measured, if the model is not at fault.
+
+        The submission then does not count towards the team's limit.
+        """
         with self._database.transaction() as connection:
             connection.execute(_GIVE_UP, (reason, number))
 
     def uncount(self, number: int, act: Act | None = None) -> None:
-        """Let a submission no longer count towards its day's limit.
+        """Stop counting a submission towards its day's limit.
 
         Raises RefereeError `submission-unknown`, `not-counted`.
         """
@@ -123,9 +127,10 @@ class EntryWithdrawals:
             put_on_record(connection, act)
 
     def end_review(self, number: int, now: datetime, act: Act | None = None) -> str:
-        """Give the measurement of a submission its rank; returns why it was in review.
+        """End the review of a submission's measurement, so that it is ranked; return the reason of the review.
 
-        A final board of its track is taken back. Raises RefereeError `submission-unknown`, `not-in-review`.
+        The final board of its track is taken back if there is one. Raises RefereeError `submission-unknown`,
+        `not-in-review`.
         """
         with self._database.transaction() as connection:
             track = _parts(connection, number)[0]["track"]
@@ -143,7 +148,7 @@ class EntryWithdrawals:
 
 
 def is_withdrawn(parts: Sequence[sqlite3.Row]) -> bool:
-    """Return True if the entry with these parts is withdrawn: someone withdrew it, and no part counts."""
+    """Return True if someone withdrew the entry with these submissions and none of them counts."""
     stands = any(part["withdrawn"] is None for part in parts)
     return not stands and any(part["withdrawn_utc"] is not None for part in parts)
 
@@ -186,7 +191,7 @@ def _withdraw(
     for part in parts:
         connection.execute(_WITHDRAW, (reason, utc, by, part["id"]))
     for job in {part["job"] for part in parts if part["job"]}:
-        # Equal results files of two teams have one job.
+        # Two teams with identical results files share one job.
         if connection.execute(_JOB_IS_NEEDED, (job,)).fetchone() is None:
             end_job(connection, job, JobState.CANCELLED, utc)
     first = parts[0]

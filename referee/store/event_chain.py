@@ -1,4 +1,4 @@
-"""The contest's log of events, chained. Every process appends to it here only."""
+"""The contest's hash-chained event log. Every process appends to it through this module only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from referee.store.schema import insert
 
 
 class Event(NamedTuple):
-    """An event, its time, and its run; None: it concerns the contest."""
+    """An event with its time and its run; the run is None for an event of the whole contest."""
 
     utc: str
     run: int | None
@@ -21,7 +21,7 @@ class Event(NamedTuple):
 
 
 class LoggedEvent(NamedTuple):
-    """An event as stored: `detail` is its JSON text."""
+    """An event as stored; `detail` is JSON text."""
 
     id: int
     utc: str
@@ -32,7 +32,7 @@ class LoggedEvent(NamedTuple):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The detail as an object; a text that is not a JSON object is kept as text."""
+        """The detail as an object; text that is not a JSON object is returned as {"detail": text}."""
         try:
             found = json.loads(self.detail)
         except ValueError:
@@ -41,11 +41,11 @@ class LoggedEvent(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """The digest that stands for the event where it is not shown."""
+        """The digest that replaces the event where the event itself is not shown."""
         return event_digest(self.utc, self.run, self.kind, self.detail)
 
     def link_after(self, previous: bytes) -> bytes:
-        """Return the link that the event must have after the link before it."""
+        """Return the link that this event must have if the link before it is `previous`."""
         return log_link(previous, self.digest)
 
     def document(self) -> dict[str, Any]:
@@ -63,10 +63,10 @@ def append_event(
     kind: str,
     detail: Mapping[str, object],
 ) -> bytes:
-    """Append an event within the transaction that the connection holds, and return its link.
+    """Append an event in the connection's transaction, and return its link.
 
-    The transaction holds the database's single write lock, so no other process can append between reading the last link
-    and this.
+    The transaction holds the only write lock of the database, so no other process can append between the read of the
+    last link and this write.
     """
     text = json.dumps(detail)
     last = connection.execute(_LAST).fetchone()

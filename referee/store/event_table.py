@@ -51,13 +51,13 @@ class EventTable:
         )
 
     def after(self, number: int) -> Iterator[LoggedEvent]:
-        """Yield the events after that one, oldest first."""
+        """Yield the events after event `number`, oldest first."""
         while rows := self._database.rows(_LOG, number, _EVENTS_AT_ONCE):
             yield from (LoggedEvent(*row) for row in rows)
             number = rows[-1]["id"]
 
     def last_settings(self) -> dict[str, Any] | None:
-        """Return the event of the newest server start that stored all settings."""
+        """Return the detail of the newest server-start event that recorded all settings; None if there is none."""
         rows = self._database.rows(_SETTINGS, SETTINGS)
         return json.loads(rows[0]["detail"]) if rows else None
 
@@ -70,7 +70,7 @@ class EventTable:
     def append_all(
         self, run: int | None, events: Sequence[tuple[datetime, str, dict[str, object]]]
     ) -> None:
-        """Append several events, (when, kind, detail), in one commit."""
+        """Append several events (time, kind, detail) of a run in one commit."""
 
         def append(connection: sqlite3.Connection) -> None:
             for when, kind, detail in events:
@@ -79,7 +79,7 @@ class EventTable:
         self._database.group.write(append)
 
     def since(self, run: int) -> tuple[int, bytes, list[LoggedEvent]]:
-        """Return the log from a run's first event on: how many came before, the link before it, and the events."""
+        """Return the log from a run's first event on, as (number of events before it, link before it, events)."""
         before = self._database.rows(_LOG_BEFORE, run)[0]
         return (
             before["events"],
@@ -98,7 +98,7 @@ class EventTable:
         ]
 
     def of_kinds(self, kinds: Sequence[str]) -> dict[int, list[dict[str, Any]]]:
-        """Return the events of these kinds, grouped by run in the order of the runs, each run's oldest first."""
+        """Return the events of these kinds by run, in order of run number; each run's events are oldest first."""
         marks = ", ".join("?" * len(kinds))
         sql = f"SELECT utc, run, kind, detail FROM events WHERE kind IN ({marks}) ORDER BY run, id"  # noqa: S608 - only marks
         found: dict[int, list[dict[str, Any]]] = {}
@@ -110,7 +110,10 @@ class EventTable:
         return found
 
     def newest_after(self, number: int, most: int) -> tuple[int, list[dict[str, Any]]]:
-        """Return the last event's number, and the newest `most` events after the given one: utc, run, kind, detail."""
+        """Return the newest event's number, and the newest `most` events after event `number`.
+
+        Each event has utc, run, kind and detail.
+        """
         sql = "SELECT id, utc, run, kind, detail FROM events WHERE id > ? ORDER BY id DESC LIMIT ?"
         rows = self._database.rows(sql, number, most)
         found = [
@@ -122,9 +125,10 @@ class EventTable:
 
     @contextmanager
     def act(self, now: datetime, run: int | None, **detail: object) -> Iterator[Act]:
-        """Begin an operator's act; the method that receives it stores both the change and its record, or neither.
+        """Yield an operator's act, for the store method that makes the change and records the act in one transaction.
 
-        An act that changed nothing is recorded at the end; None values of `detail` are left out.
+        If no method recorded the act, it is recorded when the block ends. Values of `detail` that are None are left
+        out.
         """
         given = {key: value for key, value in detail.items() if value is not None}
         under_way = Act(now.isoformat(), given, run)

@@ -1,4 +1,4 @@
-"""A database that follows another host's journal, in a contest folder that this host does not serve."""
+"""A database that follows the journal of another host, in a contest folder that this host does not serve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from referee.store.schema import create_tables
 
 
 class Follower:
-    """Applies the records of a journal to a database, which is rebuilt from the journal if the two do not match."""
+    """Applies journal records to a database, and rebuilds the database from the journal if the two do not match."""
 
     def __init__(self, folder: Path, journal: Path) -> None:
         path = folder / DATABASE_NAME
@@ -27,7 +27,7 @@ class Follower:
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute(
             "PRAGMA foreign_keys=OFF"
-        )  # rows come in the order in which they were changed
+        )  # rows come in the order of their changes, so a referenced row may come later
         with self._transaction():
             create_tables(sqlite_utils.Database(self._connection))
 
@@ -43,20 +43,20 @@ class Follower:
         return found[0] if found else None
 
     def read_on(self) -> int:
-        """Apply the new records and return how many there were. Raises JournalDamaged; FileNotFoundError.
+        """Apply the new records and return how many there were. Raises JournalDamaged, FileNotFoundError.
 
-        The last record waits for its successor, since the host that wrote it may still take it back.
+        The last record is applied only once another follows, because the host that wrote it may still take it back.
         """
         with self._transaction():
             try:
                 return catch_up(self._connection, self._journal, whole=False)
             except JournalForeign:
-                # It counts the records of the database that was here before.
+                # The count is of the database that was here before.
                 self._path.with_name(f"{DATABASE_NAME}-count").unlink(missing_ok=True)
                 return build(self._connection, self._journal, whole=False).seq
 
     def begin(self, claim: Claim) -> None:
-        """Begin the epoch that this host has claimed, with everything that the former host wrote."""
+        """Begin the epoch that this host has claimed, after applying everything that the former host wrote."""
         with self._transaction():
             begin_epoch(self._connection, self._journal, claim.epoch)
 
@@ -72,7 +72,10 @@ class Follower:
 
 
 def rebuild(database: Path, journal: Path) -> int:
-    """Make a new database from a journal alone; return its number of transactions. Raises JournalDamaged, OSError."""
+    """Build a new database from a journal alone, and return the number of transactions.
+
+    Raises JournalDamaged, OSError.
+    """
     with closing(connect(database)) as connection:
         connection.execute("PRAGMA foreign_keys=OFF")
         with connection:

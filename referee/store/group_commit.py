@@ -1,8 +1,8 @@
 """Group commit: writes of several threads share a transaction, because waiting for the disk takes longest.
 
-The first thread commits its own write. Those that arrive meanwhile wait, and the first of them then commits for all of
-them: each commit wakes one leader, and no two threads compete for the interpreter. A thread that arrives alone does not
-wait.
+The first thread commits its own write. Threads that arrive during this commit wait; then the first of them commits the
+writes of them all. So each commit wakes one leader, and no two threads compete for the interpreter. A thread that
+arrives alone does not wait.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from referee.errors import StorageFailed
 
 T = TypeVar("T")
 Statement = Callable[[sqlite3.Connection], Any]
-"""A function that writes with a connection; its result is the write's."""
+"""A function that writes with a connection and returns the result of the write."""
 
-# Errors of one statement, which leaves nothing behind. Any other error, like a full disk, fails the transaction.
+# Errors of a single statement, which then changes nothing. Any other error, like a full disk, fails the transaction.
 _OWN_ERRORS = (
     *(sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError),
     *(TypeError, ValueError, OverflowError),
@@ -28,7 +28,7 @@ _OWN_ERRORS = (
 
 
 class Write:
-    """A statement of one thread, with its result or the error that the thread raises."""
+    """A statement of one thread, with its result or with the error to raise in that thread."""
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
@@ -36,20 +36,23 @@ class Write:
         self.error: BaseException | None = None
         self.is_over = False
         self.leads = False
-        """True once this write's thread was chosen to make the next commit."""
+        """True once the thread of this write is to make the next commit."""
         self.woken: threading.Lock | None = None
-        """Lock that the waiting thread acquires; it is held until the thread may go on."""
+        """Lock that the waiting thread tries to acquire; it is released when the thread may go on."""
 
 
 class GroupCommit:
-    """Executes statements, several at a time in one transaction."""
+    """Executes statements of several threads, many in one transaction."""
 
     def __init__(
         self,
         transaction: Callable[[], AbstractContextManager[sqlite3.Connection]],
         changes: MutableSequence[Any] | None = None,
     ) -> None:
-        """`changes` grows with each row that a transaction changes; the rows of a failed statement are removed."""
+        """Store the list `changes`, to which a transaction adds each changed row.
+
+        The rows of a failed statement are removed from it.
+        """
         self._transaction = transaction
         self._changes = [] if changes is None else changes
         self._lock = threading.Lock()
@@ -65,8 +68,8 @@ class GroupCommit:
         """Commit a statement and return its result once it is on disk.
 
         A statement that breaks a constraint raises its own sqlite3 error and does not affect the others, so it must be
-        one SQL statement, or several that break none. A commit that fails raises the transaction's error for every
-        write in it.
+        one SQL statement, or several that cannot break a constraint. A commit that fails raises the transaction's error
+        for every write in it.
         """
         mine = Write(statement)
         with self._lock:
@@ -89,7 +92,11 @@ class GroupCommit:
         return result
 
     def _wait(self, mine: Write, woken: threading.Lock) -> None:
-        """Wait until the write is done, or this thread leads; an interrupted thread must not be waited for."""
+        """Wait until the write is done or this thread is the leader.
+
+        An interrupted thread withdraws its write, or leads the commit first if it was chosen, so that no other thread
+        waits for it.
+        """
         try:
             woken.acquire()
         except BaseException:

@@ -1,8 +1,8 @@
-"""Hash chains: each link is a SHA-256 that binds all before it. Pure; other programs compute the same from these texts.
+"""Hash chains: each link is a SHA-256 that covers all links before it. Pure functions.
 
-A run's chain begins with the identity of the run and its rules, and has a link for each accepted body, which the body's
-receipt shows. Each of these also binds the newest link of the chain of the meter's readings. The log's chain has a link
-for each event of the contest.
+Other programs compute the same links from the same texts. A run's chain starts with the identity of the run and its
+rules; each accepted body adds a link, which the body's receipt shows. Each of these links also covers the newest link
+of the chain of the meter's readings. The log's chain has a link for each event of the contest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ def run_start(
     testset_digest: str,
     rules_sha256: str | None,
 ) -> bytes:
-    """Return the link before a run's first body; `rules_sha256` None: the rules are not bound (an earlier form)."""
+    """Return the link before a run's first body.
+
+    If `rules_sha256` is None, the link does not cover the rules (an earlier form).
+    """
     of_run = [contest, run, nonce, team, testset_digest]
     if rules_sha256 is None:
         return _sha256(json.dumps(["lpirc-run-1", *of_run]))
@@ -40,10 +43,10 @@ def receipt_link(
     readings: int | None,
     meter: bytes | None,
 ) -> bytes:
-    """Return the link of a run's body `number` (1, 2, ...): it binds SHA-256, time, rows, and the run's total of rows.
+    """Return the link of a run's body `number` (1, 2, ...): it covers SHA-256, time, rows and the run's total of rows.
 
-    `readings` is the number of readings that were on disk with the body, and `meter` the link of the last one; None
-    where the run's rules are not bound.
+    `readings` is the number of readings on disk when the body was stored, and `meter` the link of the last one; None if
+    the run's chain does not cover its rules.
     """
     of_body = f"{previous.hex()}\n{number}\n{sha256}\n{received_utc}\n{accepted}\n{received_total}\n"
     if meter is None:
@@ -52,19 +55,25 @@ def receipt_link(
 
 
 def meter_link(previous: bytes, line: str) -> bytes:
-    """Return the link of a reading; `line` is its line of CSV with the line feed."""
+    """Return the link of a reading; `line` is its CSV line including the line feed."""
     return _sha256(f"lpirc-meter-1\n{previous.hex()}\n{line}")
 
 
 def correction_text(
     contest: str, run: int, utc: str, old: str, new: str, by: str, reason: str | None
 ) -> str:
-    """Return the text signed when a run is judged by another ground truth; `old` and `new` are test-set digests."""
+    """Return the text to sign when a run is judged by another ground truth.
+
+    `old` and `new` are test-set digests.
+    """
     return json.dumps(["lpirc-truth-1", contest, run, utc, old, new, by, reason])
 
 
 def closing_text(run: int, posts: int, head: str, log: str) -> str:
-    """Return the text signed once a run is closed: number of bodies, head of their chain, log's link of its close."""
+    """Return the text to sign after a run is closed.
+
+    It has the number of bodies, the head of their chain, and the log's link of the closing event.
+    """
     return f"lpirc-close-1\n{run}\n{posts}\n{head}\n{log}\n"
 
 
@@ -78,23 +87,23 @@ def entry_text(
     sha256: str,
     received_utc: str,
 ) -> str:
-    """Return the text signed once an upload is on disk: its SHA-256, its size in bytes, and the time."""
+    """Return the text to sign once an upload is on disk; it has the SHA-256, the size in bytes and the time."""
     what = f"{team}\n{track}\n{file}\n{size}\n{sha256}\n{received_utc}"
     return f"lpirc-entry-1\n{contest}\n{entry}\n{what}\n"
 
 
 def terms_sha256(terms: Sequence[object], image_order: Sequence[int]) -> str:
-    """Return the digest of a run's terms: images and their order, window, setup, the meter's identity and standing."""
+    """Return the digest of a run's terms: images in order, window, setup, and the meter's identity and standing."""
     return _sha256(json.dumps([*terms, image_order])).hex()
 
 
 def event_digest(utc: str, run: int | None, kind: str, detail: str) -> bytes:
-    """Return the digest that stands for an event that is not shown; `detail` is its JSON text as stored."""
+    """Return the digest that replaces an event that is not shown; `detail` is its JSON text as stored."""
     return _sha256(json.dumps(["lpirc-event-1", utc, run, kind, detail]))
 
 
 def log_link(previous: bytes, digest: bytes) -> bytes:
-    """Return the log's link of the event with that digest."""
+    """Return the log's link of the event with this digest, after the link `previous`."""
     return _sha256(f"lpirc-log-1\n{previous.hex()}\n{digest.hex()}\n")
 
 

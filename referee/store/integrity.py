@@ -1,4 +1,4 @@
-"""Checks that everything stored in a database is still there."""
+"""Checks that every record once stored in a database is still there."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from pathlib import Path
 from referee.errors import RefereeError, StorageFailed
 from referee.store.database import Database, connect
 
-# No row of these tables is ever deleted, and VACUUM keeps their numbers: the sum only grows.
+# No row of these tables is ever deleted, and VACUUM keeps the row numbers, so the sum only grows.
 _COUNTED = ("runs", "posts", "events", "scores", "submissions")
 _LAST = "(SELECT coalesce(max(id), 0) FROM {})"
 _COUNT = f"SELECT {' + '.join(map(_LAST.format, _COUNTED))}"
 
 
 class Integrity:
-    """A count beside the database (`contest.db-count`) of the records that it must have.
+    """A file beside the database (`contest.db-count`) with the number of records that it must have.
 
-    It is written after the records are on disk, so it may lag, but never exceeds the records left after a power cut.
+    The count is written after the records are on disk. So it may lag, but after a power failure it never exceeds the
+    number of records left.
     """
 
     def __init__(self, database: Database) -> None:
@@ -29,7 +30,10 @@ class Integrity:
         self._is_rescued = False
 
     def require_sound(self) -> None:
-        """Raise RefereeError `database-damaged` if `PRAGMA quick_check` finds a fault; it reads 250 MB in a second."""
+        """Raise RefereeError `database-damaged` if `PRAGMA quick_check` finds a fault.
+
+        The check reads 250 MB in a second.
+        """
         found = " ".join(
             self._database.rows_apart("PRAGMA quick_check(1)")[0][0].split()
         )  # of several lines
@@ -41,12 +45,12 @@ class Integrity:
             )
 
     def require_complete(self) -> None:
-        """Raise RefereeError `database-cut` if the database lacks records that were stored in it."""
+        """Raise RefereeError `database-cut` if the database has fewer records than were stored in it."""
         noted = 0
         with suppress(OSError, ValueError):
             noted = int(
                 self.count_file().read_text()
-            )  # first: the count grows meanwhile
+            )  # read first, because the number of records grows meanwhile
         missing = noted - self._database.rows(_COUNT)[0][0]
         if missing > 0:
             raise RefereeError(
@@ -57,11 +61,11 @@ class Integrity:
             )
 
     def note_count(self) -> None:
-        """Write the number of records on disk beside the database. Raises StorageFailed."""
+        """Write the number of records on disk to the file beside the database. Raises StorageFailed."""
         self._database.require_in_place()
         count = self._database.rows(_COUNT)[0][0]  # only what is on disk can be read
         file = self.count_file()
-        # In place and in one piece: nothing waits for the disk, as it would for a file that is truncated.
+        # Written in place and at once: truncating the file first would wait for the disk.
         with (
             suppress(OSError),
             file.open("r+b" if file.exists() else "wb", buffering=0) as opened,
@@ -69,7 +73,11 @@ class Integrity:
             opened.write(b"%020d\n" % count)
 
     def watch(self, now: datetime) -> None:
-        """Write the count. If the files were removed, replaced or moved, save their content and raise StorageFailed."""
+        """Write the count.
+
+        If a file of the database was removed, replaced or moved, save the content as `contest-rescued-*.db` and raise
+        StorageFailed.
+        """
         is_in_place = self._database.is_in_place()
         if not is_in_place and not self._is_rescued:
             self._rescue(self._folder / f"contest-rescued-{now:%Y%m%d-%H%M%S}.db")
@@ -77,7 +85,10 @@ class Integrity:
         self.note_count()
 
     def copy_to(self, copy: Path) -> None:
-        """Copy all acknowledged writes while others write on. Raises StorageFailed, RefereeError `database-damaged`."""
+        """Copy the database with all acknowledged writes, while other connections go on writing.
+
+        Raises StorageFailed, RefereeError `database-damaged`.
+        """
         try:
             with (
                 closing(connect(self._path)) as reading,
@@ -85,10 +96,10 @@ class Integrity:
             ):
                 reading.execute(
                     "BEGIN"
-                )  # else each commit of others would make the copy begin again
+                )  # otherwise each commit of another connection would restart the copy
                 reading.execute(
                     "PRAGMA user_version"
-                ).fetchone()  # what is committed later is not seen
+                ).fetchone()  # from here on, later commits are not seen
                 reading.backup(writing, pages=256)
                 is_sound = (
                     writing.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"

@@ -1,7 +1,7 @@
 """Jobs with their leases, and the results of scoring.
 
-A lease states until when a worker is believed to be at a job. A request for work gets a waiting job, or one whose lease
-has run out, so no job waits for a worker that is gone.
+A worker holds a job until its lease runs out. A request for work gets a waiting job, or a job whose lease has run out,
+so no job waits for a worker that is gone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from referee.store.schema import insert
 
 MOST_FAILURES = 3
 MOST_LOSSES = 10
-"""Losses after which a job fails: one killed worker may not be the job's fault, ten in a row are."""
+"""Number of lost workers after which a job fails: one killed worker may not be the job's fault, ten in a row are."""
 _OPEN = "state IN ('waiting', 'leased')"
 _ADD = insert("jobs") + (
     " ON CONFLICT (name) DO UPDATE SET state = 'waiting', failures = 0, losses = 0, worker = NULL,"
@@ -51,7 +51,7 @@ _GIVE_BACK = (
     " ended_utc = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses THEN :utc END"
     " WHERE name = :name AND worker = :worker AND state = 'leased'"
 )
-# Of a model that no device could measure; it costs no attempt, since it is not the model's fault.
+# For a model that no device could measure. It costs no attempt, because it is not the model's fault.
 _SAY_WHY = (
     "INSERT OR IGNORE INTO measurements (submission, measured_utc, valid, sentence, figures, unstable)"
     " SELECT id, :utc, 0, reason, '{}', 1 FROM submissions JOIN jobs ON job = name"
@@ -65,15 +65,15 @@ _END = "UPDATE jobs SET state = ?, ended_utc = ?, lease_until_utc = NULL, reason
 
 
 class JobTable:
-    """Jobs and the results of scoring."""
+    """The jobs, and the results of scoring."""
 
     def __init__(self, database: Database, older: JobTable | None = None) -> None:
-        """Take scoring results that this database lacks from the `older` part."""
+        """Look up scoring results in `older`, if given, when this database lacks them."""
         self._database = database
         self._older = older
 
     def add(self, kind: JobKind, about: Mapping[str, str], now: datetime) -> None:
-        """Add those jobs that are not stored yet, by name; a failed or cancelled one waits again."""
+        """Add the jobs whose names are not stored yet; a failed or cancelled job waits again."""
         with self._database.transaction() as connection:
             insert_jobs(connection, kind, about, now)
 
@@ -87,9 +87,10 @@ class JobTable:
         *,
         alone: bool = False,
     ) -> Job | None:
-        """Lease the oldest waiting job, or the named one; None if there is none.
+        """Lease the oldest waiting job of a kind, or the job `name`; return None if there is none.
 
-        Jobs whose lease has run out are given back first. `alone`: lease only to a worker that holds no other lease.
+        Jobs whose lease has run out are given back first. With `alone`, only a worker that holds no other lease gets a
+        job.
         """
         until = (now + timedelta(seconds=lease_s)).isoformat()
         values: dict[str, object] = {
@@ -105,16 +106,17 @@ class JobTable:
         return _job(rows[0]) if rows else None
 
     def give_expired_back(self, kind: JobKind, now: datetime) -> None:
-        """Let jobs whose lease has run out wait again."""
+        """Give back the jobs of a kind whose lease has run out, so that they wait again."""
         with self._database.transaction() as connection:
             _give_expired_back(connection, kind, now)
 
     def renew(
         self, names: Iterable[str], worker: str, now: datetime, lease_s: float
     ) -> frozenset[str]:
-        """Renew the leases of jobs and return those renewed; the others were cancelled, given back or at their limit.
+        """Renew the worker's leases of these jobs, and return the names of the renewed ones.
 
-        A lease that has run out can be renewed as long as no other worker has asked for the job.
+        A job that was cancelled, given back, or has no renewals left is not renewed. A lease that has run out can be
+        renewed as long as no other worker has asked for the job.
         """
         until = (now + timedelta(seconds=lease_s)).isoformat()
         with self._database.transaction() as connection:
@@ -126,7 +128,7 @@ class JobTable:
         return frozenset(held)
 
     def limit_renewals(self, name: str, worker: str, most: int | None) -> None:
-        """Set how often `worker` may still renew its lease of a job; None: without limit."""
+        """Set how often `worker` may still renew its lease of a job; None sets no limit."""
         with self._database.transaction() as connection:
             connection.execute(_LIMIT, (most, name, worker))
 
@@ -140,9 +142,10 @@ class JobTable:
         failed: bool = False,
         lost: bool = False,
     ) -> Job:
-        """Let a job wait again, or fail it if it `failed`, or its worker was `lost`, too often.
+        """Give a job back, so that it waits again, and return it; after too many failures or losses it fails instead.
 
-        Nothing changes unless `worker` holds it. Raises RefereeError `job-unknown`.
+        `failed`: the worker reported a failure. `lost`: the worker vanished. Nothing changes unless `worker` holds the
+        job. Raises RefereeError `job-unknown`.
         """
         with self._database.transaction() as connection:
             why = {"reason": reason, "failed": failed, "lost": lost}
@@ -159,7 +162,7 @@ class JobTable:
         return _job(rows[0])
 
     def all(self, *states: JobState) -> list[Job]:
-        """Return the jobs, oldest first, all or those in some states."""
+        """Return the jobs in these states, oldest first; without states, return all jobs."""
         marks = ", ".join("?" * len(states)) or "state"
         sql = f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_utc, rowid"  # noqa: S608 - marks
         values = [state.value for state in states]
@@ -168,7 +171,7 @@ class JobTable:
     def add_scoring(
         self, name: str, stem: str, figures: str, resampled: bytes | None, now: datetime
     ) -> None:
-        """Store the result of a scoring job, `figures` as JSON, and end the job, in one transaction."""
+        """Store the result of a scoring job, and end the job, in one transaction. `figures` is JSON text."""
         utc = now.isoformat()
         values = {
             "name": name,
@@ -182,14 +185,14 @@ class JobTable:
             connection.execute(_END, (JobState.DONE.value, utc, name))
 
     def scoring(self, name: str) -> tuple[str, bytes | None] | None:
-        """Return the named result: figures as JSON, AP by category and resample."""
+        """Return the result of a scoring job: figures as JSON text, AP by category and resample; or None."""
         rows = self._database.rows(
             "SELECT figures, resampled FROM scorings WHERE name = ?", name
         )
         return tuple(rows[0]) if rows else None
 
     def scoring_of_stem(self, stem: str) -> tuple[str, bytes | None] | None:
-        """Return the newest result for the same detections and settings, whatever the ground truth."""
+        """Return the newest result for the same detections and settings with any ground truth, or None."""
         sql = "SELECT figures, resampled FROM scorings WHERE stem = ? ORDER BY rowid DESC LIMIT 1"
         rows = self._database.rows(sql, stem)
         if rows:
@@ -203,7 +206,7 @@ def insert_jobs(
     about: Mapping[str, str],
     now: datetime,
 ) -> None:
-    """Add jobs as `JobTable.add` does, within a transaction."""
+    """Add jobs as `JobTable.add` does, in the connection's transaction."""
     common: dict[str, object] = dict.fromkeys(
         ("worker", "lease_until_utc", "reason", "ended_utc")
     )
@@ -221,19 +224,25 @@ def insert_jobs(
 def end_job(
     connection: sqlite3.Connection, name: str, state: JobState, utc: str
 ) -> bool:
-    """End a job within a transaction. Returns False, and changes nothing, if it is over already."""
+    """End a job in the connection's transaction.
+
+    Returns False, and changes nothing, if the job has ended already.
+    """
     return (
         connection.execute(f"{_END} AND {_OPEN}", (state.value, utc, name)).rowcount > 0
     )
 
 
 def let_wait_again(connection: sqlite3.Connection, name: str) -> None:
-    """Let a cancelled job wait again, within a transaction."""
+    """Let a cancelled job wait again, in the connection's transaction."""
     connection.execute(_WAIT_AGAIN, (name,))
 
 
 def give_back(connection: sqlite3.Connection, now: datetime, **values: object) -> None:
-    """Give a job back as `JobTable.give_back` does, within a transaction; `values` are its other arguments."""
+    """Give a job back as `JobTable.give_back` does, in the connection's transaction.
+
+    `values` are the other arguments of that method.
+    """
     limits = {"most_failures": MOST_FAILURES, "most_losses": MOST_LOSSES}
     values |= limits | {"utc": now.isoformat()}
     connection.execute(_GIVE_BACK, values)

@@ -1,8 +1,8 @@
-"""Writes every transaction of a database to its journal before it is committed.
+"""Writes each transaction of a database to the journal before it is committed.
 
-Triggers of the writing connection alone hand each changed row to `Journaling`; the record is on the disk before the
-commit. So the database is never ahead of the journal, and its own commits need not wait for the disk: what a power cut
-takes of them is applied again at the next opening (`replaying`).
+Triggers that exist only on the writing connection hand each changed row to `Journaling`, which writes the record to
+disk before the commit. So the database is never ahead of the journal, and its own commits need not wait for the disk:
+commits lost in a power failure are applied again at the next opening (`replaying`).
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ LOCK_NAME = "journal.lock"
 
 _READ_WHOLE = "SELECT seq, link, epoch, size, is_behind FROM journal"
 _MOVE = "UPDATE journal SET seq = ?, link = ?, epoch = ?, size = ?"
-# The document is published again every second; what an operator decides is the state.
+# The document is published again every second; only the state is an operator's decision.
 _WHEN = {
     "published": "WHEN new.state IS NOT old.state OR new.unveiled IS NOT old.unveiled"
 }
 
 
 class Place(NamedTuple):
-    """The journal of a contest folder, and how it is reached; `is_shared` with other hosts, by epochs."""
+    """The journal of a contest folder and its settings."""
 
     folder: Path
     journal: Path
@@ -62,41 +62,41 @@ class Place(NamedTuple):
 
     @property
     def is_shared(self) -> bool:
-        """True if the journal lies outside the contest folder."""
+        """True if the journal lies outside the contest folder, where other hosts can reach it."""
         return bool(self.settings.path)
 
 
 def place_of(folder: Path) -> Place | None:
-    """Return the journal of a contest folder; None if the folder has no contest.toml."""
+    """Return the journal of a contest folder, or None if the folder has no contest.toml."""
     if not is_there(folder / CONFIG_NAME):
         return None
     try:
         settings = read_config(folder).journal
-    except RefereeError:  # whoever opens the contest says it
+    except RefereeError:  # opening the contest reports the error
         settings = Journal()
     return Place(folder, folder / (settings.path or JOURNAL_NAME), settings)
 
 
 class Journaling:
-    """The journal of an open database, used by its writing connection. One transaction at a time."""
+    """The journal of an open database, used by its writing connection, one transaction at a time."""
 
     def __init__(
         self, place: Place, connection: sqlite3.Connection, changes: list[Change]
     ) -> None:
-        """`changes` receives each row that a transaction changes."""
+        """Store the list `changes`, to which each row changed in a transaction is added."""
         self._place = place
         self._connection = connection
         self._room_bytes = (
             0 if place.is_shared else ROOM_BYTES
-        )  # a mount would carry it twice
+        )  # over a network, the free space would be sent as well
         self._changes = changes
         self._claim: Claim | None = None
         self._file: LogFile | None = None
         self._disk: JournalDisk | None = None
-        self._is_begun = False  # the transaction's record, which may be on the disk
+        self._is_begun = False  # True if the transaction's record may be on disk
         self._last = self._next = (
             Position()
-        )  # that this connection has committed, and is about to
+        )  # the last position that this connection committed, and the one it is about to commit
         if place.is_shared:
             lock = place.folder / LOCK_NAME
             self._disk = JournalDisk(
@@ -108,18 +108,18 @@ class Journaling:
 
     @property
     def is_required(self) -> bool:
-        """True if a transaction that is not in the journal must not be committed."""
+        """True if no transaction may be committed unless it is in the journal."""
         return not self._place.is_shared or self._place.settings.required
 
     def note(self, table: str, what: str, *values: Any) -> None:
-        """Keep a changed row; the triggers call it."""
+        """Add a changed row to the changes; the triggers call this."""
         self._changes.append((table, what, values))
 
     def watch(self) -> None:
-        """Hand over each changed row from now on.
+        """Create the triggers that hand over each changed row from now on.
 
-        Call it outside a transaction, whose rollback would undo it. An opening that only reads skips it, which halves
-        its time.
+        Call it outside a transaction, because a rollback would remove them. An opening that only reads does not call
+        it, which halves its time.
         """
         if self._is_watching:
             return
@@ -129,13 +129,13 @@ class Journaling:
         self._is_watching = True
 
     def begin(self) -> None:
-        """Note that a transaction begins."""
+        """Start with no changes, at the beginning of a transaction."""
         self._changes.clear()
         self._is_begun = False
         self._next = self._last
 
     def append(self) -> None:
-        """Write the transaction's changes to the journal. Raises StorageFailed."""
+        """Write the changes of the transaction to the journal. Raises StorageFailed."""
         if not self._changes:
             return
         connection = self._connection
@@ -160,7 +160,7 @@ class Journaling:
     def _write(
         self, file: LogFile, former: Position, require: Callable[[], None]
     ) -> Position:
-        """Append the record, to the new file if another connection has begun the file again."""
+        """Append the record, to the new file if another connection has restarted the journal."""
         try:
             return file.append(former, self._changes, require)
         except StorageFailed:
@@ -172,19 +172,23 @@ class Journaling:
         return self._file.append(former, self._changes, require)
 
     def committed(self) -> None:
-        """Note that the transaction was committed."""
+        """Mark the position of the transaction as committed."""
         self._last = self._next
 
     def take_back(self) -> None:
-        """Cut the record of a transaction that was not committed.
+        """Cut the record of a transaction that was not committed from the file.
 
-        This takes a transaction of its own, since another process may have written its record there meanwhile.
+        This runs in a separate transaction, because another process may have written its record at that position
+        meanwhile.
         """
         if self._is_begun and self._file is not None:
             self._cut(self._file)
 
     def close(self) -> None:
-        """Close the file without the free room behind its records."""
+        """Close the file.
+
+        The free space behind the records is cut off first, unless the journal is shared.
+        """
         if self._file is not None:
             if self._last.seq and not self._place.is_shared:
                 self._cut(self._file)
@@ -193,7 +197,7 @@ class Journaling:
         self.is_ready = False
 
     def _cut(self, file: LogFile) -> None:
-        """Cut the records that were not committed."""
+        """Cut everything behind the last committed record from the file."""
         with suppress(sqlite3.Error, RefereeError, OSError):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -204,7 +208,7 @@ class Journaling:
                 self._connection.execute("ROLLBACK")
 
     def _written(self, file: LogFile, former: Position) -> Position:
-        """Write the record, on the disk's own thread if there is one, and return its end."""
+        """Write the record and return its end; a shared journal is written in its disk's thread."""
         if self._disk is None or self._claim is None:
             return file.append(former, self._changes)
         require = partial(require_current, self._place.journal, self._claim)
@@ -233,10 +237,10 @@ class Journaling:
         ) from error
 
     def make_ready(self, *, again: bool = False) -> None:
-        """Bring journal and database to the same position within a transaction, and open the file.
+        """Bring journal and database to the same position in a transaction, and open the file.
 
-        A journal that is behind since its disk failed is left to the contest's server, which calls this with `again`
-        when no run is disturbed.
+        While the contest is served, a journal that is behind because its disk failed stays behind unless `again` is
+        set. The server sets it when no run is disturbed.
         """
         place = self._place
         connection = self._connection
@@ -258,7 +262,7 @@ class Journaling:
             partial(LogFile, log_path(place.journal, epoch), self._room_bytes)
         )
         end = position_of(connection)
-        if end is not None:  # what a power cut left there is no room
+        if end is not None:  # bytes that a power failure left there are not free space
             self._do(partial(opened.take_back, end))
         self.close()
         self._file = opened
@@ -268,7 +272,7 @@ class Journaling:
 
 @cache
 def _triggers() -> list[str]:
-    """Return the triggers that hand each changed row to `journal_note`, on one connection alone."""
+    """Return the statements for the temporary triggers that hand each changed row to `journal_note`."""
     return [
         statement
         for table in tables()

@@ -1,7 +1,7 @@
-"""Tells from a run's events whether its energy is lost. Pure.
+"""Finds out from a run's events whether its energy was lost. Pure functions.
 
-Two parts record it: the recorder, from the readings of an open run (ENERGY_LOST), and the close of the run, from the
-values that the meter then holds (ENERGY_MISSING).
+Two kinds of events record a loss: ENERGY_LOST, from the readings of an open run, and ENERGY_MISSING, from the values
+that the meter holds when the run is closed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,19 @@ WAY_OUT = "void the run and arm it again"
 
 @dataclass(frozen=True)
 class Lost:
-    """The reason a run's energy was lost, and when a reading of its window showed it; None: found at its end."""
+    """The reason why a run's energy was lost, and the time in its window at which a reading showed it.
+
+    The time is None if the loss was found when the run ended.
+    """
 
     loss: EnergyLoss
     elapsed_s: float | None
 
     def sentence(self, run: int, team: str) -> str:
-        """The sentence shown to people, with the way out; without the energy, which not everyone may know."""
+        """Return a sentence for people that also says what to do.
+
+        It does not state the energy, which not everyone may see.
+        """
         found = (
             ""
             if self.elapsed_s is None
@@ -34,13 +40,16 @@ class Lost:
 
 
 def energy_lost(events: Iterable[Mapping[str, Any]]) -> Lost | None:
-    """Return how the energy was lost, from a run's events, oldest first; None if it is not, or may still be read."""
+    """Return how the energy was lost, from a run's events, oldest first.
+
+    Returns None if it was not lost, or if the meter may still be read.
+    """
     found = [
         Lost(EnergyLoss(one["code"]), one.get("elapsed_s"))
         for one in events
         if _tells(one)
     ]
-    # A power failure leaves the energy before it; what comes after may take that, too.
+    # After a power failure the energy before it is still known; a later loss may destroy that, too.
     whole = (one for one in found if one.loss is not EnergyLoss.CUT_SHORT)
     return next(whole, found[0] if found else None)
 

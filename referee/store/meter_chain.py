@@ -1,4 +1,7 @@
-"""The chain of a run's readings. Its newest link is kept in memory, so a receipt binds it without computing it."""
+"""The hash chain of a run's readings.
+
+The newest link is kept in memory, so that a receipt can include it without hashing all readings.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +35,21 @@ class MeterHead(NamedTuple):
 class _Remembered(NamedTuple):
     newest: tuple[
         int, float, str
-    ]  # row, elapsed_s and utc: what was rolled back comes again as another
+    ]  # row, elapsed_s and utc: after a rollback the same row may come again with other values
     head: MeterHead
 
 
 class MeterChains:
-    """The heads of all runs' chains of readings. Its owner calls it from one thread at a time."""
+    """The heads of the readings' chains of all runs. The caller must use it from one thread at a time."""
 
     def __init__(self) -> None:
         self._remembered: dict[int, _Remembered] = {}
 
     def head(self, connection: sqlite3.Connection, run: int) -> MeterHead:
-        """Return the head of the readings that the connection sees; only those new since the last call are hashed."""
+        """Return the head of the chain of the readings that the connection sees.
+
+        Only readings stored since the last call are hashed.
+        """
         newest = connection.execute(_NEWEST, (run,)).fetchone()
         if newest is None:
             return MeterHead(0, READINGS_START)
@@ -68,7 +74,7 @@ class MeterChains:
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as CSV in the bundle's form: a line each, ended by a line feed; None is empty."""
+    """Return rows as CSV in the form of the bundle: each line ends with a line feed, None is an empty cell."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

@@ -1,4 +1,4 @@
-"""Values that the store takes and returns for model tracks: submissions, measurements, jobs, publications."""
+"""Data classes of the store for model tracks: submissions, measurements, jobs, publications."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lpirc_power.meter_standing import counts_by_identity
 
 @dataclass(frozen=True)
 class ModelMeasurement:
-    """The result of a submission: `valid`, or the sentence why not.
+    """The result of a submission: `valid`, or the `sentence` that says why it is not.
 
-    `measured` has the fields of `lpirc_tracks.Measured`, None if the model failed; `metric` is the track's value and
-    `figures` its other numbers, by the rule of that time. `meter` identifies the meter, if energy was measured;
-    `meter_official` says whether the meter counts in a contest. `confined` says whether the model was confined; None in
-    an earlier form. A measurement with an `unstable` latency is never valid: the model is to be measured again. `doubt`
-    says why it is in review, unranked: the referee's own run of the model on some images does not confirm the device's
-    answers.
+    `measured` has the fields of `lpirc_tracks.Measured`; it is None if the model failed. `metric` is the track's value
+    and `figures` its other numbers, by the track's rule at that time. `meter` identifies the meter if energy was
+    measured; `meter_official` says whether that meter counts in a contest. `confined` says whether the model was
+    confined (None in an earlier form). A measurement with an `unstable` latency is never valid, and the model is
+    measured again. `doubt` says why the measurement is in review, and so unranked: the referee ran the model on some
+    images and did not confirm the device's answers.
     """
 
     measured_utc: str
@@ -37,7 +37,7 @@ class ModelMeasurement:
 
     @property
     def official(self) -> bool:
-        """True if its energy is official, as for a run, or if none was measured."""
+        """True if its energy is official, by the same rule as a run's energy, or if no energy was measured."""
         may_be = self.meter is None or counts_by_identity(Identity.parse(self.meter))
         return may_be and self.meter_official is not False
 
@@ -46,12 +46,13 @@ class ModelMeasurement:
 class Submission:
     """A team's model, accepted for measurement on a track's `public` or `holdout` test set.
 
-    The same model of the same team again is another build of the same submission: the best one counts. `counts`:
-    towards the team's limit of that UTC day. `withdrawn` says why it is worth nothing; `withdrawn_utc` and
-    `withdrawn_by` are None where it was given up, since it could not be measured, or where an earlier version withdrew
-    it. `measurement` is None until it has been measured. `measured_by` made its result document elsewhere; then there
-    may be no model file. `job` names what makes the result of an upload, or checks it before that: an upload has no
-    `testset_digest` until then. `limit_day` is the UTC day whose limit it counts towards, None: that of `accepted_utc`.
+    A second submission of the same model by the same team is another build of the same entry; the best build counts.
+    `counts` is True if it counts towards the team's limit for a UTC day, which is `limit_day` or else the day of
+    `accepted_utc`. `withdrawn` says why it does not count in the ranking; `withdrawn_utc` and `withdrawn_by` are None
+    if it was given up because it could not be measured, or if an earlier version withdrew it. `measurement` is None
+    until it has been measured. `measured_by` names another party that made its result document; then there may be no
+    model file. `job` names the job that makes its result or, before that, checks the upload. An upload has no
+    `testset_digest` until it is checked.
     """
 
     id: int
@@ -74,17 +75,17 @@ class Submission:
 
     @property
     def is_unchecked(self) -> bool:
-        """True if it was received and waits for its check, or was refused by it."""
+        """True if the upload still waits for its check, or if the check refused it."""
         return self.job is not None and not self.testset_digest
 
     @property
     def model_key(self) -> tuple[str, str]:
-        """The team and its model; each submission without a model's file counts as a model of its own."""
+        """The team and its model; a submission without a model file is a model of its own."""
         return self.team, self.model_sha256 or f"submission {self.id}"
 
     @property
     def origin(self) -> str:
-        """Note shown behind a team or a sentence if the organiser has not measured it; else empty."""
+        """Note to append to a team or a sentence if the organiser has not measured the submission; otherwise empty."""
         return (
             f" (measured by {self.measured_by}, not by the organiser)"
             if self.measured_by
@@ -93,26 +94,26 @@ class Submission:
 
     @property
     def doubt(self) -> str | None:
-        """The reason it is in review, or None."""
+        """The reason why the measurement is in review, or None."""
         return None if self.measurement is None else self.measurement.doubt
 
     @property
     def has_no_place(self) -> bool:
-        """True if the measurement is unranked for now: to be repeated, or in review."""
+        """True if the measurement is unranked for now, because it is unstable or in review."""
         return self.is_unstable or self.doubt is not None
 
     @property
     def is_unstable(self) -> bool:
-        """True if it is to be measured again."""
+        """True if the submission is to be measured again, because its latency was unstable."""
         return self.measurement is not None and self.measurement.unstable
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file as it was received: `size` in bytes, `received_utc` when its last byte came.
+    """A received file: `size` is in bytes, `received_utc` is when the last byte arrived.
 
-    `checked_utc` is None until its check has ended; `problem`, None if it found none, has `code`, `detail` and facts.
-    `replaces` is the refused upload that it stands for.
+    `checked_utc` is None until the check has ended. `problem` is None if the check found none; otherwise it has `code`,
+    `detail` and facts. `replaces` is the number of the refused upload that this one replaces.
     """
 
     submission: int
@@ -125,9 +126,11 @@ class Upload:
 
 @dataclass(frozen=True)
 class Publication:
-    """The final board of a track, `document`, which `by` published; `code` identifies it and what looked odd.
+    """The final board of a track: the `document` that the operator `by` published.
 
-    `taken_back` says why it is not shown any more, None while it is.
+    `code` identifies the board and what looked odd at its publication.
+
+    `taken_back` says why it is no longer shown; None while it is shown.
     """
 
     track: str
@@ -140,7 +143,7 @@ class Publication:
 
 
 class JobKind(StrEnum):
-    """The kind of worker that carries out a job."""
+    """The kind of work in a job, which decides which workers get it."""
 
     CHECKING = "checking"  # the server's own process that checks uploads
     SCORING = "scoring"  # a worker of `referee judge`
@@ -149,7 +152,7 @@ class JobKind(StrEnum):
 
 
 class JobState(StrEnum):
-    """The life of a job. A lease that has run out is given back to whoever asks for work next."""
+    """The states of a job. A job whose lease has run out is given to the next worker that asks."""
 
     WAITING = "waiting"
     LEASED = "leased"
@@ -160,11 +163,12 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True)
 class Job:
-    """Work to be carried out once. `name` is the hash of every input of its outcome; `about` describes it for people.
+    """Work to carry out once.
 
-    `failures` counts workers that reported a failure, `losses` those that vanished; `reason` is the newest of both.
-    `renewals_left` says how often its lease may still be renewed; None: there is no limit. `failed_on` are the workers
-    on which it failed, or which vanished with it, in order.
+    `name` is the hash of all inputs that determine the result; `about` describes the job for people. `failures` counts
+    reported failures and `losses` vanished workers; `reason` is that of the newest one. `renewals_left` is how often
+    the lease may still be renewed (None: no limit). `failed_on` lists, in order, the workers that reported a failure or
+    vanished.
     """
 
     name: str
@@ -184,9 +188,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Device:
-    """A device that pulls work. `disabled` says why it gets none; `enabled_utc` is when it was last enabled again.
+    """A device that pulls work.
 
-    `meter` is the meter that it last said it measures energy with, or None.
+    `disabled` says why it gets no work, and `enabled_utc` when it was last enabled again. `meter` is the meter with
+    which it last said that it measures energy, or None.
     """
 
     name: str
@@ -199,10 +204,10 @@ class Device:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A device's result for a track's calibration model, None until it has one; `digest` identifies model and test set.
+    """A device's result for a track's calibration model; the figures are None until it is measured.
 
-    `latency_ms` is the mean of one inference, `accuracy_percent` the accuracy on the whole test set. `doubt` says why
-    the referee does not believe the answers.
+    `digest` identifies model and test set. `latency_ms` is the mean of one inference, `accuracy_percent` the accuracy
+    on the whole test set. `doubt` says why the referee does not trust the answers.
     """
 
     id: int

@@ -16,7 +16,7 @@ _END_ALL_SESSIONS = "DELETE FROM operator_sessions"
 
 
 class OperatorTable:
-    """Operators and the generations of their sessions, on disk before an operator is answered."""
+    """Operators, and the generation of each one's sessions. Changes are on disk before an operator gets an answer."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -41,7 +41,7 @@ class OperatorTable:
             ) from None
 
     def remove(self, name: str, act: Act | None = None) -> None:
-        """Remove an operator, whose sessions end. Raises RefereeError `operator-unknown`."""
+        """Remove an operator and end the operator's sessions. Raises RefereeError `operator-unknown`."""
         with self._database.transaction() as connection:
             if not connection.execute(
                 "DELETE FROM operators WHERE name = ?", (name,)
@@ -61,7 +61,10 @@ class OperatorTable:
         return {row["name"]: row["password_hash"] for row in rows}
 
     def begin_session(self, operator: str, drawn: str, act: Act | None = None) -> str:
-        """Return the generation of this operator's sessions: the random `drawn` becomes it if none is valid now."""
+        """Return the valid generation of an operator's sessions.
+
+        If there is none, the random `drawn` becomes the generation.
+        """
         with self._database.transaction() as connection:
             values = {"operator": operator, "generation": drawn}
             sql = insert("operator_sessions", "INSERT OR IGNORE")
@@ -71,17 +74,20 @@ class OperatorTable:
             return str(found.fetchone()[0])
 
     def session_generation(self, operator: str) -> str | None:
-        """Return the generation that valid sessions of this operator carry, or None if there is none."""
+        """Return the generation that an operator's valid sessions carry, or None if no session is valid."""
         rows = self._database.rows(_GENERATION, operator)
         return rows[0]["generation"] if rows else None
 
     def end_sessions(self, operator: str, act: Act | None = None) -> None:
-        """End all sessions of this operator for good: no later generation is equal to theirs."""
+        """End all sessions of an operator for good: their generation never becomes valid again."""
         with self._database.transaction() as connection:
             connection.execute(_END_SESSIONS, (operator,))
             put_on_record(connection, act)
 
     def end_all_sessions(self) -> None:
-        """End the sessions of all operators: a copied database does not show who has logged out since the copy."""
+        """End the sessions of all operators.
+
+        A copied database does not show who has logged out since the copy.
+        """
         with self._database.transaction() as connection:
             connection.execute(_END_ALL_SESSIONS)

@@ -1,4 +1,4 @@
-"""The detections of a run as they arrived: one row for each body, its detections as one blob."""
+"""The detections of a run as received: one row of the table for each body, with its detections as one blob."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from referee.store.run_rules import read_rules
 
 ROW = np.dtype("<f8")
 LEAST_FREE_BYTES = 2**26
-"""Free space of the disk below which bodies are refused: it is kept for readings, events and the end of the runs."""
+"""Free disk space below which bodies are refused, so that readings, events and the ends of runs still fit."""
 MOST_REFUSED_ROWS = 1000
-"""Refused rows kept for each run; the counts of its posts include all of them."""
+"""Number of refused rows stored for each run; the counts of its posts include all refused rows."""
 _LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
 _RECEIPT = (
     "row_count, sha256, received_total, number, previous, received_utc, readings, meter"
 )
 _RECEIPT_COLUMNS = _RECEIPT.count(",") + 1
 _LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
-# These columns lie before `rows` in the file: reading them walks through no body.
+# These columns lie before `rows` in the file, so reading them does not read any body.
 _NEWEST = (
     "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
 )
@@ -56,14 +56,14 @@ _BODIES = (
     f"SELECT {_RECEIPT}, id, elapsed_s, content_type, refused, body,"  # noqa: S608 - a constant
     " CASE WHEN body IS NULL THEN rows END AS rows FROM posts WHERE run = ? ORDER BY id"
 )
-# Of a packed body the rows are empty: the body says them.
+# For a packed body `rows` is empty: the rows are read from the body.
 _KEPT = "id, row_count, rows, CASE WHEN row_count > 0 AND length(rows) = 0 THEN body END AS body"
 _ROWS = f"SELECT {_KEPT} FROM posts WHERE run = ? AND id > ? ORDER BY id"  # noqa: S608 - constants
 _ROWS_OF_POST = f"SELECT {_KEPT} FROM posts WHERE id = ?"  # noqa: S608 - a constant
 
 
 class NewPost(NamedTuple):
-    """An accepted body: its rows (n, 7), the refused ones, its time, its key, and its bytes."""
+    """An accepted body before it is stored: its rows (n, 7) and refused rows, times, idempotency key, and bytes."""
 
     taken: Taken
     sha256: str
@@ -75,9 +75,10 @@ class NewPost(NamedTuple):
 
 
 class _Head(NamedTuple):
-    """The state that a run's next body follows: the `newest` body (id, time, SHA-256), its link, number, all rows.
+    """The state after a run's newest body, which the next body continues.
 
-    `is_bound`: the run's rules are bound, and so its receipts bind the readings.
+    `newest` is that body (id, time, SHA-256), `link` the chain's link of it, `number` the count of bodies, `total` that
+    of all rows. `is_bound` is True if the run's rules are bound; its receipts then bind the readings.
     """
 
     newest: tuple[int, str, str] | None
@@ -95,7 +96,7 @@ _REFUSED = (
 
 
 class PostTable:
-    """Bodies of detections of all runs; append-only."""
+    """The bodies of detections of all runs; append-only."""
 
     def __init__(self, database: Database, meters: MeterChains) -> None:
         self._database = database
@@ -115,16 +116,16 @@ class PostTable:
         content_type: str | None = None,
         body: bytes | None = None,
     ) -> Post:
-        """Commit one accepted body and return its receipt once it is on disk. Raises what `append_post` does."""
+        """Commit one accepted body and return its receipt once it is on disk. Raises the errors of `append_post`."""
         post = NewPost(
             taken, sha256, idempotency_key, elapsed_s, now, content_type, body
         )
         return self.append_post(run, post)
 
     def append_post(self, run: int, post: NewPost) -> Post:
-        """Commit an accepted body, together with others that wait, and return its receipt once it is on disk.
+        """Commit an accepted body and return its receipt once it is on disk; bodies that wait share one commit.
 
-        A key that the run has used before changes nothing: the first body's receipt is returned, with its `sha256`.
+        If the run has used the idempotency key before, nothing is stored, and the first body's receipt is returned.
         Raises RefereeError `no-room` when the disk is nearly full, `storage-failed`.
         """
         size_bytes, insert = _insertion(self._heads, self._meters, run, post)
@@ -132,7 +133,7 @@ class PostTable:
         return self._database.group.write(insert)
 
     def require_room(self, size_bytes: int) -> None:
-        """Raise RefereeError `no-room` when the disk is nearly full, or would be after that many more bytes.
+        """Raise RefereeError `no-room` if the disk is nearly full, or would be with `size_bytes` more.
 
         Also raises `storage-failed` if the folder is gone.
         """
@@ -147,12 +148,12 @@ class PostTable:
             raise RefereeError("no-room", f"{sentence}; tell the operator.")
 
     def find(self, run: int, idempotency_key: str) -> Post | None:
-        """Return the receipt given for this key, with the total at that time."""
+        """Return the receipt given for this idempotency key, with the run's total at that time; None for a new key."""
         rows = self._database.rows(_FIND, run, idempotency_key)
         return _post(rows[0]) if rows else None
 
     def receipt_head(self, run: int) -> tuple[int, bytes]:
-        """Return the number of a run's bodies, and the head of their chain."""
+        """Return the number of a run's bodies, and the newest link of their chain."""
         newest = self._database.rows(_LAST, run)
         if newest and newest[0]["number"] is not None:
             post = _post(newest[0])
@@ -163,9 +164,10 @@ class PostTable:
         return identity["posts"], start
 
     def stored_bodies(self, run: int) -> tuple[int, bytes]:
-        """Return the number of a run's bodies and their chain's head, `b""` if the chain does not begin with the run.
+        """Return the number of a run's bodies and the newest link of their chain.
 
-        The links between the first body and the last are not computed again: that would read every body.
+        The link is `b""` if the chain does not start with the run. Links between the first body and the last are not
+        computed again, because that would read every body.
         """
         identity = self._database.rows(_IDENTITY, run)[0]
         bodies = identity["posts"]
@@ -180,11 +182,11 @@ class PostTable:
         return int(self._database.rows(f"SELECT {_LAST_TOTAL} AS n", run)[0]["n"])
 
     def detections(self, run: int) -> NDArray[np.float64]:
-        """Return a run's detections in order of arrival, shape (n, 7), image numbers as the team knows them."""
+        """Return a run's detections in order of arrival, shape (n, 7), with the image numbers that the team uses."""
         return self.detections_after(run, 0)[0]
 
     def detections_by_post(self, run: int) -> Iterator[NDArray[np.float64]]:
-        """Yield the detections of a run, one body at a time, each in the form of `detections`."""
+        """Yield the detections of a run body by body, each in the form of `detections`."""
         for post in self._database.rows(
             "SELECT id FROM posts WHERE run = ? ORDER BY id", run
         ):
@@ -192,44 +194,50 @@ class PostTable:
             yield _detections(row)
 
     def arrivals(self, run: int) -> list[tuple[float, int]]:
-        """Return the posts of a run in order of arrival: (elapsed_s, rows)."""
+        """Return (elapsed_s, number of rows) of each post of a run, in order of arrival."""
         rows = self._database.rows(
             "SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run
         )
         return [(row["elapsed_s"], row["row_count"]) for row in rows]
 
     def body_digests(self, run: int) -> list[tuple[str, int, int]]:
-        """Return (SHA-256 of the body, rows taken, rows refused) for each post of a run, in order of arrival."""
+        """Return (SHA-256 of the body, rows accepted, rows refused) of each post of a run, in order of arrival."""
         sql = "SELECT sha256, row_count, coalesce(refused, 0) FROM posts WHERE run = ? ORDER BY id"
         return [tuple(row) for row in self._database.rows(sql, run)]
 
     def bodies(self, run: int) -> list[tuple[dict[str, Any], Post]]:
-        """Return a run's posts in order of arrival: id, elapsed_s, content_type, refused, body (else rows), receipt."""
+        """Return a run's posts in order of arrival, each as a dict and its receipt.
+
+        The dict has id, elapsed_s, content_type, refused, and body, or rows if the body was not stored.
+        """
         rows = self._database.rows(_BODIES, run)
         return [(dict(row), _post(tuple(row)[:_RECEIPT_COLUMNS])) for row in rows]
 
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
-        """Return the detections of the posts after that one (0: all), as `detections` does, and the last post's id."""
+        """Return the detections of the posts after post `post` (0: all posts), and the id of the last post."""
         rows = self._database.rows(_ROWS, run, post)
         last = int(rows[-1]["id"]) if rows else post
         found = [_detections(row) for row in rows]
         return (np.concatenate(found) if found else np.empty((0, 7))), last
 
     def count_refused(self, run: int) -> int:
-        """Return the number of a run's refused rows whose bodies were otherwise taken."""
+        """Return the number of a run's rows that were refused while the rest of their body was accepted."""
         return int(self._database.rows(_REFUSED_OF_RUN, run)[0]["n"])
 
     def refused_rows(self, run: int) -> list[dict[str, Any]]:
-        """Return the refused rows on record, in order of arrival: post, received_utc, elapsed_s, line, reason, text."""
+        """Return the stored refused rows of a run, in order of arrival.
+
+        Each has post, received_utc, elapsed_s, line, reason and text.
+        """
         return [dict(row) for row in self._database.rows(_REFUSED, run)]
 
 
 def _insertion(
     heads: dict[int, _Head], meters: MeterChains, run: int, post: NewPost
 ) -> tuple[int, Callable[[sqlite3.Connection], Post]]:
-    """Return the statement that inserts a body with its rows and returns its receipt.
+    """Return the size in bytes to be stored, and the statement that inserts a body and returns its receipt.
 
-    `heads` are cached, since reading one means to hash and to read through a body.
+    `heads` caches the heads of the chains, because reading one means reading and hashing a whole body.
     """
     if isinstance(post.taken, tuple):
         rows, refused = post.taken
@@ -272,7 +280,7 @@ def _insertion(
 
 
 def _kept_rows(rows: NDArray[np.float64], post: NewPost) -> bytes:
-    """Return the rows to store, empty if the body gives the same rows without being parsed."""
+    """Return the rows as bytes to store; empty if the stored body is packed and holds the same bytes."""
     packed = rows.astype(ROW, copy=False).tobytes()
     body = post.body
     if (
@@ -285,14 +293,17 @@ def _kept_rows(rows: NDArray[np.float64], post: NewPost) -> bytes:
 
 
 def _detections(row: sqlite3.Row) -> NDArray[np.float64]:
-    """Return the rows of a post (n, 7)."""
+    """Return the detections (n, 7) of a stored post."""
     if row["body"] is not None:
         return unpack(row["body"])
     return np.frombuffer(row["rows"], dtype=ROW).astype(np.float64).reshape(-1, 7)
 
 
 def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> _Head:
-    """Return the head of a run's chain: the cached one, unless it was rolled back or another process wrote since."""
+    """Return the head of a run's chain: the cached one if the run's newest body is still the same, else one read anew.
+
+    The cached head is stale after a rollback, or after a write of another process.
+    """
     row = connection.execute(_NEWEST, (run,)).fetchone()
     remembered = heads.get(run)
     newest = None if row is None else tuple(row)
@@ -309,7 +320,7 @@ def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> 
     found = connection.execute(_IDENTITY, (run,)).fetchone()
     if found is None:  # the post that follows breaks a rule of the tables
         return _Head(None, LOG_START, 0, 0, is_bound=False)
-    # A run whose first bodies came to an earlier version: its chain begins after them.
+    # If an earlier version received the run's first bodies, its chain begins after them.
     is_bound = found["rules"] is not None
     return _Head(newest, _start(found), found["posts"], total, is_bound)
 

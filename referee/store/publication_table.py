@@ -1,4 +1,4 @@
-"""Final boards of the tracks, as operators published them. Append-only, except that one can be taken back."""
+"""Final boards of the tracks, as published by operators. Append-only, except that a board can be taken back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PublicationTable:
         return _publication(rows[0]) if rows else None
 
     def track_mark(self, track: str) -> tuple[object, ...]:
-        """Return a mark that changes with every submission, measurement, withdrawal and restoration of a track."""
+        """Return a value that changes with every submission, measurement, withdrawal and restoration of a track."""
         return tuple(self._database.rows(_MARK, track)[0])
 
     def publish(
@@ -43,9 +43,10 @@ class PublicationTable:
         odd: Sequence[str],
         act: Act | None = None,
     ) -> None:
-        """Store a final board that was computed at a `track_mark`, and record the findings `odd` at that time.
+        """Store a final board that was computed when `track_mark` returned `mark`, and record its findings `odd`.
 
-        Raises RefereeError `track-changed` if the track has changed since, and `already-published`.
+        Raises RefereeError `track-changed` if the track has changed since, `already-published` if the same board is
+        published already.
         """
         values = {
             "id": None,
@@ -79,7 +80,7 @@ class PublicationTable:
 def take_back_publication(
     connection: sqlite3.Connection, track: str, reason: str, now: datetime
 ) -> None:
-    """Take back the final board of a track, if one is published, within a transaction."""
+    """Take back the final board of a track, if one is published, in the connection's transaction."""
     connection.execute(_TAKE_BACK, (now.isoformat(), reason, track))
 
 

@@ -1,4 +1,7 @@
-"""The public results, in one row. Results made after a freeze cannot reach it; the hall view goes on."""
+"""The public results and the hall view, in one row.
+
+While the board is frozen, new results do not replace the public ones; the hall view is still updated.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _FREEZE = (
     " ON CONFLICT (id) DO UPDATE SET state = 'frozen', unveiled = 0, frozen_utc = :utc"
     " WHERE state = 'live'"
 )
-_UNVEIL = (  # the first one fixes the ranking that is unveiled; after the last one the board is live again
+_UNVEIL = (  # the first call stores the ranking to unveil; after the last place the board is live again
     "UPDATE published SET state = 'unveiling', final = :final WHERE state = 'frozen' AND unveiled = :seen",
     "UPDATE published SET unveiled = unveiled + :places WHERE state = 'unveiling' AND unveiled = :seen",
     "UPDATE published SET state = 'live', unveiled = 0, utc = :utc, document = final, final = NULL,"
@@ -34,13 +37,13 @@ _MARK = (
 
 
 class PublishedTable:
-    """The published results, replaced while the board is live, and the hall view beside them."""
+    """The published results, replaced only while the board is live, and the hall view."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self) -> Published | None:
-        """Return the published row, or None before anything was published."""
+        """Return the published row, or None if nothing was published yet."""
         rows = self._database.rows(f"SELECT {_COLUMNS} FROM published")  # noqa: S608 - names from code
         return (
             Published(**(dict(rows[0]) | {"state": BoardState(rows[0]["state"])}))
@@ -49,9 +52,9 @@ class PublishedTable:
         )
 
     def publish(self, document: str | None, hall: str, now: datetime) -> None:
-        """Replace the hall view, and the results unless the board is frozen, in one statement.
+        """Replace the hall view, and the results too unless the board is frozen.
 
-        Without a `document` the results stay as they are.
+        If `document` is None, the results are not replaced.
         """
         with self._database.transaction() as connection:
             if document is not None:
@@ -61,7 +64,7 @@ class PublishedTable:
             connection.execute(_PUBLISH_HALL, {"utc": now.isoformat(), "hall": hall})
 
     def freeze(self, now: datetime, empty: str, act: Act | None = None) -> None:
-        """Freeze a live board; `empty` is shown if nothing was published yet."""
+        """Freeze a live board. If nothing was published yet, `empty` becomes the public document."""
         with self._database.transaction() as connection:
             connection.execute(_FREEZE, {"utc": now.isoformat(), "empty": empty})
             put_on_record(connection, act)
@@ -69,9 +72,10 @@ class PublishedTable:
     def unveil(
         self, now: datetime, final: str, seen: int, places: int, act: Act | None = None
     ) -> bool:
-        """Show more places of `final`, the document whose ranking is unveiled; the first call fixes it.
+        """Show `places` more places of the final ranking, if `seen` places are shown now.
 
-        Returns False, and changes nothing, unless `seen` places are shown now.
+        The first call stores `final`, the document whose ranking is unveiled; once all its places are shown, the board
+        is live again. Returns False, and changes nothing, if another number of places is shown.
         """
         values = {
             "utc": now.isoformat(),

@@ -15,14 +15,20 @@ class QueueTable:
         self._database = database
 
     def teams(self) -> list[str]:
-        """Return the teams that run next, in order; a disabled team keeps its place for when it is enabled."""
+        """Return the teams that run next, in order.
+
+        A disabled team is left out, but keeps its position for when it is enabled again.
+        """
         sql = "SELECT team FROM queue JOIN teams ON name = team WHERE NOT disabled ORDER BY position"
         return [row["team"] for row in self._database.rows(sql)]
 
     def change(
         self, change: Callable[[list[str]], list[str]], act: Act | None = None
     ) -> list[str]:
-        """Replace the queue by the result of `change`; concurrent calls each see the changes of the others."""
+        """Replace the queue by the result of `change`, and return it.
+
+        `change` runs in the transaction, so concurrent calls do not overwrite each other.
+        """
         with self._database.transaction() as connection:
             before = [
                 team

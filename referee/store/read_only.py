@@ -1,4 +1,4 @@
-"""A contest's database opened for reading only: nothing is written, not even beside it."""
+"""A contest's database opened for reading only. No file is written, not even beside it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from referee.store.waiting_rows import WaitingRows
 
 
 class ReadOnlyDatabase(Database):
-    """A database that is only read; it may be served meanwhile. Values that an earlier form lacks are None.
+    """A database that is only read; its contest may be served meanwhile.
 
-    Raises RefereeError `database-missing`, `database-foreign`, `database-version`, `database-cut`, `half-copied`,
-    `not-accessible`, StorageFailed.
+    Values that an earlier form lacks are None. Raises RefereeError `database-missing`, `database-foreign`,
+    `database-version`, `database-cut`, `half-copied`, `not-accessible`, StorageFailed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,7 +41,7 @@ class ReadOnlyDatabase(Database):
         if has_log != has_index:
             sentence = f"{path} has only one of its -wal and -shm beside it; copy the whole folder again."
             raise RefereeError("half-copied", sentence)
-        # Else SQLite would make these two, or change the index.
+        # Otherwise SQLite would create these two files, or change the index.
         how = "readonly_shm=1" if has_log else "immutable=1"
         uri = f"file:{quote(str(path))}?mode=ro&{how}"
         with ExitStack() as opened:
@@ -62,7 +62,7 @@ class ReadOnlyDatabase(Database):
         self._reader.close()
 
     def _complete(self, found: set[tuple[str, str]]) -> None:
-        """Make the tables of an earlier form look like today's, by views of this connection alone."""
+        """Make the tables of an earlier form look like today's, with views that exist only on this connection."""
         tables = {table for table, _ in found}
         for table in {table for table, _ in COLUMNS - found}:
             nulls = ", ".join(

@@ -1,4 +1,4 @@
-"""Values that the store takes and returns: runs, posts, scores, the board."""
+"""Data classes of the store: runs, posts, scores, the public board."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ TOOK_OVER = "took-over"
 SETTINGS = "settings"
 JUDGED = "judged"
 TRUTH_CORRECTED = "truth-corrected"
-"""Kinds of events that the program itself looks for."""
+"""Kinds of events that the program itself reads back."""
 
 
 class EnergyMissing(StrEnum):
-    """The reasons why a run has no energy: the `code` of an event ENERGY_MISSING, beside the sentence in `reason`."""
+    """The reasons why a run has no energy.
+
+    An event ENERGY_MISSING has one as its `code`, and a sentence as its `reason`.
+    """
 
     READ_LATER = "read-later"  # the meter may still hold it: it did not answer, another did, or with no number
     METER_RESET = "meter-reset"
@@ -36,7 +39,7 @@ class EnergyMissing(StrEnum):
 
 
 class RunState(StrEnum):
-    """The states of a run; `void` can follow any of the others."""
+    """The states of a run. A run in any other state can become `void`."""
 
     ARMED = "armed"
     OPEN = "open"
@@ -46,19 +49,20 @@ class RunState(StrEnum):
 
 
 OVER = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)
-"""States in which nothing is served or accepted."""
+"""States in which a run is served no image and nothing from it is accepted."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One timed, metered attempt, as stored. Times in seconds; `start_s` is monotonic, of boot `boot_id`.
+    """One timed, metered attempt, as stored. Times are in seconds; `start_s` is monotonic, on the boot `boot_id`.
 
-    `setup` is how the meter was set up, `meter_changes` what differed from that at the end, one phrase each; None: not
-    asked. `idle_power_w` is the mean power of the idle board at arming. One start signal opens all runs of a `heat`.
-    `meter_standing` says whether the meter of `meter_identity` counts in a contest; None: only the identity is known.
-    `nonce` is a random value of its own, which keys its image order and its tokens; None: of an earlier form.
-    `images_digest` identifies the images of its test set, whatever the ground truth; None: of an earlier form.
-    `extra_s` of its window were granted by the operator. `rules` are bound into its chain; None: not bound.
+    `setup` is how the meter was set up. `meter_changes` lists what had changed in that setup at the end, one phrase
+    each (None: not checked). `idle_power_w` is the mean power of the idle board at arming. One start signal opens all
+    runs of a `heat`. `meter_standing` says whether the meter `meter_identity` counts in a contest; None if only the
+    identity is known. `nonce` is a random value from which the run's image order and tokens are derived (None: of an
+    earlier form). `images_digest` identifies the images of its test set, whatever the ground truth (None: of an earlier
+    form). `extra_s` is the part of its window that the operator granted. `rules` are the rules bound into its chain
+    (None: not bound).
     """
 
     id: int
@@ -91,19 +95,19 @@ class Run:
 
     @property
     def contest_window_s(self) -> float:
-        """The window without the operator's extension: runs with the same one are compared."""
+        """The window without the operator's extension; runs with the same value are comparable."""
         return self.window_s - (self.extra_s or 0.0)
 
     @property
     def official_makers(self) -> tuple[str, ...]:
-        """The makers whose meters count, by the rules that the run was armed with."""
+        """The meter makers whose meters count, by the rules bound at arming."""
         if self.rules is None:
             return OFFICIAL_MAKERS
         return self.rules.makers
 
     @property
     def official(self) -> bool:
-        """True if its energy is official: measured by a meter that counts in a contest."""
+        """True if the run's energy is official: measured by a meter that counts in a contest."""
         if self.meter_standing is None:
             return counts_by_identity(Identity.parse(self.meter_identity or ""))
         return self.meter_standing.official
@@ -111,10 +115,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Post:
-    """The receipt of one accepted body: its rows, its SHA-256, and the run's total after it.
+    """The receipt of one accepted body: its rows, its SHA-256, and the run's total including it.
 
-    It is body `number` of the run, at `received_utc`; `previous` is the link before it. `readings` is the number of
-    readings on disk with it, and `meter` the link of the last one. None: of an earlier form.
+    It is body `number` of the run, received at `received_utc`; `previous` is the link before it. `readings` is the
+    number of readings on disk with it, and `meter` the link of the last one. Values are None in an earlier form.
     """
 
     row_count: int
@@ -128,12 +132,12 @@ class Post:
 
     @property
     def form(self) -> int:
-        """Form of the protocol: 2 with the link of the readings, 1 without."""
+        """The form of the protocol: 2 if the receipt has the link of the readings, otherwise 1."""
         return 1 if self.meter is None else 2
 
     @cached_property
     def link(self) -> bytes:
-        """The chain's link of this body; it needs `previous` and `number`."""
+        """The chain's link of this body; 32 zero bytes if `previous` or `number` is not known."""
         if self.previous is None or self.number is None:
             return LOG_START
         of_body = (self.sha256, self.received_utc, self.row_count, self.received_total)
@@ -144,7 +148,10 @@ class Post:
 
 @dataclass(frozen=True)
 class Closing:
-    """The evidence of a run's close: its bodies, the head of their chain, the log's link of its close (hexadecimal)."""
+    """The evidence in a run's closing event.
+
+    It is the number of bodies, the head of their chain, and the log's link of the event (hexadecimal).
+    """
 
     run: int
     posts: int
@@ -154,10 +161,10 @@ class Closing:
 
 @dataclass(frozen=True)
 class Provisional:
-    """The figures of a run at `utc`: the mAP of the detections so far, the energy of the newest reading.
+    """The figures of a run at `utc`: the mAP of the detections so far, and the energy of the newest reading.
 
-    `utc` is the older of the two times. `score` is None until an energy above 0 has been read, and while the figures
-    are not fresh. The next figures follow after about `pause_s`; None in an earlier form.
+    `utc` is the older one of their two times. `score` is None until an energy above 0 has been read, and while the
+    figures are not fresh. The next figures follow after about `pause_s` (None in an earlier form).
     """
 
     run: int
@@ -171,12 +178,12 @@ class Provisional:
 
 HALF_SAMPLING = "half-sampling"
 BOOTSTRAP = "bootstrap"
-"""Methods that compute an interval; versions up to form 15 used the second one."""
+"""Methods that compute an interval. Versions up to form 15 used BOOTSTRAP."""
 
 
 @dataclass(frozen=True)
 class Released:
-    """The figures that non-operators see of a run that is not judged yet: those at `utc`, as in `Provisional`.
+    """The figures at `utc`, as in `Provisional`, that non-operators see of a run until it is judged.
 
     They are rounded, and the mAP is that of a secret half of the images. `released_utc` is when they were released.
     """
@@ -196,11 +203,12 @@ class ScoreInterval:
 
     HALF_SAMPLING: `map_low` and `map_high` are for the mean mAP over this population's sets of this size, `other_low`
     and `other_high` for the mAP on another such set, `unlimited_low` and `unlimited_high` for that of unlimited images.
-    `map_spread` is the mAP's standard error, `map_bias` how far too high it is at least for so few images. The score's
-    interval is for the mean over sets of this size, and includes `energy_uncertainty`, the meter's stated accuracy
-    relative to the energy; it is None without a score, or where the meter's accuracy is unknown.
+    `map_spread` is the standard error of the mAP. `map_bias` is a lower bound for how much the mAP is too high with so
+    few images. The score's interval is for the mean over sets of this size, and includes `energy_uncertainty`, the
+    meter's stated accuracy relative to the energy. It is None if there is no score or if the meter's accuracy is
+    unknown.
 
-    BOOTSTRAP, of an earlier form: `map_low` and `map_high` are all that there is of the mAP, with a `map_bias` or None.
+    BOOTSTRAP, of an earlier form: of the mAP there are only `map_low`, `map_high` and `map_bias`, which may be None.
     """
 
     level: float
@@ -222,13 +230,13 @@ class ScoreInterval:
 
 @dataclass(frozen=True)
 class Score:
-    """The judgement of a run. `score` = `map` / `energy_wh`, None when there is no energy of record.
+    """The judgement of a run. `score` = `map` / `energy_wh`, None if there is no energy of record.
 
-    `map` is by the contest's metric, `map_ilsvrc_det` compares with the published champions; None in an earlier form.
-    `mean_power_w` is None unless the energy covers the window and nothing else. `energy_limit` is how far
-    the energy may be off, relative to it; `energy_known_by` says what states it, or why there is none (None in earlier
-    forms). `energy_own_limit` is the part of the limit that runs on one meter do not share; None in earlier forms.
-    `rules` are those it was judged by; None where the run's are not bound.
+    `map` is by the contest's metric; `map_ilsvrc_det`, None in an earlier form, is comparable with the published
+    champions. `mean_power_w` is None unless the energy covers exactly the window. `energy_limit` is the largest
+    possible error of the energy, relative to it. `energy_known_by` says what states that limit, or why there is none
+    (both None in earlier forms). `energy_own_limit` is the part of the limit that runs on one meter do not share (None
+    in earlier forms). `rules` are those by which the run was judged; None if no rules are bound to the run.
     """
 
     run: int
@@ -256,7 +264,7 @@ class Score:
 
 
 class BoardState(StrEnum):
-    """The document on the public board: the newest one, that of the freeze, or that with the places unveiled so far."""
+    """The state of the public board: live, frozen, or unveiling its final ranking place by place."""
 
     LIVE = "live"
     FROZEN = "frozen"
@@ -265,11 +273,11 @@ class BoardState(StrEnum):
 
 @dataclass(frozen=True)
 class Published:
-    """The public view: the results, a JSON document as of `utc`, and the `hall` view, another one as of `hall_utc`.
+    """The public view: the results as of `utc` and the `hall` view as of `hall_utc`, both JSON documents.
 
-    Only the results stand still while the board is frozen. `hall` is None before the first time. `frozen_utc` says when
-    the board was frozen last. During the unveiling, `final` has the final results, of whose ranking the last `unveiled`
-    places are shown; `unveiled_utc` is when the last unveiling ended.
+    Freezing the board stops the results only. `hall` is None before it is first stored. `frozen_utc` is when the board
+    was last frozen. During the unveiling `final` has the final results, and the last `unveiled` places of their ranking
+    are shown; `unveiled_utc` is when the last unveiling ended.
     """
 
     utc: str
@@ -284,13 +292,13 @@ class Published:
 
     @property
     def places(self) -> int:
-        """The number of places to unveil; 0 before the first unveiling."""
+        """The number of places to unveil; 0 unless an unveiling has begun."""
         return len(json.loads(self.final)["ranking"]) if self.final else 0
 
 
 @dataclass(frozen=True)
 class Review:
-    """An operator's decision to accept a run whose checks `codes` had failed, and why."""
+    """An operator's decision to accept a run although the checks `codes` had failed, and the reason."""
 
     operator: str
     note: str
@@ -300,7 +308,7 @@ class Review:
 
 @dataclass(frozen=True)
 class Refusal:
-    """`count` similar refused requests, from `first_utc` to `utc`; team and run as far as they are known."""
+    """Similar refused requests: `count` of them from `first_utc` to `utc`, with team and run if they are known."""
 
     first_utc: str
     utc: str

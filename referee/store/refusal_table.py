@@ -10,7 +10,7 @@ from referee.store.records import Refusal
 from referee.store.schema import insert
 
 MOST_REFUSALS = 5000
-"""Refusals kept for a contest; the oldest ones are deleted."""
+"""Number of refusals stored for a contest; the oldest ones are deleted."""
 _REFUSAL = ", ".join(one.name for one in fields(Refusal))
 
 
@@ -21,7 +21,7 @@ class RefusalTable:
         self._database = database
 
     def keep(self, refusals: Iterable[tuple[int | None, Refusal]]) -> list[int]:
-        """Store refusals, each replacing an earlier row if one is named; returns their row numbers."""
+        """Store refusals and return their row numbers; a refusal with a row number replaces that row."""
         kept = []
         with self._database.transaction() as connection:
             for number, refusal in refusals:
@@ -37,7 +37,10 @@ class RefusalTable:
         return kept
 
     def newest(self, most: int) -> tuple[Refusal, ...]:
-        """Return the newest refusals in order of their first refusal, since the clock may have been set back."""
+        """Return the newest `most` refusals, the newest first by row number.
+
+        Their times would be no reliable order, because the clock may have been set back.
+        """
         query = f"SELECT {_REFUSAL} FROM refusals ORDER BY id DESC LIMIT ?"  # noqa: S608 - a constant
         rows = self._database.rows(query, most)
         return tuple(Refusal(*row) for row in rows)

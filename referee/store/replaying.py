@@ -1,7 +1,7 @@
 """Brings a database and its journal to the same position, and builds a database from a journal alone.
 
-Whichever of the two is behind gets what it lacks: the database the records, the journal a copy of the whole database. A
-mismatch is refused. Start with `bring_together`.
+The database gets the records that it lacks; a journal that is behind starts again with a copy of the whole database. A
+journal that does not match the database is refused. Start with `bring_together`.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from referee.store.schema import ROWID, VERSION, columns_of, key_of, tables
 logger = logging.getLogger(__name__)
 BEHIND = "journal-behind"
 AGAIN = "journal-again"
-"""Kinds of events that bound the time in which the journal was not written."""
+"""Kinds of events at the start and end of a time in which the journal was not written."""
 NOT_JOURNALED = frozenset({"journal", "provisional"})
-"""Tables kept out of the journal: its own position, and figures that are computed again within a second."""
+"""Tables left out of the journal: the position in it, and figures that are computed again within a second."""
 ROWS_A_RECORD = 500
 POSTS_A_RECORD = 8
-"""Posts in one record of a copied database; a post has up to 4 MiB, and a record is held in memory."""
+"""Number of posts in a record of a copied database; a post can have 4 MiB, and a record is held in memory."""
 
 _READ = "SELECT seq, link, epoch, size FROM journal"
 _WRITE = "INSERT OR REPLACE INTO journal (id, seq, link, epoch, size, is_behind) VALUES (1, ?, ?, ?, ?, ?)"
@@ -51,11 +51,11 @@ _IS_BEHIND = "SELECT 1 FROM journal WHERE is_behind"
 
 
 def _unwatched() -> None:
-    """Do nothing after a step: on a disk of this host's own, no one waits for progress."""
+    """Do nothing after a step: no deadline applies to a disk of this host."""
 
 
 def position_of(connection: sqlite3.Connection) -> Position | None:
-    """Return the position in its journal that a database has reached, or None if it has no journal."""
+    """Return the position that a database has reached in its journal, or None if it has no journal."""
     found = connection.execute(_READ).fetchone()
     return None if found is None else Position(*tuple(found))
 
@@ -63,7 +63,7 @@ def position_of(connection: sqlite3.Connection) -> Position | None:
 def set_position(
     connection: sqlite3.Connection, position: Position, *, is_behind: bool = False
 ) -> None:
-    """Store the position in its journal that a database has reached, in the transaction that brought it there."""
+    """Store the position that a database has reached in its journal, in the transaction that brought it there."""
     values = (
         position.seq,
         position.link,
@@ -75,7 +75,7 @@ def set_position(
 
 
 def is_behind(connection: sqlite3.Connection) -> bool:
-    """Return True if the journal was not written for a while, because its disk failed and is not `required`."""
+    """Return True if the journal is not written at present, because its disk failed and it is not `required`."""
     return connection.execute(_IS_BEHIND).fetchone() is not None
 
 
@@ -85,9 +85,9 @@ def bring_together(
     epoch: int,
     move: Callable[[], None] = _unwatched,
 ) -> None:
-    """Bring database and journal to the same position, whichever of them is behind. Raises RefereeError.
+    """Bring database and journal to the same position, whichever is behind. Raises RefereeError.
 
-    `move` is called between the steps of long work.
+    Long work calls `move` between its steps.
     """
     path = log_path(journal, epoch)
     position = position_of(connection)
@@ -115,7 +115,7 @@ def bring_together(
     elif _is_copy_of(connection, path, position):
         _begin_again(
             connection, journal, epoch, move
-        )  # it was ended between the copy and its commit
+        )  # the process was ended between the copy and its commit
     elif position is None and _is_of_contest(connection, path):
         connection.execute("PRAGMA defer_foreign_keys=ON")
         made = build(connection, journal)
@@ -130,7 +130,7 @@ def bring_together(
 
 
 def is_begun_again(path: Path, last: Position, now: Position) -> bool:
-    """Return True if a file was begun with a copy of the database behind `last`, and leads to position `now`."""
+    """Return True if a journal file starts with a copy of the database at `last` or later, and now ends at `now`."""
     try:
         header, _ = read_header(path)
         leads_here = last_link(path, now.size) == now.link
@@ -140,7 +140,7 @@ def is_begun_again(path: Path, last: Position, now: Position) -> bool:
 
 
 def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:
-    """Return True if a file of a journal belongs to the contest of the database."""
+    """Return True if a journal file belongs to the contest of this database."""
     header, _ = read_header(path)
     contest = connection.execute("SELECT id FROM contest").fetchone()
     return contest is not None and header.contest == contest[0]
@@ -149,7 +149,7 @@ def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:
 def _is_copy_of(
     connection: sqlite3.Connection, path: Path, position: Position | None
 ) -> bool:
-    """Return True if a file holds a copy of the database as it is, and no later record."""
+    """Return True if a journal file holds a copy of the database at its present position, and no later record."""
     header, start = read_header(path)
     contest = connection.execute("SELECT id FROM contest").fetchone()
     if not header.is_base:
@@ -171,10 +171,10 @@ def _is_copy_of(
 def catch_up(
     connection: sqlite3.Connection, journal: Path, *, whole: bool = True
 ) -> int:
-    """Apply the records behind the database's position, within a transaction, and return how many there are.
+    """Apply the journal's records after the database's position, in the transaction, and return how many there are.
 
-    Unless `whole`, the last record waits for its successor: the host that wrote it may still take it back. Raises
-    RefereeError `journal-foreign`, JournalDamaged.
+    Unless `whole`, the last record is not applied until another follows, because the host that wrote it may still take
+    it back. Raises RefereeError `journal-foreign`, JournalDamaged.
     """
     position = position_of(connection)
     if (
@@ -196,7 +196,7 @@ def catch_up(
 
 
 class _File(NamedTuple):
-    """A file of a journal: its header, and the position behind it."""
+    """A file of a journal: its path, its header, and the position at the header's end."""
 
     path: Path
     header: Header
@@ -204,10 +204,11 @@ class _File(NamedTuple):
 
 
 def _way(journal: Path, since: int = 0) -> list[_File]:
-    """Return the files that lead to the newest one: from epoch `since` on, or from a copy of the whole contest.
+    """Return the files up to the newest one, from epoch `since` on or from the newest copy of the whole contest.
 
-    Each file names the one that it continues. A file is skipped if its host claimed an epoch but another host claimed
-    the next one before anything was written: later writes to it were never acknowledged. Raises JournalDamaged.
+    Each file names the one that it continues, and a file that no later one names is left out: its host claimed an
+    epoch, but another host claimed the next epoch before anything was written. Later writes to such a file were never
+    acknowledged. Raises JournalDamaged.
     """
     files = sorted(journal.glob("[0-9]*.log"))
     if not files:
@@ -228,9 +229,9 @@ def _way(journal: Path, since: int = 0) -> list[_File]:
 def _files_from(
     journal: Path, position: Position
 ) -> Iterator[tuple[Path, int | None, Position, Header]]:
-    """Yield each file after a position with its header, where to read from, and its valid end (None: the file's end).
+    """Yield each file from a position on: its path, its valid end in bytes (None: the file's end), start and header.
 
-    Raises RefereeError `journal-foreign` for a position that does not lead to the newest file, JournalDamaged.
+    Raises RefereeError `journal-foreign` if the position does not lead to the newest file, JournalDamaged.
     """
     way = _way(journal, position.epoch)
     if way[0].start.epoch != position.epoch:
@@ -245,9 +246,9 @@ def _files_from(
 def build(
     connection: sqlite3.Connection, journal: Path, *, whole: bool = True
 ) -> Position:
-    """Replace the database's content by that of the journal, within a transaction; `whole` as for `catch_up`.
+    """Replace the content of the database by that of the journal, in the transaction, and return the position.
 
-    Raises JournalDamaged.
+    `whole` is as for `catch_up`. Raises JournalDamaged.
     """
     start = _way(journal)[0].start
     for table in tables():
@@ -280,10 +281,10 @@ def _applied(
 
 
 def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
-    """Begin the file of an epoch that this host has claimed, behind all that earlier hosts wrote, in a transaction.
+    """Begin the file of an epoch that this host has claimed, after all records of earlier hosts, in the transaction.
 
-    Records behind the last one with a successor are written again here. The former host, which may have been frozen,
-    may still take the last record back or overwrite it; it never changes a record that has a successor.
+    The last record of the former host is written again here, because that host, if it was only frozen, may still take
+    it back or overwrite it. It never changes a record that another record follows.
     """
     catch_up(connection, journal, whole=False)
     former = position_of(connection)
@@ -311,7 +312,7 @@ def _begin_again(
     move: Callable[[], None],
     aside: Path | None = None,
 ) -> None:
-    """Begin the file of an epoch with a copy of the whole database; the former file is renamed to `aside`."""
+    """Write the file of an epoch with a copy of the whole database; rename the former file to `aside`, if given."""
     former = position_of(connection) or Position()
     records = _records_of_copy(connection)
     header = _header(connection, epoch, former, is_base=True)
@@ -330,12 +331,12 @@ def _begin_again(
 
     make_folder(journal)
     begin_file(log_path(journal, epoch), parts(), aside)
-    move()  # what was given up must not say that it is done
+    move()  # abandoned work must not store its position
     set_position(connection, kept[0])
 
 
 def _copy(connection: sqlite3.Connection) -> Iterator[list[Change]]:
-    """Yield all rows of all tables, in batches."""
+    """Yield all rows of all journaled tables as changes, in batches."""
     for table in tables():
         if table in NOT_JOURNALED:
             continue
@@ -353,7 +354,7 @@ def _rows_a_record(table: str) -> int:
 
 
 def _records_of_copy(connection: sqlite3.Connection) -> int:
-    """Return the number of records of a copy of the whole database."""
+    """Return the number of records that a copy of the whole database has."""
     records = 0
     for table in tables():
         if table not in NOT_JOURNALED:

@@ -1,4 +1,4 @@
-"""Reviews: why an operator accepted a run that a check had questioned."""
+"""Reviews: an operator's reasons for accepting a run that failed a check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ReviewTable:
         self._database = database
 
     def add(self, run: int, review: Review, act: Act | None = None) -> None:
-        """Store that an operator accepted a run in review."""
+        """Store that an operator accepted a run that was in review."""
         values = vars(review) | {
             "id": None,
             "run": run,
@@ -34,7 +34,7 @@ class ReviewTable:
         return [review for _, review in self._found(run)]
 
     def latest(self) -> dict[int, Review]:
-        """Return the newest review of every run that has one."""
+        """Return the newest review of each reviewed run, by run number."""
         return dict(self._found(None))
 
     def _found(self, run: int | None) -> list[tuple[int, Review]]:

@@ -1,4 +1,4 @@
-"""Rows of a run as CSV, in the form of the bundle and of the evidence that the run's close binds."""
+"""Rows of a run as CSV, in the form of the bundle and of the evidence in the run's closing event."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ROWS_AT_ONCE = 500
 def csv_of_run(
     database: Database, table: str, run: int, left_out: Set[str]
 ) -> Iterator[bytes]:
-    """Yield a table's rows of a run in order of arrival, after a header line.
+    """Yield a header line and a table's rows of a run, in order of arrival.
 
-    It yields parts, since other threads of the server stop while one is made.
+    It yields parts, because other threads of the server cannot run while a part is made.
     """
     names = [name for name in columns_of(table) if name not in left_out]
     sql = (

@@ -1,4 +1,4 @@
-"""Rules of a contest as bound into the first link of a run's chain when the run is armed."""
+"""The contest's rules, bound into the first link of a run's chain when the run is armed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lpirc_power.meter_standing import OFFICIAL_MAKERS
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules that decide the figures and the rank of a run; docs/bundle.md describes each.
+    """The rules that decide a run's figures and rank; docs/bundle.md describes each of them.
 
-    `window_s` is the contest's window, and `extra_s` the operator's extension of it for this run, in seconds. `prizes`
-    have name and rule each; `setup` is `Setup.stated` of the run's meter. `official_makers` are the makers whose meters
-    count; None: an earlier version armed the run, for which only those of YOKOGAWA count.
+    `window_s` is the contest's window and `extra_s` the operator's extension for this run, in seconds. `prizes` have
+    name and rule each; `setup` is `Setup.stated` of the run's meter. `official_makers` are the makers whose meters
+    count; None if an earlier version armed the run: then only those of YOKOGAWA count.
     """
 
     attempts: int
@@ -40,7 +40,7 @@ class Rules:
 
     @property
     def stated(self) -> dict[str, Any]:
-        """The fields as they are hashed: those of the version that armed the run."""
+        """The fields that are hashed: those that the version that armed the run knew."""
         values = asdict(self)
         if self.official_makers is None:
             del values["official_makers"]
@@ -48,7 +48,7 @@ class Rules:
 
     @property
     def text(self) -> str:
-        """The canonical JSON, as it is stored and hashed."""
+        """The rules as canonical JSON, the text that is stored and hashed."""
         return json.dumps(self.stated, sort_keys=True, separators=(",", ":"))
 
     @property
@@ -57,7 +57,7 @@ class Rules:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def differences(self, bound: Rules) -> tuple[str, ...]:
-        """Return the rules that differ from `bound`, each as `metric coco instead of the bound lpirc`."""
+        """Return the rules that differ from `bound`, each worded like `metric coco instead of the bound lpirc`."""
         return tuple(
             f"{one.name} {_shown(getattr(self, one.name))} instead of the bound {_shown(getattr(bound, one.name))}"
             for one in fields(self)
@@ -66,7 +66,7 @@ class Rules:
 
 
 def rules_of(values: Mapping[str, Any]) -> Rules:
-    """Build the rules from their JSON object. Raises TypeError, KeyError if it is not valid."""
+    """Build the rules from their JSON object. Raises TypeError or KeyError if the object is not valid."""
     given = dict(values) | {"prizes": tuple(values["prizes"])}
     if "official_makers" in given:
         given["official_makers"] = tuple(given["official_makers"])
@@ -74,7 +74,7 @@ def rules_of(values: Mapping[str, Any]) -> Rules:
 
 
 def read_rules(text: str | None) -> Rules | None:
-    """Read the rules from their text; None: not bound."""
+    """Parse the rules from their JSON text; return None for None, which means that no rules are bound."""
     return None if text is None else rules_of(json.loads(text))
 
 

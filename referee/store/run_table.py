@@ -40,7 +40,7 @@ _LAST_RECORD = (
 
 
 class RunTable:
-    """Runs of all teams."""
+    """The runs of all teams."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -48,9 +48,9 @@ class RunTable:
     def arm(
         self, run: Run, now: datetime, order: NDArray[np.int64], act: Act | None = None
     ) -> Run:
-        """Store a new armed run under a new number (`run.id` is ignored) and return it with its number.
+        """Store a new armed run and return it with its number; `run.id` is ignored.
 
-        `order` is its image order, shape (images,): there is no run without one. The team leaves the queue.
+        `order` is its image order, shape (images,), which every run must have. The team is removed from the queue.
         """
         armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
         values = _columns(asdict(armed) | {"id": None, "rules": armed.rules})
@@ -65,7 +65,7 @@ class RunTable:
         return replace(armed, id=number)
 
     def image_order(self, run: int) -> NDArray[np.int64]:
-        """Return test-set numbers in the order in which the team knows them, shape (images,)."""
+        """Return the image order of a run, shape (images,): test-set numbers by the image number that the team uses."""
         rows = self._database.rows(
             "SELECT numbers FROM image_orders WHERE run = ?", run
         )
@@ -79,9 +79,9 @@ class RunTable:
         act: Act | None = None,
         **values: object,
     ) -> Run:
-        """Change columns of a run that is in one of the `expected` states.
+        """Change columns of a run that is in one of the `expected` states, and return the run.
 
-        Raises RefereeError `run-state` if it is in another: of two calls that race, one wins.
+        Raises RefereeError `run-state` if it is in another state, so one of two concurrent calls fails.
         """
         return self.change_all({run: values}, expected, act=act)[0]
 
@@ -92,7 +92,7 @@ class RunTable:
         event: Event | None = None,
         act: Act | None = None,
     ) -> list[Run]:
-        """Change columns of several runs as `change` does, of all or none, and append the event."""
+        """Change columns of several runs as `change` does, all or none of them, and append `event` if given."""
         states = ", ".join("?" * len(expected))
         with self._database.transaction() as connection:
             for run, values in changes.items():
@@ -115,9 +115,10 @@ class RunTable:
         return [self.get(run) for run in changes]
 
     def take_over_open(self, epoch: int, host: str, now: datetime) -> None:
-        """Record that a host took over with this epoch: open runs were started on the boot clock of another host.
+        """Record that this host took over the contest with this epoch, and clear the boot of open runs.
 
-        A second call changes nothing: the runs are on this host's boot clock then.
+        Those runs were timed on the boot clock of the former host. A second call for the same epoch changes nothing,
+        because the open runs are then timed on the clock of this host.
         """
         with self._database.transaction() as connection:
             if not connection.execute(_HAS_TAKEN_OVER, (TOOK_OVER, epoch)).fetchone():
@@ -143,12 +144,12 @@ class RunTable:
         return found[0]
 
     def attempts_used(self) -> dict[str, int]:
-        """Return the number of runs that each team has had or armed; void ones do not count."""
+        """Return how many runs each team has had or has armed; void runs do not count."""
         sql = "SELECT team, count(*) FROM runs WHERE state != ? GROUP BY team"
         return dict(map(tuple, self._database.rows(sql, RunState.VOID.value)))
 
     def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:
-        """Store the setup of runs of an earlier form, taken from the configuration by station and window_s."""
+        """Store the setup of runs of an earlier form; `setup` returns it from station and window_s."""
         for row in self._database.rows(
             "SELECT id, station, window_s FROM runs WHERE setup IS NULL"
         ):
@@ -162,7 +163,7 @@ class RunTable:
     def complete_images_digests(
         self, testset_digest: str, images_digest: Callable[[], str]
     ) -> None:
-        """Store the digest of the images for runs of an earlier form on this test set."""
+        """Store the digest of the images in those runs on this test set that lack it (of an earlier form)."""
         where = "WHERE images_digest IS NULL AND testset_digest = ?"
         if self._database.rows(f"SELECT 1 FROM runs {where} LIMIT 1", testset_digest):  # noqa: S608 - a constant
             values = images_digest(), testset_digest
@@ -170,14 +171,17 @@ class RunTable:
                 connection.execute(f"UPDATE runs SET images_digest = ? {where}", values)  # noqa: S608 - a constant
 
     def find(self, state: RunState | None = None, **equals: object) -> list[Run]:
-        """Return the runs, oldest first, all or those in `state` and with the given columns."""
+        """Return the runs, oldest first: those in `state`, if given, whose columns have the given values."""
         wanted = equals | ({} if state is None else {"state": state.value})
         where = " AND ".join(f"{column} = ?" for column in wanted) or "1"
         sql = f"SELECT {_RUN_COLUMNS} FROM runs WHERE {where} ORDER BY id"  # noqa: S608 - names from code
         return [_run(row) for row in self._database.rows(sql, *wanted.values())]
 
     def last_record(self, opened_utc: str | None) -> tuple[float, datetime] | None:
-        """Return (elapsed_s, UTC) of the last reading or post of the runs opened at that moment: one, or a heat."""
+        """Return (elapsed_s, UTC) of the last reading or post of the runs opened at `opened_utc`, or None.
+
+        Those runs are one run, or a heat.
+        """
         found = self._database.rows(_LAST_RECORD, opened_utc)[0]
         return (
             (found["elapsed_s"], datetime.fromisoformat(found["utc"]))
@@ -209,7 +213,7 @@ def _read_run(values: tuple[Any, ...]) -> Run:
 
 
 def _columns(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as they are stored: dicts and tuples as JSON, rules in their canonical text."""
+    """Return the values in their stored form: dicts and tuples as JSON, rules as canonical text."""
     stored = {}
     for key, value in values.items():
         if isinstance(value, Rules):

@@ -1,8 +1,8 @@
-"""The tables of `contest.db`, and the upgrade of files that an earlier version made.
+"""The tables of `contest.db`, and the upgrade of files from earlier versions.
 
-Append-only except for the columns of `runs` that RunControl changes, teams' passwords, `withdrawn` of submissions and
-announcements, `counts` of submissions, what is taken back of `publications`, `queue`, `operator_sessions`, `published`,
-`provisional` and `released`.
+All tables are append-only except for: the columns of `runs` that RunControl changes, teams' passwords, `withdrawn` of
+submissions and announcements, `counts` of submissions, the taken-back columns of `publications`, `queue`,
+`operator_sessions`, `published`, `provisional` and `released`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ ROWID = "rowid"
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
-    # One row, once the contest was opened. The public key is Ed25519, hexadecimal; NULL: of an earlier form.
-    # Runs' chains begin with the first id, whatever it is now; NULL: it never changed.
+    # One row, from the first opening on. The public key is Ed25519, hexadecimal; NULL: of an earlier form.
+    # The chains of runs start from the first id, whatever `id` is now; NULL: `id` never changed.
     "contest": ({"id": str, "public_key": str, "first_id": str}, {"pk": "id"}),
     "teams": (
         {"name": str, "password_hash": str, "disabled": int, "created_utc": str, "affiliation": str},
@@ -37,9 +37,9 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "void_reason": str, "meter_changes": str,  # JSON list: what differed from `setup` at the end
             "idle_power_w": float, "heat": str,  # runs of one heat are opened together
             "meter_standing": str,  # lpirc_power.meter.Standing; NULL: of an earlier form
-            "images_digest": str,  # of the images without the ground truth; NULL: of an earlier form
-            "nonce": str,  # random: run numbers recur after a restore; NULL: of an earlier form
-            "extra_s": float,  # of window_s, granted by the operator; NULL: none
+            "images_digest": str,  # digest of the images without the ground truth; NULL: of an earlier form
+            "nonce": str,  # random, because run numbers can recur after a restore; NULL: of an earlier form
+            "extra_s": float,  # part of window_s that the operator granted; NULL: none
             "rules": str,  # canonical JSON, bound into its chain; NULL: not bound, up to form 15
         },
         {
@@ -47,31 +47,31 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "not_null": {"team", "station", "state", "armed_utc", "testset_digest", "images", "window_s"},
         },
     ),
-    # Not a column of `runs`: listing runs must not read 160 kB for each.
+    # In a table of its own, so that listing runs does not read 160 kB for each run.
     "image_orders": ({"run": int, "numbers": bytes}, {"pk": "run"}),
     "posts": (
         {
             "id": int, "run": int, "received_utc": str, "elapsed_s": float, "sha256": str, "idempotency_key": str,
-            "row_count": int, "received_total": int,  # of the run up to and with this post
-            # Little-endian float64, shape (row_count, 7), image numbers as the team knows them. Empty with rows counted
-            # (since form 17): the body is packed, and has them.
+            "row_count": int, "received_total": int,  # rows of the run, including this post
+            # Little-endian float64, shape (row_count, 7), with the image numbers that the team uses. Since form 17 it
+            # may be empty although rows are counted: the body is then packed and has the rows.
             "rows": bytes,
-            "refused": int,  # rows that were not taken; NULL: none, or of an earlier form
-            "number": int, "previous": bytes,  # 1, 2, ... of the run; the chain's link before; NULL: of an earlier form
+            "refused": int,  # number of refused rows; NULL: none, or of an earlier form
+            "number": int, "previous": bytes,  # 1, 2, ... in the run; the former link; NULL: of an earlier form
             "content_type": str, "body": bytes,  # as received; NULL: of an earlier form
-            "readings": int, "meter": bytes,  # on disk with it; the link of the last one; NULL: the rules are not bound
+            "readings": int, "meter": bytes,  # readings on disk; the last one's link; NULL: rules not bound
         },
         {
             "pk": "id", "foreign_keys": [("run", "runs", "id")],
             "not_null": {"run", "received_utc", "elapsed_s", "sha256", "row_count", "rows"},
         },
     ),
-    "refused_rows": ({"run": int, "post": int, "line": int, "reason": str, "text": str}, {}),  # the first ones
+    "refused_rows": ({"run": int, "post": int, "line": int, "reason": str, "text": str}, {}),  # a run's first
     "readings": (
         {
             "run": int, "elapsed_s": float, "utc": str, "voltage_v": float, "current_a": float, "apparent_va": float,
             "power_w": float, "power_factor": float, "energy_wh": float, "integrator_s": float, "state": str,
-            "flags": str,  # over_range, voltage_peak_over, current_peak_over, as far as they are set
+            "flags": str,  # those of over_range, voltage_peak_over and current_peak_over that are set
             "voltage_range_v": float, "current_range_a": float, "changed": str,  # NULL up to form 8
             "stopped": int,  # NULL up to form 14
         },
@@ -91,8 +91,8 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "id": int, "run": int, "judged_utc": str, "map": float, "energy_wh": float, "score": float,
             "mean_power_w": float, "images": int, "detections": int, "ap": str, "signature": str,
             "map_ilsvrc_det": float,  # NULL: of an earlier form
-            "energy_limit": float, "energy_known_by": str,  # NULL, NULL: no energy; the second alone: up to form 14
-            "rules": str,  # by which it was judged, as in `runs`; NULL: the run's are not bound
+            "energy_limit": float, "energy_known_by": str,  # both NULL: no energy; only the second NULL: up to form 14
+            "rules": str,  # the rules by which it was judged, as in `runs`; NULL: the run's rules are not bound
             "energy_own_limit": float,  # NULL: no energy, or up to form 15
         },
         {"pk": "id"},
@@ -108,7 +108,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         },
         {"pk": "score", "foreign_keys": [("score", "scores", "id")]},
     ),
-    # The newest figures of a run that is not judged yet: one row a run, replaced every second.
+    # The newest figures of a run that is not judged yet: one row for each run, replaced every second.
     "provisional": (
         {
             "run": int, "utc": str, "map": float, "energy_wh": float, "score": float, "detections": int,
@@ -116,7 +116,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         },
         {"pk": "run"},
     ),
-    # What others than operators learn of it (form 16): one row a run, replaced twice a minute.
+    # The figures that non-operators see (form 16): one row for each run, replaced twice a minute.
     "released": (
         {
             "run": int, "released_utc": str, "utc": str, "map": float, "energy_wh": float, "score": float,
@@ -124,11 +124,11 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         },
         {"pk": "run"},
     ),
-    # The contest day: who may use the console, what is announced, who runs next, what was let stand, who was refused.
+    # The contest day: operators and their sessions, announcements, queue, reviews, refusals.
     "operators": ({"name": str, "password_hash": str, "created_utc": str}, {"pk": "name"}),
-    # Since form 16: the sessions of an operator bear its random `generation`; without a row none is valid.
+    # Since form 16: an operator's sessions carry this random `generation`; without a row no session is valid.
     "operator_sessions": (
-        {"operator": str, "generation": str},  # a name, `key`, or `key as` the name that was stated
+        {"operator": str, "generation": str},  # a name, `key`, or `key as` and the name that was stated
         {"pk": "operator", "not_null": {"generation"}},
     ),
     "announcements": ({"id": int, "utc": str, "operator": str, "text": str, "withdrawn_utc": str}, {"pk": "id"}),
@@ -144,7 +144,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         },
         {"pk": "id"},
     ),
-    # What the public sees, one row: `document` has the results and stands still unless `state` is live, `hall` goes on.
+    # The public view, one row: `document` has the results and changes only while `state` is live; `hall` always does.
     "published": (
         {
             "id": int, "utc": str, "document": str,  # JSON
@@ -152,20 +152,20 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "unveiled": int, "frozen_utc": str,
             "final": str,  # JSON: the document that is being unveiled
             "unveiled_utc": str,  # the end of the last unveiling
-            "hall": str, "hall_utc": str,  # JSON, and as of when; NULL up to form 15, until it is published again
+            "hall": str, "hall_utc": str,  # JSON, its time; NULL up to form 15, until published again
         },
         {"pk": "id"},
     ),
-    # The model tracks: what was accepted for measurement, and its result, at most one row each.
+    # The model tracks: submissions accepted for measurement, and their results, at most one for each submission.
     "submissions": (
         {
             "id": int, "accepted_utc": str, "track": str, "team": str, "split": str,  # public, holdout
-            "build": str, "model_file": str, "model_sha256": str,  # the team's name; the file's under models/
-            "testset_digest": str, "counts": int,  # towards the team's limit of that UTC day
-            "withdrawn": str,  # why it is worth nothing; NULL: it stands
-            "measured_by": str,  # who made its result document elsewhere; NULL: the organiser, or of an earlier form
-            "job": str,  # the name of the job that makes its result; NULL: it was made when it was handed in
-            # Who withdrew its entry; NULL, NULL: it stands, could not be measured, or an earlier form does not say.
+            "build": str, "model_file": str, "model_sha256": str,  # as the team calls it; the file's under models/
+            "testset_digest": str, "counts": int,  # whether it counts towards the team's limit of that UTC day
+            "withdrawn": str,  # why it does not count; NULL: it is not withdrawn
+            "measured_by": str,  # the party that made its result document; NULL: the organiser, or of an earlier form
+            "job": str,  # the job that makes its result; NULL: the result was made at the submission
+            # Both NULL: it is not withdrawn, it could not be measured, or it was withdrawn in an earlier form.
             "withdrawn_utc": str, "withdrawn_by": str,
             "limit_day": str,  # the UTC day whose limit it counts towards; NULL: that of accepted_utc
         },
@@ -184,7 +184,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "result": bytes,  # the result document as received, compressed by zlib; NULL: the model failed
             "meter_official": int,  # NULL: no energy, or of an earlier form
             "confined": int,  # NULL: the model failed, or of an earlier form
-            "unstable": int,  # to be measured again; NULL: of an earlier form
+            "unstable": int,  # 1: to be measured again; NULL: of an earlier form
             "doubt": str,  # why it is in review; NULL: it is not
         },
         {
@@ -192,77 +192,77 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "not_null": {"measured_utc", "valid", "sentence"},
         },
     ),
-    # What was received over HTTP, by the submission on the public images; without a row: of an earlier form.
+    # Files received over HTTP, by their submission on the public images; no row: of an earlier form.
     "uploads": (
         {
-            "submission": int, "received_utc": str,  # when its last byte came
+            "submission": int, "received_utc": str,  # when its last byte arrived
             "size": int,  # bytes
-            "replaces": int,  # the upload that was refused; NULL: none
-            "checked_utc": str,  # NULL: it waits for its check
-            "problem": str,  # JSON: why the check refused it; NULL: it did not
+            "replaces": int,  # the refused upload that it replaces; NULL: none
+            "checked_utc": str,  # NULL: the check has not ended
+            "problem": str,  # JSON: why the check refused it; NULL: it was not refused
         },
         {
             "pk": "submission", "foreign_keys": [("submission", "submissions", "id")],
             "not_null": {"received_utc", "size"},
         },
     ),
-    # The final boards of the model tracks; the newest of a track counts.
+    # The final boards of the model tracks; the newest board of a track is the valid one.
     "publications": (
         {
             "id": int, "track": str, "utc": str, "published_by": str,
-            "code": str,  # the hash of the board and of what looked odd
+            "code": str,  # the hash of the board and its findings
             "document": str,  # JSON
-            "taken_back_utc": str, "taken_back": str,  # since when and why it is not shown; NULL: it is
+            "taken_back_utc": str, "taken_back": str,  # since when and why it is not shown; NULL: it is shown
         },
         {"pk": "id", "not_null": {"track", "utc", "published_by", "code", "document"}},
     ),
-    # What is to be computed or measured, each once: the name is the hash of all that the outcome follows from.
+    # Work to compute or measure, each job once: its name is the hash of all inputs that determine the result.
     "jobs": (
         {
-            "name": str, "kind": str,  # scoring: a worker's; measuring: a device's
-            "about": str,  # for people: run 12, submission 7
+            "name": str, "kind": str,  # a value of `JobKind`
+            "about": str,  # for people, like: run 12, submission 7
             "state": str,  # waiting, leased, done, failed, cancelled
-            "failures": int, "losses": int,  # of its workers that said why, and that vanished
+            "failures": int, "losses": int,  # failures that workers reported; workers that vanished
             "worker": str, "lease_until_utc": str,  # of the newest lease
-            "renewals_left": int,  # of the newest lease, since form 17; NULL: no limit
-            "reason": str,  # why it failed, or was given back the last time
-            "failed_on": str,  # JSON list of the workers it failed on, or that lost it; since form 17
+            "renewals_left": int,  # how often the newest lease may be renewed, since form 17; NULL: no limit
+            "reason": str,  # why it failed, or was last given back
+            "failed_on": str,  # JSON list of the workers that reported a failure or vanished; since form 17
             "created_utc": str, "ended_utc": str,
         },
         {"pk": "name", "not_null": {"kind", "about", "state", "failures", "losses", "created_utc"}},
     ),
-    # The results of scoring jobs, for any run with the same name: a judgement adds what is the run's own.
+    # The results of scoring jobs, used by each run whose job has the same name; a judgement adds the run's own values.
     "scorings": (
         {
-            "name": str, "stem": str,  # the hash of the same without the ground truth
+            "name": str, "stem": str,  # the hash of the same inputs without the ground truth
             "utc": str, "figures": str,  # JSON
-            "resampled": bytes,  # AP by category and half, little-endian float64; NULL: none of it
+            "resampled": bytes,  # AP by category and half, little-endian float64; NULL: no resampling
         },
         {"pk": "name", "not_null": {"stem", "utc", "figures"}},
     ),
-    # Up to where of its journal the database is (since form 17): one row; none: it has no journal.
+    # The position that the database has reached in its journal (since form 17): one row, or none without a journal.
     "journal": (
         {"id": int, "seq": int, "link": bytes, "epoch": int, "size": int, "is_behind": int},
         {"pk": "id", "not_null": {"seq", "link", "epoch", "size", "is_behind"}},
     ),
-    # Devices that pull work of the model tracks.
+    # Devices that pull work for the model tracks.
     "devices": (
         {
             "name": str, "key_hash": str, "created_utc": str, "seen_utc": str,
             "disabled": str, "disabled_utc": str,  # why it gets no work; since form 17
-            "enabled_utc": str,  # the last time; what it measured before is not compared any more
-            "meter": str,  # which it last said that it measures energy with, since form 17; NULL: with none
+            "enabled_utc": str,  # the last time it was enabled; earlier measurements are no longer compared
+            "meter": str,  # the meter with which it last said that it measures energy, since form 17; NULL: none
         },
         {"pk": "name", "not_null": {"key_hash", "created_utc"}},
     ),
-    # What devices measured of their track's calibration model (since form 17); without a latency: still to be done.
+    # Measurements of a track's calibration model by devices (since form 17); without a latency: not measured yet.
     "calibrations": (
         {
             "id": int, "job": str, "device": str, "track": str,
-            "model_sha256": str, "model_file": str, "digest": str,  # of model and test set
+            "model_sha256": str, "model_file": str, "digest": str,  # identifies model and test set
             "utc": str, "measured_utc": str, "latency_ms": float, "accuracy_percent": float,
-            "doubt": str,  # why the referee does not believe its answers
-            "result": bytes,  # the document, zlib
+            "doubt": str,  # why the referee does not trust its answers
+            "result": bytes,  # the result document, compressed by zlib
         },
         {"pk": "id", "not_null": {"job", "device", "track", "model_sha256", "model_file", "digest", "utc"}},
     ),
@@ -280,23 +280,23 @@ _FOUND_BY_RUN = (
     "scores",
     "events",
 )
-# Most posts carry no key: they need no entry, and none of them repeats another.
+# Most posts have no key: they need no index entry, and never repeat another post.
 _POSTS_BY_KEY = (
     "CREATE UNIQUE INDEX IF NOT EXISTS posts_by_key ON posts (run, idempotency_key)"
     " WHERE idempotency_key IS NOT NULL"
 )
 
-# Without it the sum of a run would be read from behind every blob of rows.
+# Without this index, the sum of a run would be read from behind every blob of rows.
 _REFUSED_BY_RUN = "CREATE INDEX IF NOT EXISTS posts_refused ON posts (run, refused) WHERE refused IS NOT NULL"
 
 
-# Up to form 14 only the figures of a check have it.
+# Up to form 14 this value is only in the figures of a check.
 _TAKE_LIMITS = (
     "UPDATE scores SET energy_limit = (SELECT json_extract(figures, '$.uncertainty') FROM checks"
     " WHERE checks.score = scores.id AND code = 'accuracy')"
 )
 
-# Up to form 15 one submission was withdrawn, and no longer counted; its hold-out part stood, and could win.
+# Up to form 15 only a single submission was withdrawn; its hold-out part still counted, and could win.
 _COUNT_AS_BEFORE = "UPDATE submissions SET counts = 0 WHERE withdrawn IS NOT NULL"
 _TAKE_WITHDRAWALS = (  # from the log
     "UPDATE submissions SET withdrawn_utc = act.utc, withdrawn_by = act.user FROM (SELECT max(id), utc,"
@@ -316,9 +316,9 @@ _WITHDRAW_TWINS = (
 
 
 def create_tables(database: sqlite_utils.Database) -> None:
-    """Create missing tables and upgrade those of an earlier version; the caller holds a transaction.
+    """Create missing tables and upgrade those of an earlier version, in the caller's transaction.
 
-    Calling it again changes nothing.
+    A second call changes nothing.
     """
     for name, (columns, options) in _TABLES.items():
         database.table(name).create(columns, if_not_exists=True, **options)
@@ -351,7 +351,7 @@ def create_tables(database: sqlite_utils.Database) -> None:
 
 
 def insert(table: str, verb: str = "INSERT") -> str:
-    """Return the statement that inserts a whole row, given as a dict by column."""
+    """Return the statement that inserts a whole row, given as a dict with a value for each column."""
     columns = _TABLES[table][0]
     return f"{verb} INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
 
@@ -367,13 +367,16 @@ def tables() -> list[str]:
 
 
 def key_of(table: str) -> str:
-    """Return the column that identifies a row even after a VACUUM: the primary key, or else ROWID."""
+    """Return the column that identifies a row even after a VACUUM: the primary key, or ROWID if there is none."""
     key: str = _TABLES[table][1].get("pk", ROWID)
     return key
 
 
 def _add_columns(database: sqlite_utils.Database, name: str) -> None:
-    """Add the columns that an earlier form lacks. Up to form 4 a run's setup was that of its station."""
+    """Add the columns that an earlier form lacks.
+
+    Up to form 4 a run's setup was the setup of its station.
+    """
     table = database.table(name)
     (wanted, _) = _TABLES[name]
     present = table.columns_dict

@@ -1,4 +1,4 @@
-"""Values that an upgrade of an earlier version's database computes, beyond adding columns."""
+"""Values that the upgrade of a database from an earlier version computes, in addition to new columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_totals(database: sqlite_utils.Database) -> None:
-    """Give posts of form 5 or earlier the total that their receipts stated."""
+    """Give posts of form 5 or earlier the run's total that their receipts stated."""
     if "received_total" in database.table("posts").columns_dict:
         return
     database.execute("ALTER TABLE posts ADD COLUMN received_total INTEGER")
@@ -26,7 +26,7 @@ def add_totals(database: sqlite_utils.Database) -> None:
 
 
 def join_parts(database: sqlite_utils.Database) -> None:
-    """Move the rows of large bodies, which form 7 kept in parts, into their posts, one post at a time."""
+    """Move the rows of large bodies into their posts, one post at a time; form 7 stored them in parts."""
     if "upload" not in database.table("posts").columns_dict:
         return
     posts = database.execute(
@@ -46,7 +46,10 @@ def join_parts(database: sqlite_utils.Database) -> None:
 
 
 def add_codes(database: sqlite_utils.Database) -> None:
-    """Add the codes of missing energies; up to form 7 only the sentence says whether the meter may still hold one."""
+    """Add the codes of missing energies to the events.
+
+    Up to form 7 only the event's sentence says whether the meter may still hold the energy.
+    """
     events = database.execute(
         "SELECT id, detail FROM events WHERE kind = ?", (ENERGY_MISSING,)
     ).fetchall()
@@ -60,7 +63,10 @@ def add_codes(database: sqlite_utils.Database) -> None:
 
 
 def link_events(database: sqlite_utils.Database) -> None:
-    """Link the events, which had no links up to form 11. Runs after `add_codes`, which changes events."""
+    """Add links to the events, which had none up to form 11.
+
+    It runs after `add_codes`, which changes events.
+    """
     link = LOG_START
     if database.execute("SELECT 1 FROM events WHERE link IS NULL LIMIT 1").fetchone():
         rows = database.execute(

@@ -1,4 +1,4 @@
-"""Judgements of runs, with their checks and intervals."""
+"""Judgements of runs, with their checks and confidence intervals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TOLD = "SELECT score, code, ok, severity, sentence, figures FROM checks WHERE N
 
 @dataclass(frozen=True)
 class Judgement:
-    """One judgement of a run, as published: its figures, and the rules that it used (None: not bound)."""
+    """One judgement of a run, as published: its figures, and the rules used (None: no rules are bound to the run)."""
 
     judged_utc: str
     map: float
@@ -54,7 +54,7 @@ _MARK = (
 
 
 class ScoreTable:
-    """Judgements; append-only, the latest one of a run counts."""
+    """The judgements of runs; append-only. The latest judgement of a run is the valid one."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -67,10 +67,11 @@ class ScoreTable:
         events: Sequence[Event] = (),
         act: Act | None = None,
     ) -> None:
-        """Append a judgement with its checks and its events; the latest one of a run counts.
+        """Append a judgement with its checks and its events, in one transaction.
 
-        `maps` (R,) are the mAPs of the halves that gave its interval; None stores no interval. With the `state` that
-        the run must still be in, the run becomes judged. Raises RefereeError `run-state` if it is in another.
+        `maps` (R,) are the mAPs of the halves from which its interval was computed; with None no interval is stored. If
+        `state` is given, the run must still be in it and becomes judged; RefereeError `run-state` is raised if it is in
+        another state.
         """
         rules = None if score.rules is None else score.rules.text
         values = vars(score) | {"id": None, "ap": json.dumps(score.ap), "rules": rules}
@@ -94,7 +95,7 @@ class ScoreTable:
                 append_event(connection, *event)
 
     def latest(self, run: int) -> Score | None:
-        """Return the judgement of a run that counts, or None before it is judged."""
+        """Return the latest judgement of a run, or None if it is not judged."""
         rows = self._database.rows(
             "SELECT * FROM scores WHERE run = ? ORDER BY id DESC LIMIT 1", run
         )
@@ -137,9 +138,10 @@ class ScoreTable:
         ]
 
     def latest_by_run(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
-        """Return the judgements that count, by run, with the mAPs (R,) of their halves: for boards of many contests.
+        """Return the latest judgement of each run, with the mAPs (R,) of its halves: for boards of many contests.
 
-        They lack the AP by category and the checks that did not fail, except IMAGES_SEEN, which alone has its figures.
+        The scores lack the AP by category. Of the checks they have only the failed ones and IMAGES_SEEN, and only
+        IMAGES_SEEN has its figures.
         """
         told: dict[int, list[Check]] = {}
         for c in self._database.rows(_TOLD, IMAGES_SEEN):
@@ -163,9 +165,9 @@ class ScoreTable:
     def add_interval(
         self, score: Score, interval: ScoreInterval, maps: NDArray[np.float64]
     ) -> None:
-        """Add the confidence intervals of a stored score, and the mAPs (R,) of the halves.
+        """Store the confidence intervals of a stored score, and the mAPs (R,) of the halves.
 
-        The run may have been judged again meanwhile, by another process.
+        The score need not be the run's latest: another process may have judged the run again meanwhile.
         """
         sql = "SELECT max(id) FROM scores WHERE run = ? AND judged_utc = ? AND energy_wh IS ?"
         with self._database.transaction() as connection:
@@ -177,7 +179,7 @@ class ScoreTable:
     def half_maps(self, run: int) -> NDArray[np.float64] | None:
         """Return the mAPs (R,) of the halves of the run's latest score; None without an interval or in an earlier form.
 
-        For an interval by BOOTSTRAP they are those of its resamples.
+        For an interval by BOOTSTRAP they are the mAPs of its resamples.
         """
         sql = "SELECT maps FROM intervals WHERE score = (SELECT max(id) FROM scores WHERE run = ?)"
         found = [
@@ -188,7 +190,7 @@ class ScoreTable:
         return np.frombuffer(found[0], "<f8") if found else None
 
     def judgement_mark(self) -> tuple[int, ...]:
-        """Return a mark that changes with every judgement, interval and review."""
+        """Return a value that changes with every judgement, interval and review."""
         return tuple(self._database.rows(_MARK)[0])
 
 

@@ -1,4 +1,4 @@
-"""Images that were served, in order."""
+"""The log of served images, in order."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from referee.store.waiting_rows import WaitingRows
 
 
 class ServedTable:
-    """Served images of all runs; append-only.
+    """The served images of all runs; append-only.
 
-    They wait in memory for this connection's next commit of any kind: images served before a POST are on disk with it,
-    and serving an image never waits for the disk.
+    New rows wait in memory for the next commit of this connection, whatever it writes. So images served before a POST
+    are on disk with it, and serving an image never waits for the disk.
     """
 
     def __init__(self, database: Database) -> None:
@@ -24,32 +24,38 @@ class ServedTable:
     def append(
         self, run: int, images: Sequence[tuple[int, int]], elapsed_s: float
     ) -> None:
-        """Log images as served, (number as the team knows it, bytes): on disk with the next commit."""
+        """Log images as served, given as (number that the team uses, bytes).
+
+        They are on disk with the next commit.
+        """
         self._waiting.add(
             [(run, image, elapsed_s, size_bytes) for image, size_bytes in images]
         )
 
     def flush(self) -> None:
-        """Commit the served images that wait. Raises RefereeError `storage-failed`, and then keeps them."""
+        """Commit the served images that wait in memory.
+
+        Raises RefereeError `storage-failed`; the images then still wait.
+        """
         if self._waiting.rows:
             self._database.group.write(lambda _: None)
 
     def images(self, run: int) -> list[int]:
-        """Return the distinct images of a run in the log, by the number that the team knows."""
+        """Return the distinct images of a run in the log, by the number that the team uses."""
         rows = self._database.rows(
             "SELECT DISTINCT image FROM served WHERE run = ? ORDER BY image", run
         )
         return [row["image"] for row in rows]
 
     def in_order(self, run: int) -> list[tuple[int, float]]:
-        """Return every served image of a run, in order: (image as the team knows it, elapsed_s)."""
+        """Return (image number that the team uses, elapsed_s) of each served image of a run, in order."""
         sql = "SELECT image, elapsed_s FROM served WHERE run = ? ORDER BY rowid"
         return [
             (row["image"], row["elapsed_s"]) for row in self._database.rows(sql, run)
         ]
 
     def after(self, run: int, row: int) -> tuple[list[int], int]:
-        """Return the images logged after that row of the log (0: all), and the last row's number."""
+        """Return the images of a run logged after row `row` of the log (0: all), and the number of the last row."""
         sql = (
             "SELECT rowid, image FROM served WHERE run = ? AND rowid > ? ORDER BY rowid"
         )
@@ -61,7 +67,7 @@ class ServedTable:
         return b"".join(self.csv_parts(run))
 
     def csv_parts(self, run: int) -> Iterator[bytes]:
-        """Yield `csv` in parts."""
+        """Yield the result of `csv` in parts."""
         return csv_of_run(self._database, "served", run, {"run"})
 
     @property

@@ -1,7 +1,7 @@
 """Submissions to the model tracks and their measurements.
 
-Append-only, except that `referee.store.entry_withdrawal` withdraws and restores them, and lifts them from the day's
-limit.
+The table is append-only, except that `referee.store.entry_withdrawal` withdraws and restores submissions, and stops
+counting them towards the day's limit.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _MEASURED = tuple(one.name for one in fields(ModelMeasurement))
 _INSERT = insert("submissions")
 _INSERT_MEASUREMENT = insert("measurements")
 FREE_REPETITIONS = 3
-"""Repeated measurements of unstable models that cost a team nothing, by day and track.
+"""Number of repeated measurements of unstable models that do not count for a team, by day and track.
 
-Without this limit, a model that makes its own latency unstable is measured as often as its team likes, while the others
-wait.
+Without this limit, a team whose model makes its own latency unstable could have it measured any number of times, while
+other teams wait.
 """
 _COUNT = (
     "SELECT count(*) - sum(is_unstable) AS settled, sum(is_unstable) AS unstable FROM"
@@ -66,11 +66,11 @@ class SubmissionTable:
         kind: JobKind | None = None,
         act: Act | None = None,
     ) -> Submission:
-        """Store a submission and the job of its `kind`, if any; return it with its new `id` and `accepted_utc`.
+        """Store a submission and its job of `kind`, if any, and return it with its new `id` and `accepted_utc`.
 
-        Raises RefereeError `submission-limit` if the team has used up the `limit` of this track and UTC day, also for
-        one of two processes that hand in the last one at the same time; EntryWithdrawn for a further part (which does
-        not count) of an entry that is withdrawn.
+        Raises RefereeError `submission-limit` if the team has used up the `limit` of this track and UTC day, also if
+        two processes submit the last one at once. Raises EntryWithdrawn for a further part, which does not count
+        towards the limit, of a withdrawn entry.
         """
         with self._database.transaction() as connection:
             if not submission.counts:
@@ -87,14 +87,14 @@ class SubmissionTable:
     def require_below_limit(
         self, track: str, team: str, limit: int, now: datetime
     ) -> None:
-        """Raise RefereeError `submission-limit` when a team has used up its submissions of the UTC day of `now`."""
+        """Raise RefereeError `submission-limit` if a team has used up its submissions of the UTC day of `now`."""
         day = now.date().isoformat()
         _require_below(
             self._database.rows(_COUNT, track, team, day)[0], track, team, limit, day
         )
 
     def used(self, track: str, team: str, now: datetime) -> int:
-        """Return the number of a team's submissions that count on the UTC day of `now`."""
+        """Return the number of a team's submissions that count towards the limit of the UTC day of `now`."""
         return _used(
             self._database.rows(_COUNT, track, team, now.date().isoformat())[0]
         )
@@ -105,9 +105,9 @@ class SubmissionTable:
         measurement: ModelMeasurement,
         result: bytes | None = None,
     ) -> None:
-        """Store the outcome of a submission, and the result document as received, if there is one.
+        """Store the measurement of a submission, with the result document as received, and end the device's job.
 
-        It ends the device's job. Raises RefereeError `lease-lost`, and stores nothing, if that is over already.
+        Raises RefereeError `lease-lost`, and stores nothing, if the job has ended already.
         """
         measured = (
             None if measurement.measured is None else json.dumps(measurement.measured)
@@ -137,12 +137,12 @@ class SubmissionTable:
         return _submission(rows[0])
 
     def all(self, track: str | None = None) -> list[Submission]:
-        """Return the submissions, oldest first, all or those of a track."""
+        """Return the submissions to `track`, or to all tracks if it is None, oldest first."""
         rows = self._database.rows(_FIND.format("? IS NULL OR track = ?"), track, track)
         return [_submission(row) for row in rows]
 
     def queued(self, kind: JobKind) -> list[Submission]:
-        """Return the submissions whose jobs wait or are leased, oldest first."""
+        """Return the submissions whose job of this kind waits or is leased, oldest first."""
         jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased')"
         return [
             _submission(row)
@@ -150,7 +150,10 @@ class SubmissionTable:
         ]
 
     def unchecked(self) -> list[Submission]:
-        """Return the uploads whose check has not ended, oldest first, also those whose check a server crash cut."""
+        """Return the uploads whose check has not ended, oldest first.
+
+        This includes uploads whose check was interrupted by a crash of the server.
+        """
         jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased', 'failed')"
         rows = self._database.rows(
             _FIND.format(f"job IN ({jobs}) AND withdrawn IS NULL"),
@@ -171,7 +174,10 @@ class SubmissionTable:
 
 
 def require_new_file(connection: sqlite3.Connection, one: Submission) -> None:
-    """Raise RefereeError `entry-repeated`, EntryWithdrawn if the team handed in this file before; in a transaction."""
+    """Raise an error if the team submitted this file before; called in a transaction.
+
+    The error is RefereeError `entry-repeated`, or EntryWithdrawn if the earlier entry is withdrawn.
+    """
     require_not_withdrawn(connection, one.track, one.team, one.model_sha256)
     same = connection.execute(
         _REPEATED, (one.track, one.team, one.model_sha256)
@@ -190,9 +196,9 @@ def accepted_part(
     limit: int,
     kind: JobKind | None,
 ) -> Submission:
-    """Store a submission as `SubmissionTable.accept` does, within a transaction.
+    """Store a submission as `SubmissionTable.accept` does, in the connection's transaction.
 
-    `limit` applies to the `limit_day`, by default the day of `now`.
+    `limit` is for the submission's `limit_day`, by default the day of `now`.
     """
     day = given.limit_day or now.date().isoformat()
     accepted_utc = now.isoformat()
@@ -213,13 +219,13 @@ def accepted_part(
 
 
 def job_name(made: Submission, *of: str) -> str:
-    """Return the name of a submission's own job; `of` tells several apart."""
+    """Return the name of a submission's own job; `of` distinguishes several jobs of one submission."""
     text = "\n".join([*of, made.track, made.split, str(made.id), made.model_sha256])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def lease_lost(what: str) -> RefereeError:
-    """Return the error of a device that has no job, or no longer has this one."""
+    """Return the error for a device that does not, or no longer, hold the job that it reports on."""
     return RefereeError(
         "lease-lost",
         f"The lease of {what} is lost: it ran out, or another device holds it now.",

@@ -13,7 +13,7 @@ from referee.store.schema import insert
 
 
 class TeamTable:
-    """Teams: their passwords and affiliations, and which are disabled."""
+    """The teams with their passwords and affiliations, and whether each is disabled."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -35,7 +35,10 @@ class TeamTable:
         now: datetime,
         act: Act | None = None,
     ) -> None:
-        """Register teams, (password hash, affiliation) by name, all or none. Raises RefereeError `team-exists`."""
+        """Register teams, given as (password hash, affiliation) by name: all or none.
+
+        Raises RefereeError `team-exists`.
+        """
         common = {"disabled": 0, "created_utc": now.isoformat()}
         with self._database.transaction() as connection:
             for name, (password_hash, affiliation) in teams.items():
@@ -53,7 +56,7 @@ class TeamTable:
             put_on_record(connection, act)
 
     def password_hash(self, team: str) -> str | None:
-        """Return the password hash of an enabled team, or None."""
+        """Return the password hash of a team, or None if it is unknown or disabled."""
         sql = "SELECT password_hash FROM teams WHERE name = ? AND NOT disabled"
         try:
             rows = self._database.rows(sql, team)
@@ -64,14 +67,14 @@ class TeamTable:
         return str(rows[0]["password_hash"]) if rows else None
 
     def all(self) -> dict[str, bool]:
-        """Return every team by name, with True if it is disabled."""
+        """Return all teams by name; the value is True if the team is disabled."""
         return {
             row["name"]: bool(row["disabled"])
             for row in self._database.rows("SELECT * FROM teams ORDER BY name")
         }
 
     def set_disabled(self, name: str, disabled: bool, act: Act | None = None) -> None:
-        """Refuse or allow further log-ins and runs of a team. Raises RefereeError `team-unknown`."""
+        """Disable or enable a team: whether it may log in and run. Raises RefereeError `team-unknown`."""
         self._change(
             name, "UPDATE teams SET disabled = ? WHERE name = ?", int(disabled), act
         )

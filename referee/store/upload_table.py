@@ -1,4 +1,7 @@
-"""Uploads: received and dated first, checked later. A refused one gives up its submission, which costs nothing."""
+"""Uploads: each file is stored and dated when received, and checked later.
+
+If the check refuses a file, its submission is given up and does not count towards the limit.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +49,10 @@ class UploadTable:
         limit: int,
         closed: datetime | None = None,
     ) -> Submission:
-        """Store a received file, with the job that checks it, dated as `upload` says.
+        """Store a received file with the time in `upload` and the job that checks it, and return its submission.
 
-        After the track `closed`, a team may replace one file only: else broken files would buy attempts after the
-        deadline. Raises RefereeError `submission-limit`, `entry-repeated`, `not-replaceable`, EntryWithdrawn.
+        After the track closed at `closed`, a team may replace one file only; otherwise broken files would buy attempts
+        after the deadline. Raises RefereeError `submission-limit`, `entry-repeated`, `not-replaceable`, EntryWithdrawn.
         """
         now = datetime.fromisoformat(upload.received_utc)
         with self._database.transaction() as connection:
@@ -79,9 +82,9 @@ class UploadTable:
         kind: JobKind,
         now: datetime,
     ) -> bool:
-        """Store that a check found nothing wrong, with the submission on each split and the jobs of their results.
+        """Store that a check found no problem, with the submissions to each split and the jobs for their results.
 
-        The first of `parts` is `made` itself. Returns False, and stores nothing, if its check is over already.
+        The first of `parts` is `made` itself. Returns False, and stores nothing, if the check has ended already.
         """
         first, *others = parts
         with self._database.transaction() as connection:
@@ -100,9 +103,9 @@ class UploadTable:
     def refuse(
         self, made: Submission, problem: dict[str, object], now: datetime
     ) -> bool:
-        """Store why a check refused an upload, which then counts for nothing.
+        """Store why a check refused an upload; its submission then does not count at all.
 
-        `problem` has its sentence as `detail`. Returns False, and stores nothing, if its check is over already.
+        `problem` has its sentence as `detail`. Returns False, and stores nothing, if the check has ended already.
         """
         with self._database.transaction() as connection:
             if not _end_check(connection, made, now):
@@ -114,24 +117,30 @@ class UploadTable:
         return True
 
     def of_submission(self, submission: int) -> Upload | None:
-        """Return the upload of a submission; None if it was not uploaded, or by an earlier version."""
+        """Return the upload of a submission.
+
+        Returns None if the submission was not uploaded, or was uploaded to an earlier version.
+        """
         rows = self._database.rows(_FIND, submission)
         return _upload(rows[0]) if rows else None
 
     def refused(self, track: str, since: datetime) -> list[Upload]:
-        """Return the uploads of a track refused since then that replace none and have no replacement."""
+        """Return the uploads of a track refused since `since` that neither replace another upload nor were replaced."""
         return [
             _upload(row)
             for row in self._database.rows(_REFUSED, track, since.isoformat())
         ]
 
     def is_file_needed(self, sha256: str) -> bool:
-        """Return True if the file with this SHA-256 belongs to an entry that stands or that an operator may restore."""
+        """Return True if the file with this SHA-256 belongs to an entry that is valid or can be restored."""
         return bool(self._database.rows(_NEEDED, sha256))
 
 
 def _end_check(connection: sqlite3.Connection, made: Submission, now: datetime) -> bool:
-    """End the job of a check, even a failed one. Returns False if the submission was withdrawn or has another job."""
+    """End the job of a check, even a failed job.
+
+    Returns False if the submission was withdrawn or has another job by now.
+    """
     row = connection.execute(_JOB_OF, (made.id,)).fetchone()
     if row is None:
         return False

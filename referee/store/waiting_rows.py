@@ -1,4 +1,4 @@
-"""Rows that wait in memory for the database's next commit of any kind."""
+"""Rows that wait in memory until the database's next commit, whatever it writes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-# Rows a statement: few statements, since between two of them other threads take the interpreter.
+# Rows in one statement. Few statements, because other threads take the interpreter between two of them.
 _AT_ONCE = 500
 
 
 class WaitingRows:
-    """Rows for one table, given with its columns as `served (run, image)`."""
+    """Waiting rows of one table, which is given with its columns, like `served (run, image)`."""
 
     def __init__(self, into: str) -> None:
         columns = into.count(",") + 1
@@ -21,11 +21,11 @@ class WaitingRows:
         self.rows: list[tuple[Any, ...]] = []
 
     def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Add rows that wait. It is atomic: several threads may call it at once."""
+        """Add rows to those that wait. The call is atomic, so several threads may add at once."""
         self.rows.extend([*rows])
 
     def write(self, connection: sqlite3.Connection) -> int:
-        """Write the waiting rows within a transaction, and return how many there are."""
+        """Write the waiting rows in the connection's transaction, and return their number."""
         waiting = self.rows[:]
         for at in range(0, len(waiting), _AT_ONCE):
             part = waiting[at : at + _AT_ONCE]
@@ -35,5 +35,5 @@ class WaitingRows:
         return len(waiting)
 
     def forget(self, count: int) -> None:
-        """Discard the rows that `write` wrote: they are on disk."""
+        """Discard the first `count` waiting rows, which `write` wrote, once they are on disk."""
         del self.rows[:count]

@@ -1,4 +1,4 @@
-"""The referee over HTTP: start reading at `app`.
+"""The referee over HTTP. Start reading at `app`.
 
-Nothing is imported here: the processes beside the server need little of it.
+This file imports nothing, because the processes beside the server need little of the package.
 """

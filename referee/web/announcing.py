@@ -1,4 +1,4 @@
-"""The announcement of a server that answers: what it says, and the files by which commands find it."""
+"""Announces a server once it answers: its message, and the files by which commands find it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READY_TIMEOUT_S = 30.0
 def announce_server(
     listen: Listen, contest: Contest, on_ready: Callable[[str], None]
 ) -> None:
-    """Say where the contest is served, in its folder and to `on_ready`, once the server answers."""
+    """Write the server's URL into the contest folder and call `on_ready` with a message, once the server answers."""
     clock = Clock()
     never = threading.Event()
     deadline_s = clock.monotonic_s() + READY_TIMEOUT_S
@@ -49,7 +49,7 @@ def _answers(listen: Listen) -> bool:
 
 
 def health_status(listen: Listen) -> int | None:
-    """Return the status with which our own server answers whether it is well; None while it does not answer."""
+    """Return the HTTP status of our own server's health check; None while the server does not answer."""
     host = listen.local_host
     connection: http.client.HTTPConnection
     if listen.tls_cert:

@@ -1,4 +1,4 @@
-"""The app factory: takes finished objects, registers the blueprints; nothing happens at import."""
+"""The app factory: receives finished objects and registers the blueprints; importing it does nothing."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from referee.web.web_request import present_request
 
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
-    """The WSGI app that serves `contest`, whose runs `control` owns."""
+    """Return the WSGI app that serves `contest`; `control` owns its runs."""
     app = Flask("referee", static_folder=None)
-    app.url_map.merge_slashes = False  # else it redirects to where the header Host says
+    app.url_map.merge_slashes = False  # else it redirects to the header Host
     app.json.sort_keys = False  # type: ignore[attr-defined]
     callers = Callers(contest, control, clock)
     config = contest.config
@@ -76,19 +76,19 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(public_board.blueprint)
     keep_parts(
         app, plug_pages(app, contest, clock)
-    )  # last: none takes the place of ours
+    )  # last, so that no plug-in replaces our pages
     problem_documents.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(  # type: ignore[method-assign]  # Flask's own way
         app.wsgi_app, service, board, refusals, bodies, config.trusted_proxy
     )
-    # Made now: the first guess must not take twice as long. Beside: no open run waits for it.
+    # Made now, so that the first guess takes no longer than others; in a thread, so that no open run waits.
     threading.Thread(target=decoy_hash, name="decoy", daemon=True).start()
     return app
 
 
 def _finish(response: Response) -> Response:
-    """Say in every answer within a run what is left of the window; let no cache keep it, unless it says so."""
+    """Add the time left of the window to every answer within a run, and forbid caching unless the answer allows it."""
     if request.method == "OPTIONS" and response.status_code == HTTPStatus.OK:
         # Flask sends an empty page of HTML.
         response.status_code = HTTPStatus.NO_CONTENT

@@ -1,4 +1,4 @@
-"""The parts that an app was made with, by their class: a handler asks for the one it takes, and imports no other."""
+"""The parts of an app, keyed by class, so that a handler gets the parts it needs and imports no others."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ Part = TypeVar("Part")
 
 
 def keep_parts(app: Flask, *parts: object) -> None:
-    """Give the app its parts, of each class one."""
+    """Attach these parts to the app, at most one of each class."""
     for one in parts:
         app.extensions[_key(type(one))] = one
 
 
 def part_of(app: Flask, kind: type[Part]) -> Part:
-    """Return the app's part of that class."""
+    """Return the app's part of class `kind`."""
     return cast(Part, app.extensions[_key(kind)])
 
 
 def part(kind: type[Part]) -> Part:
-    """Return the part of the app that handles the present request."""
+    """Return the part of class `kind` of the app that handles the current request."""
     return part_of(current_app, kind)
 
 

@@ -1,8 +1,9 @@
-"""Bodies that are arriving: one that stays silent is answered 408, and its connection ends, which frees its thread.
+"""Watches request bodies as they arrive: a client that falls silent gets a 408, and its connection ends.
 
-Granian offers neither: a thread that reads waits as long as the client likes, and a request does not say from which
-port it came. So the answer is handed to Granian by this thread, and marks the connection: the kernel knows on which one
-something was just sent, and that no other request goes on there (docs/decisions/0020).
+Ending the connection frees the thread that reads the body. Granian has no such timeout: a reading thread waits as long
+as the client likes. It does not name the client's port either, so the connection cannot be looked up directly.
+Therefore this thread hands the 408 to Granian, and sending it marks the connection: the kernel knows on which
+connection data was just sent and that no other request is in progress there (docs/decisions/0020).
 """
 
 from __future__ import annotations
@@ -24,26 +25,26 @@ from referee.web.http_answers import Answer, Environ
 
 logger = logging.getLogger(__name__)
 SILENCE_S = 10.0
-"""Timeout for a body's next part, or its rest."""
+"""Timeout for the next part of a body, or for the rest of it."""
 LOOK_S = 0.5
 NEVER_S = inf
 HANDED_OVER_S = 0.4
-"""Time until the kernel has the answer; longer on a busy machine."""
+"""Time within which an answer given to Granian reaches the kernel; a busy machine takes longer."""
 KERNEL_TICK_S = 0.02
 SLOW_S = 2 * SILENCE_S
-"""Longest arrival of a request below `PART_BYTES`: its head and its body have `SILENCE_S` each."""
+"""Longest time in which a request below `PART_BYTES` arrives: `SILENCE_S` for its head and `SILENCE_S` for its body."""
 LONGEST_WORK_S = 150.0
-"""Deadline for the answer of every request: a proxy gives up earlier."""
+"""Deadline for answering any request; proxies give up earlier than that."""
 PART_BYTES = 2**14  # each has `SILENCE_S` to arrive: less than a modem's 14 kbit/s
 PROTOCOL = "referee.protocol"
-"""The key under which Granian's worker hands over what answers a request; the gateway takes it from there."""
+"""Environ key under which Granian's worker passes the object that sends a request's response; the gateway reads it."""
 
 Address = tuple[Any, ...]
-"""Address of a connection's other end, as `getpeername` returns it."""
+"""The address of a connection's peer, as `getpeername` returns it."""
 
 
 class Arrival(NamedTuple):
-    """The connection of a request: what answers it, the address of the other end, and the port of ours."""
+    """The connection of a request: the object that sends its response, the peer's address, and our port."""
 
     protocol: Any
     peer: str
@@ -52,10 +53,10 @@ class Arrival(NamedTuple):
 
 @dataclass
 class Suspect:
-    """A connection to which the answer to a silent body may have been the last that was sent, at `sent_s`.
+    """A connection that may be the one of a silent body: the last data sent on it, at `sent_s`, may be the body's 408.
 
-    `received_bytes`: by the first look since. `first_s`: when more had come, if more has. Another request may have
-    begun there: then it is not the one that was answered.
+    `received_bytes` is what had come in at the first look after that. `first_s` is when more was first seen, None if
+    nothing more has come. New data may be the start of another request; then this is not the silent connection.
     """
 
     sent_s: float
@@ -63,7 +64,11 @@ class Suspect:
     first_s: float | None = None
 
     def is_silent_one(self, found: Traffic, now_s: float) -> bool:
-        """Tell whether it surely is that of the body: it was silent before the answer, or is too slow for one."""
+        """Return True if this is certainly the silent body's connection.
+
+        That is so if it was silent before the answer was sent, or if what has come since is too slow to be a new
+        request.
+        """
         if found.since_received_s - found.since_sent_s >= SILENCE_S / 2:
             return True
         came = found.received_bytes - self.received_bytes
@@ -81,10 +86,10 @@ class Suspect:
 
 @dataclass(slots=True, eq=False)
 class ArrivingBody:
-    """The body of a request: a thread waits for it no longer than `SILENCE_S` at a time, once it is watched.
+    """The body of a request. While it is watched, a thread waits at most `SILENCE_S` for each part.
 
-    `answered_s`: when its client was told that it took too long. `is_given_up` is known once `ArrivingBodies.end` was
-    called. Without an `arrival` no one can be answered, so no one watches.
+    `answered_s` is when the client was told that it took too long. `is_given_up` is valid after `ArrivingBodies.end`.
+    Without an `arrival` no answer can be sent, so the body is not watched.
     """
 
     environ: Environ
@@ -96,7 +101,7 @@ class ArrivingBody:
     suspects: dict[Address, Suspect] = field(default_factory=dict)
 
     def read(self, size: int) -> bytes:
-        """Read its next `size` bytes; fewer at its end only, or once it is given up."""
+        """Read the next `size` bytes of the body; fewer only at its end or after it was given up."""
         self.due_s = self.now_s() + SILENCE_S
         part: bytes = self.environ["wsgi.input"].read(size)
         self.due_s = NEVER_S  # storing what has come may take long
@@ -104,38 +109,38 @@ class ArrivingBody:
 
 
 class ArrivingBodies:
-    """The bodies that threads wait for. `answer` makes the answer to a client that falls silent."""
+    """The bodies that threads are waiting for. `answer` makes the response to a client that falls silent."""
 
     def __init__(self, clock: Clock, answer: Callable[[Environ], Answer]) -> None:
         self.clock = clock
         self._answer = answer
-        # A body is in one of them: who pops it decides, atomically, whether it is taken or given up.
+        # A body is in one of the two. The thread that pops it decides, atomically, whether it is taken or given up.
         self._awaited: dict[int, ArrivingBody] = {}
         self._answered: dict[int, ArrivingBody] = {}
 
     def begin(self, environ: Environ, arrival: Arrival | None) -> ArrivingBody:
-        """Watch the body of a request."""
+        """Start watching the body of a request, and return it."""
         body = ArrivingBody(environ, arrival, self.clock.monotonic_s)
         self._awaited[id(body)] = body
         return body
 
     def end(self, body: ArrivingBody) -> None:
-        """Watch it no longer: it is whole, or no one waits for it any more. Call it once."""
+        """Stop watching a body that is complete or no longer wanted. Call it once per body."""
         if self._awaited.pop(id(body), None) is None:
             self._answered.pop(id(body), None)
             body.is_given_up = True
 
     def watch(self, ended: threading.Event) -> None:
-        """End the silent ones until `ended` is set."""
+        """Look for silent bodies every `LOOK_S` seconds, and end them, until `ended` is set."""
         while not self.clock.wait(ended, self.clock.monotonic_s() + LOOK_S):
             try:
                 self.look()
             except OSError as error:
-                # Without descriptors there is no look; the next one is soon.
+                # No descriptor is free; the next look follows soon.
                 logger.warning("silent bodies cannot be ended: %s", error)
 
     def look(self) -> None:
-        """Answer the bodies that are overdue, and end the connections of those that were answered before."""
+        """Answer the bodies that are overdue, and end the connections of bodies that were answered earlier."""
         now_s = self.clock.monotonic_s()
         if self._answered:
             _end_connections([*self._answered.values()], self.clock)
@@ -144,11 +149,11 @@ class ArrivingBodies:
                 self._give_up(one, one.arrival)
 
     def _give_up(self, body: ArrivingBody, arrival: Arrival) -> None:
-        # First: its end, which may come now, looks there last.
+        # Added before it is removed below, because `end`, which may run now, looks in `_answered` last.
         self._answered[id(body)] = body
         if self._awaited.pop(id(body), None) is None:
             self._answered.pop(id(body), None)
-            return  # it has just come
+            return  # it has just arrived
         answer = self._answer(body.environ)
         body.answered_s = self.clock.monotonic_s()
         arrival.protocol.response_bytes(
@@ -157,7 +162,10 @@ class ArrivingBodies:
 
 
 def hand_over_protocol() -> None:
-    """Let Granian put what answers a request into its environ. Call it in the worker's parent, before it starts."""
+    """Patch Granian to put the object that sends a response into the request's environ.
+
+    Call it in the worker's parent process, before the worker starts.
+    """
     server: Any = granian.server.mp
     wrapped = server._wsgi_call_wrap  # noqa: SLF001 - there is no public way
 
@@ -176,9 +184,9 @@ def hand_over_protocol() -> None:
 
 
 def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
-    """End our reading of the connections to which those answers were the last that was sent.
+    """Shut down reading on each connection whose last sent data was the answer to one of these bodies.
 
-    Behind a proxy all clients are at one address, so one on which another request may have begun is left alone.
+    Behind a proxy all clients share one address, so a connection on which another request may have begun is left alone.
     """
     by_ends: dict[tuple[str, str], list[ArrivingBody]] = {}
     for one in answered:
@@ -201,7 +209,7 @@ def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
 
 
 def _is_of(body: ArrivingBody, peer: Address, found: Traffic, now_s: float) -> bool:
-    """Tell whether a connection is surely that of an answered body."""
+    """Return True if a connection is certainly the one of this answered body."""
     sent_s = now_s - found.since_sent_s
     if not _is_between(sent_s, body.answered_s, now_s):
         return False
@@ -221,10 +229,10 @@ def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 UNWATCHED = ArrivingBodies(Clock(), lambda _: Answer(408))
-"""The bodies of requests that came through no gateway."""
+"""Bodies of requests that did not come through the gateway; they are not watched."""
 
 
 def _is_between(sent_s: float, answered_s: float, now_s: float) -> bool:
-    """Tell whether what was sent then is an answer that was handed over at `answered_s`."""
+    """Return True if data sent at `sent_s` can be the answer that was handed over at `answered_s`."""
     latest_s = answered_s + max(HANDED_OVER_S, (now_s - answered_s) / 2)
     return answered_s - KERNEL_TICK_S <= sent_s <= latest_s

@@ -1,4 +1,4 @@
-"""The caller of a request, resolved once for each request, and the time left of its window."""
+"""The caller of a request, resolved once per request, and the time left of its window."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NO_MORE = "The token is of a run that no longer exists; log in again."
 
 @dataclass(frozen=True)
 class Callers:
-    """The part of the app against which a caller is resolved: the contest's secrets, its runs, and the time."""
+    """The app part that identifies callers: the contest's secrets, its runs, and the clock."""
 
     contest: Contest
     control: RunControl
@@ -45,7 +45,7 @@ class Callers:
 def session_of(
     callers: Callers, asked: WebRequest, token: str | None = None
 ) -> Session:
-    """Return the session whose token the request bears, in its header `Authorization` or as `token`.
+    """Return the session of the request's token, taken from the header `Authorization` or from `token`.
 
     Raises RefereeError `token-missing`, `bad-token`, `token-expired`; Superseded for a token of a later epoch.
     """
@@ -61,7 +61,7 @@ def session_of(
 
     session = tokens.read(callers.contest.secret, token)
     asked.session = session
-    asked.good_token = None  # another one than before may be refused
+    asked.good_token = None  # a different token may be refused
     if session.epoch > callers.contest.epoch:
         raise Superseded(
             "This token was issued by a host that has taken over the contest; this host accepts nothing any more: use "
@@ -77,7 +77,7 @@ def session_of(
 
 
 def _is_of_open_run(callers: Callers, session: Session) -> bool:
-    """Tell whether the session's run is open: that ends by the monotonic clock, whatever the wall clock says."""
+    """Return True if the session's run is open: its window ends by the monotonic clock, not by the wall clock."""
     live = callers.control.find_live(session.run)
     return live is not None and _is_of(session, live.run)
 
@@ -87,7 +87,7 @@ def _is_of(session: Session, run: Run) -> bool:
 
 
 def operator_of(callers: Callers, asked: WebRequest) -> Operator | None:
-    """Return the bearer of the operator's key, or who has a console's session; None for others."""
+    """Return the operator who makes the request, by the operator key or a console session; None for other callers."""
     if not asked.is_operator_known:
         asked.operator = _operator(callers, asked.environ)
         asked.is_operator_known = True
@@ -95,7 +95,7 @@ def operator_of(callers: Callers, asked: WebRequest) -> Operator | None:
 
 
 def operator_named(session: OperatorSession) -> Operator:
-    """Return the operator of this session."""
+    """Return the operator named in this session; whether the session is still valid is not checked here."""
     if session.by_key:
         return Operator(KEY, session.name or None)
     return Operator(session.name)
@@ -125,22 +125,22 @@ def _operator(callers: Callers, environ: Environ) -> Operator | None:
 
 
 def _stated_user(environ: Environ) -> str | None:
-    """Return who uses the operator key, by a command's own word."""
+    """Return the name that a command states for the holder of the operator key, or None."""
     user = unquote(environ.get(_USER, ""))[:LONGEST_USER]
     return user if user.isprintable() and user else None
 
 
 def operator_cookie(environ: Environ) -> str:
-    """Return the cookie of a console's session; blank without one."""
+    """Return the cookie of a console session; blank if there is none."""
     return parse_cookie(environ.get("HTTP_COOKIE", "")).get(OPERATOR_COOKIE, "")
 
 
 def open_run_of(
     callers: Callers, asked: WebRequest, session: Session | None = None
 ) -> OpenRun:
-    """Return the open run of the request's session; the answer will say how much of its window is left.
+    """Return the open run of the request's session; the answer will then state the time left of its window.
 
-    Raises what `session_of` raises unless `session` is given; WindowClosed; what `require_own` raises.
+    Raises WindowClosed, the errors of `require_own`, and those of `session_of` unless `session` is given.
     """
     known = asked.live
     if known is not None and (session is None or _is_of(session, known.run)):
@@ -155,7 +155,7 @@ def open_run_of(
 
 
 def stored_run_of(callers: Callers, asked: WebRequest, session: Session) -> Run:
-    """Return the run of a session, as stored. Raises RefereeError `bad-token` where a restore took it back."""
+    """Return the stored run of a session. Raises RefereeError `bad-token` if the run is gone after a restore."""
     if asked.stored is None or asked.stored.id != session.run:
         try:
             asked.stored = callers.contest.store.runs.get(session.run)
@@ -165,9 +165,9 @@ def stored_run_of(callers: Callers, asked: WebRequest, session: Session) -> Run:
 
 
 def own_run_of(callers: Callers, asked: WebRequest) -> Run:
-    """Return the run of the request's session, open or not, if its own team asks.
+    """Return the run of the request's session, open or not, if its own team makes the request.
 
-    Raises what `session_of`, `stored_run_of` and `require_own` raise.
+    Raises the errors of `session_of`, `stored_run_of` and `require_own`.
     """
     session = session_of(callers, asked)
     if asked.live is not None:
@@ -180,9 +180,10 @@ def own_run_of(callers: Callers, asked: WebRequest) -> Run:
 def require_own(
     callers: Callers, asked: WebRequest, session: Session, run: Run
 ) -> None:
-    """Raise RefereeError unless the session and the client address are those of the run.
+    """Raise RefereeError unless the session and the client address belong to the run.
 
-    `bad-token` is one of a run that a restore took back, whose number this run has; `not-your-run`, `wrong-address`.
+    `bad-token`: the token is from a run that is gone after a restore, and this run has its number. Also `not-your-run`,
+    `wrong-address`.
     """
     if run.nonce != session.nonce:
         raise SessionRefused("bad-token", NO_MORE)
@@ -198,7 +199,7 @@ def require_own(
 
 
 def remaining_ms(callers: Callers, asked: WebRequest) -> str | None:
-    """Return what the answer says in X-Window-Remaining-Ms, a whole number; None for a request outside any run."""
+    """Return the value of the header X-Window-Remaining-Ms, a whole number; None for a request outside any run."""
     live = asked.live
     if live is None:
         if "HTTP_AUTHORIZATION" not in asked.environ:

@@ -1,7 +1,8 @@
-"""The concurrency limit: how many requests of one caller may hold a thread at the same time.
+"""The concurrency limit: the number of requests of one caller that may hold a thread at the same time.
 
-A caller is an open run, the operator, who logs in, who sends an old form, or everyone else together. A request that
-finds no free slot is refused at once. Which slots a request counts on: referee.web.request_slots.
+Callers are: an open run, the operator, a client that logs in, a client that sends an old form, and everyone else
+together. A request that finds no free slot is refused at once. `referee.web.request_slots` chooses the slots of a
+request.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ UPLOADS_OF_A_TEAM = 2
 
 OPERATORS_LOG_IN = "/operator/login"
 EVERYONE_ELSE = ""
-"""The log-ins from addresses that no station names."""
+"""Key of the log-ins from addresses that no station lists."""
 
 
 class Slots(Protocol):
-    """Something of which a request holds one."""
+    """A set of slots, of which a request holds one."""
 
     def acquire(self, *, blocking: bool) -> bool:
-        """Take one if one is free."""
+        """Take a slot if one is free."""
         ...
 
     def release(self) -> None:
-        """Give it back."""
+        """Give the slot back."""
         ...
 
 
 class AddressSlots:
-    """Slots that addresses share; one of them holds some at most: one host keeps no one else out."""
+    """Slots shared by several addresses, with a maximum for each, so that no host can exclude the others."""
 
     def __init__(self, in_all: int, of_one: int) -> None:
         self._in_all = in_all
@@ -65,40 +66,40 @@ class AddressSlots:
         """Give a slot back."""
         with self._lock:
             self._held[address] -= 1
-            self._held += Counter()  # without those that hold none
+            self._held += Counter()  # drops addresses that hold none
 
 
 @dataclass(frozen=True)
 class OneAddress:
-    """The slots of an address among those that several share."""
+    """The share of one address in the slots that several addresses share."""
 
     all: AddressSlots
     address: str
 
     def acquire(self, *, blocking: bool) -> bool:
-        """Take a slot if one is free; it never waits."""
+        """Take a slot if one is free, without waiting."""
         return not blocking and self.all.acquire(self.address)
 
     def release(self) -> None:
-        """Give it back."""
+        """Give the slot back."""
         self.all.release(self.address)
 
 
 class FirstFree:
-    """The slots of several runs whose teams are at one address: the first that is free is taken."""
+    """The slots of several runs whose teams share one address: the first free slot is taken."""
 
     def __init__(self, slots: Sequence[threading.BoundedSemaphore]) -> None:
         self._slots = slots
         self._taken: threading.BoundedSemaphore | None = None
 
     def acquire(self, *, blocking: bool) -> bool:
-        """Take a slot if one is free."""
+        """Take a slot of the first run that has one free."""
         free = (one for one in self._slots if one.acquire(blocking=blocking))
         self._taken = next(free, None)
         return self._taken is not None
 
     def release(self) -> None:
-        """Give it back."""
+        """Give the slot back to its run."""
         if self._taken is not None:
             self._taken.release()
 
@@ -123,11 +124,11 @@ def _slots_of_uploads() -> AddressSlots:
 class ConcurrencyLimits:
     """The slots of all requests that belong to no open run.
 
-    An open run has its own for requests at the same time (`OpenRun.slots`), and others for old forms from the addresses
-    of its log-ins (`OpenRun.form_slots`). The operator has some, and everyone else shares the rest: a run can only
-    exhaust itself, and neither a run nor a single host can keep the operator out. `forms` are of old forms from other
-    addresses; `log_ins` are by the station that names the address, by OPERATORS_LOG_IN, and EVERYONE_ELSE; `uploads`
-    are by the team that sends a large file.
+    An open run has its own slots for concurrent requests (`OpenRun.slots`), and others for old forms from the addresses
+    of its log-ins (`OpenRun.form_slots`). The operator has some, and everyone else shares the rest. So a run can
+    exhaust only its own slots, and neither a run nor a single host can keep the operator out. `forms` are for old forms
+    from other addresses. `log_ins` are keyed by the station that lists the address, by OPERATORS_LOG_IN, and by
+    EVERYONE_ELSE. `uploads` are keyed by the team that sends a large file.
     """
 
     log_ins: dict[str, AddressSlots]
@@ -138,7 +139,7 @@ class ConcurrencyLimits:
 
 
 def limits_of(stations: Iterable[str]) -> ConcurrencyLimits:
-    """Return the limits of a contest, with slots for log-ins at each of these stations: those that name addresses."""
+    """Return the limits of a contest, with log-in slots for each of `stations`, the stations that list addresses."""
     log_ins = {
         name: AddressSlots(LOG_INS_OF_A_STATION, LOG_INS_OF_AN_ADDRESS)
         for name in (*stations, OPERATORS_LOG_IN)
@@ -148,7 +149,7 @@ def limits_of(stations: Iterable[str]) -> ConcurrencyLimits:
 
 
 def too_many_requests() -> RefereeError:
-    """The refusal of a request that finds no free slot."""
+    """Return the error for a request that finds no free slot."""
     return RefereeError(
         "too-many-requests",
         "Too many requests of this caller are under way; finish one of them first.",

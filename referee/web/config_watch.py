@@ -1,4 +1,4 @@
-"""Notices that contest.toml no longer says what the server was started with."""
+"""Detects that contest.toml differs from the configuration that the server started with."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class ConfigWatch:
-    """Compares contest.toml with the configuration in use; `look` each second, from one thread or several.
+    """Compares contest.toml with the configuration in use. Call `look` each second; any thread may.
 
     `changed` is the sentence that states the difference, None while there is none.
     """
@@ -34,7 +34,10 @@ class ConfigWatch:
         self.changed: str | None = None
 
     def look(self) -> str | None:
-        """The difference now; a new one is logged once. The file is read only when it was written since."""
+        """Return the sentence about the current difference, or None. A new difference is logged once.
+
+        The file is read only if it was written since the last look.
+        """
         try:
             found = (self._folder / CONFIG_NAME).stat()
             stamp: tuple[int, ...] = (found.st_mtime_ns, found.st_size, found.st_ino)
@@ -66,7 +69,7 @@ class ConfigWatch:
 
 
 def differences(old: ContestConfig, new: ContestConfig) -> list[str]:
-    """The keys whose values differ, each as `key: old -> new`; tables of a list are named by their `name`."""
+    """Return the keys whose values differ, each as `key: old -> new`; tables of a list are identified by `name`."""
     was = dict(_flat(asdict(old)))
     now = dict(_flat(asdict(new)))
     return [
@@ -77,11 +80,11 @@ def differences(old: ContestConfig, new: ContestConfig) -> list[str]:
 
 
 def note_settings(contest: Contest, clock: Clock) -> None:
-    """Put on record with which settings the server starts: their digest, and the keys that changed, [old, new].
+    """Record the settings with which the server starts: their digest, and the changed keys with [old, new].
 
-    All values are kept where they are not those of the start before. No secret is in contest.toml.
+    All values are stored if they differ from those of the previous start. contest.toml contains no secret.
     """
-    # As JSON has them: what is compared is what will be read from the log.
+    # Converted by JSON, so that they compare equal to the values read back from the log.
     values: dict[str, Any] = json.loads(
         json.dumps(dict(_flat(asdict(contest.config))), default=str)
     )

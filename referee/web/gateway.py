@@ -1,8 +1,8 @@
-"""The entry: images, detections and the board's polls go to their handlers directly, everything else through Flask.
+"""The WSGI entry: passes images, detections and board polls directly to their handlers, the rest to Flask.
 
 Flask's routing, contexts and objects take several times longer than serving an image from memory (docs/decisions/0004).
-Each handler exists once: Flask has the same ones on its routes, for what is left of them, such as the methods that an
-address does not take.
+Each handler exists once: Flask's routes call the same handlers for the remaining cases, such as methods that an address
+does not support.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ Handler = Callable[[WebRequest], Answer]
 App = Callable[[Environ, Any], Iterable[bytes]]
 
 PLAIN = frozenset({"wrong-address", "too-many-requests", "body-too-slow"})
-"""Codes that an old client is told in its own words; all others come in a problem document."""
+"""Codes that an old client gets in the words of its protocol; all others come in a problem document."""
 IMAGE_PREFIX = single_image.IMAGES_PATH + "/"
 
 
 class Gateway:
-    """A WSGI app in front of Flask's. It believes X-Forwarded-For of the proxies `trusted`."""
+    """A WSGI app in front of Flask's. It trusts the X-Forwarded-For of the proxies `trusted`."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Gateway:
             peer = environ.get("REMOTE_ADDR", "")
             forwarded_for = environ.get("HTTP_X_FORWARDED_FOR")
             environ["REMOTE_ADDR"] = client_address(peer, forwarded_for, self._trusted)
-        # There is nothing to change to; Flask would refuse a GET that asks.
+        # No upgrade is possible, but Flask would refuse a GET that requests one.
         environ.pop("HTTP_UPGRADE", None)
         try:
             handler = self._handler(environ)
@@ -104,11 +104,11 @@ class Gateway:
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
 
     def _handler(self, environ: Environ) -> Handler | None:
-        """Return the handler of a request that bypasses Flask; None for one that Flask answers.
+        """Return the handler of a request that bypasses Flask; None if Flask answers it.
 
-        Raises RefereeError `method-unknown` or `bad-request` for what HTTP does not allow: methods are case-sensitive
-        (RFC 9110, 9.1), and a request of HTTP/1.1 names one host (RFC 9112, 3.2). The server in front of us passes on
-        none as an empty text, and several with commas between them.
+        Raises RefereeError `method-unknown` or `bad-request` for requests that HTTP does not allow: methods are
+        case-sensitive (RFC 9110, 9.1), and a request of HTTP/1.1 names one host (RFC 9112, 3.2). Granian passes on a
+        missing host as an empty text, and several as one text with commas.
         """
         method = environ["REQUEST_METHOD"]
         path = environ["PATH_INFO"]

@@ -1,4 +1,4 @@
-"""Pages over HTTP: rendered templates, the static files, and the headers that keep foreign content out."""
+"""HTML pages: rendered templates, the static files, and the headers that keep out foreign content."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ def _environment() -> Any:
 
 
 def rendered(template: str, **values: object) -> str:
-    """A template as text."""
+    """Return a template, rendered as text."""
     text: str = _environment().get_template(template).render(**values)
     return text
 
 
 def page(template: str, status: int = 200, **values: object) -> Response:
-    """A rendered page. A browser that has it already gets 304."""
+    """Return a rendered page; 304 if the browser has this version."""
     chosen = request.cookies.get(
         "theme"
-    )  # by the button of live.js; without it the reader's system decides
+    )  # set by the button of live.js; by default the system decides
     values = {"theme": chosen if chosen in THEMES else None} | values
     return html(rendered(template, **values), status)
 
 
 def html(text: str, status: int = 200) -> Response:
-    """A page or a part of one."""
+    """Return a response with a page or a part of one."""
     return revalidated(Response(text, status, content_type="text/html; charset=utf-8"))
 
 
 def revalidated(response: Response) -> Response:
-    """The response with an ETag of its content: the browser asks each time, and an unchanged one costs 304."""
+    """Give the response an ETag of its content: browsers ask each time, and unchanged content costs only a 304."""
     response.headers |= SECURITY_HEADERS
     response.headers["Cache-Control"] = "no-cache"
     response.set_etag(hashlib.sha256(response.get_data()).hexdigest()[:32])
@@ -63,13 +63,13 @@ def revalidated(response: Response) -> Response:
 
 @cache
 def static_url(name: str) -> str:
-    """Return the address of a static file, by its content: a browser asks for each content once."""
+    """Return the URL of a static file, which contains a hash, so that a browser requests each version once."""
     return f"/static/{name}?v={hashlib.sha256(_static_files()[name]).hexdigest()[:12]}"
 
 
 @blueprint.get("/static/<path:name>")
 def static_file(name: str) -> Response:
-    """A stylesheet, a script or a picture of the program's own."""
+    """Answer with one of the program's own stylesheets, scripts or pictures."""
     content = _static_files().get(name)
     if content is None:
         abort(404)
@@ -82,7 +82,7 @@ def static_file(name: str) -> Response:
 
 @cache
 def _static_files() -> dict[str, bytes]:
-    """Return all static files by path: no other file in the file system can be requested."""
+    """Return all static files by path, so that no other file can be requested."""
     return {
         str(path.relative_to(STATIC)): path.read_bytes()
         for path in STATIC.rglob("*")

@@ -1,4 +1,4 @@
-"""An answer as a plain value: made once by each handler, handed out by the fast path or by Flask."""
+"""An HTTP answer as a plain value: each handler makes it once, and the gateway or Flask sends it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ STATUS_LINES = {
 
 
 class Stream:
-    """A body that is made while it is being sent; `end` is called once, however the sending ends."""
+    """A body that is generated while it is sent; `end` is called once, however the sending ends."""
 
     def __init__(self, chunks: Iterator[bytes], end: Callable[[], None]) -> None:
         self._chunks = chunks
         self._end: Callable[[], None] | None = end
 
     def __iter__(self) -> Stream:
-        """Itself: it can be sent once."""
+        """Return the stream itself, so it can be sent only once."""
         return self
 
     def __next__(self) -> bytes:
-        """The next part of the body."""
+        """Return the next part of the body."""
         return next(self._chunks)
 
     def close(self) -> None:
-        """Let go of what the sending held; WSGI calls this at its end."""
+        """Release what the body held; WSGI calls this after sending."""
         end = self._end
         self._end = None
         if end is not None:
@@ -45,7 +45,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Answer:
-    """A status, the headers (without those that every answer gets) and the body, whole or as a stream."""
+    """A status, the headers (without those that every answer gets), and the body, whole or as a stream."""
 
     status: int
     headers: list[tuple[str, str]] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Answer:
 def document(
     status: int, content: object, media_type: str = "application/json"
 ) -> Answer:
-    """An answer that is a JSON document."""
+    """Return an answer with a JSON document as its body."""
     body = json.dumps(content).encode() + b"\n"
     headers = [
         ("Content-Type", media_type),
@@ -66,7 +66,7 @@ def document(
 
 
 def through_flask(answer: Answer) -> Response:
-    """The same answer as a response of Flask's."""
+    """Return the answer as a Flask response."""
     body = answer.body if isinstance(answer.body, Stream) else [answer.body]
     response = Response(body, answer.status, answer.headers, direct_passthrough=True)
     # The answer to HEAD has the length that GET's would have.

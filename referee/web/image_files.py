@@ -1,4 +1,4 @@
-"""The test set's files as they are served: the bytes the manifest was made for, or a stated failure."""
+"""The test set's images as they are served: exactly the bytes that the manifest lists, or RefereeError."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from referee.operating_system import free_memory_bytes
 
 logger = logging.getLogger(__name__)
 
-MEMORY_SHARE = 4  # images may take one part in so many of what is free
-MODEST_BYTES = 512 * 2**20  # where the system does not tell how much is free
+MEMORY_SHARE = 4  # images may take 1/MEMORY_SHARE of the free memory
+MODEST_BYTES = 512 * 2**20  # if the free memory is not known
 
 
 class ImageFacts(NamedTuple):
-    """A file before it is sent: its size in bytes and its CRC-32."""
+    """The facts of an image that are needed before it is sent: its size in bytes and its CRC-32."""
 
     size: int
     crc32: int
@@ -30,22 +30,23 @@ class ImageFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class _Trusted:
-    """A file whose hash was right when it had this size and time of change."""
+    """The size and modification time that a file had when its hash was last found correct."""
 
     stamp: tuple[int, int]
     facts: ImageFacts
 
 
 def memory_for_images() -> int:
-    """Bytes that images may take in memory: a share of what is free now."""
+    """Return how many bytes of memory images may take: a share of the memory that is free now."""
     free_bytes = free_memory_bytes()
     return MODEST_BYTES if free_bytes is None else free_bytes // MEMORY_SHARE
 
 
 class ImageFiles:
-    """The images of a test set: from memory as far as `memory_bytes` reach, from disk beyond.
+    """The images of a test set, kept in memory up to `memory_bytes` and read from disk beyond that.
 
-    A file is hashed when it is first read and whenever its size or time has changed; what is in memory is right.
+    A file is hashed when it is first read, and again whenever its size or modification time has changed. Images in
+    memory were verified when they were read.
     """
 
     def __init__(self, test_set: TestSet, memory_bytes: int | None = None) -> None:
@@ -60,11 +61,14 @@ class ImageFiles:
         self._lock = threading.Lock()
 
     def read(self, number: int) -> bytes:
-        """The JPEG of test-set image `number` (1..N). Raises RefereeError `testset-changed`."""
+        """Return the JPEG of test-set image `number` (1..N). Raises RefereeError `testset-changed`."""
         return self._kept[number] or self._load(number)
 
     def facts(self, number: int) -> ImageFacts:
-        """Size and CRC-32 of an image; it is read when no one has yet. Raises RefereeError `testset-changed`."""
+        """Return the size and CRC-32 of an image, reading it if it was not read yet.
+
+        Raises RefereeError `testset-changed`.
+        """
         trusted = self._trusted[number]
         if trusted is None:
             self._load(number)
@@ -73,12 +77,12 @@ class ImageFiles:
         return trusted.facts
 
     def preload(self) -> None:
-        """Read every image once, so no contestant waits for the disk, a hash or a checksum."""
+        """Read every image once, so that no contestant waits for the disk, a hash or a checksum."""
         for number in range(1, len(self._paths)):
             try:
                 self.facts(number)
             except RefereeError:
-                continue  # it is in the log
+                continue  # already logged
 
     def _load(self, number: int) -> bytes:
         try:
@@ -107,7 +111,10 @@ class ImageFiles:
                 self._kept[number] = jpeg
 
     def _changed(self, number: int, what: str) -> RefereeError:
-        """The refusal for the team; only the log names the file, once: its name would give away the secret order."""
+        """Return the error for a changed image, without the file's name, which would reveal the secret order.
+
+        The log names the file, once.
+        """
         if (number, what) not in self._changes_logged:
             self._changes_logged.add((number, what))
             logger.error(
@@ -117,7 +124,10 @@ class ImageFiles:
 
 
 def _read_file(path: str) -> tuple[tuple[int, int], bytes]:
-    """((size, time of change in ns), content). Plain calls: twice as fast as a file object, asked for each image."""
+    """Return ((size, modification time in ns), content) of a file.
+
+    It uses plain system calls, which take half the time of a file object; this runs for every image.
+    """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     try:
         status = os.fstat(descriptor)

@@ -1,6 +1,6 @@
-"""Watches the disk of a journal that lies elsewhere: leaves signs of life there, notices that it stalls or is lost.
+"""Watches the disk of a journal outside the contest folder: writes signs of life there, detects a stall or loss.
 
-A journal that was not written meanwhile is begun again once its disk answers, while no run is open.
+A journal that missed writes is restarted once its disk answers and no run is open.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class JournalWatch:
-    """Looks at the journal's disk each BEAT_S. `trouble` is the sentence that says what is wrong there, or None."""
+    """Checks the journal's disk every BEAT_S seconds. `trouble` is a sentence about the problem there, or None."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self.trouble: str | None = None
@@ -45,7 +45,10 @@ class JournalWatch:
         self._ended = threading.Event()
 
     def begin(self, server: int) -> Callable[[], None]:
-        """Begin to look; return what ends it. `server` is the process that ends once another host has taken over."""
+        """Start the checks, and return a function that ends them.
+
+        `server` is the process to end once another host has taken over.
+        """
         claim = own_claim(self._folder)
         thread = threading.Thread(
             target=self._watch, args=(claim, server), name="watch-journal", daemon=True
@@ -85,9 +88,11 @@ class JournalWatch:
         require_current(self._journal, claim)
 
     def _caught_up(self) -> str | None:
-        """Restart a journal that is behind, or return why that must wait; None: it is no longer behind.
+        """Restart the journal if it is behind.
 
-        All that writes waits for the copy, so an open run goes first.
+        Return None if it is not behind any more, else why the restart must wait.
+
+        All writes wait for the copy that a restart makes, so it waits until no run is open.
         """
         behind = f"Whether the journal at {self._journal} is behind is not known"
         try:
@@ -128,9 +133,9 @@ class JournalWatch:
 
 
 def require_journal(contest: Contest, version: str, now: datetime) -> None:
-    """Raise RefereeError unless a journal that lies elsewhere answers, and this folder may write there.
+    """Raise RefereeError unless a journal outside the contest folder answers and this folder may write to it.
 
-    Also `journal-missing` where nothing is mounted: a folder that is made on this host's own disk is no second copy.
+    Also `journal-missing` if nothing is mounted there: a new folder on this host's own disk would be no second copy.
     """
     config = contest.config
     if not is_shared(config):
@@ -147,9 +152,9 @@ def require_journal(contest: Contest, version: str, now: datetime) -> None:
 
 
 def require_not_superseded(folder: Path) -> None:
-    """Raise Superseded if another host has taken over the contest in `folder`, RefereeError if its config is unfit.
+    """Raise Superseded if another host has taken over the contest in `folder`, RefereeError if its config is invalid.
 
-    Where the journal's disk does not answer nothing is known, and nothing raised.
+    If the journal's disk does not answer, a takeover cannot be detected, and nothing is raised.
     """
     config = read_config(folder)
     claim = own_claim(folder)

@@ -1,4 +1,4 @@
-"""Runs the console's commands as processes of low priority, and judges one run at a time, so no request waits."""
+"""Runs the console's commands as low-priority processes and judges one run at a time, so that no request waits."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 
 
 def run_command(*words: str) -> tuple[subprocess.CompletedProcess[str], str]:
-    """The command `referee`, run to its end at low priority, and the last line of what it complained of."""
-    # A session of its own: a Ctrl-C at the terminal ends the server, not what it has begun.
+    """Run the command `referee` at low priority until it ends; return the process and its last line on stderr."""
+    # In a separate session, so that Ctrl-C at the terminal ends the server but not the commands it has started.
     ended = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-P", "-c", PROGRAM, *words],
         stdin=subprocess.DEVNULL,
@@ -33,7 +33,7 @@ def run_command(*words: str) -> tuple[subprocess.CompletedProcess[str], str]:
 
 
 class Judging:
-    """`runs` are those that are being judged, or wait for it."""
+    """Judges runs one after the other. `runs` are the numbers of those being judged or waiting."""
 
     def __init__(self, folder: Path, store: Store, clock: Clock) -> None:
         self._folder = folder
@@ -44,7 +44,7 @@ class Judging:
         self.runs: frozenset[int] = frozenset()
 
     def ask(self, runs: Sequence[int]) -> None:
-        """Judge these runs soon; one that waits already waits once. Why one fails is an event."""
+        """Queue these runs for judging, each at most once. A failure is recorded as an event of the run."""
         with self._lock:
             new = sorted(set(runs) - self.runs)
             self.runs |= frozenset(new)

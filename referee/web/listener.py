@@ -1,4 +1,4 @@
-"""The address where the server listens: a free port, a working certificate, a socket whose dead connections end."""
+"""The address where the server listens: finds a free port, checks the certificate, ends dead connections."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from referee.operating_system import (
     share_port,
 )
 
-# A board that loses its power in mid-body says nothing: the kernel probes such a silence and ends the connection.
+# A board that loses power while sending a body falls silent; the kernel probes the connection and ends it.
 SILENCE_S = 15
 PROBE_S = 5
 PROBES = 3
-UNREAD_S = 30  # an answer of which nothing is taken for so long is given up
+UNREAD_S = 30  # an answer is given up if nothing is read for this long
 MOST_CONNECTIONS = 16_384
 LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
-OTHER_FILES = 512  # that the process may open beside its connections
+OTHER_FILES = 512  # files that the process may open besides connections
 
 
 @dataclass(frozen=True)
 class Listen:
-    """An address to listen at; with `tls_cert` and `tls_key` (PEM files) over HTTPS."""
+    """An address to listen on; HTTPS if `tls_cert` and `tls_key` (PEM files) are given."""
 
     host: str = "127.0.0.1"
     port: int = 8080
@@ -40,26 +40,26 @@ class Listen:
 
     @property
     def local_host(self) -> str:
-        """The host by which this machine reaches the server."""
+        """The host name or address by which this machine reaches the server."""
         return LOOPBACK_OF.get(self.host, self.host)
 
     @property
     def urls(self) -> list[str]:
-        """The addresses that clients use: where it listens on all networks, those of this machine if it has any."""
+        """The URLs for clients; if the server listens on all networks, one for each address of this machine."""
         own = own_addresses() if self.host in LOOPBACK_OF else []
         return [self.url(host) for host in own or [self.local_host]]
 
     def url(self, host: str) -> str:
-        """The address of the server at a host."""
+        """Return the server's URL with `host` as its host."""
         return f"http{'s' if self.tls_cert else ''}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 @contextmanager
 def held_port(listen: Listen) -> Iterator[Listen]:
-    """Hold a port that no one listens on, and give the same address with it. Raises as `with_free_port`.
+    """Hold a free port, and yield the same address with that port. Raises the errors of `with_free_port`.
 
-    Granian binds with SO_REUSEPORT: without this check a second server would silently share the first one's port.
-    On Linux the system gives the port to no other program from now on; Granian may still bind it.
+    Granian binds with SO_REUSEPORT, so without this check a second server would silently share the first one's port. On
+    Linux the system gives the port to no other program while it is held; Granian may still bind it.
     """
     with ExitStack() as held:
         try:
@@ -78,17 +78,17 @@ def held_port(listen: Listen) -> Iterator[Listen]:
 
 
 def with_free_port(listen: Listen) -> Listen:
-    """The same address with a port that no one listens on. Raises `port-busy`, `port-refused`, `host-unknown`."""
+    """Return the same address with a free port. Raises `port-busy`, `port-refused`, `host-unknown`."""
     with held_port(listen) as found:
         return found
 
 
 def require_certificate(listen: Listen) -> None:
-    """Raise RefereeError `tls-refused` for a certificate and key that do not work, or a key that everyone can read."""
+    """Raise RefereeError `tls-refused` if the certificate and key do not work, or everyone can read the key."""
     if listen.tls_cert is None or listen.tls_key is None:
         return
     try:
-        # An empty password: an encrypted key is refused instead of asked about.
+        # With an empty password an encrypted key is refused; otherwise OpenSSL would prompt for the password.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
             listen.tls_cert, listen.tls_key, password=""
         )
@@ -100,7 +100,7 @@ def require_certificate(listen: Listen) -> None:
         ) from error
     if (
         listen.tls_key.stat().st_mode & 0o007
-    ):  # a group may: Debian has one for such keys, ssl-cert
+    ):  # a group may read it: Debian's ssl-cert is for such keys
         raise RefereeError(
             "tls-refused",
             f"Everyone can read {listen.tls_key}; repair it with: chmod 600 {listen.tls_key}",
@@ -108,9 +108,9 @@ def require_certificate(listen: Listen) -> None:
 
 
 def end_dead_connections(port: int) -> None:
-    """Set the listening socket so that the kernel ends connections to our `port` that are dead or unread.
+    """Set the socket that listens on `port` so that the kernel ends connections that are dead or do not read.
 
-    Granian opens that socket in this process and does not say which it is.
+    Granian opens that socket in this process and does not say which one it is.
     """
     for one in own_sockets():
         with suppress(OSError):
@@ -120,9 +120,9 @@ def end_dead_connections(port: int) -> None:
 
 
 def most_connections() -> int:
-    """Return how many connections can be open at once, the process's limit of files raised as far as it may be.
+    """Raise this process's limit of open files as far as allowed, and return how many connections fit.
 
-    Never more than there are descriptors for: Granian stops accepting for good once it has run out of them.
+    The result never exceeds the available descriptors: once Granian has run out of them, it stops accepting for good.
     """
     limit = allow_files(MOST_CONNECTIONS + OTHER_FILES)
     return max(limit - OTHER_FILES, limit // 2)

@@ -1,4 +1,4 @@
-"""The process beside the server that follows open runs, publishes the board, makes copies: none delays a request."""
+"""A process beside the server that follows open runs, publishes the board and makes backups, so no request waits."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from referee.presence import entries
 from referee.web.server_log import LINE, BackgroundHandler
 from referee.web.sole_server import LOOK_S, STOP_TIMEOUT_S, end_with
 
-NICENESS = 5  # the server comes first where both want the processor
+NICENESS = 5  # the server has precedence
 COPIES = 12
-"""Copies of [backup] that are kept."""
+"""Number of scheduled backups that are kept."""
 LOOK_COPIES_S = 60.0
 """Interval between checks whether a backup is due."""
-REPLACE_S = 5.0  # after it has ended: it may do so again and again
+REPLACE_S = 5.0  # delay after it ended, since it may end repeatedly
 
 logger = logging.getLogger(__name__)
 
 
 @contextmanager
 def live_scores(folder: Path) -> Iterator[None]:
-    """Keep a process that follows the contest in `folder` for the length of a with statement; replace one that ends."""
+    """Run the process for the contest in `folder` during a with statement, and replace it if it ends."""
     stop = threading.Event()
     keeper = threading.Thread(
         target=_keep, args=(folder, stop), name="keep-live", daemon=True
@@ -90,7 +90,7 @@ def _keep(folder: Path, stop: threading.Event) -> None:
 
 
 def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
-    """Copy database and contest.toml once the newest copy is old enough; log once why that fails."""
+    """Back up the database and contest.toml whenever the newest backup is old enough; log a failure once."""
     backup = contest.config.backup
     due_s = clock.monotonic_s()
     reported = ""
@@ -130,7 +130,7 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Follow the contest in the folder on the command line until SIGTERM, or until the server is gone."""
+    """Follow the contest in the folder on the command line until SIGTERM or until the server is gone."""
     parser = argparse.ArgumentParser(
         prog="python -m referee.web.live_process", description=__doc__
     )
@@ -152,7 +152,7 @@ def main(words: Sequence[str] | None = None) -> None:
             copies = threading.Thread(
                 target=make_copies, args=(contest, clock, stop), daemon=True
             )
-            copies.start()  # no one waits for it: its disk may not answer
+            copies.start()  # nothing waits for it, since its disk may not answer
             publisher = threading.Thread(
                 target=publish, args=(contest, clock, stop), name="publish-board"
             )

@@ -1,4 +1,4 @@
-"""The operator's status while the contest is served: what the store tells and what the server knows."""
+"""The operator's status while the contest is served, from the store and from the server's memory."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ KEPT_S = 0.5
 
 
 class Look(NamedTuple):
-    """A status as JSON; the ETag is that of the status without its moment."""
+    """A status as JSON. The ETag ignores the time in it."""
 
     body: bytes
     etag: str
 
 
 class LiveStatus:
-    """Computes the status at most every KEPT_S, however many ask."""
+    """Computes the status at most once every KEPT_S seconds, regardless of the number of requests."""
 
     def __init__(
         self,

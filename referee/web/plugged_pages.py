@@ -1,4 +1,4 @@
-"""Pages and background work of plug-ins in the server of one contest; one that fails stops no other."""
+"""Pages and background work of plug-ins in the server of one contest; a failing plug-in does not stop the rest."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ from referee.errors import RefereeError
 from referee.seams import Pages
 
 EVERYWHERE = frozenset({"HEAD", "OPTIONS"})
-"""Methods that Flask adds to routes of others."""
+"""Methods that Flask adds to routes by itself."""
 CONVERTER = re.compile(r"<[^>]*>")
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class PluggedPages:
-    """The pages of all plug-ins."""
+    """The pages and background work of all plug-ins."""
 
     offers: tuple[tuple[Plugin, Pages], ...] = ()
 
     @property
     def links(self) -> list[tuple[str, str]]:
-        """Text and address of each link below the board."""
+        """Return the text and address of each link below the board."""
         return [link for _, pages in self.offers for link in pages.links]
 
     def start(self) -> None:
-        """Begin their background work."""
+        """Start the background work of all plug-ins."""
         for plugin, pages in self.offers:
             _try(plugin, pages.start)
 
     def close(self) -> None:
-        """End their background work."""
+        """End the background work of all plug-ins."""
         for plugin, pages in self.offers:
             _try(plugin, pages.close)
 
     def look(self) -> None:
-        """Make their checks of the start."""
+        """Make the start checks of all plug-ins."""
         for plugin, pages in self.offers:
             _try(plugin, pages.look)
 
 
 def plug_pages(app: Flask, contest: Contest, clock: Clock) -> PluggedPages:
-    """Make the pages of all plug-ins and register them with the app."""
+    """Make the pages of all plug-ins, register them with the app, and return them."""
     offers = []
     for plugin in seams.PAGES.each(_log):
-        # What happens to runs stands in the server's log; what a plug-in says of them does, too.
+        # The server's log shows the events of runs, including those that a plug-in logs.
         package = plugin.point.module.partition(".")[0]
         logging.getLogger(package).setLevel(logging.INFO)
         try:
@@ -70,7 +70,7 @@ def plug_pages(app: Flask, contest: Contest, clock: Clock) -> PluggedPages:
 
 
 def _register(app: Flask, name: str, pages: Pages) -> None:
-    """Register all blueprints, or none. Raises ValueError for a name or an address that is taken."""
+    """Register all blueprints or none. Raises ValueError if a name or an address is already used."""
     apart = Flask(name, static_folder=None)
     for blueprint in pages.blueprints:
         if blueprint.name in app.blueprints:
@@ -85,7 +85,7 @@ def _register(app: Flask, name: str, pages: Pages) -> None:
 
 
 def _require_free(app: Flask, rule: Rule) -> None:
-    """Raise ValueError if the app answers at an address of that rule, by one of its methods."""
+    """Raise ValueError if the app already answers one of the rule's methods at its address."""
     address = CONVERTER.sub("1", rule.rule)
     for method in (rule.methods or set()) - EVERYWHERE:
         try:

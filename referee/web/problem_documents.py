@@ -1,6 +1,6 @@
 """The web's error boundary: every failure becomes one `application/problem+json` (RFC 9457) with a stable code.
 
-The sentence of a failure stands where it is raised (`referee.errors`); here its code gets a status.
+The sentence of a failure is written where it is raised (`referee.errors`); this module maps its code to a status.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ OPERATORS = frozenset(
         "testset-unfit",
     }
 )
-"""Codes of faults that only the operator can set right."""
+"""Codes of faults that only the operator can fix."""
 RETRY_AFTER_S = 5
 CODE_OF_STATUS = {
     404: "not-found",
@@ -77,7 +77,7 @@ SENTENCE_OF_STATUS = {
 def problem(
     status: int, code: str, sentence: str, facts: dict[str, object] | None = None
 ) -> Answer:
-    """One problem document."""
+    """Return one problem document."""
     title = code.replace("-", " ").capitalize()
     content = {
         "type": "about:blank",
@@ -100,7 +100,7 @@ def problem(
 
 
 def answer_to(error: Exception) -> Answer:
-    """Return the answer to a client about a failure; an unexpected one is logged."""
+    """Return the answer to a client about a failure; an unexpected failure is logged."""
     if isinstance(error, RefereeError):
         return _referee_error(error)
     if isinstance(error, MeterError):
@@ -114,7 +114,7 @@ def answer_to(error: Exception) -> Answer:
 def note_refusal(
     refusals: Refusals, asked: WebRequest, error: BaseException, status: int
 ) -> None:
-    """Count a refused request, unless it is an operator's, of a team that waits for its heat, or for a wrong path."""
+    """Count a refused request, except an operator's, a team's that waits for its heat, and one for a wrong path."""
     if isinstance(error, NotStarted | HTTPException) or asked.operator is not None:
         return
     team: str | None = asked.log_in
@@ -138,13 +138,13 @@ def note_refusal(
 
 
 def meter_problem(error: MeterError, outcome: str) -> Answer:
-    """Say that a meter does not answer, and what therefore has not happened."""
+    """Return the answer when a meter does not respond; `outcome` says what did not happen because of it."""
     sentence = f"The meter is not ready, so {outcome}: {error.sentence}"
     return problem(503, error.code, sentence, {"retry_after_s": RETRY_AFTER_S})
 
 
 def facts_of(error: RefereeError) -> dict[str, object]:
-    """Return its facts; with `retry_after_s`, the header `Retry-After`, where a client should just try again."""
+    """Return the error's facts, with `retry_after_s` (the header `Retry-After`) if the client should simply retry."""
     retry = (
         {"retry_after_s": RETRY_AFTER_S}
         if isinstance(error, StorageFailed | ShuttingDown)
@@ -154,7 +154,7 @@ def facts_of(error: RefereeError) -> dict[str, object]:
 
 
 def register(app: Flask) -> None:
-    """Translate every exception that a handler lets through."""
+    """Make the app turn every exception that a handler does not catch into a problem document."""
     app.register_error_handler(Exception, _through_flask)
 
 

@@ -1,4 +1,4 @@
-"""The published row in the web process: looked up seldom, however many look at the board."""
+"""The published row in the web process, read rarely however many clients look at the board."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOOK_S = 0.5
 
 
 class PublishedBoard:
-    """The published row, at most LOOK_S old."""
+    """A cache of the published row, at most LOOK_S old."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self.contest = contest
@@ -21,20 +21,20 @@ class PublishedBoard:
         self._looked_s = 0.0
 
     def row(self) -> Published:
-        """Return the published row; before anything is published, an empty board. Raises StorageFailed."""
+        """Return the published row, or an empty board if nothing is published yet. Raises StorageFailed."""
         row = self._row
         now_s = self.clock.monotonic_s()
         if row is None or now_s - self._looked_s >= LOOK_S:
-            self._looked_s = now_s  # first: others need not look as well
+            self._looked_s = now_s  # set first, so that no other thread looks as well
             nothing = Published("", empty_board(self.contest), BoardState.LIVE, 0)
             row = self._row = self.contest.store.published.get() or nothing
         return row
 
     def forget(self) -> None:
-        """Look again at the next request: an operator has frozen or unveiled it."""
+        """Discard the cached row, because an operator has frozen or unveiled the board."""
         self._row = None
 
     def is_frozen(self) -> bool:
-        """Return True while no one may learn anything newer than the board, not even a team its own score."""
+        """Return True while the board is frozen, when no one may see newer results, not even a team its own score."""
         freeze = Freeze(self.row(), self.contest.config.freeze_at)
         return freeze.hides_news(self.clock.utc())

@@ -1,4 +1,4 @@
-"""Requests that were refused, as they happen: counted in memory where they happen, stored and logged each second."""
+"""Refused requests: counted in memory when they happen, then stored and logged once a second by another thread."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from referee.clock import Clock
 from referee.store import Store
 from referee.store.records import Refusal
 
-ALIKE_S = 60.0  # those that are alike count as one for so long
-# Kinds within a minute; what is more counts without its team and run.
+ALIKE_S = 60.0  # within this time, similar refusals count as one
+# Most kinds kept per minute; further refusals are counted without team and run.
 MOST_ALIKE = 500
 MOST_OF_ADDRESS = 25
 OTHERS = "other addresses"
-MOST_LINES = 20  # that one look writes into the log
+MOST_LINES = 20  # per look, written into the log
 LONGEST_NAME = 100
 LONGEST_SENTENCE = 400
 
@@ -28,12 +28,12 @@ class _Alike:
     refusal: Refusal
     began_s: float
     row: int | None = None
-    stored: int = 0  # of its count
+    stored: int = 0  # how many of `count`
 
 
 @dataclass
 class Refusals:
-    """Refusals of the last minute. `note` never waits for the disk; `store_new` is the business of one thread."""
+    """The refusals of the last minute. `note` never waits for the disk; one thread alone calls `store_new`."""
 
     store: Store
     clock: Clock
@@ -79,7 +79,10 @@ class Refusals:
                 )
 
     def store_new(self) -> None:
-        """Store and log what was noted since the last time. Raises StorageFailed, and keeps it for the next time."""
+        """Store and log what was noted since the last call.
+
+        Raises StorageFailed; what could not be stored is kept for the next call.
+        """
         with self._lock:
             changed = [
                 one for one in self._found.values() if one.refusal.count > one.stored
@@ -127,5 +130,5 @@ class Refusals:
 
 
 def _stored(text: str, longest: int) -> str:
-    """The text as SQLite takes it: JSON can name half of a surrogate pair."""
+    """Return the text in a form that SQLite accepts: JSON can contain half of a surrogate pair, SQLite cannot."""
     return text[:longest].encode("utf-8", "replace").decode()

@@ -1,8 +1,8 @@
-"""Bodies of requests, taken only when they have arrived whole.
+"""Reads request bodies, and accepts a body only if it has arrived completely.
 
-The server in front of us ends a body quietly when its connection breaks, and says nothing of it. What tells a whole
-body from a cut one is its Content-Length; a chunked body has none and is refused. A part that does not come in time
-ends the connection (`referee.web.arriving_bodies`).
+Granian ends a body silently when its connection breaks. Only the Content-Length distinguishes a complete body from a
+truncated one; a chunked body has none and is refused. If the next part of a body does not arrive in time, the
+connection is ended (`referee.web.arriving_bodies`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from referee.web.http_answers import Environ
 from referee.web.web_request import WebRequest, present_request
 
 LARGEST_BODY_BYTES = 4 * 2**20
-"""About 90,000 text rows; the largest published contest output has 49,013."""
+"""Largest body taken: about 90,000 text rows, while the largest published contest output has 49,013."""
 LARGEST_DOCUMENT_BYTES = 64 * 2**10
-"""Bytes read of a request at most before it is authenticated."""
+"""Most bytes read of a request before it is authenticated."""
 LONGEST_LENGTH = 20
-"""Digits that count; the server in front of us passes on thousands of zeros before them."""
+"""Most significant digits of a Content-Length; Granian passes on thousands of leading zeros."""
 
 
 def read_body(
@@ -30,10 +30,10 @@ def read_body(
     largest_bytes: int,
     authenticate: Callable[[bytes], object] | None = None,
 ) -> bytes:
-    """The request's whole body.
+    """Return the request's complete body.
 
-    With `authenticate`, which raises for a body that bears no good token, it is called with the first 64 KiB before
-    more is read. Raises RefereeError `length-missing`, `too-large`, both before anything is read; `body-cut-off`,
+    If `authenticate` is given, it is called with the first 64 KiB before more is read, and raises if the body contains
+    no valid token. Raises RefereeError `length-missing` and `too-large`, both before anything is read; `body-cut-off`,
     `body-too-slow`.
     """
     length = stated_length(asked.environ, largest_bytes)
@@ -49,7 +49,7 @@ def read_body(
 
 
 def _one_part(asked: WebRequest, length: int) -> bytes:
-    """Return a small body, as `parts_of_body` does in parts: most POSTs are small."""
+    """Return a small body in one piece, for speed: most POSTs are small. Larger ones go through `parts_of_body`."""
     body = asked.bodies.begin(asked.environ, asked.arrival)
     try:
         content = body.read(length) if length else b""
@@ -61,7 +61,10 @@ def _one_part(asked: WebRequest, length: int) -> bytes:
 
 
 def parts_of_body(asked: WebRequest, length: int) -> Generator[bytes]:
-    """The request's body of that length as it comes. Raises RefereeError `body-cut-off`, `body-too-slow` at its end."""
+    """Yield the parts of the request's body, `length` bytes in all, as they arrive.
+
+    Raises RefereeError `body-cut-off`, `body-too-slow` at the end.
+    """
     left = length
     body = asked.bodies.begin(asked.environ, asked.arrival)
     try:
@@ -75,7 +78,7 @@ def parts_of_body(asked: WebRequest, length: int) -> Generator[bytes]:
 
 
 def _not_whole(body: ArrivingBody, arrived: int, length: int) -> RefereeError:
-    if body.is_given_up:  # perhaps the last part came while its client was told
+    if body.is_given_up:  # the last part may have come while its client was told
         return body_too_slow()
     return RefereeError(
         "body-cut-off",
@@ -84,7 +87,7 @@ def _not_whole(body: ArrivingBody, arrived: int, length: int) -> RefereeError:
 
 
 def body_too_slow() -> RefereeError:
-    """The refusal of a body whose client falls silent."""
+    """Return the error for a body whose client has fallen silent."""
     return RefereeError(
         "body-too-slow",
         f"The next {PART_BYTES} bytes of the body, or its rest, did not arrive within {SILENCE_S:g} s, so nothing was "
@@ -93,7 +96,7 @@ def body_too_slow() -> RefereeError:
 
 
 def stated_length(environ: Environ, most: int, hint: str = ": send several") -> int:
-    """The length of the request's body. Raises RefereeError `length-missing`, `too-large`."""
+    """Return the Content-Length of the request. Raises RefereeError `length-missing`, `too-large`."""
     stated = environ.get("CONTENT_LENGTH", "")
     if (
         not (stated.isascii() and stated.isdigit())
@@ -110,9 +113,9 @@ def stated_length(environ: Environ, most: int, hint: str = ": send several") -> 
 
 
 def read_texts(*keys: str, **defaults: str | None) -> tuple[str, ...]:
-    """Texts of the JSON object in the body, those of `keys` and then those with a default.
+    """Return text values of the JSON object in the body: those of `keys`, then those that have a default.
 
-    Raises RefereeError `bad-json` when one is missing, blank or not a text, and what `read_body` raises.
+    Raises RefereeError `bad-json` if one is missing, blank or not a text, and the errors of `read_body`.
     """
     try:
         document = json.loads(read_body(present_request(), LARGEST_DOCUMENT_BYTES))
@@ -134,7 +137,7 @@ def _text(document: dict[str, object], key: str, default: str | None) -> str:
 
 
 def _is_unicode(text: str) -> bool:
-    """Tell whether the text can be written as UTF-8: JSON may escape half of a surrogate pair, which cannot."""
+    """Return True if the text can be encoded as UTF-8; JSON can escape half of a surrogate pair, which cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

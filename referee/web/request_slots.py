@@ -1,4 +1,7 @@
-"""The slots that a request counts on; who may not log in from where it is gets none (docs/decisions/0020)."""
+"""Chooses the concurrency slots for a request; a log-in from an address no station admits gets none.
+
+See docs/decisions/0020.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +35,15 @@ FORMS = frozenset(
         "/logout",
     }
 )
-"""The routes of 2015 to 2019 that bear their token in a form: until it is read, no one knows whose they are."""
+"""Routes of 2015 to 2019 whose token is in a form; until the form is read, the run of the request is unknown."""
 
 
 def slots_of(limits: ConcurrencyLimits, callers: Callers, asked: WebRequest) -> Slots:
-    """Return the slots that the request counts on. Raises WrongAddress where no station admits a log-in or an old form.
+    """Return the slots that a request is counted against.
 
-    They are those of the open run whose token it bears in its header, of the operator, of log-ins, of old forms from
-    where a run's team has logged in or from elsewhere, and of everyone else.
+    These are the slots of the open run whose token is in the request's header, of the operator, of log-ins, of old
+    forms (from an address where a run's team has logged in, or from any other), or of all other requests. Raises
+    WrongAddress for a log-in or an old form from an address that no station admits.
     """
     environ = asked.environ
     path = environ["PATH_INFO"]
@@ -72,14 +76,17 @@ def _slots_of_form(limits: ConcurrencyLimits, callers: Callers, address: str) ->
 
 
 def hold_slot(asked: WebRequest, slots: Slots) -> None:
-    """Take a slot for the length of the request. Raises RefereeError `too-many-requests`."""
+    """Take a slot until the end of the request. Raises RefereeError `too-many-requests`."""
     if not slots.acquire(blocking=False):
         raise too_many_requests()
     asked.slot = slots
 
 
 def move_slot(asked: WebRequest, slots: Slots) -> None:
-    """Hold one of these slots instead: now it is known whose request it is. Raises RefereeError `too-many-requests`."""
+    """Replace the request's slot by one of these, once it is known whose request it is.
+
+    Raises RefereeError `too-many-requests`.
+    """
     held = asked.slot
     if held is not None and held is not slots:
         hold_slot(asked, slots)
@@ -87,7 +94,10 @@ def move_slot(asked: WebRequest, slots: Slots) -> None:
 
 
 def prefer_slot(asked: WebRequest, slots: Slots) -> None:
-    """Hold one of these slots instead, if one is free: a log-in that waits for its start takes none from other ones."""
+    """Replace the request's slot by one of these if one is free.
+
+    So a log-in that waits for its start signal does not occupy a slot that other log-ins need.
+    """
     with suppress(RefereeError):
         move_slot(asked, slots)
 
@@ -101,9 +111,9 @@ def release_slot(asked: WebRequest) -> None:
 
 
 def _admitting(callers: Callers, address: str) -> str:
-    """Return the name of the first station that names the address; EVERYONE_ELSE if only one that names none admits it.
+    """Return the name of the first station that lists the address; EVERYONE_ELSE if a station without a list admits it.
 
-    Raises WrongAddress if none does.
+    Raises WrongAddress if no station admits it.
     """
     stations = callers.contest.config.stations
     for one in stations:

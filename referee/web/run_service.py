@@ -1,4 +1,4 @@
-"""The part of the app that serves an open run: its images, its screens, and the checks of its detections."""
+"""The app part that serves open runs: their images, screens, and the checks of their detections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunService:
-    """The images, screens, checks and limits that requests of open runs take."""
+    """The images, screens, checks and limits that requests of open runs use."""
 
     callers: Callers
     limits: ConcurrencyLimits
@@ -36,7 +36,7 @@ class RunService:
     )
 
     def reader(self, live: OpenRun, content_type: str) -> BodyReader:
-        """Return a reader of one body of detections of that run."""
+        """Return the function that parses a body of detections for that run."""
         plausible = self._limits_of_runs.get(live)
         if plausible is None:
             numbers = np.concatenate([[0], live.order])
@@ -46,11 +46,11 @@ class RunService:
 
     @cached_property
     def limits_by_number(self) -> NDArray[np.float64]:
-        """The plausible values by the test set's own image numbers. Made at the start: it takes a while."""
+        """The limits of plausible values by test-set image number, computed at the start because it takes a while."""
         return limits_by_number(self.test_set)
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:
-        """The ids of the test set's categories (K,), ascending."""
+        """The category ids of the test set (K,), ascending."""
         ids = sorted(one.id for one in self.test_set.categories)
         return np.array(ids, np.int64)

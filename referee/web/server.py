@@ -1,8 +1,8 @@
 """The production server: one Granian worker process that owns the runs of one contest.
 
-The worker is one process because a run's clock, meter and admission have one owner. Should it die, however often, its
-parent starts another one, which takes up the open runs from the database. Should it freeze, its parent kills it. Should
-the parent die without a word, the worker ends too, and the next `referee serve` takes them up.
+There is only one worker process because a run's clock, meter and admission must have a single owner. If the worker
+dies, its parent starts another one, which takes up the open runs from the database. If it freezes, the parent kills it.
+If the parent itself is killed, the worker ends too, and the next `referee serve` takes up the runs.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def serve(
     on_ready: Callable[[str], None],
     parent: int | None = None,
 ) -> None:
-    """Serve the contest in `folder` until SIGINT or SIGTERM; `on_ready` gets what to say once requests are answered.
+    """Serve the contest in `folder` until SIGINT or SIGTERM; `on_ready` gets a message once requests are answered.
 
     With `parent`, a process id, the server ends when that process does.
 
-    Images, key and database are looked at in full meanwhile: where they have a fault, the server ends, unless a run
+    Images, key and database are checked in full while it serves. If that finds a fault, the server ends, unless a run
     is open.
 
     Raises RefereeError `port-busy`, `port-refused`, `host-unknown`, `tls-refused`, `contest-busy`, `server-failed`,
@@ -59,12 +59,12 @@ def run_server(
 ) -> None:
     """Run the server's processes until SIGINT or SIGTERM; `load` makes the app in the worker process.
 
-    Raises RefereeError as `serve`, Superseded once another host has taken over.
+    Raises the errors of `serve`, and Superseded once another host has taken over.
     """
     require_certificate(listen)
     fork_workers()
     hand_over_protocol()
-    # The look comes first: it must not inherit the lock, which would outlive a server that is killed.
+    # The look is forked first, so that it does not inherit the lock, which would then outlive a killed server.
     with (
         look_at_start() as look,
         sole_server(folder) as lock,
@@ -88,7 +88,7 @@ def run_server(
                 wrap_loader=False,
             )
         except SystemExit as stop:
-            # When Ctrl-C reaches the worker first, Granian takes that for a failure of its own.
+            # If Ctrl-C reaches the worker first, Granian regards that as a failure.
             if stop.code and not server.interrupt_signal:
                 raise RefereeError(
                     "server-failed",
@@ -102,7 +102,7 @@ def run_server(
 
 
 def _require_detection(contest: Contest) -> None:
-    """Raise RefereeError `testset-unfit` for a test set of labels only: no detection could be taken, no run scored."""
+    """Raise RefereeError `testset-unfit` for a test set with labels only, which allows no detections and no score."""
     if not contest.test_set.categories:
         raise RefereeError(
             "testset-unfit",

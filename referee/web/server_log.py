@@ -1,7 +1,7 @@
-"""The log of `serve` on stderr: warnings, and what happens to runs, each logged by the room in which it happens.
+"""The log of `serve` on stderr: warnings and the events of runs, each logged by the package where it happens.
 
-A terminal that is stopped by Ctrl-S blocks whoever writes to it: a run must not wait for it, nor a commit that several
-runs share. Therefore a thread of its own writes.
+A terminal stopped by Ctrl-S blocks its writers. A run must not wait for that, nor a commit that several runs share.
+Therefore a separate thread writes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 MOST_WAITING = 1000
-PAUSE_S = 60.0  # a warning that comes again is written again after so long
+PAUSE_S = 60.0  # a repeated warning is written again after this time
 FLUSH_TIMEOUT_S = 1.0  # for the last lines, when the process ends
 
 
 class BackgroundHandler(logging.Handler):
-    """Writes to stderr in a thread; drops repetitions, and lines while MOST_WAITING of them wait."""
+    """Writes to stderr in a thread. Drops repeated lines, and any line while MOST_WAITING lines wait."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class BackgroundHandler(logging.Handler):
         self._writer: threading.Thread | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one line, without waiting."""
+        """Queue one record without waiting."""
         try:
             if record.levelno >= logging.WARNING and self._repeats(record):
                 return
@@ -42,7 +42,7 @@ class BackgroundHandler(logging.Handler):
             return
         if (
             self._writer is None or not self._writer.is_alive()
-        ):  # it does not come along with a fork
+        ):  # a fork does not copy the thread
             self._begin()
         with suppress(queue.Full):
             self._lines.put_nowait(line)

@@ -1,4 +1,4 @@
-"""The watches of the server's process, which no request waits for."""
+"""Background watches in the server's process; no request waits for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ServerWatches:
-    """The watches of the server's process: bodies that arrive, contest.toml, the journal, what was refused."""
+    """The watches of the server's process: arriving bodies, contest.toml, the journal, refused requests."""
 
     refusals: Refusals
     bodies: ArrivingBodies
@@ -32,9 +32,9 @@ class ServerWatches:
 def watch_files(
     watches: ServerWatches, store: Store, clock: Clock, ended: threading.Event
 ) -> None:
-    """Look each second whether the folder's database is still the one in use, and its contest.toml as at the start.
+    """Check each second that the database file is still the one in use and contest.toml is unchanged.
 
-    Store what was refused meanwhile.
+    Each check also stores the requests refused since the last one.
     """
     has_ended = False
     logged = ""

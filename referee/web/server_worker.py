@@ -1,4 +1,4 @@
-"""The server's worker process: it takes up the contest's runs, makes the app, and does what no request waits for."""
+"""The server's worker process: takes up the contest's runs, makes the app, and does the background work."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from referee.web.server_watches import ServerWatches, watch_files
 from referee.web.sole_server import ContestLock, end_with
 
 SWITCH_S = 0.0005
-"""Interval after which a parsing thread lets another run; Python's default is ten times as long."""
+"""Interval after which a thread that parses lets another one run; a tenth of Python's default."""
 BEAT_S = 0.5
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def load_in_worker(
     lock: ContestLock,
     checks: StartChecks,
 ) -> App:
-    """Make the app in the worker process, which holds `lock` until it ends: nothing closes its descriptors."""
+    """Make the app in the worker process, which holds `lock` until it ends, since nothing closes the descriptors."""
     threading.Thread(target=_beat, args=(beats,), name="beat", daemon=True).start()
     sys.setswitchinterval(SWITCH_S)
     supervisor = multiprocessing.parent_process()
@@ -69,7 +69,7 @@ def load_in_worker(
 def load_app(
     folder: Path, listen: Listen, checks: StartChecks, on_ready: Callable[[str], None]
 ) -> Flask:
-    """Take up the runs, make the app, announce it once it answers."""
+    """Take up the runs and make the app; it is announced once it answers."""
     resources = ExitStack()
     contest = resources.enter_context(open_contest(folder))
     clock = Clock()
@@ -85,7 +85,7 @@ def load_app(
     )
     reader.start()
     if not was_interrupted:
-        # Else teams wait, and none of them for a meter of another one.
+        # After an interruption teams are waiting, and none should wait for another team's meter.
         reader.join()
     resources.callback(reader.join)
     app = create_app(contest, control, clock)
@@ -121,14 +121,17 @@ def load_app(
         plugged.look,
     ]
     threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
-    # What there is now stays until the end: from here on the garbage collector looks only at what comes.
+    # All present objects live until the end, so from here on the garbage collector checks only new ones.
     gc.collect()
     gc.freeze()
     return app
 
 
 def _look(looks: Sequence[Callable[[], object]]) -> None:
-    """Make checks that no team waits for. Key and limits are then in memory: no log-out and no POST makes them."""
+    """Make the checks that no team waits for.
+
+    They also load the key and the limits into memory, so that no log-out and no POST has to.
+    """
     for look in looks:
         try:
             look()

@@ -1,4 +1,4 @@
-"""The server's processes: one server for a contest folder, whose processes end with it, also when it is killed."""
+"""Ensures that a contest folder has one server, and that its processes end with it, even if it is killed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from referee.served import LOCK_NAME
 
 LOOK_S = 0.5
 STOP_TIMEOUT_S = 3
-"""Time that answers in progress get at a stop; a client that stalls is then cut off."""
-LOCK_TIMEOUT_S = STOP_TIMEOUT_S + 3.0  # for what is left of a server that was killed
-BUSY_TIMEOUT_S = 1.0  # for one that is just ending
+"""Time that answers in progress get when the server stops; clients that stall longer are cut off."""
+LOCK_TIMEOUT_S = STOP_TIMEOUT_S + 3.0  # for the remaining processes of a killed server
+BUSY_TIMEOUT_S = 1.0  # for a server that is just ending
 
 
 def end_with(parent: int, signalled: int | None = None) -> None:
-    """Watch `parent`, a process id, in a thread; when it is gone send SIGTERM to `signalled`, then SIGKILL.
+    """Watch the process `parent` in a thread, and send SIGTERM to the process `signalled` once `parent` is gone.
 
-    Without `signalled` it is this process that ends.
+    Without `signalled`, this process gets the SIGTERM, and a SIGKILL if it is still running after STOP_TIMEOUT_S.
     """
     target = os.getpid() if signalled is None else signalled
     threading.Thread(
@@ -37,7 +37,7 @@ def end_with(parent: int, signalled: int | None = None) -> None:
 
 
 def exists(process: int) -> bool:
-    """Tell whether there is a process of that id."""
+    """Return True if a process with this id exists."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -61,9 +61,9 @@ def _watch(parent: int, target: int) -> None:
 
 @dataclass(frozen=True)
 class ContestLock:
-    """The contest's lock, which a worker process holds, too: until it has ended, no other server may start.
+    """The contest's lock, also held by the worker process: no other server can start before the worker has ended.
 
-    A forked worker has the descriptors anyway. A spawned one, as on macOS, has them only if they are handed to it.
+    A forked worker inherits the descriptors. A spawned one, as on macOS, has them only if they are handed to it.
     """
 
     descriptors: tuple[int, ...]
@@ -78,15 +78,16 @@ def _held_in_worker(handed: list[Any]) -> ContestLock:
     for descriptor in descriptors:
         os.set_inheritable(
             descriptor, False
-        )  # no child of the worker may hold the lock longer than it
+        )  # no child of the worker may hold the lock after it
     return ContestLock(descriptors)
 
 
 @contextmanager
 def sole_server(folder: Path) -> Iterator[ContestLock]:
-    """Hold the contest's lock. Raises RefereeError `contest-busy`, which names the process that has it.
+    """Hold the contest's lock. Raises RefereeError `contest-busy`, which names the process that holds it.
 
-    The folder itself is locked: a file in it could be deleted. The file keeps servers of earlier versions out.
+    The folder itself is locked, since a file in it could be deleted. The lock file in it keeps out servers of earlier
+    versions.
     """
     descriptors = []
     with ExitStack() as held:
@@ -110,7 +111,7 @@ def _lock(descriptor: int, path: Path) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             process = lock_holder(path)
-            # The worker of a server that was killed has yet to notice its death.
+            # The worker of a killed server has not noticed its parent's death yet.
             lives = process is not None and exists(process)
             if clock.monotonic_s() - start_s > (
                 BUSY_TIMEOUT_S if lives else LOCK_TIMEOUT_S

@@ -1,7 +1,8 @@
-"""Stands by for a host that serves a contest: follows its journal, and serves the contest once that host is dead.
+"""Standby for a host that serves a contest: follows its journal and serves the contest once that host is dead.
 
-The order decides that nothing acknowledged is lost: claim the next epoch, then read the journal to its end. The first
-host looks whether its epoch is over after it has written and before it acknowledges.
+The order of steps ensures that nothing acknowledged is lost: the standby claims the next epoch, and only then reads the
+journal to its end. The first host checks, after each write and before it acknowledges, that its epoch is still the
+newest.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ RETRY_AFTER_S = 2
 
 @dataclass(frozen=True)
 class Watch:
-    """Whom a standby watches: `first` is where that host answers; after `after_s` seconds of silence it is dead.
+    """The host that a standby watches, at the address `first`; after `after_s` seconds of silence it counts as dead.
 
-    None: it is not asked, and this host takes over at once.
+    If `first` is None, no host is watched, and this one takes over at once.
     """
 
     first: Address | None
@@ -51,7 +52,7 @@ class Watch:
 
 
 class Door:
-    """The WSGI app of a host that stands by: it answers 503 to everything, until there is another app."""
+    """The WSGI app of a standby host: answers every request with 503 until `open` gives it the contest's app."""
 
     def __init__(self, contest: str) -> None:
         self._contest = contest
@@ -59,11 +60,11 @@ class Door:
         self._app: App | None = None
 
     def say(self, state: str) -> None:
-        """State in each answer what this host does until then."""
+        """Set what the 503 answers say this host is doing."""
         self._answer = self._standing_by(state)
 
     def open(self, app: App) -> None:
-        """Let that app answer from now on."""
+        """Pass all requests to `app` from now on."""
         self._app = app
 
     def __call__(
@@ -89,10 +90,11 @@ def stand_by(
     watch: Watch,
     parent: int | None = None,
 ) -> None:
-    """Stand by, and serve once the first host is dead, until SIGINT or SIGTERM; `on_ready` gets what to say at both.
+    """Stand by, then serve once the first host is dead, until SIGINT or SIGTERM.
 
-    Raises RefereeError: `journal-not-shared`, `journal-not-required`, `journal-empty`, `contest-mixed`,
-    `standby-version`, and as `run_server`, `Follower` and `require_unchanged` do.
+    `on_ready` is called with a sentence when the standby is ready and again when the contest is served. Raises
+    RefereeError: `journal-not-shared`, `journal-not-required`, `journal-empty`, `contest-mixed`, `standby-version`, and
+    the errors of `run_server`, `Follower` and `require_unchanged`.
     """
     config = read_config(folder)
     journal = _shared_journal(folder, config)
@@ -100,7 +102,7 @@ def stand_by(
         start_look, folder
     )
     if not has_epoch(journal, folder):
-        look = looked_at  # now, and what is taken over comes by the journal
+        look = looked_at  # checked now; all later changes come from the journal
         _require_match(folder, journal)
         require_unchanged(load_test_set(folder / config.testset))
         with closing(Follower(folder, journal)) as follower:
@@ -112,7 +114,10 @@ def stand_by(
 
 
 def _shared_journal(folder: Path, config: ContestConfig) -> Path:
-    """Return the journal that both hosts reach. Raises RefereeError unless nothing is acknowledged without it."""
+    """Return the journal that both hosts reach.
+
+    Raises RefereeError unless the journal is required, so that nothing is acknowledged without it.
+    """
     if not is_shared(config):
         raise RefereeError(
             "journal-not-shared",
@@ -129,7 +134,7 @@ def _shared_journal(folder: Path, config: ContestConfig) -> Path:
 
 
 def _require_match(folder: Path, journal: Path) -> Claim:
-    """The newest claim. Raises RefereeError unless it is of this contest, and of this version of the program."""
+    """Return the newest claim. Raises RefereeError unless its contest and its program version are this host's."""
     found = [claim_of(journal, epoch) for epoch in range(newest_epoch(journal), 0, -1)]
     newest = next((one for one in found if one), None)
     if newest is None:
@@ -158,7 +163,7 @@ def _load(
     on_ready: Callable[[str], None],
     watch: Watch,
 ) -> App:
-    """Return, in the worker process, the contest's app if this host has taken over already, else the standby door."""
+    """Return, in the worker process, the contest's app if this host has already taken over, else the standby `Door`."""
     config = read_config(folder)
     journal = journal_folder(folder, config)
     serve = partial(load_app, folder, listen, checks, on_ready)
@@ -188,12 +193,12 @@ def _announce(listen: Listen, says: Callable[[], None]) -> None:
 def _follow(
     folder: Path, journal: Path, watch: Watch, door: Door, serve: Callable[[], App]
 ) -> None:
-    """Follow the journal until the first host is dead, take over, and serve. What fails is tried again."""
+    """Follow the journal until the first host is dead, then take over and serve. A step that fails is retried."""
     clock = Clock()
     never = threading.Event()
     while True:
         try:
-            if not has_epoch(journal, folder):  # else only serving failed
+            if not has_epoch(journal, folder):  # otherwise only serving had failed
                 with closing(Follower(folder, journal)) as follower:
                     _until_dead(folder, journal, watch, follower, clock)
                     door.say("it takes over")
@@ -215,7 +220,7 @@ def _follow(
 def _until_dead(
     folder: Path, journal: Path, watch: Watch, follower: Follower, clock: Clock
 ) -> None:
-    """Wait until this host must take over."""
+    """Follow the journal, and return when this host must take over."""
     never = threading.Event()
     first = None
     while watch.first is not None:
@@ -246,7 +251,7 @@ def _take_over(folder: Path, journal: Path, follower: Follower, clock: Clock) ->
     )
     follower.begin(
         claim
-    )  # reads on after the claim: what was acknowledged before it is there
+    )  # reads on after the claim, so it gets all that was acknowledged before
     logger.warning(
         "this host takes over with epoch %d, after record %d of %s",
         epoch,

@@ -1,6 +1,6 @@
-"""The process that looks at all images, the key and the database while the server already answers.
+"""The process that checks all images, the key and the database while the server already answers.
 
-It is forked from the server, so nothing is imported again, and it yields to it. It looks once and ends.
+It is forked from the server, so nothing is imported again, and it runs at low priority. It checks once and ends.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from referee.runs.start_checks import Found, StartChecks
 from referee.store.records import RunState
 from referee.web.sole_server import end_with
 
-NICENESS = 5  # answers come first
+NICENESS = 5  # serving requests comes first
 END_S = 5.0
 
 logger = logging.getLogger(__name__)
 
 
 class StartLook:
-    """The look that a process makes; `checks` is what it has found, for the process that serves."""
+    """The check made by a separate process; `checks` holds its result for the process that serves."""
 
     def __init__(self, folder: Path) -> None:
         self.checks = StartChecks()
@@ -46,18 +46,18 @@ class StartLook:
         its.close()
 
     def on_fault(self, stop: Callable[[], None]) -> None:
-        """Call `stop` when a fault is found while no run is open."""
+        """Set `stop` to be called if a fault is found while no run is open."""
         threading.Thread(
             target=self._wait, args=(stop,), name="start-look", daemon=True
         ).start()
 
     def require_sound(self) -> None:
-        """Raise the fault that has stopped the server, if one has."""
+        """Raise the fault that has stopped the server, if there is one."""
         if self._fault is not None:
             raise self._fault
 
     def end(self) -> None:
-        """End the process; the server has ended."""
+        """End the checking process, because the server has ended."""
         self._process.terminate()
         self._process.join(END_S)
 
@@ -82,28 +82,28 @@ class StartLook:
 
 
 class LookedAt:
-    """A folder that was looked at before, as by a host that has stood by."""
+    """A folder that was checked before, for example by a standby host."""
 
     def __init__(self) -> None:
         self.checks = StartChecks()
         self.checks.note(Found.SOUND)
 
     def on_fault(self, stop: Callable[[], None]) -> None:
-        """Ignore a fault: none is found."""
+        """Do nothing: no fault can be found."""
 
     def require_sound(self) -> None:
-        """Pass: it is sound."""
+        """Do nothing: the folder is sound."""
 
 
 @contextmanager
 def looked_at() -> Iterator[LookedAt]:
-    """No look is needed."""
+    """Yield a finished check that found the folder sound."""
     yield LookedAt()
 
 
 @contextmanager
 def start_look(folder: Path) -> Iterator[StartLook]:
-    """Look at the contest in `folder` for the length of a with statement."""
+    """Check the contest in `folder` in a process that ends with the with statement."""
     look = StartLook(folder)
     try:
         yield look
@@ -112,7 +112,7 @@ def start_look(folder: Path) -> Iterator[StartLook]:
 
 
 def _look(folder: Path, server: int, found: Connection) -> None:
-    """Look, and send the fault, if there is one, and whether a run is open."""
+    """Check the folder, and send the fault or None, and whether a run is open."""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches the server, which ends us

@@ -33,8 +33,8 @@ from referee.web.listener import Listen, most_connections
 from referee.web.server_log import LOGGING
 from referee.web.sole_server import STOP_TIMEOUT_S
 
-# Threads start when they are needed. Single images need no slot: beside all requests that hold one they find a thread,
-# also when the slots of several teams are held by requests of former runs.
+# Threads start when they are needed. Single images need no slot: there are threads left for them besides all slots,
+# even while requests of earlier runs hold the slots of several teams.
 TEAMS_AT_ONCE = 32
 IMAGE_THREADS = 64
 OF_A_RUN = REQUESTS_AT_ONCE + FORMS_OF_A_RUN + LOG_INS_OF_A_STATION
@@ -47,23 +47,23 @@ OF_OTHERS = (
 )
 THREADS = TEAMS_AT_ONCE * OF_A_RUN + OF_OTHERS + IMAGE_THREADS + UPLOADS_AT_ONCE
 IDLE_S = 75
-"""Timeout of an idle connection, and of a request's head."""
+"""Timeout of an idle connection, and of the head of a request."""
 BUFFER_BYTES = 2**17
-"""Bytes buffered for a connection: a request's head must fit, and the buffers of ten thousand fit into memory."""
+"""Buffer size of a connection: holds the head of a request, and ten thousand buffers fit into memory."""
 RESPAWN_S = 0.1
 BACKLOG = 4096
 WATCH_S = 1.0
 FROZEN_BEATS = 15
-"""Looks in a row without a sign of life after which a worker is replaced."""
+"""Number of looks in a row without a sign of life after which a worker is replaced."""
 
 logger = logging.getLogger(__name__)
 
 
 class _Awake(threading.Event):
-    """An event whose waiter looks for signals each second, whichever thread of its process the system gave them to.
+    """An event whose waiter wakes every second, so that Python handles signals that another thread received.
 
-    Python runs their handlers in the main thread alone. Of a process that was stopped (Ctrl-Z, say) any thread may get
-    the signal, and a main thread that waits without a limit would never hear of it.
+    Python runs signal handlers in the main thread alone. In a process that was stopped (by Ctrl-Z, say) any thread may
+    receive the signal, and a main thread that waits without a timeout would never handle it.
     """
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -75,21 +75,22 @@ class _Awake(threading.Event):
 
 
 class Supervisor(MPServer):
-    """Granian's server, but a worker that dies is replaced however soon, once one has answered from `folder`.
+    """Granian's server, changed to replace a dead worker however soon it dies, once one has answered from `folder`.
 
-    Granian gives up at the second death within seconds. Before the first answer that is right: it cannot start at all.
+    Granian itself gives up at the second death within seconds. Before the first answer that is right, since the worker
+    cannot start at all.
     """
 
     folder: Path
     beats: ctypes.c_ulong
-    """Shared with the worker, which counts it up once it has started."""
+    """Counter shared with the worker, which increments it once it has started."""
     ended: threading.Event
-    """Set when it serves no longer."""
+    """Set once the server no longer serves."""
 
     def watch_worker(self) -> None:
-        """Kill a worker that has frozen; it is then replaced as any that dies.
+        """Kill a worker that has frozen; it is then replaced like any dead worker.
 
-        Looks are counted, not seconds: a suspended or stopped host or server misses none.
+        It counts looks, not seconds, because a suspended or stopped host or server misses no looks.
         """
         clock = Clock()
         seen = missed = 0
@@ -110,7 +111,7 @@ class Supervisor(MPServer):
     ) -> None:
         self.beats.value = 0
         super()._respawn_workers(workers, spawn_target, target_loader, delay)
-        # Of a folder that no worker could open either, the supervisor gives up.
+        # If the folder cannot be accessed, no worker could open it either, and the supervisor gives up.
         with suppress(OSError):
             (self.folder / SERVER_NAME).stat()
             self.respawned_wrks.clear()
@@ -150,7 +151,7 @@ def supervisor_of(folder: Path, listen: Listen) -> Supervisor:
         target=server.watch_worker, name="watch-worker", daemon=True
     )
     server.on_startup(watcher.start)
-    # Granian would start a second worker beside the first, and a run has one owner. A terminal that goes away must
+    # On SIGHUP Granian would start a second worker, but a run has one owner. A closed terminal must
     # not end a contest either.
     server.on_startup(partial(signal.signal, signal.SIGHUP, signal.SIG_IGN))
     return server

@@ -1,4 +1,4 @@
-"""Log-in: a team's password, checked against guessing, and the token it gets."""
+"""Team log-in: checks the password, limits guessing, and issues the session token."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from referee.web.web_request import present_request
 
 @dataclass(frozen=True)
 class TeamLogIns:
-    """The part of the app that counts guesses of teams' passwords."""
+    """The app part that counts wrong team passwords."""
 
     passwords: PasswordChecks = field(default_factory=PasswordChecks)
 
 
 def require_password(team: str, password: str) -> None:
-    """Raise RefereeError `bad-credentials` unless `password` is the team's; `wrong-address` if no station takes it.
+    """Raise RefereeError `bad-credentials` unless `password` is the team's.
 
-    Also what `PasswordChecks.require` raises when there are too many guesses.
+    Raises `wrong-address` if no station admits the client, and the errors of `PasswordChecks.require` after too many
+    guesses.
     """
     callers = part(Callers)
     asked = present_request()
@@ -33,7 +34,7 @@ def require_password(team: str, password: str) -> None:
     asked.log_in = team
     stations = callers.contest.config.stations
     if not any(admits(one.clients, address) for one in stations):
-        # It must not keep those waiting that may log in.
+        # Teams that may log in must not wait for it.
         require_admitted(stations[0], address)
     stored = callers.contest.store.teams.password_hash(team)
     now_s = callers.clock.monotonic_s()
@@ -41,13 +42,13 @@ def require_password(team: str, password: str) -> None:
 
 
 def issue_token(callers: Callers, run: Run) -> str:
-    """Return a token for the session of an open run; the same for as long as the run is open."""
+    """Return the session token of an open run, which stays the same while the run is open."""
     contest = callers.contest
     opened = datetime.fromisoformat(run.opened_utc or run.armed_utc)
     expires_s = opened.timestamp() + tokens.LIFETIME_S
     now_s = callers.clock.utc().timestamp()
     if now_s >= expires_s:
-        # The wall clock was set forward: the run, on the monotonic clock, goes on.
+        # The wall clock was set forward, but the run goes on, by the monotonic clock.
         expires_s = now_s + tokens.LIFETIME_S
     session = Session(run.id, run.team, expires_s, run.nonce, contest.epoch)
     return tokens.issue(contest.secret, session, contest.id)

@@ -1,4 +1,4 @@
-"""One request: its WSGI environ, and what is found out about it once, by whoever needs it first."""
+"""One request: its WSGI environ, and the facts about it, each looked up once by the first function that needs it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from referee.store.records import Run
 
 HANDED_TO_FLASK = "referee.request"
-"""The key of its WebRequest in the environ of a request, while Flask handles it."""
+"""Environ key of the request's WebRequest while Flask handles it."""
 
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator. `name` is what was proved: a registered name by its password, or KEY for the operator key.
+    """An operator. `name` is proved: a registered name by its password, or KEY by the operator key.
 
-    `user` is who the holder of the key said to be, which proves nothing. As text: `key as` that name.
+    `user` is the name that a holder of the key states, without proof. The text form is `key as` that name.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Operator:
 
 @dataclass(slots=True, eq=False)
 class WebRequest:
-    """A request, and the facts of it that are found once; None: not looked for yet, or there is none.
+    """A request and the facts about it, each looked up once. None: not looked up yet, or there is none.
 
-    `bodies` watches its body as it arrives, on the connection that `arrival` names. `session` is what its token says,
-    and `good_token` that token once it was found good; `live` is the session's open run, `stored` its run that is not
-    open. `log_in` names who tries to log in. `slot` is the one that the request holds.
+    `bodies` watches the body as it arrives on the connection `arrival`. `session` is what the token says, and
+    `good_token` is the token once it was found valid. `live` is the session's run if it is open, `stored` if it is not.
+    `log_in` names the user who tries to log in. `slot` is the slot that the request holds.
     """
 
     environ: Environ
@@ -58,7 +58,7 @@ class WebRequest:
 
 
 def begin_request(environ: Environ, bodies: ArrivingBodies) -> WebRequest:
-    """Return a request that begins; call it before REMOTE_ADDR becomes the address of a proxy's client."""
+    """Return a new WebRequest. Call it before REMOTE_ADDR is replaced by the address of a proxy's client."""
     begun = WebRequest(environ, bodies)
     protocol = environ.pop(PROTOCOL, None)
     if protocol is not None:
@@ -68,7 +68,7 @@ def begin_request(environ: Environ, bodies: ArrivingBodies) -> WebRequest:
 
 
 def present_request() -> WebRequest:
-    """Return the request that Flask handles at present, also one that came through no gateway."""
+    """Return the request that Flask handles now, even if it did not come through the gateway."""
     found: WebRequest | None = request.environ.get(HANDED_TO_FLASK)
     if found is None:
         found = WebRequest(request.environ)

@@ -1,6 +1,6 @@
-"""Work done elsewhere: by processes of this host, or by a cluster. It returns values, which the caller stores.
+"""Jobs run outside the caller's process, by local processes or a cluster; the caller stores the values they return.
 
-Start with `job_dispatch`: jobs leased, tried again, given back. Knows nothing of what the work is.
+Start with `job_dispatch`, which leases jobs, retries them and gives them back. Does not know what the jobs compute.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class WorkerLost(Exception):
-    """The worker died during its work: killed, out of memory, its host gone. The work may be the cause, or not."""
+    """The worker died during its job: killed, out of memory, or its host is gone. The job may be the cause."""
 
 
 class NoWorkers(RefereeError):
@@ -24,7 +24,7 @@ class NoWorkers(RefereeError):
 
 
 class Workers(Protocol):
-    """Workers that carry out work: processes of this host, or a cluster."""
+    """Workers that run jobs: local processes or a cluster."""
 
     @property
     def count(self) -> int:
@@ -32,7 +32,7 @@ class Workers(Protocol):
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that a job may use."""
+        """Memory that one job may use."""
 
     def submit(
         self,
@@ -40,10 +40,10 @@ class Workers(Protocol):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Future[T]:
-        """Do this as soon as a worker is free; everything must be picklable. The future may raise WorkerLost."""
+        """Run `work` as soon as a worker is free; everything must be picklable. The future may raise WorkerLost."""
 
     def stop(self, future: Future[Any]) -> None:
-        """End a piece of work, if need be with its process; its future then raises CancelledError or WorkerLost."""
+        """Stop a job, if necessary by killing its process; its future then raises CancelledError or WorkerLost."""
 
     def close(self) -> None:
-        """End all workers, and what they do."""
+        """End all workers and their jobs."""

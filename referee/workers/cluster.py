@@ -1,7 +1,8 @@
-"""Workers of a Dask cluster: processes of this host, or those of a scheduler, on any number of hosts.
+"""Workers of a Dask cluster: local processes, or the workers of a scheduler on any number of hosts.
 
-A piece of work travels as one packed blob, to a worker without a stop at the scheduler, and the cluster forgets it when
-its result is here. Only workers with the versions of this host get work: others may compute something else.
+Each job is sent as one pickled blob, to its worker directly rather than through the scheduler, and the cluster forgets
+it once its result has arrived. Only workers with this host's software versions get jobs, because others may compute
+different results.
 """
 
 from __future__ import annotations
@@ -30,19 +31,17 @@ from referee.workers.worker_processes import NICENESS
 
 LOOK_S = 1.0
 HANG_S = 10.0
-"""Time after which a missing answer of the scheduler is logged."""
+"""Time after which a missing answer from the scheduler is logged."""
 MOST_LOOKS = 60  # in a row, without a worker
 OF_MEMORY = 0.6
-"""The share of a worker's limit that work may take: above it Dask writes to the disk, then ends the worker."""
+"""Share of a worker's memory limit that jobs may use; above it Dask spills to disk, then kills the worker."""
 WORKER_BYTES = 200_000_000
-"""The memory of a worker without work."""
-OUT_OF_MEMORY = (
-    "worker-restart-memory"  # what a nanny logs before it ends a worker for its memory
-)
+"""Memory of a worker without a job."""
+OUT_OF_MEMORY = "worker-restart-memory"  # topic a nanny logs to before it kills a worker for its memory
 
 
 def versions(niceness: int = 0) -> str:
-    """Versions that every worker must share with this host; the worker that is asked yields to others by so much."""
+    """Return the versions that every worker must share with this host; sets the called worker's `niceness` as well."""
     if niceness:
         os.nice(niceness)
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -52,7 +51,7 @@ def versions(niceness: int = 0) -> str:
 
 @dataclass(frozen=True)
 class _Given:
-    """A piece of work: Dask's future of it, the workers that may do it, and the one to which its blob was sent."""
+    """A submitted job: its Dask future, the workers that may do it, and the worker to which its blob was sent."""
 
     work: Any
     at: set[str]
@@ -60,10 +59,10 @@ class _Given:
 
 
 class ClusterWorkers:
-    """The workers of a scheduler, as they come and go; of LOCAL as many as `most`, or as there are cores.
+    """The workers of a scheduler, as they come and go; for LOCAL up to `most` processes, or one per core.
 
-    At most so many pieces of work are done at a time. `say` gets a sentence about each worker that gets none, and when
-    the scheduler does not answer.
+    At most `most` jobs run at a time. `say` gets a sentence about each worker that gets no jobs, and when the scheduler
+    does not answer.
     """
 
     def __init__(
@@ -85,9 +84,9 @@ class ClusterWorkers:
         self._given: dict[Future[Any], _Given] = {}
         self._ended_with_bytes: dict[
             str, int
-        ] = {}  # of memory: why a worker was ended, by address
+        ] = {}  # memory use for which a worker was killed, by address
         self._empty_looks = 0
-        self._is_direct = True  # blobs reach workers from here
+        self._is_direct = True  # blobs can be sent to workers directly
         self._is_silent = False  # the scheduler
         self._closing = threading.Event()
         self._aside = ThreadPoolExecutor()
@@ -109,12 +108,12 @@ class ClusterWorkers:
 
     @property
     def count(self) -> int:
-        """See `Workers`."""
+        """Number of jobs that run at a time: the workers' threads, at most `most`."""
         return min(sum(self._threads.values()), self._most)
 
     @property
     def memory_bytes(self) -> int:
-        """See `Workers`: of the worker that has least."""
+        """Memory that one job may use, by the worker that has least memory per thread."""
         there = self._threads.items()
         least = [
             self._limits[address] / threads
@@ -131,7 +130,7 @@ class ClusterWorkers:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Future[T]:
-        """See `Workers`. Raises NoWorkers when the scheduler is gone, or all its workers are."""
+        """Run `work` on a worker. Raises NoWorkers if the scheduler or all of its workers are gone."""
         future = Future[T]()
         packed = pickle.dumps(partial(work, *args, **kwargs), 5)
         at = set(self._threads)
@@ -150,13 +149,13 @@ class ClusterWorkers:
         return future
 
     def stop(self, future: Future[Any]) -> None:
-        """See `Workers`. Without a nanny, a worker goes on to the end: nothing else can end a thread."""
+        """Stop a job. Without a nanny process it runs until it is done, because a thread cannot be killed."""
         if found := self._given.pop(future, None):
             self._aside.submit(self._restart_worker_of, found.work)
             _lose(future, "it was stopped")
 
     def close(self) -> None:
-        """See `Workers`. Workers that were there before stay."""
+        """Stop all jobs, and end the workers that were started here; other workers keep running."""
         for future in [*self._given]:
             self.stop(future)
         self._closing.set()
@@ -164,7 +163,7 @@ class ClusterWorkers:
         self._client.close()
 
     def _least_busy(self) -> str | None:
-        """The worker with the least work for each of its threads."""
+        """Return the worker with the fewest jobs per thread, or None."""
         busy = Counter(given.to for given in [*self._given.values()])
         there = [*self._threads.items()]
         return (
@@ -172,7 +171,10 @@ class ClusterWorkers:
         )
 
     def _sent(self, packed: bytes, to: str) -> Any:
-        """Return the stand-in of a blob that lies at a worker; the blob itself, if this host cannot reach workers."""
+        """Send a blob to a worker and return Dask's reference to it.
+
+        If this host cannot reach the worker directly, return the blob itself, which then travels through the scheduler.
+        """
         try:
             return self._client.scatter(
                 packed,
@@ -196,7 +198,7 @@ class ClusterWorkers:
                 self._look()
 
     def _look(self) -> None:
-        """Find new workers, and take work back from those that are gone. Logs when the scheduler does not answer."""
+        """Find new workers, and take jobs back from workers that are gone. Log when the scheduler does not answer."""
         try:
             there = self._workers_there()
         except TimeoutError:
@@ -213,7 +215,7 @@ class ClusterWorkers:
         )
         for address, found in asked.items():
             if isinstance(found, OSError):
-                del there[address]  # it is gone, or asked again
+                del there[address]  # it is gone, or is asked again at the next look
             elif found != versions():
                 self._left_out.add(address)
                 self._say(
@@ -233,13 +235,13 @@ class ClusterWorkers:
                 self.stop(future)
 
     def _count_empty(self, looks: int) -> None:
-        """Give up after a minute without a worker or an answer."""
+        """Count looks without a worker or an answer, and give up after a minute."""
         self._empty_looks += looks
         if self._empty_looks > MOST_LOOKS:
             self._client.close()
 
     def _workers_there(self) -> dict[str, int]:
-        """The threads of each worker, by address; notes their limits of memory. Raises TimeoutError."""
+        """Return each worker's number of threads by address, and note the memory limits. Raises TimeoutError."""
         identity = self._client.scheduler.identity
         there = self._client.sync(identity, n_workers=-1, callback_timeout=HANG_S)[
             "workers"

@@ -1,4 +1,4 @@
-"""The connection to a Dask scheduler, or to one with workers that are started here; why there is none, in words."""
+"""The connection to a Dask scheduler, which may be started here with local workers; explains a failed connection."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ WAIT_S = 10.0
 REACH_S = 2.0
 SETTINGS = {
     "distributed.admin.large-graph-warning-threshold": "1TB",
-    "distributed.scheduler.allowed-failures": 0,  # of LOCAL: jobs count their losses
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # Dask's makes scoring half as slow again
+    "distributed.scheduler.allowed-failures": 0,  # for LOCAL; jobs count their lost workers
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # Dask's value slows scoring by half
     "distributed.worker.profile.enabled": False,
     "distributed.worker.multiprocessing-method": "forkserver",  # which imports Dask once for all workers
 }
@@ -37,7 +37,7 @@ def connected(
     count: int | None,
     question: Callable[[], object],
 ) -> Client:
-    """A client of the scheduler, which can answer `question`; for LOCAL with `count` workers of its own.
+    """Return a client of the scheduler that can answer `question`; for LOCAL one with `count` workers of its own.
 
     Raises NoWorkers `no-scheduler`.
     """
@@ -65,7 +65,10 @@ def connected(
 
 
 async def _try(address: str) -> None:
-    """Connect once: a Client that cannot be made is not closed either, and holds up the end of the process."""
+    """Test the connection once, before a Client is made.
+
+    A Client that fails to connect is not closed, and delays the end of the process.
+    """
     tls = distributed.Security().get_connection_args("client")
     try:
         async with asyncio.timeout(WAIT_S):
@@ -76,9 +79,9 @@ async def _try(address: str) -> None:
 
 
 async def _reach(address: str) -> None:
-    """Raise ConnectionRefusedError where nothing listens.
+    """Raise ConnectionRefusedError if nothing listens at the address.
 
-    Dask tries often and tells why its last try failed, which may have had no time for an answer.
+    Dask retries and reports only its last attempt, which may not have had time for an answer.
     """
     host, port = get_address_host_port(address)
     async with asyncio.timeout(REACH_S):
@@ -87,7 +90,7 @@ async def _reach(address: str) -> None:
 
 
 def _why(error: BaseException) -> str:
-    """Return why there is no connection, without the names of Dask's classes and coroutines."""
+    """Return why the connection failed, without the names of Dask's classes and coroutines."""
     causes: list[BaseException] = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(cause)

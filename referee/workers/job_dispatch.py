@@ -1,7 +1,7 @@
-"""Gives jobs to workers and stores what they give back: nothing gets stuck, nothing is done twice.
+"""Gives jobs to workers and stores their results, so that no job gets stuck and none is done twice.
 
-A job is leased for as long as it is at a worker, within a time limit. A worker that dies, and a referee that dies, give
-their jobs back: the former at once, the latter when its leases run out.
+A job is leased while a worker has it, within a time limit. If the worker dies, its job is returned at once; if the
+referee dies, its jobs are returned when their leases expire.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from referee.workers import NoWorkers, T, WorkerLost, Workers
 LEASE_S = 30.0
 RENEW_S = LEASE_S / 3
 LIMIT_S = 1800.0
-"""Time that a job may run at a worker."""
+"""Most time that a job may run on a worker."""
 LOOK_S = 0.5
 
 
 @dataclass(frozen=True)
 class Task:
-    """The work of a job. `done` stores the result and ends the job; `found` is called where another did so.
+    """A job's work. `done` stores the result and ends the job; `found` is called if another referee has done the job.
 
-    `failed` gets the reason of a job that has failed, or was cancelled.
+    `failed` gets the reason if the job failed or was cancelled.
     """
 
     about: str
@@ -50,9 +50,9 @@ def carry_out(
     stop: threading.Event | None = None,
     kind: JobKind = JobKind.SCORING,
 ) -> None:
-    """Do the jobs, by name; until `stop`, or until each is done, failed or cancelled, by whomever.
+    """Run the jobs, given by name, until `stop` is set or each is done, failed or cancelled.
 
-    What is under way when this ends is given back.
+    Another referee may do or cancel some of them. Jobs still running at the end are given back.
     """
     dispatch = _Dispatch(store, tasks, workers, clock, kind)
     try:
@@ -66,9 +66,9 @@ def mapped(
     work: Callable[..., T],
     arguments: Iterable[tuple[Any, ...]],
 ) -> Iterator[T]:
-    """The results of `work` in the order of the arguments, which are made as workers become free for them.
+    """Yield the results of `work` in the order of the arguments, which are generated as workers become free.
 
-    What a lost worker did is done again.
+    Work of a lost worker is repeated.
     """
     given: deque[tuple[tuple[Any, ...], Future[T]]] = deque()
     for args in arguments:
@@ -93,7 +93,7 @@ def _result(
 
 
 class _Dispatch:
-    """The jobs that wait for a worker, and those that are at one."""
+    """The jobs that wait for a worker, and the jobs that are running."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class _Dispatch:
             if self._running:
                 for future in wait(self._running, LOOK_S, FIRST_COMPLETED).done:
                     self._end(future)
-            else:  # others work on them
+            else:  # other referees have the remaining jobs
                 self._clock.wait(stop, self._clock.monotonic_s() + LOOK_S)
             self._renew()
 
@@ -136,7 +136,7 @@ class _Dispatch:
             )
 
     def _fill(self) -> None:
-        """Keep one more at hand than there are workers: none waits while a result is stored."""
+        """Start jobs until there is one more than there are workers, so that none idles while a result is stored."""
         for _ in range(len(self._waiting)):
             if len(self._running) > self._workers.count:
                 return
@@ -147,7 +147,7 @@ class _Dispatch:
                 continue
             at = name, self._clock.monotonic_s()
             self._running[starting := Future[Any]()] = (
-                at  # given back if this is interrupted
+                at  # so that it is given back after an interruption
             )
             try:
                 self._running[self._tasks[name].start(self._workers)] = at
@@ -158,7 +158,11 @@ class _Dispatch:
             del self._running[starting]
 
     def _of_another(self, name: str) -> None:
-        """A job that another referee leases waits here, too: its lease may run out."""
+        """Handle a job that this referee cannot lease.
+
+        If it is done, failed or cancelled, end it here too. Otherwise keep it waiting, since the other referee's lease
+        may expire.
+        """
         job = self._store.jobs.get(name)
         task = self._tasks[name]
         if job.state is JobState.DONE:
@@ -207,14 +211,14 @@ class _Dispatch:
         for future, (name, _) in [*self._running.items()]:
             if (
                 name not in held
-            ):  # cancelled, or leased to another after this one was suspended
+            ):  # cancelled, or leased to another referee after this host was suspended
                 del self._running[future]
                 self._workers.stop(future)
                 self._waiting.append(name)
 
 
 def reason_of(error: Exception) -> str:
-    """Return the reason of a failure, in words."""
+    """Return the reason for a failure as a sentence."""
     if isinstance(error, MemoryError):
         return "The worker was out of memory: give it more, or use fewer workers."
     return (

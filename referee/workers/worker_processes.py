@@ -1,4 +1,4 @@
-"""Workers that are processes of this host, each started again when it dies."""
+"""Workers that are local processes, each restarted when it dies."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from typing import Any
 
 from referee.workers import P, T, WorkerLost
 
-NICENESS = 10  # a contest that is served here comes first
+NICENESS = 10  # a contest served on this host comes first
 MEMORY_BYTES = 1_280_000_000
-"""The memory that a piece of work may take."""
+"""Memory that one job may use."""
 PRELOADED = ["referee.judging.scoring_job"]
 
 
 class LocalWorkers:
-    """`count` processes; each does one piece of work at a time.
+    """`count` processes, each of which runs one job at a time.
 
-    Each has a pipe of its own, of which only it holds the other end: whenever it dies, also while it sends a result,
-    the pipe ends. A ProcessPoolExecutor would wait for the rest of the result for ever.
+    Each process has its own pipe and is the only holder of its end. So the pipe ends whenever the process dies, even
+    while it sends a result. A ProcessPoolExecutor would wait forever for the rest of that result.
     """
 
     def __init__(self, count: int) -> None:
         self.count = count
         self._lock = threading.Lock()
         self._idle: list[tuple[BaseProcess, Connection]] = []
-        self._processes: dict[Future[Any], BaseProcess] = {}  # by what they work on
+        self._processes: dict[Future[Any], BaseProcess] = {}  # by their job
         self._is_closed = False
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
@@ -39,7 +39,7 @@ class LocalWorkers:
 
     @property
     def memory_bytes(self) -> int:
-        """See `Workers`."""
+        """Memory that one job may use."""
         return MEMORY_BYTES
 
     def submit(
@@ -48,10 +48,10 @@ class LocalWorkers:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Future[T]:
-        """See `Workers`."""
+        """Run `work` as soon as a process is free; everything must be picklable. The future may raise WorkerLost."""
 
         def serve() -> T:
-            with self._lock:  # by now the future exists
+            with self._lock:  # acquired after `submit` has set `future`
                 worker = self._idle.pop() if self._idle else None
             process, pipe = worker or self._started()
             try:
@@ -82,14 +82,14 @@ class LocalWorkers:
         return future
 
     def stop(self, future: Future[Any]) -> None:
-        """See `Workers`."""
+        """Stop a job, if necessary by killing its process."""
         if not future.cancel():
             with self._lock:
                 if future in self._processes:
                     self._processes[future].kill()
 
     def close(self) -> None:
-        """See `Workers`."""
+        """End all processes and their jobs."""
         with self._lock:
             self._is_closed = True
             for process in self._processes.values():
@@ -108,14 +108,14 @@ class LocalWorkers:
 
 
 def _death(exit_code: int | None) -> str:
-    """Return how a worker's process ended, in words."""
+    """Return a description of how a worker's process ended."""
     if exit_code == -signal.SIGKILL:
         return "the worker's process was killed, as the system does when memory runs out: use fewer --workers"
     return "the worker's process died"
 
 
 def _work(pipe: Connection) -> None:
-    """Yield to others, leave Ctrl-C to the referee, and end when it is gone."""
+    """Run jobs from the pipe at low priority. Leave Ctrl-C to the referee, and end when the referee is gone."""
     os.nice(NICENESS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

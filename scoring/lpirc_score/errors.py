@@ -1,17 +1,17 @@
-"""The failures of scoring: one base class, a stable code, one clear sentence, the facts beside it.
+"""The failures of scoring: one base class with a stable code, one clear sentence, and facts.
 
-The referee's failures have the same base class, so that one `except` catches both. A failure that some caller handles
-has a class of its own: code never branches on `code` or on the sentence.
+The failures of the referee share the base class, so one `except` catches both. A failure that some caller handles has a
+class of its own: code never branches on `code` or on the sentence.
 """
 
 from __future__ import annotations
 
 
 class CodedError(Exception):
-    """A failure that a person can cause or must know of.
+    """A failure that a person can cause or needs to know about.
 
-    `code` is stable and kebab-case ("window-closed"); the sentence names the value and says what to do; `facts`
-    are JSON-ready details for machines. The edges (command line, web) translate it, once each.
+    `code` is stable and kebab-case ("window-closed"); the sentence names the value and says what to do; `facts` are
+    JSON-ready details for machines. The command line and the web interface each translate it in one place.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ def _again(
 
 
 class BadRows(CodedError):
-    """Detections with rows that break a rule: `bad-rows`, or lists of different lengths, `length-mismatch`."""
+    """Detections with rows that break a rule (`bad-rows`), or with lists of different lengths (`length-mismatch`)."""
 
 
 class LengthMismatch(BadRows):
-    """Parallel lists of a form that are not of one length."""
+    """Parallel lists of a form that differ in length."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from lpirc_score import (
 )
 from tests.scoring import oracle
 
-DATA = Path(__file__).parents[4] / "shared" / "data"
+DATA = Path(__file__).parents[3] / "shared" / "data"
 NAMES = ("ilsvrc_plain", "ilsvrc_one_image")
 
 

@@ -17,7 +17,7 @@ from lpirc_testsets import read_ground_truth
 from referee.cli import main
 
 EXACT = 1e-12
-VECTORS = Path(__file__).parents[4] / "shared" / "data" / "vectors"
+VECTORS = Path(__file__).parents[3] / "shared" / "data" / "vectors"
 
 
 @pytest.fixture(autouse=True)

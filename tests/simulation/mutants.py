@@ -10,10 +10,11 @@ from functools import cache
 from typing import Any
 from unittest.mock import patch
 
+from lpirc_power.meter import IntegratorState
 from referee.errors import StorageFailed
 from referee.judging import judge as judging
 from referee.judging import provisional_scores, standings
-from referee.runs import run_control, run_recovery, station_meters
+from referee.runs import missing_energy, run_control, run_recovery, station_meters
 from referee.runs.arming import Arming
 from referee.runs.open_run import OpenRun
 from referee.runs.run_control import RunControl
@@ -135,18 +136,18 @@ def the_energy_of_the_previous_run() -> AbstractContextManager[object]:
 def whatever_the_meter_holds_is_the_energy() -> AbstractContextManager[object]:
     return patch.multiple(
         station_meters,
-        _foreign=lambda *_: None,
-        _in_doubt=lambda *_: None,
+        foreign=lambda *_, **__: None,
+        in_doubt=lambda *_: None,
     )
 
 
 def a_meter_that_was_started_again_is_believed() -> AbstractContextManager[object]:
-    plain = station_meters._in_doubt  # noqa: SLF001 - a mutant is of the inside
+    plain = missing_energy.in_doubt
 
     def in_doubt(reading: Any, past: Any) -> Any:
-        return plain(replace(reading, state=station_meters.IntegratorState.STOP), past)
+        return plain(replace(reading, state=IntegratorState.STOP), past)
 
-    return patch.object(station_meters, "_in_doubt", in_doubt)
+    return patch.object(station_meters, "in_doubt", in_doubt)
 
 
 def two_runs_at_a_station() -> AbstractContextManager[object]:

@@ -1,7 +1,7 @@
-"""Model tracks: what a measured model is worth (pure), submissions with their board, and suites. Start with `track`.
+"""Model tracks: rules that judge a measured model (pure), submissions with their board, and suites. Start with `track`.
 
-Here is the registry: a track is an entry point in the group `lpirc.tracks`, named like its track, that refers to a
-`Track`; those of `lpirc_tracks.rules` too. Knows nothing of HTTP.
+Here is the registry: a track is an entry point in the group `lpirc.tracks` that has the track's name and refers to a
+`Track`. The tracks in `lpirc_tracks.rules` are entry points, too. Knows nothing of HTTP.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ TRACKS = ShapedSeam(
 FORMER = ShapedSeam(
     "lpirc_referee.tracks", "Track", "lpirc-tracks", _fits, "a Track of that name"
 )
-"""Former name of the entry point group, whose plug-ins are still found."""
+"""Former name of the entry point group; plug-ins under it are still found."""
 
 
 def track_named(name: str, settings: Mapping[str, object] | None = None) -> Track:
-    """Return the track of that name, with the settings that a contest changes.
+    """Return the track of that name, with a contest's changes to its settings.
 
     Raises RefereeError `track-unknown`, BadTrack, `bad-track-setting`.
     """

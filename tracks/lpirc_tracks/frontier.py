@@ -1,6 +1,7 @@
-"""The frontier, the accuracy to expect at a latency: A = k log t + a0, evaluated, checked and fitted. Pure.
+"""The frontier is the accuracy to expect at a latency: A = k log t + a0. Evaluates, checks and fits it. Pure.
 
-t in ms, A in percent. Source: the OVIC organizers' frontier, whose published constants are those of the natural log.
+t is in ms, A in percent. Source: the frontier of the OVIC organizers, whose published constants are for the natural
+log.
 """
 
 from __future__ import annotations
@@ -16,27 +17,27 @@ from referee.errors import RefereeError
 BASES = {"e": math.e, "2": 2.0, "10": 10.0}
 LOW_FACTOR = 0.8
 HIGH_FACTOR = 1.2
-"""Factors on the target between which latencies are valid."""
+"""Upper factor on the target; latencies between the lower and the upper factor are valid."""
 _FEW = 4  # with fewer points, two constants leave hardly a residual
 
 
 @dataclass(frozen=True)
 class Frontier:
-    """a(t) = k log t + a0 in percent; `base` is that of the log."""
+    """a(t) = k log t + a0 in percent; `base` is the base of the log."""
 
     k: float
     a0: float
     base: float = math.e
 
     def at(self, latency_ms: float) -> float:
-        """The accuracy in percent at a latency above 0 ms. Raises RefereeError `bad-latency`."""
+        """Return the accuracy in percent at a latency above 0 ms. Raises RefereeError `bad-latency`."""
         if not (math.isfinite(latency_ms) and latency_ms > 0):
             sentence = f"A frontier needs a latency above 0 ms, not {latency_ms}."
             raise RefereeError("bad-latency", sentence, value=str(latency_ms))
         return self.k * math.log(latency_ms) / math.log(self.base) + self.a0
 
     def doubt(self, *latencies_ms: float) -> str | None:
-        """A warning about the first latency at which the accuracy is outside 0..100 %, or None."""
+        """Return a warning about the first latency at which the accuracy is outside 0..100 %, or None."""
         for latency_ms in latencies_ms:
             accuracy = self.at(latency_ms)
             if not 0 <= accuracy <= 100:
@@ -48,7 +49,7 @@ class Frontier:
 
     @property
     def sentence(self) -> str:
-        """The formula with its numbers."""
+        """Return the formula with its numbers."""
         name = next(
             (name for name, base in BASES.items() if base == self.base),
             f"{self.base:g}",
@@ -59,9 +60,9 @@ class Frontier:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted frontier; `residuals` are accuracy minus frontier, in percent, point by point.
+    """A fitted frontier; `residuals` are accuracy minus frontier, in percent, for each point.
 
-    `rms` is their root mean square; `r_squared` None where all accuracies are equal.
+    `rms` is their root mean square. `r_squared` is None if all accuracies are equal.
     """
 
     frontier: Frontier
@@ -77,10 +78,10 @@ def fit(
     base: float = math.e,
     target_ms: float | None = None,
 ) -> Fit:
-    """The least-squares frontier of N points: latencies in ms, above 0, and accuracies in percent.
+    """Return the least-squares frontier of N points: latencies in ms, above 0, and accuracies in percent.
 
-    The warnings check the frontier from 0.8 to 1.2 of `target_ms`; without one, at the shortest and longest latency.
-    Raises RefereeError `no-frontier` unless there are two latencies or more.
+    The warnings check the frontier from 0.8 to 1.2 of `target_ms`, or without one at the shortest and longest latency.
+    Raises RefereeError `no-frontier` unless there are at least two different latencies.
     """
     logs = np.log(np.asarray(latencies_ms, dtype=np.float64)) / math.log(base)
     values = np.asarray(accuracies, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Accuracy over latency as a drawing: models as points, a frontier as a curve."""
+"""Draws accuracy over latency: models as points, a frontier as a curve."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _BETWEEN_ROWS_PT = 0.5
 _ROWS = 8
 
 Expected = Callable[[float], float | None]
-"""The accuracy in percent that a latency in ms is worth (a track's `accuracy_at`); None where it is undefined."""
+"""Maps a latency in ms to the accuracy in percent that a track expects (`accuracy_at`), or None if undefined."""
 
 
 @dataclass(frozen=True)
 class PlotPoint:
-    """A model: mean latency in ms, above 0, accuracy in percent; a point that is not valid is drawn hollow."""
+    """A model: mean latency in ms, above 0, and accuracy in percent. A point that is not valid is drawn hollow."""
 
     label: str
     latency_ms: float
@@ -43,7 +43,7 @@ class PlotPoint:
 
     @property
     def place(self) -> tuple[float, float]:
-        """The position where it is drawn."""
+        """The position at which the point is drawn."""
         return self.latency_ms, self.accuracy_percent
 
 
@@ -54,7 +54,7 @@ def check_plot_path(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawing of accuracy (percent) over latency (ms) with labels and a mark at `aim`."""
+    """A drawing of accuracy (percent) over latency (ms), with labels and a mark at `aim`."""
 
     points: Sequence[PlotPoint]
     frontier: Expected | None = None
@@ -67,7 +67,10 @@ class Plot:
         write_drawing(path, self.drawn(path.suffix.lower().removeprefix(".")), "plot")
 
     def drawn(self, form: str) -> bytes:
-        """The bytes of a "png" or an "svg", the same for the same points. Raises `RefereeError` `no-matplotlib`."""
+        """Return the bytes of a "png" or an "svg"; equal points give equal bytes.
+
+        Raises `RefereeError` `no-matplotlib`.
+        """
         return drawn(form, self._draw)
 
     def _draw(self, figure: Any) -> None:
@@ -117,7 +120,7 @@ class Plot:
             axes.legend(fontsize="small", loc="best")
 
     def _curve(self) -> list[tuple[float, float]]:
-        """The frontier's points (ms, percent); NaN, which breaks the curve, outside 0..100 %."""
+        """Return the points (ms, percent) of the frontier; outside 0..100 % NaN, which breaks the curve."""
         latencies = [point.latency_ms for point in self.points] + (
             [self.aim.latency_ms] if self.aim else []
         )
@@ -137,9 +140,9 @@ class Plot:
 def place_labels(
     axes: Any, places: Sequence[tuple[float, float]], texts: Sequence[str]
 ) -> None:
-    """Write texts near the first of the places (data coordinates), over no other text or point; omit what does not fit.
+    """Write texts near the first of the places (data coordinates), without covering other texts or points.
 
-    Draw everything that changes the limits of the axes first.
+    A text that does not fit is omitted. Call this after everything that changes the limits of the axes.
     """
     from matplotlib.transforms import Bbox
 
@@ -180,7 +183,10 @@ def place_labels(
 
 
 def _offsets(width_pt: float, height_pt: float) -> Iterator[tuple[float, float]]:
-    """Offsets of a text's lower left corner from its point, nearest rows first: right and left, above and below."""
+    """Yield offsets from a point to the lower left corner of its text, nearest rows first.
+
+    In each row they are right and left, above and below the point.
+    """
     right, up = _APART_PT
     for row in range(_ROWS):
         away = up + row * (height_pt + _BETWEEN_ROWS_PT)

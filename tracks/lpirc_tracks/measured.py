@@ -1,4 +1,4 @@
-"""The figures of one run of one model over a test set, which a track judges. Pure."""
+"""The figures of one run of one model over a test set, as input to a track. Pure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from referee.errors import ModelFault
 
 LEAST = 1e-9
 MOST = 1e12
-"""Bounds of a time or an energy: beyond these, a quotient may overflow."""
+"""LEAST and MOST bound a time or an energy: beyond these bounds, a quotient may overflow."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """One run: `accuracy_percent` over ALL `images` (one not processed counts as wrong), mean `latency_ms`.
 
-    `total_s` is the time of all counted inferences together, `longest_ms` the longest one (None if unknown),
-    `energy_wh` the energy of the run (None without a meter). Raises ModelFault `bad-measurement` for
-    impossible numbers: a rule never sees NaN, infinities, or a time of 0; times and energies lie between 1e-9 and 1e12.
+    `total_s` is the total time of all counted inferences, `longest_ms` that of the longest one (None if unknown), and
+    `energy_wh` the energy of the run (None without a meter). Raises ModelFault `bad-measurement` for impossible
+    numbers, so a rule never sees NaN, infinities, or a time of 0; times and energies are between 1e-9 and 1e12.
     """
 
     accuracy_percent: float
@@ -53,7 +53,7 @@ class Measured:
 
     @property
     def frames_per_s(self) -> float:
-        """Images per second of inference, without the first image, which is warm-up."""
+        """Images per second of inference, not counting the first image, which is a warm-up."""
         return 1000 / self.latency_ms if self.processed else 0.0
 
 

@@ -1,7 +1,7 @@
-"""The accuracy of a model's answers, in percent, over all images of a set: an image without answer is wrong. Pure.
+"""Computes the accuracy of a model in percent over all images of a set; an image without an answer is wrong. Pure.
 
-Answers are those of a result document, whose reader refuses malformed ones. Boxes are inclusive corners in pixels of
-the original image, as everywhere in the contest: a width is xmax - xmin + 1.
+The answers are those of a result document, whose reader refuses malformed ones. Boxes are inclusive corners in pixels
+of the original image, as everywhere in the contest: a width is xmax - xmin + 1.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from referee.errors import RefereeError
 
 
 def coco_ap_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> float:
-    """COCO's AP .50:.95 of rows (M, 7): image, category, confidence, xmin, ymin, xmax, ymax.
+    """Return COCO's AP .50:.95 of rows (M, 7): image, category, confidence, xmin, ymin, xmax, ymax.
 
-    Models of COCO answer in 90 categories; categories that a set lacks are ignored, as in COCO's evaluation. Raises
-    RefereeError `unknown-image`, `not-finite`.
+    Models trained on COCO answer in 90 categories; categories that a set lacks are ignored, as in COCO's evaluation.
+    Raises RefereeError `unknown-image`, `not-finite`.
     """
     kept = rows[np.isin(rows[:, 1], ground_truth.category_ids)]
     return 100 * evaluate(ground_truth, Detections.from_rows(kept), COCO).map
@@ -30,9 +30,9 @@ def coco_ap_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> flo
 def top1_percent(
     labels: Sequence[int] | NDArray[np.int64], answers: Sequence[tuple[int, int]]
 ) -> float:
-    """Return the share of images whose answer is their label; `labels[i]` is that of image i + 1.
+    """Return the percentage of images whose answer is their label; `labels[i]` is the label of image i + 1.
 
-    `answers` are (image, index of the largest output), at most one an image. Raises RefereeError `bad-predictions` for
+    `answers` are (image, index of the largest output), at most one per image. Raises RefereeError `bad-predictions` for
     an image that is not in the set, `no-images` for an empty set.
     """
     if not len(labels):
@@ -50,9 +50,9 @@ def top1_percent(
 
 
 def mean_iou_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> float:
-    """The mean overlap of each image's most confident box with the one object of the image, whatever its category.
+    """Return the mean overlap of each image's most confident box with its one object, whatever the category.
 
-    Rows (M, 7) as of `coco_ap_percent`; of equal confidences the first row counts. Raises RefereeError as
+    Rows (M, 7) are as for `coco_ap_percent`; if confidences are equal, the first row counts. Raises RefereeError as
     `only_objects`, and `bad-predictions` for an image that is not in the set.
     """
     objects = only_objects(ground_truth)
@@ -71,9 +71,9 @@ def mean_iou_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> fl
 
 
 def only_objects(ground_truth: GroundTruth) -> Mapping[int, NDArray[np.float64]]:
-    """The box of each image's one object, by image.
+    """Return the box of the one object in each image, by image.
 
-    Raises RefereeError `bad-ground-truth` unless every image has one object, `no-images` for an empty set.
+    Raises RefereeError `bad-ground-truth` unless every image has exactly one object, `no-images` for an empty set.
     """
     images, counts = np.unique(ground_truth.image, return_counts=True)
     found = dict(zip(images.tolist(), counts.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""The base of all rules of model tracks: a frozen value with settings that judges runs and ranks a field. Pure.
+"""The base of all rules of model tracks: a frozen value with settings that judges runs and ranks entries. Pure.
 
 A new rule is a frozen dataclass that extends `Track`, and an entry point `lpirc.tracks` for each of its instances.
 """
@@ -30,14 +30,14 @@ CHOICES = {
     "ties": get_args(Ties),
     "runtime": get_args(Runtime),
 }
-"""The words that a field of a rule may have."""
+"""The allowed words by field of a rule."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A rule's judgement of one run. `value` is the metric, higher is better, None for a run that is not valid.
+    """A rule's judgement of one run: `value` is the metric, higher is better, None for a run that is not valid.
 
-    `sentence` explains the value or why there is none; `figures` are further numbers by name with unit.
+    `sentence` explains the value, or why there is none. `figures` are further numbers by name with unit.
     """
 
     track: str
@@ -50,13 +50,13 @@ class Verdict:
 
     @property
     def is_valid(self) -> bool:
-        """Tell whether the run counts."""
+        """True if the run counts."""
         return self.value is not None
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One run in a field: its owner, and the time or number of its submission; the lower is the earlier."""
+    """A run to rank: its owner, and the time or number of its submission (lower is earlier)."""
 
     name: str
     submitted: float
@@ -65,7 +65,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Place:
-    """An entry with its verdict and rank; the rank of a run that is not valid is None."""
+    """An entry with its verdict and rank; the rank is None for a run that is not valid."""
 
     rank: int | None
     entry: Entry
@@ -74,7 +74,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Aim:
-    """A latency in ms that matters to a rule, and what the rule calls it: "target", "budget"."""
+    """A latency in ms that matters to a rule, and the rule's name for it: "target", "budget"."""
 
     what: str
     latency_ms: float
@@ -84,9 +84,9 @@ class Aim:
 class Track(ABC):
     """A rule. The fields that a subclass adds are its settings: numbers that a contest may change.
 
-    `title` is for people, `metric` is the value with its unit, `columns` are figures that the board shows, `runtime`
-    is the one that takes the models. With `is_suite` a value is a share of a sum over many models, and a single model
-    has no rank on a board; with `needs_energy` a run without its energy is never valid.
+    `title` is the display name, `metric` the name and unit of the value, `columns` are figures that the board shows,
+    and `runtime` is the runtime that models must be for. With `is_suite`, a value is a share of a sum over many models,
+    and a single model has no rank on a board. With `needs_energy`, a run without an energy is never valid.
     """
 
     name: str
@@ -103,23 +103,23 @@ class Track(ABC):
     needs_energy: bool = False
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a word that a field cannot have."""
+        """Raise ValueError if a field has a word that is not allowed."""
         for name, words in CHOICES.items():
             word = getattr(self, name)
             if word not in words:
                 raise ValueError(f"{name} = {word!r} must be one of {', '.join(words)}")
 
     def budget_s(self, images: int) -> float | None:
-        """The wall-time budget of a run over that many images, in seconds; None: unlimited."""
+        """Return the wall-time budget in seconds of a run over that many images; None means unlimited."""
         del images
         return None
 
     @abstractmethod
     def measure(self, result: Measured) -> Verdict:
-        """Judge one run by itself."""
+        """Judge one run without other entries."""
 
     def judge(self, result: Measured) -> Verdict:
-        """Judge one run by `measure`. Raises BadTrack if that fails or returns something else than a Verdict."""
+        """Judge one run by `measure`. Raises BadTrack if that fails or does not return a Verdict."""
         try:
             verdict: object = self.measure(result)
         except RefereeError:
@@ -133,32 +133,35 @@ class Track(ABC):
         return verdict
 
     def warnings(self) -> tuple[str, ...]:
-        """Sentences about the settings that an organizer should read; every verdict contains them as well."""
+        """Return warnings about the settings for the organizer; every verdict contains them as well."""
         return ()
 
     def aim(self) -> Aim | None:
-        """The latency to mark in plots; None where the rule has none."""
+        """Return the latency to mark in plots, or None if the rule has none."""
         return None
 
     def accuracy_at(self, latency_ms: float) -> float | None:
-        """The accuracy in percent that the rule expects at a latency (its frontier), for plots; None: undefined."""
+        """Return the accuracy in percent that the rule expects at a latency: its frontier, for plots.
+
+        None means undefined.
+        """
         del latency_ms
         return None
 
     def rank(self, entries: Sequence[Entry]) -> tuple[Place, ...]:
         """Rank the entries by value, highest first; invalid ones come last and get no rank.
 
-        Equal values share a rank, or the earlier entry ranks higher, according to `ties`; the earlier is listed first
-        in either case. Pass one entry for each team if only the best one counts.
+        Entries with equal values share a rank, or the earlier one ranks higher, depending on `ties`; either way the
+        earlier one is listed first. Pass one entry per team if only a team's best counts.
         """
         return self._places(entries, [self.judge(entry.result) for entry in entries])
 
     def settings(self) -> dict[str, float]:
-        """The settings by name."""
+        """Return the settings by name."""
         return {name: getattr(self, name) for name in self._setting_names()}
 
     def with_settings(self, changes: Mapping[str, object]) -> Self:
-        """The same rule with other settings; `base` may be "e".
+        """Return the same rule with other settings; `base` may be "e".
 
         Raises RefereeError `bad-track-setting` for an unknown name or an invalid value.
         """
@@ -176,11 +179,11 @@ class Track(ABC):
         return changed
 
     def problems(self) -> tuple[str, ...]:
-        """Sentences about invalid settings; none for the published ones."""
+        """Return a sentence for each invalid setting; the published settings have none."""
         return ()
 
     def over_budget(self, result: Measured) -> str | None:
-        """A sentence if a run exceeded its budget by more than one inference, else None.
+        """Return a sentence if a run exceeded its budget by more than one inference, else None.
 
         The images after the budget count as wrong, but which ones they are cannot be known afterwards.
         """
@@ -198,11 +201,11 @@ class Track(ABC):
     def verdict(
         self, result: Measured, value: float, sentence: str, **figures: float
     ) -> Verdict:
-        """The verdict on a valid run."""
+        """Return the verdict on a valid run."""
         return replace(self.refuse(result, sentence), value=value, figures=figures)
 
     def refuse(self, result: Measured, sentence: str) -> Verdict:
-        """The verdict on a run that is not valid."""
+        """Return the verdict on a run that is not valid."""
         return Verdict(
             self.name,
             None,
@@ -215,7 +218,7 @@ class Track(ABC):
     def _places(
         self, entries: Sequence[Entry], verdicts: Sequence[Verdict]
     ) -> tuple[Place, ...]:
-        """The entries in the order of their verdicts."""
+        """Return the entries ranked by their verdicts."""
         places: list[Place] = []
         for number, (entry, verdict) in enumerate(
             sorted(zip(entries, verdicts, strict=True), key=_order), 1

@@ -1,4 +1,4 @@
-"""The command `meter`, one command a file, and its error boundary.
+"""The command `meter`, with one file per subcommand, and its error boundary.
 
 Knows nothing of contests. Start with `main`.
 """

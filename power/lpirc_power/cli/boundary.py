@@ -1,4 +1,4 @@
-"""The error boundary of the command line: a failure is one sentence on stderr and exit code 1."""
+"""Error boundary of the command line: reports a failure as one sentence on stderr, with exit code 1."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from lpirc_power.operating_system import ENDINGS, heeded_endings
 
 
 class StatedFailure(click.ClickException):
-    """A failure on the command line: one line on stderr, exit code 1 unless another one is given."""
+    """A failure on the command line: one line on stderr and an exit code, by default 1."""
 
     def __init__(self, sentence: str, exit_code: int = 1) -> None:
         super().__init__(sentence)
         self.exit_code = exit_code  # type: ignore[misc]  # click declares it for the class, and reads it here
 
     def show(self, file: Any = None) -> None:
-        """Print the line, if there is anyone to read it."""
+        """Print the line on stderr; a closed stderr is ignored."""
         to_stderr(f"meter: {self.message}")
 
 
 class Boundary(click.Group):
-    """Turns the project's and the system's failures into their sentence; all else is a defect and keeps its trace."""
+    """Click group that reports MeterError, OSError and signals as one sentence; others keep their traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
+        """Run a command and turn its known failures into a StatedFailure."""
         try:
             with on_endings(interrupt):
                 return super().invoke(ctx)
@@ -58,7 +58,7 @@ class Boundary(click.Group):
 
 
 def to_stderr(sentence: str) -> None:
-    """Print one line on stderr; ignore errors when writing to it."""
+    """Print one line on stderr; ignore errors while writing it."""
     try:
         click.echo(" ".join(sentence.split()), err=True)
     except (OSError, ValueError):
@@ -66,16 +66,16 @@ def to_stderr(sentence: str) -> None:
 
 
 class _Printed(logging.Handler):
-    """A log whose lines are for the person at the terminal."""
+    """Log handler that prints records for the person at the terminal."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print the line, without the trace behind it."""
+        """Print the record's message without its traceback."""
         to_stderr(f"meter: {record.getMessage()}")
 
 
 @contextlib.contextmanager
 def warnings_printed() -> Iterator[None]:
-    """Print warnings of a lost link or of settings not restored on stderr, one line each."""
+    """Print the package's warnings (lost link, settings not restored) on stderr, one line each."""
     log = logging.getLogger("lpirc_power")
     handler = _Printed(logging.WARNING)
     log.addHandler(handler)
@@ -95,10 +95,10 @@ def _abandon(stream: TextIO) -> None:
 
 @contextlib.contextmanager
 def on_endings(act: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
-    """Call `act` on these signals, from the main thread; a SIGHUP that is ignored, as under nohup, stays ignored.
+    """Call `act` on the signals that end a command; use in the main thread. An ignored SIGHUP (nohup) stays ignored.
 
-    A SIGINT that is ignored does not: a shell ignores it for what a script starts with `&`, and the script then ends a
-    recording by `kill -INT`.
+    An ignored SIGINT is handled, though: a shell ignores SIGINT for a job that a script starts with `&`, and such a
+    script then ends a recording with `kill -INT`.
     """
     former = {number: signal.signal(number, act) for number in heeded_endings()}
     try:
@@ -111,7 +111,8 @@ def on_endings(act: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
 def interrupt(number: int, _frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt with the signal's number, so the command cleans up.
 
-    Only for the first signal: timeout(1) signals its child and then the group, which must not cut off the cleaning up.
+    Later signals are ignored: timeout(1) signals first its child and then the group, and the second signal must not
+    interrupt the cleanup.
     """
     for one in ENDINGS:
         if signal.getsignal(one) is interrupt:

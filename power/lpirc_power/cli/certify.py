@@ -1,4 +1,4 @@
-"""`meter certify`: a guided self-test for whoever has a real meter; it writes one file to send in."""
+"""`meter certify`: a guided self-test for owners of a real meter; it writes one file to send in."""
 
 from __future__ import annotations
 

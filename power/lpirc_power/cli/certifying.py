@@ -1,4 +1,4 @@
-"""The parts of `meter certify`: the driver's calls one by one, and recorded runs."""
+"""The parts of `meter certify`: every driver call one by one, and recorded runs."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from lpirc_power.sampling.polling import RETRY_S
 from lpirc_power.visa.link_failures import host_of
 
 LOAD_TOLERANCE: Final = 0.05
-"""Tolerance relative to the known load: it finds a wrong element, wire or ratio, and cannot judge the accuracy."""
+"""Tolerance relative to the known load: enough to find a wrong element, wire or ratio, not to judge accuracy."""
 NOT_OF_THE_METER: Final = ("official-meter", "accuracy", "low-load")
-"""Checks of the choice of meter, ranges and load."""
+"""Checks that depend on the chosen meter, ranges and load rather than on how the meter works."""
 RETRIES: Final = 40
-"""Attempts to reach a lost meter and restore its settings: ten seconds of them."""
+"""Attempts to reach a lost meter and restore its settings; ten seconds in all."""
 SHORTEST_SERIAL: Final = 4
-"""A shorter serial number would be found everywhere in the file."""
+"""Shortest serial number that is masked; a shorter one would match text throughout the file."""
 MOVING: Final = ("voltage_range_v", "current_range_a", "errors")
-"""Automatic ranges move, fixed ones are read back when they are restored; errors are gone once they are read."""
+"""Settings not compared after a restore: automatic ranges move (fixed ones are read back), reading clears errors."""
 
 
 @dataclass
 class Certification:
-    """Owns a self-test of the meter at an address: what was found, said and recorded so far. Prints what it finds."""
+    """A self-test of the meter at an address: owns its findings, recordings and transcript, and prints each finding."""
 
     address: str
     setup: Setup
@@ -57,7 +57,7 @@ class Certification:
     identity: Identity | None = None
 
     def converse(self) -> None:
-        """Make every call of the driver once, and start, stop and reset the integrator twice.
+        """Make every driver call once, and start, stop and reset the integrator twice.
 
         Raises MeterError `meter-busy`, before anything is set, if the meter integrates or holds an energy.
         """
@@ -97,7 +97,7 @@ class Certification:
         *,
         pulled: bool = False,
     ) -> None:
-        """Record a run as `meter record` does: with a known load if `load_w` is given, or with the link `pulled`."""
+        """Record a run as `meter record` does, at the known load `load_w` if given, or with the link `pulled`."""
         course = Course(seconds, (), real_clocks().monotonic)
         with tempfile.TemporaryDirectory() as folder:
             order = Order(
@@ -136,7 +136,7 @@ class Certification:
             )
 
     def facts(self) -> dict[str, object]:
-        """Return everything, ready for JSON."""
+        """Return the content of the file, ready for JSON."""
         return {
             "identity": self.identity
             and identity_facts(self.identity, standing(self.identity, self.address)),
@@ -148,7 +148,7 @@ class Certification:
         }
 
     def masked(self, text: str) -> str:
-        """Return a text without the address, and without the serial number unless it is that of a simulated meter."""
+        """Return a text with the address removed, and with the serial number masked unless the meter is simulated."""
         serial = self.identity.serial if self.identity else ""
         if len(serial) >= SHORTEST_SERIAL and not serial.startswith(SIMULATED):
             text = text.replace(serial, "X" * len(serial))
@@ -248,7 +248,7 @@ class Certification:
 
 
 def _put_right(link: Callable[[], Meter]) -> None:
-    """Stop and restore a meter over a new link: the first may be lost, and be why the calls have ended."""
+    """Stop the meter and restore its settings over a new link, since a lost link may have ended the calls."""
     for left in reversed(range(RETRIES)):
         try:
             meter = link()

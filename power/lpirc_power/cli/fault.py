@@ -1,4 +1,4 @@
-"""`meter fault`: let something go wrong with a simulated meter."""
+"""`meter fault`: make a simulated meter fail on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`meter find`: list what answers where a meter may be."""
+"""`meter find`: list the instruments on USB, on the network and at serial ports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NothingFound(NamedMeterError):
-    """No meter, and no port where one may be."""
+    """Neither a meter nor a serial port was found."""
 
     CODE = "meter-not-found"
 
@@ -61,7 +61,7 @@ def _lines(found: Found) -> list[str]:
 
 
 def _silence(result: Search) -> str:
-    """Return where nothing has answered, and what to check."""
+    """Return the sentence for an empty search: where it looked, and what to check."""
     looked = ", ".join(result.looked) or "nothing"
     skipped = ""
     if result.not_looked:

@@ -1,4 +1,4 @@
-"""The CSV file that a recording is written to."""
+"""CSV file of a recording."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from lpirc_power.recording import header_line, row
 
 
 class Logbook:
-    """Owns the file of a recording: every reading is in it as it comes. Readings may come from any thread.
+    """The file of a recording: each reading is written as it arrives. Readings may come from any thread.
 
-    A full disk ends the writing, not the measurement: `error` is the failure, and the file ends with its last complete
-    row. A recording without readings leaves everything as it was: no new file, and an existing one unchanged.
+    A full disk stops the writing but not the measurement: `error` then holds the failure, and the file ends with its
+    last complete row. A recording without readings creates no file and leaves an existing one unchanged.
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
-        """Check the place, before anything is done to a meter; nothing is written yet."""
+        """Check that the file can be written, before the meter is changed; nothing is written yet."""
         self.path = path
         self.readings: list[Reading] = []
         self.error: OSError | None = None
@@ -43,7 +43,7 @@ class Logbook:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Open the file for the length of a with statement; a new one is gone again if no reading came into it."""
+        """Open the file for a with statement; remove a new file at the end if it has no reading."""
         is_new = not is_there(self.path)
         if not (is_new or self._force):  # made since the meter was armed
             raise _exists(self.path)
@@ -68,7 +68,7 @@ class Logbook:
                 self.path.unlink(missing_ok=True)
 
     def take(self, reading: Reading) -> None:
-        """Record a reading."""
+        """Keep a reading and write it to the file."""
         with self._guard:
             self.readings.append(reading)
             if self._file is None or self.error is not None:
@@ -93,7 +93,7 @@ class Logbook:
 
 
 def _add(file: io.FileIO, line: str) -> None:
-    """Write a line, or nothing at all: a process that is killed, and a disk that gets full, leave complete lines."""
+    """Write a whole line or none, so that a killed process or a full disk leaves only complete lines."""
     size = os.fstat(file.fileno()).st_size
     rest = f"{line}\n".encode()
     try:
@@ -106,7 +106,7 @@ def _add(file: io.FileIO, line: str) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """Raise MeterError `recording-file` if there is no folder to write a file to; OSError."""
+    """Raise MeterError `recording-file` if the folder of a file does not exist; OSError if it cannot be checked."""
     if not is_folder(path.parent):
         sentence = f"There is no folder {str(path.parent)!r} to write {path.name} to; make it first."
         raise MeterError("recording-file", sentence)

@@ -1,4 +1,4 @@
-"""`meter probe`: look at a meter and leave it as it is."""
+"""`meter probe` and `meter zero`: show a meter without changing its settings, and compensate its zero level."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def probe(address: str, element: str, as_json: bool) -> None:
 
 
 def _measured(meter: Meter, clocks: Clocks, longest_s: float) -> Reading:
-    """Read; a meter that was just switched on, or simulated on the spot, has no data before its first update."""
+    """Return a reading, waiting for data: a meter has none before its first update after power-on."""
     deadline_s = clocks.monotonic() + min(longest_s, LONGEST_WAIT_S)
     reading = meter.read()
     while math.isnan(reading.power_w) and clocks.monotonic() < deadline_s:

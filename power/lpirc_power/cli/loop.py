@@ -1,4 +1,4 @@
-"""`meter loop`: add the energy of an inference to what a benchmark prints."""
+"""`meter loop`: add the energy of an inference to a benchmark's output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lpirc_power.sampling.inference_loop import metered
 
 
 class _Failed(Exception):
-    """The program itself failed, and said why on its stdout."""
+    """The program itself failed, and its stdout says why."""
 
 
 @click.command(short_help="Add the energy of an inference to what a benchmark prints.")
@@ -80,7 +80,7 @@ def loop(
 
 
 def _printed(run: Course, output: IO[bytes]) -> bytes:
-    """Run the program to its end. Raises _Failed; KeyboardInterrupt."""
+    """Run the program until it ends and return its output. Raises _Failed or KeyboardInterrupt."""
     with run.running():
         run.wait()
     run.require_going_on()

@@ -1,4 +1,4 @@
-"""The command `meter`: look at a meter, record with one, or be a simulated one."""
+"""The command `meter`: probe a meter, record with one, or simulate one."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ COMMANDS: Final = {
     "watch": "watch.watch",
     "zero": "look.zero",
 }
-"""Module of each command in this room; only that of the called one is imported, so a simulator starts fast."""
+"""Module of each subcommand; only the called one is imported, so a simulator starts fast."""
 
 
 class Commands(Boundary):
-    """The group of the commands."""
+    """Click group that imports a subcommand when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return their names."""
+        """Return the names of the subcommands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of that name."""
+        """Return the subcommand of the given name."""
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].partition(".")

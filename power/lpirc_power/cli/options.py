@@ -1,4 +1,4 @@
-"""Arguments and options that commands share."""
+"""Arguments and options shared by several subcommands."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import click
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 
 LONGEST_S: Final = 36_000_000.0
-"""The longest time that the meter's integrator can be set to run."""
+"""Longest time that the meter's integrator timer accepts, in seconds."""
 
 
 class Figure(click.FloatRange):
-    """A finite number above zero, or from `least` up; NaN and infinity are usage errors."""
+    """Click type of a finite number above zero, or at least `least`; NaN and infinity are usage errors."""
 
     def __init__(
         self, unit: str, *, least: float | None = None, most: float | None = None
@@ -28,7 +28,7 @@ class Figure(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        """Return the number."""
+        """Return the option's value as a number."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a number that can be measured with.", param, ctx)
@@ -115,7 +115,7 @@ _SETUP: Final = (
 
 
 def setup_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of how to measure, as one argument `setup` without a timer."""
+    """Add the measurement options to a command, which receives them as one argument `setup` without a timer."""
 
     @functools.wraps(command)
     def with_setup(*arguments: Any, **given: Any) -> None:

@@ -1,4 +1,4 @@
-"""The length of a measurement: for a time, while a program runs, or until Ctrl-C."""
+"""How long a measurement lasts: a given time, the run of a program, or until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class ProgramMissing(NamedMeterError):
 
 
 class Course:
-    """Owns the course of a measurement: the program it waits for, and how it ended.
+    """The period of a measurement: owns the program that it waits for, and how that ended.
 
-    `exit_code` is that of the program, 128 + N if signal N killed it, as in a shell; 0 without a program.
+    `exit_code` is the program's exit code, or 128 + N if signal N killed it, as in a shell; 0 without a program.
     """
 
     def __init__(
@@ -40,9 +40,9 @@ class Course:
         monotonic: Callable[[], float],
         output: IO[bytes] | None = None,
     ) -> None:
-        """A usage error for two ends; MeterError `program-missing` for a program that is not there.
+        """Raise a usage error if a duration and a command are given, `program-missing` if there is no such program.
 
-        What the program prints goes to the file `output`; None: to this program's stdout.
+        The program's output goes to the file `output`, or to this program's stdout if that is None.
         """
         if command and duration_s is not None:
             raise click.UsageError("Give either --duration or a COMMAND, not both.")
@@ -60,21 +60,21 @@ class Course:
         self._deadline_s = threading.TIMEOUT_MAX
 
     def interruptible(self) -> contextlib.AbstractContextManager[None]:
-        """Let Ctrl-C, SIGTERM and SIGHUP end the waiting only.
+        """Make Ctrl-C, SIGTERM and SIGHUP end only the waiting, not a question to the meter.
 
-        Interrupting a question to the meter leaves the link out of step; then the energy could not be read, nor the
-        settings restored.
+        An interrupted question leaves the link out of step: then neither could the energy be read nor the settings
+        restored.
         """
         return on_endings(self._interrupt)
 
     def require_going_on(self) -> None:
-        """Raise KeyboardInterrupt, with the signal's number, if the waiting was interrupted."""
+        """Raise KeyboardInterrupt with the signal's number if a signal ended the waiting."""
         if self._interrupted is not None:
             raise KeyboardInterrupt(self._interrupted)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Let the time or the program run; at the end the program has ended, by itself or by a signal."""
+        """Start the time or the program for a with statement; at its end the program is ended too."""
         if self.duration_s is not None:
             self._deadline_s = self._monotonic() + self.duration_s
         if not self._command:
@@ -98,7 +98,7 @@ class Course:
         )
 
     def wait(self, longest_s: float | None = None) -> bool:
-        """Wait for the end of the time or of the program, or for Ctrl-C; return whether it has come."""
+        """Wait until the time or the program ends, or Ctrl-C; return True if so, False after `longest_s`."""
         until_s = self._deadline_s
         if longest_s is not None:
             until_s = min(until_s, self._monotonic() + longest_s)

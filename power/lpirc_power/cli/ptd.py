@@ -1,4 +1,4 @@
-"""`meter ptd`: serve a meter to MLPerf Power's harness."""
+"""`meter ptd`: make a meter available to MLPerf Power's harness."""
 
 from __future__ import annotations
 

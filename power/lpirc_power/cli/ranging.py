@@ -1,4 +1,4 @@
-"""`meter range`: a ranging run, which finds the fixed ranges for a load."""
+"""`meter range`: find the fixed ranges for a load by a run with automatic ranges."""
 
 from __future__ import annotations
 
@@ -132,7 +132,10 @@ def _nothing_seen(load: Drawn) -> MeterError:
 def _taken(
     session: MeterSession, setup: Setup, run: Course
 ) -> tuple[list[Reading], list[Peaks]]:
-    """Return every update until the course is over, and the peaks in it; a lost link costs readings only."""
+    """Return every update and its peaks until the run ends.
+
+    A lost link loses readings but does not end the run.
+    """
     lost = False
 
     def asked(ask: Callable[[Meter], Answer]) -> Answer | None:

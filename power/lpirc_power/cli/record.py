@@ -23,7 +23,7 @@ from lpirc_power.report.recording_report import recorded_facts, recorded_lines
 from lpirc_power.sampling.polling import settling_at_least_s
 
 WORTH_SAYING_S = 3.0
-"""Waiting time after which the user is told the reason."""
+"""Waiting time after which the user is told the reason for it."""
 
 
 def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:

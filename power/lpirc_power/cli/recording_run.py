@@ -1,4 +1,4 @@
-"""The course of one recording: arm, wait, stop, restore."""
+"""One recording from arming the meter to restoring its settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lpirc_power.sampling.sampler import LinkEvent, Sampler
 
 @dataclass(frozen=True)
 class Order:
-    """An order to record: the meter, the setup and the file."""
+    """What to record: the meter, the setup, the file and the options."""
 
     address: str
     setup: Setup
@@ -31,7 +31,7 @@ class Order:
 
 
 def recorded(order: Order, course: Course) -> tuple[Recorded, str | None]:
-    """Record; return the recording, and one sentence if there is a problem with it."""
+    """Record, and return the recording with a sentence about its problem, or None if there is none."""
     logbook = Logbook(order.output, force=order.force)
     with warnings_printed(), course.interruptible():
         found = _Run(order, course, logbook).recorded()
@@ -39,7 +39,7 @@ def recorded(order: Order, course: Course) -> tuple[Recorded, str | None]:
 
 
 class _Run:
-    """Owns one sampler from arming to the restored meter."""
+    """One recording; owns its sampler until the meter's settings are restored."""
 
     def __init__(self, order: Order, course: Course, logbook: Logbook) -> None:
         self._order = order
@@ -60,7 +60,7 @@ class _Run:
         )
 
     def recorded(self) -> Recorded:
-        """Record from arming to the restored meter."""
+        """Arm the meter, record, stop it and restore its settings; return the recording."""
         try:
             identity = self._armed()
             idle = None

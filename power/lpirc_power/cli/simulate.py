@@ -1,4 +1,4 @@
-"""`meter simulate`: be a simulated meter."""
+"""`meter simulate`: run a simulated meter."""
 
 from __future__ import annotations
 

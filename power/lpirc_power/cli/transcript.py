@@ -1,4 +1,4 @@
-"""A transcript of a link: every message with its raw answer, and the call of the driver that it is for."""
+"""Transcript of a link: every message with its raw answer, grouped by driver call."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError, MeterLost, MeterTimeout
 
 LINK: Final = logging.getLogger("lpirc_power.visa.link")
-"""The log in which a link tells what is sent, as text, and what comes back, as bytes."""
+"""Logger in which a link records sent messages as text and answers as bytes."""
 
 
 class Transcript(logging.Handler):
-    """Owns what is said over every link while it is `opened`: `exchanges`, whose `answer` is None if there was none.
+    """Records the messages and answers of every link while `opened` is active.
 
-    `conversation` is the part that belongs to steps, in the form that the driver's tests play: `=` is a step, with the
-    code of its failure behind a `!`; `>` is a message, `<` its answer, `!` why none came.
+    `exchanges` holds one entry per message; its `answer` is None if there was none. `conversation` holds the messages
+    of steps, in the format that the driver's tests replay: `=` starts a step, with the code of its failure after a `!`;
+    `>` is a message, `<` its answer, `!` the reason why it got none.
     """
 
     def __init__(self) -> None:
@@ -29,7 +30,7 @@ class Transcript(logging.Handler):
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Listen for the length of a with statement."""
+        """Record during a with statement."""
         LINK.addHandler(self)
         LINK.setLevel(logging.DEBUG)
         try:
@@ -39,7 +40,7 @@ class Transcript(logging.Handler):
             LINK.setLevel(logging.NOTSET)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take what was sent or heard."""
+        """Add a sent message, or the answer to the last one."""
         now_s = real_clocks().monotonic()
         said = cast("tuple[str | bytes]", record.args)[0]
         if isinstance(said, str):
@@ -51,7 +52,7 @@ class Transcript(logging.Handler):
             self.exchanges[-1] |= {"answer": said.decode("latin-1"), "took_ms": took_ms}
 
     def last_written_s(self) -> float:
-        """Return the host's time at which the last message without an answer was sent; infinity without one."""
+        """Return the host's time at which the last unanswered message was sent; infinity if all were answered."""
         return max(
             (one["sent_s"] for one in self.exchanges if one["answer"] is None),
             default=math.inf,
@@ -59,7 +60,7 @@ class Transcript(logging.Handler):
 
     @contextlib.contextmanager
     def step(self, *words: str) -> Iterator[None]:
-        """Note a step of the conversation, and what is said in it; what it raises goes on."""
+        """Record a with statement as a step of the conversation; exceptions pass through."""
         first = len(self.exchanges)
         failure = ""
         try:

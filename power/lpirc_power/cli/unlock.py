@@ -1,4 +1,4 @@
-"""`meter unlock`: give a meter's keys back, after a program that locked them has died."""
+"""`meter unlock`: unlock a meter's keys after the program that locked them has died."""
 
 from __future__ import annotations
 

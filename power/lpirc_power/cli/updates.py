@@ -1,4 +1,4 @@
-"""The updates that `meter certify` reads, and whether they begin anew at START or run on, by the WH they show."""
+"""Updates read by `meter certify`, and whether START restarts them or they run on, judged by WH."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from typing import Final
 from lpirc_power.meter import Reading
 
 SHORT_S: Final = 3.0
-"""Integration time for the calls one by one: a few counts of TIME, which counts whole seconds."""
+"""Integration time for the single calls: a few steps of TIME, which is in whole seconds."""
 LEAST_UPDATES: Final = 4
-"""More of them are read, at long update intervals."""
+"""Fewest readings taken after START, whatever the update interval."""
 POLLS: Final = 10
 """Polls for an update in each update interval."""
 OFF_STEP: Final = 0.4
-"""Part of an update that passes before START; 0.6 of it are left, which shows whether START begins a new one."""
+"""Part of an update that passes before START; the remaining 0.6 show whether START begins a new update."""
 STEADY: Final = 0.02
-"""Relative difference of the powers up to which WH can measure time."""
+"""Largest relative difference between powers that are steady enough for WH to measure time."""
 ROUNDING: Final = 1e-9
-"""Part of an update that is less than the rounding of its energy."""
+"""Part of an update below which its energy is rounding."""
 LATEST: Final = 0.9
-"""Part of an update by which START may be late; later, updates that run on look like those that begin at START."""
+"""Latest START within an update, as a part of it; later, updates that run on look like restarted ones."""
 NEAR: Final = 0.05
-"""Distance of WH from whole updates, as a part of one, up to which updates count as beginning at START."""
+"""Largest distance of WH from whole updates, in updates, at which updates are taken as restarted by START."""
 
 
 @dataclass(frozen=True)
 class Updates:
-    """The updates of a meter: `read` takes a sample and says whether it is new, `wait` lets seconds pass."""
+    """The updates of a meter: `read` takes a sample and says if it is new, `wait` pauses for seconds."""
 
     read: Callable[[], tuple[Reading, bool]]
     wait: Callable[[float], object]
     interval_s: float
 
     def emptied(self) -> Reading:
-        """Return a reading after a reset: a meter may show that with its next update only."""
+        """Return a reading after a reset; a meter may show the reset only with its next update."""
         for _ in range(LEAST_UPDATES):
             reading, _is_new = self.read()
             if reading.energy_wh == 0 or math.isnan(reading.energy_wh):
@@ -45,9 +45,9 @@ class Updates:
         return reading
 
     def let_one_pass(self) -> float | None:
-        """Return once a part of an update has passed: the host's time at which that update had not come yet.
+        """Wait for an update and then part of the next; return a host time just before that update.
 
-        None after two intervals without one that shows.
+        None if no update was seen within two intervals.
         """
         before_s = None
         found_s = None
@@ -62,7 +62,7 @@ class Updates:
         return found_s
 
     def after_start(self) -> list[Reading]:
-        """Return a few readings, an update apart."""
+        """Return some readings, one update apart."""
         found = []
         for _ in range(math.ceil(SHORT_S / self.interval_s) + LEAST_UPDATES):
             found.append(self.read()[0])
@@ -71,10 +71,10 @@ class Updates:
 
 
 def start_part(readings: Sequence[Reading], interval_s: float) -> float | None:
-    """Return which part of an update the first one after START has integrated, above 0 to 1.
+    """Return the part of an update, above 0 to 1, that the first update after START has integrated.
 
-    The readings are those after START, of some updates. None if they do not tell: without two different energies, or
-    with powers that differ.
+    `readings` are those after START and span several updates. None if they do not show it, because there are no two
+    different energies or because the powers differ.
     """
     counted = [
         one for one in readings if one.energy_wh > 0 and math.isfinite(one.power_w)
@@ -99,7 +99,7 @@ def start_part(readings: Sequence[Reading], interval_s: float) -> float | None:
 def start_sentence(
     readings: Sequence[Reading], interval_s: float, since_update_s: float
 ) -> str:
-    """Return what the readings after a START say of the updates, as a sentence.
+    """Say, from the readings after a START, whether START restarts the updates.
 
     START came at most `since_update_s` after an update.
     """

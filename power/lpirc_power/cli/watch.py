@@ -1,4 +1,4 @@
-"""`meter watch`: follow a meter's readings and leave it as it is."""
+"""`meter watch`: follow a meter's readings without changing its settings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
 
 
 def _readings(session: MeterSession, element: str) -> Iterator[Reading]:
-    """Give a reading for each update, for ever; only a meter that is not there at first, or another one, ends it."""
+    """Yield a reading for each update, without end; raise if no meter answers at first, or another one later."""
     known = lost = False
     while True:
         try:

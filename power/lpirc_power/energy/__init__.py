@@ -1,4 +1,4 @@
-"""Energy: its arithmetic, and the checks of a run. Pure: no clock, no threads, no meter, no model by its name.
+"""Energy arithmetic, and the checks of a run. Pure: uses no clock, threads or meter, and no model by name.
 
 Start with `measurement_checks`.
 """

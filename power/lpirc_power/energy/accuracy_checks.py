@@ -1,4 +1,4 @@
-"""The checks of an energy's accuracy, from the limits that `lpirc_power.energy.measured_energy` has found. Pure."""
+"""Checks of an energy's accuracy, based on the limits that `lpirc_power.energy.measured_energy` computes. Pure."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from lpirc_power.energy.measurement import Check, Measurement, Severity, check
 from lpirc_power.energy.unseen import LATE_S
 
 LARGEST_UNCERTAINTY: Final = 0.01
-"""Above it an energy is not known well enough to rank by; MLPerf Power fails such a run."""
+"""Largest limit of error at which energies can be ranked; MLPerf Power fails a run above it."""
 MOST_UNSEEN: Final = 0.5
-"""Unseen part of the window above which the readings allow no conclusion about the rest."""
+"""Largest unseen part of the window; above it, the readings allow no conclusion about the rest."""
 SPARED_S: Final = 5.0
-"""So much may be unseen of a window of a few seconds, too: one pulled cable."""
+"""Unseen time that is always allowed, even in a window of a few seconds: one pulled cable."""
 LEAST_TOLD_WH: Final = 1e-9
-"""Less than that is rounding."""
+"""Least energy worth mentioning; anything less is rounding."""
 DRIFT_TOLD: Final = 0.1
-"""Part of a limit of error below which drift is not mentioned."""
+"""Least share of the limit of error at which drift is mentioned."""
 
 
 def accuracy(energy: Energy) -> Check:
-    """`accuracy`: the meter's limit of error for the energy's mean power is at most 1 % of it.
+    """`accuracy`: the meter's limit of error at the mean power is at most 1 % of the energy.
 
-    A warning with automatic ranges, where the limit is that of the worst ranges they may have chosen.
+    The check is a warning with automatic ranges: the limit then assumes the worst ranges they may have chosen.
     """
     # A meter that has limits, but shows no power to apply them to, may not keep them.
     ok = (
@@ -79,12 +79,12 @@ def _sentence(energy: Energy, *, ok: bool) -> str:
 
 
 def unseen_energy(measured: Measurement, energy: Energy) -> Check:
-    """`unseen-energy`: what no reading has seen cannot have cost more of the energy than its meter's limit of error.
+    """`unseen-energy`: the energy that no reading covers may be wrong by at most the meter's limit of error.
 
-    A warning with automatic ranges, which change unseen by themselves, and for a meter of which nothing is known: it
-    may have no ranges. Where the limit is not known, it is that of an energy to rank by. What is allowed beside it, of
-    the largest power, is the time by which a reading may be later than its update, and what starting and stopping
-    took. At least half of the window must have been seen.
+    The check is a warning with automatic ranges, which change unseen by themselves, and for a meter without known
+    limits, which may have no ranges. Where the limit of error is not known, the largest one that can be ranked is used.
+    In addition, the check allows the largest power for the time by which a reading may follow its update, and for the
+    time that starting and stopping took. At least half of the window must be covered by readings.
     """
     unseen = energy.unseen
     if math.isnan(unseen.most_w):

@@ -1,4 +1,4 @@
-"""The continuity of the integrator's energy over a recording, lost links included. Pure."""
+"""Continuity of the integrator's energy over a recording, including lost links. Pure."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Final
 from lpirc_power.meter import Identity, IntegratorState, Reading
 
 AHEAD_S: Final = 2.0
-"""TIME is in whole seconds, and the integrator starts a little before the window does."""
+"""Allowed excess of TIME over the window: it is in whole seconds, and the integrator starts a little early."""
 TIME_SLACK_S: Final = 2.0
-"""TIME is in whole seconds, before and after a gap."""
+"""Allowed error of a difference of two TIME values, each in whole seconds."""
 HELD_S: Final = 3.0
-"""A TIME that stands still for longer, while the integrator runs, is not the integrator's."""
+"""Longest standstill of TIME while the integrator runs; after a longer one, the meter is holding its values."""
 COUNTED_PAUSE_S: Final = 1.0
-"""A longer pause between two readings counts as so long: one pause proves nothing."""
+"""Most that one pause between two readings adds to a standstill: a single pause proves nothing."""
 
 
 class EnergyLoss(StrEnum):
-    """The ways in which a meter that integrates loses energy: all before it, or by CUT_SHORT all after it."""
+    """Ways in which a meter loses energy: CUT_SHORT loses what comes after it, the others all that came before."""
 
     RESET = "meter-reset"
     BEGAN_AGAIN = "began-again"
@@ -29,7 +29,7 @@ class EnergyLoss(StrEnum):
 
     @property
     def words(self) -> str:
-        """Return the fate of the energy, as the end of a sentence whose subject it is."""
+        """Say what happened to the energy, phrased to follow "The energy ..."."""
         if self is EnergyLoss.RESET:
             return "is lost: the meter's integrator was reset, or the meter was switched off"
         if self is EnergyLoss.BEGAN_AGAIN:
@@ -38,7 +38,7 @@ class EnergyLoss(StrEnum):
 
 
 def loss_between(before: Reading | None, after: Reading) -> EnergyLoss | None:
-    """Return how energy was lost by the time of `after`, a reading of a started meter; None if it goes on.
+    """Return how energy was lost before `after`, a reading of a started meter; None if none was lost.
 
     `before` is an earlier reading of the same energy, if there is one.
     """
@@ -52,10 +52,10 @@ def loss_between(before: Reading | None, after: Reading) -> EnergyLoss | None:
 
 
 def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
-    """Return why the last reading's WH is not the energy since `start_s`, as one sentence; None if it is.
+    """Return, as one sentence, why the last reading's WH is not the energy since `start_s`; None if it is.
 
-    The last reading is the one of record. A meter that was switched off, a person at its panel and another program that
-    records with it leave these traces only.
+    The last reading is the reading of record. A reset by a power cycle, by a person at the panel, or by another program
+    that records with the same meter leaves no other trace.
     """
     final = readings[-1]
     if final.state is IntegratorState.RESET:
@@ -84,7 +84,7 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
 
 
 def restarted(before: Reading, after: Reading) -> bool:
-    """Return whether the integrator was reset between two readings."""
+    """Return True if the integrator was reset between two readings."""
     # A negative power lowers the energy, noise around 0 W lowers it a little. A reset begins at 0.
     drawing = not (before.power_w < 0 or after.power_w < 0)
     halved = drawing and after.energy_wh < before.energy_wh / 2.0
@@ -93,9 +93,10 @@ def restarted(before: Reading, after: Reading) -> bool:
 
 
 def held(readings: Sequence[Reading], final: Reading) -> str | None:
-    """Return, as one sentence, that the meter held what it shows before and after its stop; None if it did not.
+    """Return a sentence if the meter showed held (frozen) values around its stop; None if it did not.
 
-    `readings` are those before the stop: TIME stood still, while the integrator ran, where it also is at the end.
+    `readings` are those before the stop. The meter held its values if TIME stood at its final value for more than
+    `HELD_S` while the integrator was running.
     """
     standing = [
         one.monotonic_s
@@ -119,14 +120,14 @@ def _runs(reading: Reading) -> bool:
 
 
 def sums(reading: Reading) -> str:
-    """Return the integrator's sums in a reading, in words."""
+    """Return a reading's WH and TIME in words."""
     return f"{reading.energy_wh:.6g} Wh in {reading.integrator_s:.0f} s"
 
 
 def gap_sentence(
     identity: Identity, before: Reading | None, after: Reading, changes: Sequence[str]
 ) -> str:
-    """Return how long nothing was read, what became of the integrator, and what in the meter differs now."""
+    """Say how long there was no reading, what happened to the integrator, and which settings now differ."""
     since = (
         ""
         if before is None
@@ -137,7 +138,7 @@ def gap_sentence(
 
 
 def integrator_since(before: Reading | None, after: Reading) -> str:
-    """Return what became of the integrator, as the end of a sentence."""
+    """Say what happened to the integrator between two readings, as the end of a sentence."""
     if after.state is IntegratorState.RESET:
         return "its integrator is reset: the meter was switched off, or reset by hand, and the energy before is lost"
     now = sums(after)

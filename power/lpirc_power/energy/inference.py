@@ -1,4 +1,4 @@
-"""The energy of one inference, from a meter's readings while a model was run again and again. Pure."""
+"""Energy of one inference, from a meter's readings while a model was run again and again. Pure."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def inference_energy(
     meter: Identity,
     idle_w: float | None,
 ) -> dict[str, Any]:
-    """The `energy` of a result document: of the loop from `start_s` to `end_s` and of each of its inferences.
+    """Return the `energy` of a result document: for the loop from `start_s` to `end_s`, and per inference.
 
-    Times are on the clock of the readings. With the idle baseline `idle_w` the energy above idle is included. Raises
-    EnergyUnmeasured: fewer than ten readings in the loop, one without data, clipped, over range or with a changed
-    setting, two seconds without any, or no power.
+    Times are on the clock of the readings. With the idle baseline `idle_w` the result includes the energy above idle.
+    Raises EnergyUnmeasured if the loop has fewer than ten readings, a reading that has no data, is clipped, is over
+    range or shows a changed setting, two seconds without a reading, or no power.
     """
     inside = [one for one in readings if start_s <= one.monotonic_s <= end_s]
     times_s = [one.monotonic_s for one in inside]

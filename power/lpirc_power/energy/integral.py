@@ -1,4 +1,4 @@
-"""Energies: means, trapezoids, and the checks of the integrator of record against both. Pure."""
+"""Energies: means, trapezoids, and the checks of the integrator's energy against both. Pure."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from lpirc_power.meter import Reading
 RELATIVE_TOLERANCE: Final = 0.005
 """Allowed difference of integrator and trapezoid, relative to the larger one."""
 WH_RESOLUTION: Final = 1e-5
-"""Six digits of mantissa in an integrated value (IM WT310-17EN): at worst this part of the value."""
+"""Relative resolution of WH, at worst: an integrated value has six digits of mantissa (IM WT310-17EN)."""
 EDGE_UPDATES: Final = 2.0
 TIME_TOLERANCE_S: Final = TIME_RESOLUTION_S + START_STOP_S
 LONG_UPDATES: Final = 3.0
 UNSEEN_UPDATES: Final = 1.5
-"""Pause, in updates, above which an update was missed and its power is unknown."""
+"""Longest pause between readings, in updates, that misses no update; the power in a missed update is unknown."""
 
 
 def mean_power_w(energy_wh: float, elapsed_s: float) -> float:
-    """Return the mean power over a window; NaN for a window of no length."""
+    """Return the mean power over a window; NaN if the window has no length."""
     return energy_wh * 3600.0 / elapsed_s if elapsed_s > 0 else math.nan
 
 
 def above_idle_wh(energy_wh: float, idle_power_w: float, elapsed_s: float) -> float:
-    """Return the energy that is left when a board's idle power over the same time is taken off.
+    """Return the energy minus what the board would have drawn at its idle power in the same time.
 
-    Below 0 if the board drew less than when it was idle; the figure stays negative.
+    The result is negative if the board drew less than when it was idle.
     """
     return energy_wh - idle_power_w * elapsed_s / 3600.0
 
@@ -49,9 +49,9 @@ def trapezoid_wh(
 ) -> float:
     """Return the energy in Wh from `start_s` to `end_s`, by trapezoids between the readings.
 
-    Readings without a finite power are left out. Between two readings the power is a straight line, also
-    where an edge of the window cuts it; before the first and after the last one it is held. NaN if there is
-    no finite reading.
+    Readings without a finite power are left out. Between two readings the power is a straight line, which an edge of
+    the window may cut; before the first reading and after the last one the power is constant. NaN if no reading is
+    finite.
     """
     times = np.asarray(monotonic_s, dtype=np.float64)
     powers = np.asarray(power_w, dtype=np.float64)
@@ -73,9 +73,9 @@ def trapezoid_wh(
 def integrator_trapezoid(
     readings: Sequence[Reading], inside: Sequence[Reading], measured: Measurement
 ) -> Check:
-    """`integrator-trapezoid`: the meter's integral and the one of the readings agree.
+    """`integrator-trapezoid`: the meter's integral agrees with the integral of the readings.
 
-    In gaps that the integrator went through, the readings' integral is that of the power by which WH rose.
+    In a gap through which the integrator kept running, the readings' integral uses the power implied by the rise of WH.
     """
     integrator_wh = measured.integrator_wh
     filled = _filled(inside, measured)
@@ -114,9 +114,9 @@ def integrator_trapezoid(
 
 
 def _filled(inside: Sequence[Reading], measured: Measurement) -> list[list[Reading]]:
-    """Return readings for each gap in which TIME went on as the clock did, and WH as the ranges allow.
+    """Return made-up readings for each gap in which TIME kept up with the clock and WH rose as the ranges allow.
 
-    They have the mean power by which WH rose, so no sum over the gap differs from what the meter integrated.
+    Each has the mean power implied by the rise of WH, so the sum over a gap equals what the meter integrated.
     """
     seen = [
         one
@@ -157,7 +157,10 @@ def _tolerance_wh(
     measured: Measurement,
     parts: int,
 ) -> float:
-    """Return how far the two may be apart: their accuracy, the edges of each part, start and stop, unseen updates."""
+    """Return the allowed difference of integrator and trapezoid, in Wh.
+
+    It covers their accuracy, the edges of each part, starting and stopping, and unseen updates.
+    """
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
     finite_w = [
@@ -182,10 +185,10 @@ def _tolerance_wh(
 def _unseen_wh(
     inside: Sequence[Reading], spread_w: float, measured: Measurement
 ) -> float:
-    """Return how much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
+    """Return the largest error, in Wh, from updates that were missed or carry no data.
 
-    In a long pause the power may have been anything that was read in the run, and so at the edges of the window; in a
-    shorter one it was between those of the readings at its ends, of which the later stands for an update of its own.
+    In a long pause, and at the edges of the window, the power may have been anything that was read in the run. In a
+    shorter pause it was between the powers of the readings at its ends; the later reading covers an update of its own.
     """
     interval_s = measured.setup.update_interval_s
     seen = sorted(
@@ -206,7 +209,7 @@ def _unseen_wh(
 
 
 def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
-    """Return the largest power near either end of the window; of all readings if none was taken there."""
+    """Return the largest power near either end of the window, or of all readings if none is near an end."""
     near_s = START_STOP_S + EDGE_UPDATES * measured.setup.update_interval_s
     finite = [reading for reading in readings if math.isfinite(reading.power_w)]
     near: list[Reading] = []

@@ -1,4 +1,4 @@
-"""A measured energy, its mean power, and how well its meter knows it: computed once, for whoever states one. Pure."""
+"""A measured energy, its mean power and its limit of error: computed once for everything that reports them. Pure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from lpirc_power.meter import Limits, Reading
 
 @dataclass(frozen=True)
 class Energy:
-    """An energy of record, in Wh and as mean power over `energy_s`, and its meter's limit of error, relative to it.
+    """Energy in Wh, its mean power over `energy_s`, and the meter's limit of error relative to the energy.
 
-    `meter_limit` is None where it is not known, and `unknown` then says why, as a sentence. `drift` of it is for the
-    zero level of DC while the temperature changes by `ambient_change_c`. `source` names what states limit and
-    `drift_source` what states the drift; it is None if nothing is known of the meter. `automatic`: a range was, so the
-    limit is that of the worst ranges. `start_stop_share` is how far starting and stopping may have put the energy off,
-    relative to it. `mean_power_w` is NaN if nothing was integrated; `range_w` is None if unknown.
+    `meter_limit` is None if unknown; `unknown` is then a sentence that says why. `drift` is the part of `meter_limit`
+    for the DC zero level while the temperature changes by `ambient_change_c`. `source` names the document that states
+    the limit, `drift_source` the one that states the drift; `source` is None if nothing is known of the meter.
+    `automatic` is True if a range was automatic, so the limit assumes the worst ranges. `start_stop_share` is the
+    largest relative error from starting and stopping. `mean_power_w` is NaN if nothing was integrated; `range_w` is
+    None if unknown.
     """
 
     energy_wh: float
@@ -66,9 +67,9 @@ class Energy:
 
     @property
     def own_limit(self) -> float | None:
-        """The part of its limit that other measurements by the same meter do not share; None if unknown.
+        """The part of the limit that other measurements by the same meter do not share; None if unknown.
 
-        A meter's drift with the temperature, its resolution, start and stop, and what no reading has seen.
+        It covers the drift with temperature, the resolution, starting and stopping, and unseen updates.
         """
         if self.meter_limit is None:
             return None
@@ -76,7 +77,7 @@ class Energy:
 
     @property
     def known_by(self) -> str:
-        """Return how its limit is known, in words; or the sentence why it is not."""
+        """Return the source of the limit in words, or the sentence that says why the limit is unknown."""
         if self.meter_limit is None:
             return self.unknown
         words = self.source or "the meter's driver"
@@ -88,7 +89,7 @@ class Energy:
 def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
     """Return the energy of a measurement whose readings in the window are `inside`.
 
-    Its apparent power has the power factor of the readings, as far as they tell one.
+    Its apparent power uses the power factor of the readings, if they show one.
     """
     setup = measured.setup
     limits = measured.limits
@@ -114,7 +115,7 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
 
 
 def _start_stop_share(measured: Measurement) -> float:
-    """Return how far the energy of a window may be off because the integrator began before it or ended after it."""
+    """Return the largest relative error due to the integrator running before or after the window."""
     if 0 < measured.setup.integrator_timer_s == measured.integrator_s:
         return 0.0  # the timer has ended it
     # One update more: nothing says that a meter begins and ends to integrate between two of its updates.
@@ -129,7 +130,10 @@ def _start_stop_share(measured: Measurement) -> float:
 
 
 def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, list[Reading]]:
-    """The mean load of the energy, and the readings that show a power: those with an apparent one, if there are any."""
+    """Return the mean load and the readings that show a power.
+
+    The means use the readings with an apparent power, or all with a power if none has one.
+    """
     shown = [one for one in inside if math.isfinite(one.power_w)]
     whole = [one for one in shown if math.isfinite(one.apparent_va)] or shown
     read_w = _mean(one.power_w for one in whole)

@@ -1,4 +1,4 @@
-"""The input of the checks of a run's energy, and the result of each. Pure."""
+"""Input and result types of the checks of a run's energy. Pure."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Severity = Literal["error", "warning"]
 TIME_RESOLUTION_S: Final = 1.0
 """TIME is reported in whole seconds."""
 SHORTEST_GAP_S: Final = 2.0
-"""A pause between readings that is never called a gap."""
+"""Longest pause between readings that is never a gap, whatever the update interval."""
 MOST_OF_RANGE: Final = 2.0
-"""Voltage and current are over range above 1.4 times theirs, so no power above this times the product is measured."""
+"""Largest measurable power relative to voltage range x current range: both are over range above 1.4 times it."""
 START_STOP_S: Final = 1.0
-"""Assumed time between the window and the integrator for the commands to start and stop, if it was not measured."""
+"""Assumed time, if not measured, by which start and stop commands make the integrator outlast the window."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A comparison: its outcome, its severity, and the figures it rests on."""
+    """Result of one check: outcome, severity, and the figures behind it."""
 
     code: str
     ok: bool
@@ -35,14 +35,14 @@ class Check:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The measurement that a run's energy rests on, beside its readings.
+    """Everything besides the readings that the checks of a run's energy need.
 
-    `integrator_wh` and `integrator_s` are the meter's final values; `start_s` and `end_s` are the window on the clock
-    of the readings' `monotonic_s`; `model` is the meter's ("WT310E"), `limits` what is known of its accuracy,
-    `official` whether its results count in a contest of these `official_makers`, and `standing` why (None where that
-    is not known); `changes` is what differed from `setup` at the end, one phrase each. `start_stop_s` is how much
-    longer than the window the integrator may have run, because starting and stopping it takes time; None if that was
-    not measured. `late_s` is how much longer still, because the stop had to wait for a lost link.
+    `integrator_wh` and `integrator_s` are the meter's final values. `start_s` and `end_s` bound the window, on the
+    clock of the readings' `monotonic_s`. `model` is the meter's model ("WT310E"), and `limits` states its accuracy.
+    `official` is True if the meter's results are valid in a contest that accepts `official_makers`; `standing` says
+    why, None if unknown. `changes` holds one phrase for each setting that differed from `setup` at the end.
+    `start_stop_s` is how much longer than the window the integrator may have run because starting and stopping takes
+    time; None if not measured. `late_s` is how much longer still because the stop had to wait for a lost link.
     """
 
     integrator_wh: float
@@ -61,12 +61,12 @@ class Measurement:
 
     @property
     def elapsed_s(self) -> float:
-        """Return how long the window lasted."""
+        """Return the length of the window."""
         return self.end_s - self.start_s
 
     @property
     def start_stop_at_most_s(self) -> float:
-        """Return how much longer than the window the integrator may have run at most."""
+        """Return the largest time by which the integrator may have outlasted the window because of start and stop."""
         return START_STOP_S if self.start_stop_s is None else self.start_stop_s
 
     def inside(self, readings: Sequence[Reading]) -> list[Reading]:
@@ -77,7 +77,7 @@ class Measurement:
 
     @property
     def exact(self) -> bool:
-        """Return whether TIME is known better than in whole seconds: by the timer's end, or from a meter at home."""
+        """Return True if TIME is known better than in whole seconds: after the timer's end, or from a meter at home."""
         return (
             not self.integrator_s.is_integer()
             or 0 < self.integrator_s == self.setup.integrator_timer_s
@@ -85,7 +85,10 @@ class Measurement:
 
     @property
     def energy_s(self) -> float:
-        """Return the time of the energy: TIME, or the window if it agrees with TIME, which is in whole seconds."""
+        """Return the time that the energy covers.
+
+        This is the window if it agrees with TIME, which is in whole seconds; otherwise TIME.
+        """
         near = abs(self.integrator_s - self.elapsed_s) < TIME_RESOLUTION_S
         return self.elapsed_s if near and not self.exact else self.integrator_s
 
@@ -105,7 +108,7 @@ class Measurement:
 
     @property
     def most_w(self) -> float:
-        """The largest power that the meter can have measured unseen; infinite where its ranges do not say."""
+        """The largest power that the meter can have measured unseen; infinite if the ranges give no bound."""
         range_w = self.setup.range_w
         return (
             math.inf
@@ -117,7 +120,7 @@ class Measurement:
 def check(
     code: str, ok: bool, severity: Severity, sentence: str, **figures: float | None
 ) -> Check:
-    """Return a check with its figures as JSON can hold them: None for NaN and infinity."""
+    """Return a check whose figures are ready for JSON: NaN and infinity become None."""
     held: dict[str, float | int | None] = {}
     for name, one in figures.items():
         is_known = one is not None and math.isfinite(one)

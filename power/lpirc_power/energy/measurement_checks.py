@@ -1,4 +1,4 @@
-"""The checks of a run's energy. Pure; docs/energy.md gives the rule behind each, and why."""
+"""Checks of a run's energy. Pure; docs/energy.md states the rule behind each check, and why."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ from lpirc_power.energy.step_checks import (
 from lpirc_power.meter import Reading
 
 LEAST_OF_RANGE: Final = 0.005
-"""A signal below this part of its range is shown and integrated as 0, at crest factor 6 below twice as much (IM
-WT310-02EN, page 1-12; IM WT310E-01EN, page 5-12)."""
+"""Part of a range below which a signal is shown and integrated as 0; twice as much at crest factor 6.
+
+Sources: IM WT310-02EN, page 1-12; IM WT310E-01EN, page 5-12.
+"""
 UNKNOWN_NOISE: Final = 0.01
-"""Part of the largest power by which a meter may read below 0 if its limit of error is unknown."""
+"""Allowed negative reading, as a part of the largest power, if the meter's limit of error is unknown."""
 LEAST_PART: Final = 0.9
-"""Least part of the updates outside gaps; a busy host misses some without a pause long enough for a gap."""
+"""Least part of the updates outside gaps that must be read; a busy host misses some without causing a gap."""
 SPARED_UPDATES: Final = 2.0
 SPARED_S: Final = 0.5
-"""Updates that a window may lack: updates at its edges, and those while the meter hears nothing after its start."""
+"""Time for updates that may be missing: at the edges, and while the meter ignores questions after its start."""
 
 
 def energy_checks(
     readings: Sequence[Reading], measured: Measurement, energy: Energy | None = None
 ) -> tuple[Check, ...]:
-    """Return every check of one run's energy, whether it holds or not; `energy`: where it is computed already."""
+    """Return every check of one run's energy, passed or not; pass `energy` if it is already computed."""
     inside = measured.inside(readings)
     energy = energy or energy_of(inside, measured)
     return (
@@ -64,7 +66,7 @@ def over_range(inside: Sequence[Reading]) -> Check:
 
 
 def peak_clipping(inside: Sequence[Reading]) -> Check:
-    """`peak-clipping`: no reading has one of the peak flags."""
+    """`peak-clipping`: no reading has a peak flag set."""
     clipped = [r for r in inside if r.voltage_peak_over or r.current_peak_over]
     return _flagged(
         "peak-clipping",
@@ -89,7 +91,7 @@ def _flagged(
 
 
 def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`negative-power`: no reading is further below 0 than the meter may be wrong there."""
+    """`negative-power`: no reading is further below 0 than the meter's error allows."""
     finite = [r for r in inside if math.isfinite(r.power_w)]
     largest_w = max((abs(r.power_w) for r in finite), default=0.0)
     limits = measured.limits and measured.limits.under(measured.setup)
@@ -126,9 +128,9 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
 
 
 def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`low-load`: the mean power is not below 0.5 % of the range (1 % at crest factor 6), and no reading shows 0.
+    """`low-load`: mean power is at least 0.5 % of the range (1 % at crest factor 6), and no reading is 0.
 
-    Single zeros are a warning: most of the energy was seen. A mean below the limit is an error.
+    Single readings of 0 are a warning, because most of the energy was measured. A mean below the limit is an error.
     """
     finite = [r for r in inside if math.isfinite(r.power_w)]
     range_w = power_range_w(measured.setup, measured.limits)
@@ -171,7 +173,7 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
 
 
 def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`reading-gaps`: no pause longer than three updates and two seconds, and outside of them few updates missed."""
+    """`reading-gaps`: no pause exceeds three updates and two seconds, and few updates are missed outside gaps."""
     limit_s = measured.longest_pause_s
     times = [
         measured.start_s,
@@ -216,7 +218,7 @@ def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
 
 
 def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`no-data`: every reading carries data, once the meter has had time to measure."""
+    """`no-data`: every reading has data, except before the meter has had time to measure."""
     # Just after the start the meter has not measured yet; that is how it should be.
     settled_s = measured.start_s + max(
         2.0 * measured.setup.update_interval_s, TIME_RESOLUTION_S
@@ -235,7 +237,7 @@ def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
 
 
 def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`range-changed`: the meter was set up as for the run in every reading, and still at its end."""
+    """`range-changed`: the meter had the settings of the run in every reading and at the end."""
     different = [one for one in inside if _differing(one, measured)]
     sentences: list[str] = []
     figures: dict[str, float] = {
@@ -289,7 +291,7 @@ def _differing(reading: Reading, measured: Measurement) -> list[str]:
 
 
 def official_meter(measured: Measurement) -> Check:
-    """`official-meter`: the meter counts in a contest."""
+    """`official-meter`: the contest accepts results of this meter."""
     standing = measured.standing
     reason = "" if standing is None else standing.reason(measured.official_makers)
     counts = (

@@ -1,4 +1,4 @@
-"""The limit of error of an active power, from what the meter's maker states. Pure."""
+"""Limit of error of an active power, from the figures that the meter's maker states. Pure."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Final, Literal
 from lpirc_power.meter import ALL_ELEMENTS, Limits, Setup
 
 Signal = Literal["ac", "dc"] | None
-"""AC of 45 to 66 Hz, or DC; None where it is not known."""
+"""Kind of signal: AC of 45 to 66 Hz, or DC; None if unknown."""
 
 AUTO_RANGE_LEAST: Final = 0.30
-"""Automatic ranging goes down below this part of a range, in volts and in amperes (IM WT310-17EN)."""
+"""Part of a range, in volts or amperes, below which automatic ranging switches down (IM WT310-17EN)."""
 MAINS_V: Final = 60.0
-"""Voltages above count as mains: DC supplies of boards stay below, where touching is safe (IEC 62368-1, ES1)."""
+"""Voltage above which a signal is taken for mains; touch-safe DC supplies of boards stay below (IEC 62368-1, ES1)."""
 LEAST_DC_FACTOR: Final = 0.9
-"""Least ratio of mean voltage x mean current to the power for DC; for AC that ratio is near 0."""
+"""Least ratio of mean voltage x mean current to power at which a signal is DC; for AC the ratio is near 0."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """The mean voltage, current, active and apparent power of what is measured; NaN where one is not known."""
+    """Mean voltage, current, active power and apparent power of the measured load; NaN if unknown."""
 
     voltage_v: float
     current_a: float
@@ -31,7 +31,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of error in watts; `drift_w` of it is for the zero level of DC, 0 where the limit is that of AC."""
+    """Limit of error in watts; `drift_w` is its part for the DC zero level, 0 if the limit is for AC."""
 
     whole_w: float
     drift_w: float
@@ -45,8 +45,8 @@ def power_range_w(
 ) -> float | None:
     """Return the power range: voltage range x current range, of all elements if their sum is measured.
 
-    If one of the two is automatic, it is the largest that automatic ranging would have stayed in with the mean
-    `voltage_v` or `current_a`. None if both are, or if that mean is not known.
+    An automatic range is taken as the largest in which automatic ranging would have stayed at the mean `voltage_v` or
+    `current_a`. None if both ranges are automatic, or if that mean is not known.
     """
     volts = setup.voltage_range_v
     amperes = setup.current_range_a
@@ -61,10 +61,10 @@ def power_range_w(
 def signal_of(
     mode: str, voltage_v: float, power_w: float, apparent_va: float
 ) -> Signal:
-    """Return what a meter in `mode` measured, as far as its mean values tell; None if they do not.
+    """Return the kind of signal that a meter in `mode` measured; None if its mean values do not show it.
 
-    No reading holds a frequency. In mode "dc" the product of voltage and current is the power only of DC; in the others
-    both look alike, and only a voltage above `MAINS_V` is taken for AC.
+    No reading contains a frequency. In mode "dc", voltage x current equals the power only for DC. In the other modes AC
+    and DC look alike, so only a voltage above `MAINS_V` is taken for AC.
     """
     if mode == "dc":
         return "dc" if apparent_va >= LEAST_DC_FACTOR * abs(power_w) else None
@@ -74,12 +74,12 @@ def signal_of(
 def dc_drift_w(
     setup: Setup, limits: Limits | None, voltage_v: float, current_a: float
 ) -> float:
-    """Return by how many watts the zero level of DC may move a power while the temperature changes as `setup` states.
+    """Return the power error, in watts, from drift of the DC zero level for the temperature change in `setup`.
 
-    Drift of the voltage x current + drift of the current x voltage, for every element if their sum is measured (its
-    voltage and current are means of theirs): IM WT310E-02EN and IM WT310-02EN, page 7-7. `limits` are those under the
-    setup. An automatic range is the largest that automatic ranging would have stayed in, as for `power_range_w`. 0
-    where no drift is stated, NaN where it rests on a voltage or current that is not known.
+    It is the drift of the voltage x current + the drift of the current x voltage (IM WT310E-02EN and IM WT310-02EN,
+    page 7-7), counted for every element if their sum is measured, whose voltage and current are means. `limits` are
+    those that apply under the setup. An automatic range is taken as in `power_range_w`. 0 if no drift is stated, NaN if
+    a voltage or current that it depends on is not known.
     """
     drift = None if limits is None else limits.drift
     if drift is None:
@@ -107,13 +107,13 @@ def limit_of(
     signal: Signal = "ac",
     drift_w: float = 0.0,
 ) -> Limit | None:
-    """Return the limit of error of an active power; for an unknown signal the larger of those of AC and DC.
+    """Return the limit of error of an active power; for an unknown signal, the larger of those for AC and DC.
 
-    AC: P x (reading error + range error x range / S + tan(phi) x influence), as page 7-8 of IM WT310E-02EN and of IM
-    WT310-02EN writes it; DC: P x reading error + range error x range + drift. Without `range_w` the ranges are the
-    largest that automatic ranging would have stayed in, both at 30 %, so S / 0.09, or the smallest of the model.
-    An `apparent_va` of NaN is taken as the active power if the apparent one has no influence of its own. None where the
-    limit is not known: a figure is NaN or infinite, or nothing is known of the model.
+    AC: P x (reading error + range error x range / S + tan(phi) x influence), as on page 7-8 of IM WT310E-02EN and of IM
+    WT310-02EN. DC: P x reading error + range error x range + drift. Without `range_w`, the ranges are taken as the
+    largest in which automatic ranging would have stayed, with both signals at 30 %, so S / 0.09, or the smallest range
+    of the model. An `apparent_va` of NaN is replaced by the active power if the apparent power has no influence of its
+    own. None if the limit is unknown: a figure is NaN or infinite, or nothing is known of the model.
     """
     power = abs(power_w)
     if limits is not None and math.isnan(apparent_va) and limits.apparent_share == 0.0:
@@ -162,7 +162,7 @@ def limit_w(
 
 
 def limit_of_load(setup: Setup, limits: Limits | None, load: Load) -> Limit | None:
-    """Return `limit_of` a load's mean power that is measured with a setup."""
+    """Return `limit_of` for the mean power of a load measured with a setup."""
     known = None if limits is None else limits.under(setup)
     range_w = power_range_w(setup, limits, load.voltage_v, load.current_a)
     signal = signal_of(setup.mode, load.voltage_v, load.power_w, load.apparent_va)
@@ -177,10 +177,10 @@ def relative_uncertainty(
     limits: Limits | None,
     signal: Signal = "ac",
 ) -> float | None:
-    """Return the limit of error of an energy without drift, relative to it: 0.00626 is +-0.626 %.
+    """Return the limit of error of an energy, without drift, relative to the energy: 0.00626 is +-0.626 %.
 
-    `power_w` is the energy's mean power, `apparent_va` the mean apparent power. None where `limit_w` is None, or the
-    power is not above 0.
+    `power_w` is the energy's mean power, `apparent_va` the mean apparent power. None if `limit_w` is None or the power
+    is not above 0.
     """
     limit = limit_w(power_w, apparent_va, range_w, limits, signal)
     return limit / power_w if limit is not None and power_w > 0 else None
@@ -189,7 +189,7 @@ def relative_uncertainty(
 def uncertainty(
     setup: Setup, limits: Limits | None, voltage_v: float, current_a: float, power_w: float, apparent_va: float
 ) -> float | None:  # fmt: skip
-    """Return the limit of error of a mean load that is measured with a setup, drift included, relative to its power."""
+    """Return the limit of error of a mean load measured with a setup, drift included, relative to its power."""
     found = limit_of_load(
         setup, limits, Load(voltage_v, current_a, power_w, apparent_va)
     )

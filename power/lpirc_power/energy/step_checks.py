@@ -1,4 +1,4 @@
-"""The integrator's steps from reading to reading: no stop, no reset, no jump. Pure."""
+"""Checks that the integrator neither stops, resets nor jumps between two readings. Pure."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement
 from lpirc_power.meter import IntegratorState, Reading
 
 UPDATES_BESIDE: Final = 2.0
-"""Updates that WH may show beyond those of a pause: an older one before it, and a newer one after it."""
+"""Extra updates that WH may show over a pause: an older one before it and a newer one after it."""
 LEAST_SHARE: Final = 0.5
-"""Least rise of WH in an update, as a part of the least power around it."""
+"""Least rise of WH in an update, relative to the energy at the least power around it."""
 SPIKE: Final = 2.0
-"""Excess of one update over the rise of WH around it that counts as a spike; its energy is a part of that rise."""
+"""Ratio of one update's energy to the rise of WH around it above which the update is a spike."""
 CLOCK_SHARE: Final = 2e-4
 """Largest relative difference between the meter's clock and the host's."""
 Fault = tuple[float, str, float]
-"""A fault: its time, its kind, and the energy that it may have cost."""
+"""Fault: its time, its description, and the energy that it may have cost in Wh."""
 
 
 def integrator_stopped(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`integrator-stopped`: the integrator runs in every reading and between them; only its timer may have ended it."""
+    """`integrator-stopped`: the integrator runs in and between all readings, unless its timer has ended it."""
     stopped = [one for one in inside if not _runs(one, measured)]
     figures: dict[str, float] = {"stopped": len(stopped), "readings": len(inside)}
     sentence = f"The integrator ran in every reading, of {len(inside)} in all."
@@ -45,7 +45,7 @@ def integrator_stopped(inside: Sequence[Reading], measured: Measurement) -> Chec
 
 
 def energy_wh(inside: Sequence[Reading], some: Sequence[Reading]) -> float:
-    """Return the energy of some of the readings: what each shows, over the time since the reading before it."""
+    """Return the energy in Wh of `some` of the readings: power x time since the previous reading."""
     wanted = {id(one) for one in some if math.isfinite(one.power_w)}
     steps = (
         (after, after.monotonic_s - before.monotonic_s)
@@ -77,7 +77,7 @@ def _stop(reading: Reading) -> str:
 
 
 def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`integrator-steps`: from reading to reading WH and TIME rise as the power and the host's clock say."""
+    """`integrator-steps`: from reading to reading, WH rises as the power implies and TIME as the host's clock does."""
     seen = [
         one
         for one in inside
@@ -98,7 +98,7 @@ def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
 
 
 def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fault]:
-    """WH that falls, or rises by more or less than the powers around it, and a power that WH does not show."""
+    """Yield the faults of WH: it falls, rises by more or less than the power implies, or misses a shown power."""
     interval_s = measured.setup.update_interval_s
     least_w = min(
         [0.0, *(one.power_w for one in seen if math.isfinite(one.power_w))]
@@ -167,16 +167,17 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
 
 
 def _earliest_timer_end_s(measured: Measurement) -> float:
-    """Return the earliest time at which the timer may have ended the integrator, which began before the window."""
+    """Return the earliest time at which the timer may have ended the integrator, which starts before the window."""
     timer_s = measured.setup.integrator_timer_s or math.inf
     return measured.start_s - measured.start_stop_at_most_s + timer_s
 
 
 def _time_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fault]:
-    """TIME that falls behind the host's clock, by a reset, a stop or a jump, by more than its resolution can hide.
+    """Yield each time at which TIME falls behind the host's clock by more than its resolution explains.
 
-    The update that a reading shows was made between one interval before the question for it and the next question, and
-    TIME then is known to a second: so each reading bounds when the integrator started, if it never stopped.
+    The cause is a reset, a stop or a jump. The update in a reading was made between one interval before its question
+    and the next question, and its TIME is known to a second. So each reading bounds when an integrator that never
+    stopped was started.
     """
     interval_s = measured.setup.update_interval_s
     asked_s = [*(one.monotonic_s for one in seen), measured.end_s]

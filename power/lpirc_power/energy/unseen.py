@@ -1,9 +1,9 @@
-"""The part of an energy that no reading has seen, and its largest error. Pure.
+"""The part of an energy that no reading covers, and its largest error. Pure.
 
-A meter latches that its integrator stopped, or that a signal was over range, but not that a range was changed and put
-back, and each change costs the update that it falls into. So what happened in a gap stays unknown, and in an update
-without data it is known to be bad: both are bounded by what the other readings show. With automatic ranges such updates
-are the meter's own doing, and not counted.
+A meter latches that its integrator stopped or that a signal was over range, but not that a range was changed and put
+back, although each change spoils the update in which it happens. So the power in a gap is unknown, and an update
+without data is known to be bad. Both are bounded by the powers of the other readings. With automatic ranges the meter
+itself causes updates without data, so they are not counted.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Measurement
 from lpirc_power.meter import Reading
 
 LEAST_GAP_S: Final = 1.0
-"""A shorter pause counts as that of a busy host; `integrator-trapezoid` checks the energy lost in it."""
+"""Least pause that is a gap: a busy host causes shorter ones, whose energy `integrator-trapezoid` checks."""
 LATE_S: Final = 0.5
-"""Seconds by which a reading may follow its update; a pause of 1.5 updates plus this has missed one."""
+"""Largest delay of a reading after its update; a pause of more than 1.5 updates plus this has missed one."""
 MISSED_UPDATES: Final = 1.5
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of the window without a reading that carries data: when it begins, how long it lasts, and its energy.
+    """Part of the window in which no reading carries data: when it begins, how long it lasts, and its energy.
 
-    `grown_wh` is what WH rose by in it; `blind` counts the readings in it that carry no data.
+    `grown_wh` is the rise of WH in this part; `blind` counts its readings without data.
     """
 
     begin_s: float
@@ -37,14 +37,14 @@ class Stretch:
     blind: int
 
     def off_wh(self, least_w: float, most_w: float) -> float:
-        """Return how far `grown_wh` may be from the truth, if the power was between `least_w` and `most_w`."""
+        """Return the largest error of `grown_wh`, given that the power was between `least_w` and `most_w`."""
         lost_wh = most_w * self.unseen_s / 3600.0 - self.grown_wh
         return max(lost_wh, self.grown_wh - least_w * self.unseen_s / 3600.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """The stretches of a window that no reading has seen, and the least and the largest power that were read in it."""
+    """Stretches of a window without readings, and the least and largest power read elsewhere in the window."""
 
     stretches: tuple[Stretch, ...] = ()
     least_w: float = math.nan
@@ -52,24 +52,24 @@ class Unseen:
 
     @property
     def lasted_s(self) -> float:
-        """Return how long it lasted."""
+        """Return the total length of the stretches."""
         return math.fsum(one.unseen_s for one in self.stretches)
 
     @property
     def blind(self) -> int:
-        """Return how many updates carried no data."""
+        """Return the number of readings without data in the stretches."""
         return sum(one.blind for one in self.stretches)
 
     @property
     def off_wh(self) -> float:
-        """Return how far the energy may be off by it, if the power lay between those that were read."""
+        """Return the largest energy error from the stretches, if the power stayed between `least_w` and `most_w`."""
         return math.fsum(
             one.off_wh(self.least_w, self.most_w) for one in self.stretches
         )
 
 
 def unseen_of(inside: Sequence[Reading], measured: Measurement) -> Unseen:
-    """Return the parts of a window that its readings, `inside`, have not seen; empty if none carries a power."""
+    """Return the parts of a window that its readings, `inside`, do not cover; empty if no reading has a power."""
     powers_w = [one.power_w for one in inside if math.isfinite(one.power_w)]
     return (
         Unseen(_stretches(inside, measured), min(powers_w), max(powers_w))
@@ -79,7 +79,7 @@ def unseen_of(inside: Sequence[Reading], measured: Measurement) -> Unseen:
 
 
 def _stretches(inside: Sequence[Reading], measured: Measurement) -> tuple[Stretch, ...]:
-    """Gaps, and updates without data."""
+    """Return the gaps and the updates without data."""
     interval_s = measured.setup.update_interval_s
     longest_s = max(MISSED_UPDATES * interval_s + LATE_S, LEAST_GAP_S)
     counts_blind = (

@@ -1,4 +1,4 @@
-"""Meters for rehearsals at home: counters and sensors of a computer.
+"""Meters for rehearsals at home: energy counters and current sensors of a computer. None of them is official.
 
-None of them is official. Start with `meter`: a sensor, and an integrator in software.
+Start with `meter`: a sensor, and an integrator in software.
 """

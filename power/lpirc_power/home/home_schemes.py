@@ -1,4 +1,4 @@
-"""The schemes `rapl:` and `hwmon:`: meters for rehearsing at home, made of this machine's own sensors."""
+"""The schemes `rapl:` and `hwmon:`: rehearsal meters made of this machine's own sensors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lpirc_power.scheme import Scheme
 
 SYSFS: Final = Path("/sys")
 SYSFS_VARIABLE: Final = "METER_SYSFS"
-"""Environment variable for the mount point of sysfs, if not /sys: a container may see the host's sysfs elsewhere."""
+"""Environment variable with sysfs's mount point if not /sys; a container may mount the host's sysfs elsewhere."""
 
 
 class HomeAddress(Scheme):
-    """Sensors of this machine, and the integrator that adds up what they count, from link to link."""
+    """An address of this machine's sensors; its integrator keeps its sums when a link is closed and reopened."""
 
     def __init__(self, rest: str) -> None:
-        """Take the choice of sensors; they are looked for by the first link."""
+        """Store the choice of sensors; the first `connect` looks for them."""
         super().__init__(rest)
         self._meter: HomeMeter | None = None
 
@@ -31,24 +31,24 @@ class HomeAddress(Scheme):
         """Return the chosen sensors."""
 
     def connect(self, clocks: Clocks) -> HomeMeter:
-        """Return the one meter of this address."""
+        """Return the address's only meter."""
         if self._meter is None:
             sysfs = Path(os.environ.get(SYSFS_VARIABLE) or SYSFS)
             self._meter = HomeMeter(self.sensor(sysfs), clocks)
         return self._meter
 
     def close(self) -> None:
-        """Forget the integrator."""
+        """Discard the integrator."""
         self._meter = None
 
     @staticmethod
     def is_simulated(rest: str) -> bool:
-        """Return True: a meter for rehearsals never counts."""
+        """Return True: results of a rehearsal meter are never official."""
         return True
 
 
 class RaplAddress(HomeAddress):
-    """Energy counters of the processor, as `rapl:package-0+dram`."""
+    """Energy counters of the processor, for example `rapl:package-0+dram`."""
 
     def sensor(self, sysfs: Path) -> Sensor:
         """Return the chosen counters."""
@@ -56,7 +56,7 @@ class RaplAddress(HomeAddress):
 
 
 class HwmonAddress(HomeAddress):
-    """Current sensors on the board, as `hwmon:ina3221/VDD_IN`."""
+    """Current sensors on the board, for example `hwmon:ina3221/VDD_IN`."""
 
     def sensor(self, sysfs: Path) -> Sensor:
         """Return the chosen channels."""

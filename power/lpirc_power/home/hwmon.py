@@ -1,4 +1,4 @@
-"""Current sensors on the board: INA219, INA226, INA3221 and their like, as Jetson boards have them.
+"""Current sensors on the board: INA219, INA226, INA3221 and similar chips, as on Jetson boards.
 
 Linux shows them in two layouts (Documentation/hwmon/ina2xx, ina3221, sysfs-interface; and the older one of NVIDIA's
 own driver, up to JetPack 4):
@@ -23,9 +23,9 @@ from lpirc_power.home import sysfs
 from lpirc_power.home.meter import Sample, unofficial
 
 CHANNELS: Final = (1, 2, 3)
-"""An INA3221 has three. Its in4 to in7 and curr4 are shunt voltages and sums, never a pair."""
+"""Channels of a chip: an INA3221 has three. Its in4 to in7 and curr4 are shunt voltages and sums, never a pair."""
 TOTALS: Final = ("VDD_IN", "POM_5V_IN")
-"""The rails of Jetson modules that feed the others."""
+"""Rails of Jetson modules that feed all the others."""
 UNUSED: Final = "NC"
 """The label of a channel that is not connected (Jetson Orin)."""
 _CHIP: Final = re.compile(r"ina\d+\w*", re.IGNORECASE)
@@ -33,7 +33,7 @@ _CHIP: Final = re.compile(r"ina\d+\w*", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Channel:
-    """A rail: the names of the chip and of its folder, the label; its files, and W per unit of the power file."""
+    """A rail: names of its chip and folder, its label, its files, and watts per unit of the power file."""
 
     chip: str
     place: str
@@ -47,7 +47,10 @@ class Channel:
         return f"{self.chip}/{self.label}"
 
     def answers_to(self, word: str) -> bool:
-        """Return whether `CHIP`, `CHIP/LABEL` or `LABEL` means it; a chip also goes by its folder (hwmon3, 1-0040)."""
+        """Return True if `word` names this rail: as `CHIP`, `CHIP/LABEL`, `LABEL`, or with the folder as chip.
+
+        A folder's name is hwmon3 or 1-0040.
+        """
         chip, _, label = word.casefold().partition("/")
         chips = (self.chip.casefold(), self.place.casefold())
         if label:
@@ -55,7 +58,7 @@ class Channel:
         return chip in (*chips, self.label.casefold())
 
     def look(self) -> tuple[float, float, float]:
-        """Return V, A and W."""
+        """Return the present voltage, current and power."""
         voltage_v = sysfs.number(self.voltage_mv, _REMEDY) / 1e3
         current_a = sysfs.number(self.current_ma, _REMEDY) / 1e3
         if self.power is None:
@@ -67,10 +70,10 @@ _REMEDY: Final = "`sudo chmod a+r` on it allows that."
 
 
 class Hwmon:
-    """A channel, or the sum of several. Its energy is the sum of trapezoids from look to look."""
+    """One channel, or the sum of several. Its energy is the sum of trapezoids between looks."""
 
     def __init__(self, choice: str, root: Path) -> None:
-        """Find the channels that `choice` names: none means the rail that feeds the others; `+` joins several.
+        """Find the channels that `choice` names, joined by `+`; no choice means the rail that feeds the others.
 
         `root` is where sysfs is mounted. Raises MeterError `meter-unreachable` (no sensors here),
         `meter-wrong-address` (no such channel, or more than one), `meter-permission`, `meter-lost`.
@@ -86,7 +89,7 @@ class Hwmon:
             channel.look()
 
     def look(self, now_s: float) -> Sample:
-        """Return what the channels show now; of a sum only the power is known."""
+        """Return the present values of the channels; for a sum of channels, only the power is known."""
         voltages_v, currents_a, powers_w = zip(
             *(channel.look() for channel in self._channels), strict=True
         )
@@ -188,7 +191,7 @@ def _one(candidates: list[Channel], found: list[Channel], said: str) -> Channel:
 
 
 def _names(chosen: list[Channel], found: list[Channel]) -> list[str]:
-    """Return names that are good for an address; the folder's name where two chips have the same one."""
+    """Return channel names that are unique in an address: with the folder's name if two chips share a name."""
     all_names = [str(channel) for channel in found]
     names: list[str] = []
     for channel in chosen:

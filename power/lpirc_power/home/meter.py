@@ -1,4 +1,4 @@
-"""A meter for rehearsing at home: a sensor, and an integrator in software."""
+"""Meter for rehearsals at home: a sensor, and an integrator in software."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ NO_SETTING: Final = "none"
 
 @dataclass(frozen=True)
 class Sample:
-    """The values that a sensor shows at one moment; NaN where it does not know.
+    """Values of a sensor at one moment; NaN if unknown.
 
-    `energy_wh` and `running_s` count on from look to look; only their differences mean something.
+    `energy_wh` and `running_s` keep counting from look to look; only their differences are meaningful.
     """
 
     energy_wh: float
@@ -47,14 +47,14 @@ class Sample:
 
 
 def unofficial(model: str, serial: str, firmware: str) -> Identity:
-    """Return the identity of a meter at home; blanks become _, since an identity is written with blanks between."""
+    """Return the identity of a meter at home, with _ for blanks, since blanks separate the parts of an identity."""
     return Identity(
         UNOFFICIAL, model, "_".join(serial.split()), "_".join(firmware.split())
     )
 
 
 class Sensor(Protocol):
-    """A place to look at. Every call can raise MeterError; times are seconds of one monotonic clock."""
+    """A source of samples. Every call can raise MeterError; times are seconds of one monotonic clock."""
 
     @property
     def identity(self) -> Identity:
@@ -67,10 +67,10 @@ class Sensor(Protocol):
 
 
 class Integrator:
-    """Adds up what a sensor counts while it runs; stops by itself when its timer has run down.
+    """Adds up a sensor's energy while it runs; stops by itself when its timer has run out.
 
-    The timer runs on `running_s`; of the last stretch, the share that lies before its end is counted. `energy_wh` and
-    `running_s` keep their values until the reset, as WH and TIME do; `running_s` is not rounded.
+    The timer runs on `running_s`. If it ends between two looks, the energy of the part before its end is counted.
+    `energy_wh` and `running_s` keep their values until the reset, as WH and TIME do; `running_s` is not rounded.
     """
 
     def __init__(self) -> None:
@@ -81,13 +81,13 @@ class Integrator:
         self._last: Sample | None = None
 
     def reset(self, timer_s: float) -> None:
-        """Forget everything; a timer of 0 s never ends."""
+        """Clear the sums and set the timer; 0 s means no timer."""
         self.state = IntegratorState.RESET
         self.energy_wh = self.running_s = 0.0
         self._left_s = timer_s or math.inf
 
     def start(self, sample: Sample) -> None:
-        """Count from now on; MeterError `meter-refused` if it runs already or its time is up."""
+        """Start counting; MeterError `meter-refused` if the integrator runs already or its time is up."""
         if self.state not in (IntegratorState.RESET, IntegratorState.STOP):
             raise MeterRefused(
                 f"The integrator cannot start in state {self.state.value}; it must be reset first."
@@ -96,7 +96,7 @@ class Integrator:
         self._last = sample
 
     def advance(self, sample: Sample) -> None:
-        """Count what was added since the last call, if it runs."""
+        """Add the energy since the last call if the integrator runs."""
         if self.state is not IntegratorState.START or self._last is None:
             return
         passed_s = sample.running_s - self._last.running_s
@@ -109,7 +109,7 @@ class Integrator:
             self.state = IntegratorState.TIMEUP
 
     def stop(self, sample: Sample) -> None:
-        """Count up to now and stop; nothing happens if it does not run."""
+        """Add the energy up to now and stop; does nothing if the integrator does not run."""
         self.advance(sample)
         if self.state is IntegratorState.START:
             self.state = IntegratorState.STOP
@@ -118,11 +118,11 @@ class Integrator:
 class HomeMeter:
     """A sensor, its integrator and its last update. Implements lpirc_power.meter.Meter.
 
-    Owned by the address: there is no link to lose, and whoever connects again finds the integral as it was.
+    Owned by its address: there is no link to lose, and a later connection finds the integral unchanged.
 
-    It looks at its sensor once per update interval; in between it shows the last update. Only the update interval and
-    the timer of a setup mean something to it: ranges, filters and the like are ignored, so a contest set up for a
-    real meter runs with it unchanged.
+    The sensor is read once per update interval; between reads the meter shows the last update. Of a setup, only the
+    update interval and the timer have an effect. Ranges, filters and similar settings are ignored, so a contest set up
+    for a real meter runs unchanged with this one.
     """
 
     def __init__(self, sensor: Sensor, clocks: Clocks) -> None:
@@ -135,22 +135,22 @@ class HomeMeter:
 
     @property
     def identity(self) -> Identity:
-        """Its kind and the chosen sensors."""
+        """The meter's kind and the chosen sensors."""
         return self.sensor.identity
 
     def attach(self, element: str = "1") -> None:
-        """Check the element: there is one input, which is also the sum. MeterError `meter-range` for others."""
+        """Check the element: the only input is also the sum; MeterError `meter-range` for any other element."""
         if element not in ("1", ALL_ELEMENTS):
             raise MeterRangeError(
                 f"The meter {self.identity.model} has one element, not an element {element}; choose 1."
             )
 
     def look(self, element: str = "1") -> None:
-        """Check the element; no other program can be disturbed."""
+        """Check the element; reading disturbs no other program."""
         self.attach(element)
 
     def require_possible(self, setup: Setup) -> None:
-        """Check element, update interval and timer. MeterError `meter-range` for others than there are."""
+        """Check element, update interval and timer; MeterError `meter-range` for an unsupported value."""
         self.attach(setup.element)
         interval_s = setup.update_interval_s
         timer_s = setup.integrator_timer_s
@@ -164,7 +164,7 @@ class HomeMeter:
             )
 
     def configure(self, setup: Setup) -> None:
-        """Take update interval and timer, and reset the integrator; `meter-busy` while it integrates."""
+        """Set update interval and timer and reset the integrator; `meter-busy` while it integrates."""
         self.require_possible(setup)
         if self.state() is IntegratorState.START:
             raise MeterBusy(
@@ -176,11 +176,11 @@ class HomeMeter:
         self._due_s = -math.inf
 
     def start(self) -> None:
-        """Start the integrator; the first update comes an interval later."""
+        """Start the integrator; the first update comes one interval later."""
         self._update(self._integrator.start)
 
     def stop(self) -> None:
-        """Stop the integrator with all that was used until now; nothing happens if it does not run."""
+        """Stop the integrator and count the energy used so far; does nothing if it does not run."""
         if self._integrator.state is IntegratorState.START:
             self._update(self._integrator.stop)
 
@@ -195,7 +195,7 @@ class HomeMeter:
         return self.read_update()[0]
 
     def read_update(self) -> tuple[Reading, bool]:
-        """Return the last update, and whether it was made just now."""
+        """Return the last update, and True if it was made in this call."""
         late_s = self._clocks.monotonic() - self._due_s
         if self._reading is not None and late_s < 0:
             return self._reading, False
@@ -206,7 +206,7 @@ class HomeMeter:
         ), True
 
     def read_final(self) -> Reading:
-        """Take the sample of record, after the integrator has stopped."""
+        """Return the sample of record after the integrator has stopped."""
         return self._update(self._integrator.advance)
 
     def status(self) -> Status:
@@ -227,19 +227,19 @@ class HomeMeter:
         )
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return no changes: there is no knob to turn."""
+        """Return no changes: the meter has no settings that anyone could change."""
         return ()
 
     def choices(self) -> Choices:
-        """Return no choice."""
+        """Return empty choices: nothing can be set."""
         return Choices((), (), (), ())
 
     def peaks(self) -> Peaks:
-        """Return no data: peaks are not measured."""
+        """Return NaN: peaks are not measured."""
         return Peaks(math.nan, math.nan)
 
     def zero(self) -> None:
-        """Refuse: MeterError `meter-refused`."""
+        """Raise MeterError `meter-refused`: there is no zero level to compensate."""
         raise MeterRefused(
             f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate."
         )
@@ -258,7 +258,7 @@ class HomeMeter:
         """Do nothing: files are open only while they are read."""
 
     def _update(self, act: Callable[[Sample], None], late_s: float = 0.0) -> Reading:
-        """Sample the sensor, pass the sample to the integrator, and show both until the next update."""
+        """Read the sensor, pass the sample to `act`, and return a reading that is shown until the next update."""
         now_s = self._clocks.monotonic()
         sample = self.sensor.look(now_s)
         act(sample)

@@ -1,8 +1,8 @@
-"""Energy counters of the processor: RAPL, as Linux' powercap shows them (Documentation/power/powercap, AMD's too).
+"""Energy counters of the processor: RAPL, as shown by Linux powercap (Documentation/power/powercap), AMD's included.
 
-A zone is a folder `class/powercap/intel-rapl:N` with `name` (package-0, psys) and a counter `energy_uj` that starts
-again after `max_energy_range_uj`; `intel-rapl:N:M` are its parts (core, uncore, dram). Linux lets only root read the
-counters, since they reveal what the processor computes (CVE-2020-8694).
+A zone is a folder `class/powercap/intel-rapl:N` with `name` (package-0, psys) and a counter `energy_uj` that wraps
+after `max_energy_range_uj`; the folders `intel-rapl:N:M` are its parts (core, uncore, dram). Linux lets only root read
+the counters, since they reveal what the processor computes (CVE-2020-8694).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from lpirc_power.home.meter import Sample, unofficial
 
 UWS_PER_WH: Final = 3.6e9
 SHORTEST_MEAN_S: Final = 0.005
-"""The counters move about once a millisecond: a mean over less is noise."""
+"""Shortest time for a mean power: the counters change about once a millisecond, so a shorter mean is noise."""
 OUTSIDE: Final = "dram"
-"""The part whose energy is not included in that of its package."""
+"""The part of a package whose energy the package's counter does not include."""
 
 
 @dataclass(frozen=True)
 class Zone:
-    """A counter: its name, its package's name before it if it is a part of one, and its folder."""
+    """A counter: its name (prefixed by its package if it is a part of one) and its folder."""
 
     name: str
     owner: str
@@ -36,10 +36,10 @@ class Zone:
 
 
 class Rapl:
-    """The sum of some counters. Its energy is what they counted; its power is the mean since the look before."""
+    """The sum of some counters: their energy, and the mean power since the previous look."""
 
     def __init__(self, choice: str, root: Path) -> None:
-        """Find the zones that `choice` names: none means every package; `+` joins several.
+        """Find the zones that `choice` names, joined by `+`; no choice means every package.
 
         `root` is where sysfs is mounted. Raises MeterError `meter-unreachable` (no counters here),
         `meter-wrong-address` (no such zone, or one inside another), `meter-permission`, `meter-lost`.
@@ -58,7 +58,7 @@ class Rapl:
         )
 
     def look(self, now_s: float) -> Sample:
-        """Return energy and mean power; no power at the first look."""
+        """Return the energy and the mean power; at the first look the power is unknown."""
         counts_uj = self._counts()
         self._total_uj += sum(
             map(counted_uj, self._counts_uj, counts_uj, self._ranges_uj)
@@ -87,17 +87,17 @@ class Rapl:
 
 
 def counted_uj(before_uj: int, after_uj: int, range_uj: int) -> int:
-    """Return the count between two looks at a counter that wrapped around at most once.
+    """Return the count between two looks at a counter that wrapped at most once.
 
-    The kernel gives the largest value, so each wrap loses one step of the counter, some 15 to 61 µJ.
-    A package at 200 W needs 20 minutes for one round.
+    The kernel states the largest value, so each wrap loses one step of the counter, some 15 to 61 µJ. A package at 200
+    W takes 20 minutes to wrap.
     """
     counted = after_uj - before_uj
     return counted if counted >= 0 else counted + range_uj
 
 
 def zones(root: Path) -> list[Zone]:
-    """Return the zones of a sysfs; parts after their packages. `intel-rapl-mmio` counts the same and is left out."""
+    """Return the zones of a sysfs, packages before their parts; `intel-rapl-mmio` counts the same and is left out."""
     found: dict[str, Zone] = {}
     for folder in sysfs.folders(root / "class" / "powercap", "intel-rapl:*"):
         owner = found.get(folder.name.rpartition(":")[0])

@@ -1,4 +1,4 @@
-"""Files of Linux' sysfs as values, every failure a MeterError."""
+"""Values from files of Linux sysfs; every failure is a MeterError."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lpirc_power.errors import MeterAnswerError, MeterError, MeterLost
 from lpirc_power.presence import is_folder, is_there, names
 
 SHOWN_LENGTH: Final = 60
-"""Characters of a file that an error quotes."""
+"""Most characters of a file that an error message quotes."""
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,20}")
-"""Numbers that the kernel can write: 64 bits. Python would also accept 1_0, and numbers too large for a float."""
+"""Numbers that the kernel writes (64 bits); Python would also accept 1_0, and numbers too large for a float."""
 
 
 def number(path: Path, remedy: str) -> int:
-    """Return the whole number in a file; `remedy` is what to do when it may not be read.
+    """Return the whole number in a file; `remedy` says what to do if reading is not permitted.
 
     Raises MeterError `meter-permission`, `meter-lost` (it cannot be read), `meter-answer` (it is not a number).
     """
@@ -33,7 +33,7 @@ def number(path: Path, remedy: str) -> int:
 
 
 def text(path: Path, remedy: str) -> str:
-    """Return what is in a file; raises as `number`."""
+    """Return the text of a file; raises the errors of `number`."""
     try:
         return path.read_text(encoding="ascii", errors="replace").strip()
     except PermissionError as error:
@@ -45,7 +45,7 @@ def text(path: Path, remedy: str) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Return whether there is such a file; MeterError `meter-lost` if it may not even be looked for."""
+    """Return True if the file exists; MeterError `meter-lost` if that cannot be checked."""
     try:
         return is_there(path)
     except OSError as error:
@@ -53,9 +53,9 @@ def exists(path: Path) -> bool:
 
 
 def folders(root: Path, *patterns: str) -> list[Path]:
-    """Return the folders that match, a pattern a level, in the order of the numbers in their names.
+    """Return the matching folders, one pattern per level, sorted by the numbers in their names.
 
-    There are none if the root is not there. Raises MeterError `meter-lost` if one may not be looked into.
+    The result is empty if the root does not exist. Raises MeterError `meter-lost` if a folder cannot be listed.
     """
     found = [root]
     for pattern in patterns:

@@ -1,4 +1,4 @@
-"""The report of a probe of a meter: as facts for machines, and as lines for people."""
+"""Report of a probed meter, as facts for machines and as lines for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lpirc_power.report.reading_facts import (
 
 @dataclass(frozen=True)
 class Probe:
-    """A meter as it was found."""
+    """State of a meter when it was probed."""
 
     identity: Identity
     standing: Standing
@@ -36,7 +36,7 @@ class Probe:
 
     @property
     def uncertainty(self) -> float | None:
-        """The limit of error at the present load, relative to it; None where it is not known."""
+        """The limit of error at the present load, relative to its power; None if unknown."""
         reading = self.reading
         status = self.status
         if flag_words(reading):
@@ -51,7 +51,7 @@ class Probe:
 
 
 def probe_facts(probe: Probe) -> dict[str, object]:
-    """Return what a probe found, ready for JSON."""
+    """Return the result of a probe, ready for JSON."""
     settings = {name: json_ready(value) for name, value in asdict(probe.status).items()}
     for name in ("state", "errors"):
         del settings[name]
@@ -72,7 +72,7 @@ def probe_facts(probe: Probe) -> dict[str, object]:
 
 
 def probe_lines(probe: Probe) -> list[str]:
-    """Return what a probe found, one line for each matter."""
+    """Return the result of a probe as lines, one per topic."""
     identity = probe.identity
     status = probe.status
     reading = probe.reading

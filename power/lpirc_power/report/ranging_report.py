@@ -1,4 +1,4 @@
-"""The report of a ranging run: as facts for machines, and as lines for people."""
+"""Report of a ranging run, as facts for machines and as lines for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lpirc_power.wt300.range_fit import Drawn, Fit, fits, reason
 
 @dataclass(frozen=True)
 class Ranged:
-    """A ranging run: how it was set up, what the load drew, and what the meter can be set to."""
+    """A ranging run: its setup, what the load drew, and the settings that the meter offers."""
 
     identity: Identity
     standing: Standing
@@ -39,7 +39,7 @@ class Ranged:
 
     @property
     def uncertainty(self) -> float | None:
-        """The meter's limit of error at the mean load in the proposed ranges; None where it is not known."""
+        """The limit of error at the mean load in the proposed ranges; None if unknown."""
         voltage, current = self.fits
         if voltage.value is None or current.value is None:
             return None
@@ -59,7 +59,7 @@ class Ranged:
 
     @property
     def again(self) -> str | None:
-        """Return why the run has to be made again; None if it need not be."""
+        """Return why the run must be repeated; None if it need not be."""
         load = self.load
         if not load.flagged:
             return None
@@ -70,7 +70,7 @@ class Ranged:
 
 
 def ranged_facts(ranged: Ranged) -> dict[str, object]:
-    """Return a ranging run ready for JSON; a range is null where the meter has none that is large enough."""
+    """Return a ranging run, ready for JSON; a range is null if the meter has none that is large enough."""
     voltage, current = ranged.fits
     factor = ranged.setup.crest_factor
     headroom = ranged.headroom
@@ -93,7 +93,7 @@ def ranged_facts(ranged: Ranged) -> dict[str, object]:
 
 
 def ranged_lines(ranged: Ranged) -> list[str]:
-    """Return a ranging run for people, and the lines for contest.toml."""
+    """Return a ranging run as lines for people, with the lines for contest.toml."""
     load = ranged.load
     voltage, current = ranged.fits
     factor = ranged.setup.crest_factor
@@ -116,7 +116,7 @@ def ranged_lines(ranged: Ranged) -> list[str]:
 
 
 def station_lines(setup: Setup) -> list[str]:
-    """Return a setup as lines of TOML: the ranges, and what else they rest on if it is not as usual."""
+    """Return a setup as lines of TOML: the ranges, and each related setting that is not the default."""
     usual = asdict(Setup(None, None, setup.update_interval_s, setup.integrator_timer_s))
     return [
         f"{name} = {json.dumps(value)}"

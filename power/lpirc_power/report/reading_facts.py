@@ -11,7 +11,7 @@ from lpirc_power.meter_standing import Standing
 
 
 def reading_facts(reading: Reading) -> dict[str, object]:
-    """Return a reading ready for JSON: no data is null, over range the word "over-range"."""
+    """Return a reading, ready for JSON: no data is null, over range is the word "over-range"."""
     facts: dict[str, object] = {
         name: json_ready(value) for name, value in asdict(reading).items()
     }
@@ -29,7 +29,7 @@ def reading_line(reading: Reading) -> str:
 
 
 def flag_words(reading: Reading) -> str:
-    """Return the flags of a reading in words; empty if none is set."""
+    """Return the set flags of a reading in words; empty if none is set."""
     flags = (
         ("over range", reading.over_range),
         ("voltage peak over", reading.voltage_peak_over),
@@ -40,7 +40,7 @@ def flag_words(reading: Reading) -> str:
 
 
 def identity_facts(identity: Identity, standing: Standing) -> dict[str, object]:
-    """Return who a meter is, and whether it counts in a contest."""
+    """Return a meter's identity, and whether its results count in a contest."""
     return {
         **asdict(identity),
         "official": standing.official,
@@ -49,14 +49,14 @@ def identity_facts(identity: Identity, standing: Standing) -> dict[str, object]:
 
 
 def standing_words(standing: Standing) -> str:
-    """Return whether a meter counts in a contest, and why not, in words."""
+    """Say whether a meter's results count in a contest, and if not, why."""
     if standing.official:
         return "official"
     return f"NOT OFFICIAL: {standing.reason()}"
 
 
 def accuracy_facts(power_w: float, relative: float | None) -> dict[str, object]:
-    """Return the limit of error at a power, in percent and in watts; null where one is not known."""
+    """Return the limit of error at a power, in percent and in watts; null if unknown."""
     if relative is None:
         return {"percent": None, "watts": None}
     return {"percent": 100.0 * relative, "watts": json_ready(abs(power_w) * relative)}
@@ -70,7 +70,7 @@ def accuracy_words(relative: float | None, value: float, unit: str) -> str:
 
 
 def figure(value: object, unit: str = "", digits: int = 6) -> str:
-    """Return a number with its unit; "no data" for none."""
+    """Return a number with its unit, or "no data" for NaN."""
     shown = json_ready(value)
     if shown is None:
         return "no data"
@@ -85,7 +85,7 @@ def offered(values: Sequence[float], unit: str) -> str:
 
 
 def lines(rows: Mapping[str, str]) -> list[str]:
-    """Return named values as lines, the names in a column of their own."""
+    """Return named values as lines, with the names in one column."""
     return [f"{name:16} {value}" for name, value in rows.items()]
 
 

@@ -1,4 +1,4 @@
-"""The report of a recording: its energy and the checks behind it, as facts for machines and as lines for people."""
+"""Report of a recording, its energy and its checks, as facts for machines and as lines for people."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from lpirc_power.report.reading_facts import (
 from lpirc_power.sampling.sampler import Idle, LinkEvent
 
 LEAST_UPDATES: Final = 10
-"""Least length of a window in updates; in a shorter one, start and stop distort the mean power."""
+"""Least length of a window, in updates; in a shorter one, start and stop distort the mean power."""
 JOULES_PER_WH: Final = 3600.0
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recording, its energy of record and what that rests on.
+    """A recording, its energy of record, and the measurement behind it.
 
-    The last of the `readings` is the one of record; `rows` of them are in the file.
+    The last of the `readings` is the reading of record; `rows` is the number of readings in the file.
     """
 
     identity: Identity
@@ -52,12 +52,12 @@ class Recorded:
 
     @property
     def standing(self) -> Standing:
-        """Return whether the meter counts in a contest."""
+        """Return the meter's standing in a contest."""
         return self.measured.standing or Standing.UNKNOWN_MODEL
 
     @functools.cached_property
     def no_energy(self) -> str | None:
-        """Return why there is no energy of record, as one sentence; None if there is one."""
+        """Return a sentence that says why there is no energy of record; None if there is one."""
         why = why_lost(self.readings, self.measured.start_s)
         return (
             None
@@ -72,13 +72,13 @@ class Recorded:
 
     @property
     def has_power(self) -> bool:
-        """Return whether the time is known well enough for a mean power."""
+        """Return True if the time is known well enough for a mean power."""
         least_s = LEAST_UPDATES * self.measured.setup.update_interval_s
         return self.measured.exact or self.measured.elapsed_s >= least_s
 
     @functools.cached_property
     def energy(self) -> Energy:
-        """The measured energy, of record or not, and its limit of error."""
+        """The measured energy with its limit of error, whether or not it is the energy of record."""
         return energy_of(self.measured.inside(self.readings), self.measured)
 
     @property
@@ -104,7 +104,7 @@ class Recorded:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The codes of the checks whose failure makes an energy one that needs review."""
+        """Codes of the failed checks of severity error: the energy then needs review."""
         return tuple(
             check.code
             for check in self.checks
@@ -113,12 +113,12 @@ class Recorded:
 
     @property
     def uncertainty(self) -> float | None:
-        """Return how far the energy may be off, relative to it; None where that is not known, or there is no energy."""
+        """Return the relative limit of error of the energy; None if it is unknown or there is no energy."""
         return None if self.no_energy else self.energy.limit
 
 
 def recorded_facts(recorded: Recorded) -> dict[str, object]:
-    """Return a recording ready for JSON."""
+    """Return a recording, ready for JSON."""
     measured = recorded.measured
     above_wh = recorded.above_idle_wh
     limit = recorded.uncertainty
@@ -157,7 +157,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
 
 
 def recorded_lines(recorded: Recorded) -> list[str]:
-    """Return a recording for people: its figures, and the checks that did not hold."""
+    """Return a recording as lines for people: its figures, and the checks that failed."""
     rows = recorded.rows
     readings = len(recorded.readings)
     of_them = f"{rows} of {readings}" if rows < readings else f"{rows}"

@@ -1,4 +1,4 @@
-"""A meter through a run: connected, sampled in a thread, read at the end, its settings restored.
+"""A meter during a run: connected, sampled in a thread, read at the end, its settings restored.
 
-Start with `sampler`. Knows nothing of what readings are used for.
+Start with `sampler`. Knows nothing of how readings are used.
 """

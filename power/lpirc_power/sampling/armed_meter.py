@@ -1,4 +1,4 @@
-"""The checks of a meter that is armed: its zero level compensated, its setup unchanged until the start."""
+"""Steps between arming and start: compensate the zero level, and check that the setup is unchanged."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _log: Final = logging.getLogger(__name__)
 
 
 def zero_failure(meter: Meter) -> MeterError | None:
-    """Compensate the zero level; return why that failed.
+    """Compensate the zero level; return the reason if that failed.
 
-    A meter that cannot is used as it is: its drift since an earlier time is then unknown.
+    A meter without this function is still used; its drift since an earlier compensation is then unknown.
     """
     try:
         meter.zero()
@@ -25,7 +25,7 @@ def zero_failure(meter: Meter) -> MeterError | None:
 
 
 def require_setup(meter: Meter, setup: Setup) -> None:
-    """Raise MeterError if the settings were changed at the panel since the meter was armed, or START pressed."""
+    """Raise MeterError if, since arming, settings were changed at the panel or START was pressed."""
     state = meter.state()
     if state is not IntegratorState.RESET:
         raise MeterBusy(

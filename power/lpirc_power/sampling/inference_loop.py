@@ -1,4 +1,4 @@
-"""The energy of an inference: a meter samples while a program runs a model, and its energy loop last."""
+"""Energy of an inference: the meter samples while a program runs a model and then its energy loop."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def metered(
     of_process_s: Callable[[float], float] = float,
     require_going_on: Callable[[], object] = lambda: None,
 ) -> bytes:
-    """Bench while a meter samples, and add `energy` to the result document, which states its `energy_loop`.
+    """Run `bench` while a meter samples, and add `energy` to its result document, which states its `energy_loop`.
 
-    The idle device is measured for `idle_s` first. `of_process_s` turns a time of Python's monotonic clock, on which
-    the document states its loop, into one of `monotonic`. `require_going_on` may raise before the bench, to end it.
-    An energy that the meter holds is spared (`meter-busy`) unless `take_over`. Raises MeterError, also
-    EnergyUnmeasured; and what `bench` raises.
+    The idle device is measured first, for `idle_s`. `of_process_s` converts a time of Python's monotonic clock, in
+    which the document states its loop, to the clock `monotonic`. `require_going_on` may raise before `bench`, to end
+    the run. If the meter still holds an energy, `meter-busy` is raised unless `take_over`. Raises MeterError, including
+    EnergyUnmeasured, and whatever `bench` raises.
     """
     readings: list[Reading] = []
     setup = Setup(None, None, UPDATE_INTERVAL_S, integrator_timer_s=0)
@@ -62,7 +62,7 @@ def metered(
 
 
 def _parsed(content: bytes) -> tuple[dict[str, Any], int, float, float]:
-    """The document, how many inferences its loop made, and when that began and ended. Raises EnergyUnmeasured."""
+    """Return the document, its number of loop inferences, and the loop's start and end. Raises EnergyUnmeasured."""
     try:
         document = json.loads(content)
         loop = document["energy_loop"]

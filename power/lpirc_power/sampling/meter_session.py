@@ -1,4 +1,4 @@
-"""A meter session: the link to one meter, opened when needed, its identity, and its settings, restored at the end."""
+"""Meter session: the link to one meter, opened when needed, its identity, and its settings, restored at the end."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from lpirc_power.meter_address import MeterAddress
 _log: Final = logging.getLogger(__name__)
 
 PROMPT_S: Final = 1.0
-"""A link that fails sooner was broken; a meter that fails later hangs, and would hang again."""
+"""Limit between a broken link, which fails sooner, and a hanging meter, which fails later and would hang again."""
 
 
 class MeterSession:
-    """Owns the link to one meter: another meter at the same address is refused. For one thread at a time."""
+    """The link to one meter; refuses another meter at the same address. For one thread at a time."""
 
     def __init__(self, address: str, element: str, clocks: Clocks) -> None:
-        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it is not valid."""
+        """Check the address without opening it; MeterError `meter-wrong-address` if it is not valid."""
         self.identity: Identity | None = None
         self._address = MeterAddress(address)
         self._element = element
@@ -37,9 +37,9 @@ class MeterSession:
         self._configured = False
 
     def untouched(self) -> Meter:
-        """Return the meter, over a new link if there is none; `meter-changed` if another one answers.
+        """Return the meter, opening a link if there is none; `meter-changed` if another meter answers.
 
-        Nothing is set in it: it may turn out to be in use.
+        Nothing is set in the meter, which may turn out to be in use.
         """
         if self._meter is None:
             meter = self._address.connect(self._clocks)
@@ -54,7 +54,7 @@ class MeterSession:
         return self._meter
 
     def meter(self) -> Meter:
-        """Return the meter, ready to be read."""
+        """Return the meter, opened and attached for reading."""
         meter = self.untouched()
         if not self._attached:
             try:
@@ -66,7 +66,7 @@ class MeterSession:
         return meter
 
     def drop(self) -> None:
-        """Close the link, as after a failure: the next call opens another one."""
+        """Close the link, for example after a failure; the next call opens a new one."""
         meter = self._meter
         self._meter = None
         self._attached = False
@@ -74,15 +74,15 @@ class MeterSession:
             meter.close()
 
     def forget(self) -> None:
-        """Close the link, and accept whichever meter answers next."""
+        """Close the link, and accept any meter that answers next."""
         self.drop()
         self.identity = None
         self._configured = False
 
     def configure(self, setup: Setup, *, take_over: bool = False) -> None:
-        """Set the meter up; from now on there are settings to restore.
+        """Set the meter up; its former settings are from now on to be restored.
 
-        With `take_over` a meter that integrates is stopped first, but not for an invalid setup.
+        With `take_over`, a meter that integrates is stopped first, unless the setup is invalid.
         """
         meter = self.untouched()
         before = self._configured
@@ -101,7 +101,7 @@ class MeterSession:
             raise
 
     def unlock_panel(self) -> None:
-        """Unlock the panel of the meter; never raises: `meter unlock` does it later."""
+        """Unlock the meter's panel; never raises, since `meter unlock` can do it later."""
         try:
             self.untouched().unlock_panel()
         except MeterError as error:
@@ -112,10 +112,10 @@ class MeterSession:
             _log.warning(said, self.identity, error.sentence)
 
     def restore_settings(self, final: Reading | None = None) -> None:
-        """Restore the settings that `configure` changed, if that destroys no energy; never raises.
+        """Restore the settings changed by `configure`, if that destroys no energy; never raises.
 
-        `final` is the energy of record of the run, None if none was started: restoring resets the integrator, so a
-        meter that holds any other energy is left alone. A link that is down, or proves dead, is opened once more; a
+        `final` is the energy of record of the run, None if no run was started. Restoring resets the integrator, so a
+        meter that holds any other energy is left unchanged. A link that is down, or turns out dead, is reopened once; a
         meter that does not answer is not asked again.
         """
         configured = self._configured
@@ -161,7 +161,7 @@ class MeterSession:
             )
 
     def close(self) -> None:
-        """Close the link, and end the simulator of `sim:`."""
+        """Close the link, and end the simulator of a `sim:` address."""
         self.drop()
         self._address.close()
 

@@ -1,4 +1,4 @@
-"""The updates of a meter: when to ask for a sample, which samples are new, and the idle power from them."""
+"""Updates of a meter: when to ask for a sample, which samples are new, and the idle power from them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from lpirc_power.meter import Meter, Reading
 POLLS_PER_UPDATE: Final = 10
 LONGEST_POLL_S: Final = 0.05
 EXPECTED_PART: Final = 0.85
-"""Part of an update interval that passes before the next update: no need to ask earlier."""
+"""Part of an update interval to wait after an update before asking for the next one."""
 OVERDUE_UPDATES: Final = 1.5
-"""Intervals without an update after which changed values count as one: another client may have cleared its bit."""
+"""Intervals after which changed values count as an update: another client may have cleared the update's bit."""
 RETRY_S: Final = 0.25
 """Pause between attempts to reach a lost meter."""
 SILENT_UPDATES: Final = 3.0
 SILENT_S: Final = 5.0
-"""A meter without an update for the longer of the two has stopped measuring."""
+"""Longest time without an update, or SILENT_UPDATES intervals if longer; then the meter has stopped measuring."""
 
 SETTLING_UPDATES: Final = 2
-"""A meter may be blind in the update that a change of range falls into, so the one after it must carry data."""
+"""Updates to wait after a range change: the first may have no data, the next must have."""
 LONGEST_SETTLING_UPDATES: Final = 5.0
 LONGEST_SETTLING_S: Final = 2.0
-"""A meter without data for so long after it has settled, the longer of the two, is started as it is."""
+"""Longest wait for data after settling, or LONGEST_SETTLING_UPDATES intervals if longer; then it is started anyway."""
 
 Sample = tuple[Reading, bool]
-"""A reading, and whether the meter says that it is a new one."""
+"""A reading, and True if the meter marked it as new."""
 
 
 def updates(
@@ -40,10 +40,10 @@ def updates(
     *,
     flagged: bool = True,
 ) -> Iterator[Reading]:
-    """Give each update once, until `pause` returns something true; `read` returns None while the meter is lost.
+    """Yield each update once, until `pause` returns a true value; `read` returns None while the meter is lost.
 
-    `flagged` says that the meter marks new samples. For an onlooker it does not: then other values count as an update,
-    and the same values again when an update is overdue.
+    `flagged` means that the meter marks new samples. It does not for an onlooker; then a sample counts as an update if
+    its values differ, or if an update is overdue.
     """
     last: Reading | None = None
     while True:
@@ -84,7 +84,7 @@ def _values(reading: Reading) -> str:
 
 
 def settling_at_least_s(settle_s: float, update_interval_s: float) -> float:
-    """Return how many seconds `settle` takes with a meter that shows data at once."""
+    """Return how many seconds `settle` takes if the meter shows data at once."""
     return max(settle_s, SETTLING_UPDATES * update_interval_s)
 
 
@@ -94,9 +94,9 @@ def settle(
     update_interval_s: float,
     pause: Callable[[float], object],
 ) -> bool:
-    """Return once a meter that was set up measures: after `settle_s`, and after an update with data.
+    """Wait until a newly set up meter measures: for `settle_s`, then for an update with data.
 
-    False if it shows no data for too long. `pause` may raise to end it.
+    Returns False if no data comes in time. `pause` may raise to end the wait.
     """
     begun_s = meter.read().monotonic_s
     longest_s = settle_s + max(
@@ -120,7 +120,7 @@ def settle(
 
 @dataclass(frozen=True)
 class Idle:
-    """A measured baseline: the mean power of a number of readings, one for each update, and their duration."""
+    """A measured idle baseline: the mean power of several updates, their number and their duration."""
 
     power_w: float
     duration_s: float
@@ -133,9 +133,10 @@ def idle_readings(
     update_interval_s: float,
     pause: Callable[[float], None],
 ) -> list[Reading]:
-    """Read every update of at least `duration_s`, two updates at least; the first reading is only where it begins.
+    """Read every update for at least `duration_s`, and at least two; the first reading only marks the start.
 
-    The integrator need not run. `pause` may raise to end it. MeterError `meter-no-idle` if the meter stops measuring.
+    The integrator need not run. `pause` may raise to end the measurement. MeterError `meter-no-idle` if the meter stops
+    measuring.
     """
     readings = [meter.read()]
     wanted_s = max(duration_s, 2.0 * update_interval_s)
@@ -158,7 +159,7 @@ def idle_readings(
 
 
 def baseline(readings: Sequence[Reading]) -> Idle:
-    """Return the mean of the updates after the first reading; MeterError `meter-no-idle` if it is unknown."""
+    """Return the mean power of the updates after the first reading; MeterError `meter-no-idle` if unknown."""
     taken = readings[1:]
     powers_w = [reading.power_w for reading in taken if not math.isnan(reading.power_w)]
     if not powers_w:

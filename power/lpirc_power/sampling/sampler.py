@@ -1,4 +1,4 @@
-"""A meter through a run: armed, started, sampled, stopped for its energy of record, its settings restored."""
+"""A meter during a run: armed, started, sampled, stopped for its energy of record, its settings restored."""
 
 from __future__ import annotations
 
@@ -35,25 +35,26 @@ _log: Final = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 FINAL_S: Final = 10.0
-"""Time for which `stop` tries to reach the meter for its energy."""
+"""Time for which `stop` keeps trying to read the energy from the meter."""
 
 
 class Sampler:
-    """Owns the link to one meter from arming to the energy of record.
+    """The link to one meter, from arming to the energy of record.
 
-    One lock lets one thread at a time talk to the meter, and one thread samples it, once per update.
-    `on_reading` and `on_link` are called in order from another thread, so a slow one never costs a reading: memory
-    holds what waits. If one raises, that is logged, and the next one is called. Neither may wait for a lock that the
-    caller of `stop` holds, since `stop` waits up to ten seconds until everything is handed over.
+    A lock lets one thread at a time talk to the meter. One thread samples it, once per update. Another thread calls
+    `on_reading` and `on_link` in order, so a slow callback never loses a reading; waiting calls are kept in memory. If
+    a callback raises, the exception is logged and the next call is made. Neither callback may wait for a lock that the
+    caller of `stop` holds, since `stop` waits up to ten seconds until all calls are made.
 
-    `changes` is what differed from the setup when `stop` read the meter. `ran_s` is the longest that the integrator
-    may have run: from before the start command until the meter confirmed the stop, or the timer's time since the meter
-    confirmed the start; None if this sampler did not start it, or has not stopped it. The integrator began between
-    the command and the confirmation, about a quarter of a second later: `ran_s` counts that time, a window does not.
-    `late_s` is how long the stop had to wait for a lost link, and is no part of `ran_s`: that energy is outside the
-    run, and must show in its checks.
-    A meter is started `settle_s` after its ranges are set at the earliest, and after an update with data in any case.
-    Every pause is `wait(event, seconds)`.
+    `changes` holds the differences from the setup when `stop` read the meter. `ran_s` is the longest time that the
+    integrator may have run: from before the start command until the meter confirmed the stop, or the timer's time after
+    the meter confirmed the start. It is None if this sampler did not start the integrator or has not stopped it. The
+    integrator starts between the command and the confirmation, about a quarter of a second later; `ran_s` includes that
+    time, a window does not. `late_s` is how long the stop had to wait for a lost link. It is not part of `ran_s`:
+    energy from that time is outside the run, and must show in its checks.
+
+    A meter is started no earlier than `settle_s` after its ranges are set, and always after an update with data. Every
+    pause is `wait(event, seconds)`.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Sampler:
         settle_s: float = 0.0,
         wait: Callable[[threading.Event, float], object] = threading.Event.wait,
     ) -> None:
-        """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it is not valid."""
+        """Check the address without opening it; MeterError `meter-wrong-address` if it is not valid."""
         self._setup = setup
         self._settle_s = settle_s
         self._on_reading = on_reading
@@ -99,12 +100,12 @@ class Sampler:
 
     @property
     def identity(self) -> Identity | None:
-        """The meter that is armed, or was resumed."""
+        """The identity of the armed or resumed meter."""
         return self._session.identity
 
     @property
     def last(self) -> Reading | None:
-        """The newest reading of this run; after `stop` the one of record."""
+        """The newest reading of this run; after `stop`, the reading of record."""
         return self._final or self.last_sampled
 
     @property
@@ -114,17 +115,17 @@ class Sampler:
 
     @property
     def link_error(self) -> MeterError | None:
-        """The failure that keeps the sampling thread from the meter now."""
+        """The failure that now keeps the sampling thread from the meter; None if the link works."""
         return self._sampling.link_error if self._sampling is not None else None
 
     def arm(
         self, *, take_over: bool = False, spare_energy: bool = False, zero: bool = False
     ) -> Identity:
-        """Open, identify, set up, and reset the integrator; wait until the meter has settled, and lock its panel.
+        """Open, identify and set up the meter, wait until it has settled, and lock its panel.
 
-        A meter that integrates is left alone (`meter-busy`), unless `take_over` says to stop it first; with
-        `spare_energy` also one that has ended, and still holds an energy. `zero` says to compensate its zero level;
-        `zero_error` is why that failed.
+        The integrator is reset. A meter that integrates is left unchanged (`meter-busy`) unless `take_over` is set,
+        which stops it first. With `spare_energy`, so is a meter that has ended and still holds an energy. `zero`
+        compensates the zero level; `zero_error` says why that failed.
         """
         with self._link_lock:
             self._require_idle()
@@ -143,10 +144,11 @@ class Sampler:
     def measure_idle(
         self, duration_s: float, require_going_on: Callable[[], object] = lambda: None
     ) -> Idle:
-        """Measure the mean power over at least `duration_s` seconds, after `arm` and before `start`.
+        """Measure the mean power for at least `duration_s` seconds, after `arm` and before `start`.
 
-        `require_going_on` may raise at each pause, to end it. Raises MeterError `meter-no-idle` if the readings show
-        none, `meter-busy` if the integrator runs, `meter-setup-changed` if the settings were changed.
+        `require_going_on` is called at each pause and may raise to end the measurement. Raises MeterError
+        `meter-no-idle` if the readings show no idle power, `meter-busy` if the integrator runs, `meter-setup-changed`
+        if settings were changed.
         """
 
         def pause(seconds: float) -> None:
@@ -170,14 +172,14 @@ class Sampler:
             return found
 
     def start(self) -> None:
-        """Start the integrator, and sampling once the meter has said that it integrates."""
+        """Start the integrator, and start sampling once the meter has confirmed that it integrates."""
         with self._link_lock:
             self._require_idle()
             self._start_integrator()
             self._begin()
 
     def glance(self) -> Reading:
-        """Read the meter as it is, before anything is set in it: another program may be using its integrator."""
+        """Return a reading before any setting is made: another program may be using the meter's integrator."""
         with self._link_lock:
             self._require_idle()
             meter = self._session.untouched()
@@ -185,13 +187,13 @@ class Sampler:
             return meter.read()
 
     def expect(self, identity: str) -> None:
-        """Accept only this meter, as `str` writes an identity: another one is neither read nor stopped."""
+        """Accept only the meter with this identity (as `str` writes it); any other is neither read nor stopped."""
         self._session.identity = Identity.parse(identity)
 
     def resume(self) -> Identity:
-        """Go on after a restart of the host: sample a meter that was started earlier, without touching it.
+        """Resume after a restart of the host: sample a meter that was started earlier, without changing it.
 
-        The integrator's state is in the readings: RESET means that the meter was switched off in between.
+        The readings contain the integrator's state; RESET means that the meter was switched off in between.
         """
         with self._link_lock:
             self._require_idle()
@@ -212,9 +214,9 @@ class Sampler:
     def stop(self) -> Reading:
         """End sampling, stop the integrator if it still runs, and return the reading of record.
 
-        Goes on trying for ten seconds if the link is lost; then raises the last failure, and may be called again, as
-        after `meter-held`: a doubtful energy is not the energy of record. Once it has succeeded it returns the same
-        reading.
+        If the link is lost, keeps trying for ten seconds and then raises the last failure. It may be called again then,
+        and also after `meter-held`, because a doubtful energy is not the energy of record. Once it has succeeded, it
+        always returns the same reading.
         """
         if self._end_s is None:
             self._end_s = self._clocks.monotonic()
@@ -228,11 +230,11 @@ class Sampler:
                 self._sampling.drain()
 
     def close(self, *, restore_settings: bool = True) -> None:
-        """End sampling and close the link, and the simulator of `sim:`.
+        """End sampling, close the link, and end the simulator of a `sim:` address.
 
-        A meter that this sampler armed gets its former settings if it was not started, or if its energy of record has
-        been read; else it is left as it is, and its integrator too. Without `restore_settings` it is left in
-        any case: restoring resets the integrator, and the energy of record may not have been stored yet.
+        The settings of a meter that this sampler armed are restored if it was not started or if its energy of record
+        has been read; otherwise the meter and its integrator are left unchanged. Without `restore_settings` they are
+        always left: restoring resets the integrator, and the energy of record may not have been stored yet.
         """
         self._closing.set()
         if self._sampling is not None:
@@ -245,7 +247,7 @@ class Sampler:
             self._session.close()
 
     def unlock_panel(self) -> None:
-        """Unlock the meter's keys, also those that an earlier process has locked; never raises."""
+        """Unlock the meter's keys, even if an earlier process locked them; never raises."""
         self._has_locked = False
         self._session.unlock_panel()
 

@@ -1,4 +1,4 @@
-"""The sampling of a run: a thread that reads every update of the meter once, and one that hands the readings over."""
+"""Sampling of a run: one thread reads every update of the meter once, another passes the readings on."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _log: Final = logging.getLogger(__name__)
 
 JOIN_S: Final = 10.0
 STARTING_S: Final = 0.3
-"""Time after a start in which the meter may refuse to answer: some 0.2 s on a real WT310E."""
+"""Time after a start during which the meter may not answer: about 0.2 s on a real WT310E."""
 
 
 @dataclass(frozen=True)
 class LinkEvent:
-    """The link to a sampled meter was lost, or is back; `changes` is what in the meter then differs from its setup."""
+    """The link to a sampled meter was lost or is back; `changes` lists how a returned meter differs from its setup."""
 
     kind: Literal["meter-lost", "meter-back"]
     monotonic_s: float
@@ -38,9 +38,9 @@ class LinkEvent:
 
 
 class Sampling:
-    """Owns the sampling thread of one run, and what it knows of the link. `lock` guards the session.
+    """The sampling thread of one run and the state of its link. `lock` guards the session.
 
-    `on_reading` and `on_link` are called from a second thread, so a slow one never delays the next reading.
+    `on_reading` and `on_link` are called from a second thread, so a slow callback never delays the next reading.
     """
 
     def __init__(
@@ -73,27 +73,27 @@ class Sampling:
         self._thread.start()
 
     def is_running(self) -> bool:
-        """Return whether the thread still runs."""
+        """Return True if the sampling thread is running."""
         return self._thread.is_alive()
 
     def end(self) -> None:
-        """End the thread; a second call does nothing."""
+        """End the sampling thread; a second call does nothing."""
         self._ending.set()
         self._thread.join(JOIN_S)
 
     def drain(self) -> None:
-        """Wait until everything read has been handed over, for ten seconds at most."""
+        """Wait until all readings have been passed on, for at most ten seconds."""
         self._callbacks.drain(JOIN_S)
 
     def close(self) -> None:
-        """End the thread, and that of the callbacks once everything has been handed over."""
+        """End the sampling thread, and the callback thread once all calls have been made."""
         self.end()
         self._callbacks.end(JOIN_S)
 
     def note_return(
         self, reading: Reading, changes: tuple[str, ...], more: str = ""
     ) -> None:
-        """Report that a lost meter answers again, with `more` said of it; nothing happens if it was not lost."""
+        """Report that a lost meter answers again, adding the text `more`; does nothing if it was not lost."""
         if self.link_error is None or self._session.identity is None:
             return
         self.link_error = None
@@ -105,7 +105,7 @@ class Sampling:
         )
 
     def require_alive(self, final: Reading) -> None:
-        """Raise MeterError `meter-held` if something that the driver does not know holds what the meter shows."""
+        """Raise MeterError `meter-held` if the meter's values were frozen by something unknown to the driver."""
         if sentence := held(self._standing, final):
             raise MeterError("meter-held", sentence)
 
@@ -161,10 +161,10 @@ class Sampling:
 
 
 def late_sentence(late_s: float, before: Reading | None, final: Reading) -> str:
-    """Return what a stop that came late for a lost link has cost, as a further sentence; empty if it was not late.
+    """Return a further sentence on the energy added because a lost link delayed the stop; empty if none was.
 
-    What WH rose by since the last reading before bounds what it rose by since the end. A timer that has ended the
-    integrator was not late.
+    The rise of WH since the last reading `before` bounds the rise since the end. If the timer ended the integrator, the
+    stop was not late.
     """
     if not late_s or final.state is IntegratorState.TIMEUP:
         return ""
@@ -176,10 +176,10 @@ def late_sentence(late_s: float, before: Reading | None, final: Reading) -> str:
 
 
 class Callbacks:
-    """Makes calls in the order in which they were put, in a thread of its own.
+    """Makes calls in the order of `put`, in a thread of its own.
 
-    A call that raises is logged; the next calls go on. Memory holds what waits, without a limit: ten minutes at ten
-    readings a second are a few megabytes.
+    A call that raises is logged, and the next calls are made. Waiting calls are kept in memory without a limit: ten
+    minutes at ten readings a second take a few megabytes.
     """
 
     def __init__(self) -> None:
@@ -193,14 +193,14 @@ class Callbacks:
         self._thread.start()
 
     def put(self, call: Callable[[], object]) -> None:
-        """Have it called soon."""
+        """Queue a call."""
         self._calls.put(call)
 
     def drain(self, timeout_s: float) -> None:
-        """Wait until everything put has been called.
+        """Wait until all queued calls have been made.
 
-        After `timeout_s` it only warns; the remaining calls still follow. Called from one of the calls, it does not
-        wait at all.
+        After `timeout_s` it logs a warning and returns; the remaining calls are still made. When called from one of the
+        calls, it does not wait.
         """
         # After its end the thread may live on for a moment, and would never reach what is put now.
         if (
@@ -216,7 +216,7 @@ class Callbacks:
             _log.error("About %d readings are not recorded yet.", self._calls.qsize())
 
     def end(self, timeout_s: float) -> None:
-        """Drain, and end the thread; nothing may be put afterwards. A second call does nothing."""
+        """Wait for queued calls and end the thread; `put` must not be called afterwards. A second call does nothing."""
         self.drain(timeout_s)
         self._ended = True
         self._calls.put(None)

@@ -1,4 +1,4 @@
-"""An entry of the table of commands, and the shapes that most entries have."""
+"""Command: an entry of the table of commands, with functions for the usual kinds of entry."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Turn = Callable[[MeterState, bool], None]
 
 @dataclass(frozen=True)
 class Command:
-    """A line of the table: its header, its data as manuals print them, a line of help, and what it does.
+    """An entry of the command table: its header, its data as in the manuals, a line of help, and its functions.
 
-    `locked` says that the integrator must be reset before the meter takes it, `waits` that it may block; `most` is
-    the largest number <n> in its header.
+    `locked`: the integrator must be reset before the meter accepts it. `waits`: it may block. `most` is the largest
+    number <n> in its header.
     """
 
     pattern: Pattern
@@ -45,7 +45,7 @@ class Command:
 
     @property
     def is_setting(self) -> bool:
-        """Return whether its answers carry a header when headers are on: common commands and mere queries do not."""
+        """Return True if its answers carry a header when headers are on; common commands and pure queries do not."""
         return (
             self.query is not None
             and self.write is not None
@@ -53,7 +53,7 @@ class Command:
         )
 
     def said(self, meter: MeterState, suffix: int | None, answer: str) -> str:
-        """Return an answer with its header, if headers are on."""
+        """Return an answer, preceded by its header if headers are on."""
         settings = meter.settings
         if not self.is_setting or not settings.header:
             return answer
@@ -61,7 +61,7 @@ class Command:
 
     @property
     def forms(self) -> str:
-        """Its written forms: as a query, with its data, or both."""
+        """The command's written forms: as a query, with its data, or both."""
         header = self.pattern.text
         written = f"{header} {self.data}".strip()
         if self.write is None:
@@ -70,7 +70,7 @@ class Command:
 
 
 def only(data: Data) -> str:
-    """Return the one datum there must be; RefusedError 109 or 108."""
+    """Return the only datum; RefusedError 109 if there is none, 108 if there are several."""
     if not data:
         raise RefusedError(109)
     if len(data) > 1:
@@ -84,7 +84,7 @@ def query(
     text: str,
     locked: bool = False,
 ) -> Command:
-    """Return a command that can only be asked, without data."""
+    """Return a command without data that is only a query."""
     return Command(
         Pattern(pattern),
         text,
@@ -94,7 +94,7 @@ def query(
 
 
 def action(pattern: str, act: Callable[[MeterState], None], text: str) -> Command:
-    """Return a command that does something, without data."""
+    """Return a command without data that performs an action."""
     return Command(
         Pattern(pattern), text, write=lambda meter, _suffix, _data: act(meter)
     )
@@ -122,7 +122,7 @@ def word(
     text: str,
     locked: bool = False,
 ) -> Command:
-    """Return a setting that is one of a few words."""
+    """Return a setting whose value is one of a few words."""
     return setting(
         pattern,
         "{" + "|".join(words) + "}",
@@ -136,7 +136,7 @@ def word(
 def flag(
     pattern: str, get: IsOn, put: Turn, text: str, locked: bool = False
 ) -> Command:
-    """Return a setting that is on or off; it answers 1 or 0."""
+    """Return an on/off setting; it answers 1 or 0."""
     return setting(
         pattern,
         "{ON|OFF}",
@@ -148,7 +148,7 @@ def flag(
 
 
 def switch(pattern: str, name: str, text: str, locked: bool = False) -> Command:
-    """Return an on/off setting that is remembered in `Settings` under that name."""
+    """Return an on/off setting stored in `Settings` under the given name."""
     return flag(
         pattern,
         lambda meter: getattr(meter.settings, name),
@@ -161,7 +161,7 @@ def switch(pattern: str, name: str, text: str, locked: bool = False) -> Command:
 def remembered(
     pattern: str, key: str, given: str, text: str, locked: bool = False
 ) -> Command:
-    """Return a setting of a few words, the first by default, remembered in `Settings.words` under that key."""
+    """Return a setting of a few words, the first by default, stored in `Settings.words` under `key`."""
     words = given.split()
     return word(
         pattern,
@@ -174,7 +174,7 @@ def remembered(
 
 
 def ratio(pattern: str, key: str, text: str, unit: str = "") -> Command:
-    """Return a number, 1 by default, remembered in `Settings.numbers` under that key for all elements."""
+    """Return a numeric setting, 1 by default, stored in `Settings.numbers` under `key` for all elements."""
     return Command(
         Pattern(pattern),
         text,
@@ -189,7 +189,7 @@ def ratio(pattern: str, key: str, text: str, unit: str = "") -> Command:
 
 
 def mask(pattern: str, name: str, highest: int, text: str) -> Command:
-    """Return a setting that is a register of the status system."""
+    """Return a setting whose value is a register of the status system."""
     return setting(
         pattern,
         "<register>",

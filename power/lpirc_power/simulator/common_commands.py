@@ -1,4 +1,4 @@
-"""The table's entries of IEEE 488.2, of the status system, and of communication."""
+"""Command table entries of IEEE 488.2, of the status system, and of communication."""
 
 from __future__ import annotations
 

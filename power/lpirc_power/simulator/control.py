@@ -1,6 +1,6 @@
-"""The control socket of the simulated meter: faults on demand.
+"""Control socket of the simulated meter, to set faults on demand.
 
-One command a line, one answer a line: `ok`, `ok TEXT` or `error SENTENCE`.
+Each command is one line, and so is its answer: `ok`, `ok TEXT` or `error SENTENCE`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lpirc_power.simulator.syntax import RefusedError, spelled
 from lpirc_power.simulator.vxi11 import Vxi11Server
 
 HOST: Final = "127.0.0.1"
-"""The only address it listens on, wherever the meter itself does: no other host may set faults."""
+"""Only address on which the socket listens, whatever the meter's own: no other host may set faults."""
 LONGEST_S: Final = 86400
 LONGEST_LINE: Final = 4096
 RESTARTS: Final = ("keep", "lose", "error")
@@ -202,7 +202,7 @@ CONTROLS: Final[dict[str, tuple[str, Control]]] = {
 
 
 def obey(server: Vxi11Server, line: str) -> str:
-    """Run one line and return its answer."""
+    """Run one command line and return its answer."""
     word, _, text = line.strip().partition(" ")
     if word not in CONTROLS:
         return f"error There is no command {word!r}; there are {_help(server, '')}."
@@ -218,7 +218,7 @@ def obey(server: Vxi11Server, line: str) -> str:
 
 
 class ControlServer:
-    """Listens for commands, on this host only, from the moment it is built; OSError if the port cannot be had."""
+    """Server for commands, on this host only, listening once built; OSError if the port is not available."""
 
     def __init__(self, server: Vxi11Server, port: int) -> None:
         self._server = server

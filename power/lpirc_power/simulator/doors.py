@@ -1,4 +1,4 @@
-"""A TCP port that can be shut and opened again, as a cable is pulled and plugged in again."""
+"""TCP port that can be closed and reopened, as when a cable is pulled and plugged in again."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Final
 from lpirc_power.operating_system import FREES_PORTS_LATE, KEEPS_PORTS
 
 MOST_CONNECTIONS: Final = 64
-"""Connections at a time; more are closed at once. A real instrument takes fewer."""
+"""Largest number of connections at a time; further ones are closed at once. A real instrument accepts fewer."""
 PAUSE_S: Final = 0.1
 
 
 class Door:
-    """Listens on a port from the moment it is built and serves every connection in a thread of its own.
+    """A TCP port, listening once built, that serves each connection in a thread of its own.
 
-    Raises OSError if the port cannot be had; a port of 0 means any free one. `serve` gets a connection and
-    returns at its end; the door closes it.
+    Raises OSError if the port is not available; port 0 means any free one. `serve` receives a connection; when it
+    returns, the connection is closed.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Door:
             self._kept = kept.pop_all()
 
     def open(self) -> None:
-        """Listen again; nothing happens if it is open."""
+        """Listen again; does nothing if the port is open."""
         with self._guard:
             if self._listener is not None:
                 return
@@ -62,7 +62,7 @@ class Door:
         ).start()
 
     def shut(self) -> None:
-        """Cut every connection and refuse new ones."""
+        """Close every connection and refuse new ones."""
         with self._guard:
             listener = self._listener
             self._listener = None
@@ -77,7 +77,7 @@ class Door:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Shut it for good."""
+        """Close the port permanently."""
         self.shut()
         self._kept.close()
 

@@ -1,4 +1,4 @@
-"""The faults of the simulated meter at the moment; set through the control socket, invisible to its clients."""
+"""Present faults of the simulated meter; set through the control socket, invisible to its clients."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ NEVER: Final = float("-inf")
 
 
 class Faults:
-    """Faults by the time until which they last. Those of the answers may be changed and waited for by any thread."""
+    """Faults, each with the time at which it ends.
+
+    Any thread may set the faults of answers or wait for their end.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -29,16 +32,16 @@ class Faults:
             self._changed.notify_all()
 
     def until(self, seconds: float) -> float:
-        """Return the moment that many seconds from now."""
+        """Return the time that is the given number of seconds from now."""
         return self._clock() + seconds
 
     def hang(self, seconds: float) -> None:
-        """Give no answers for that many seconds."""
+        """Suspend all answers for the given number of seconds."""
         with self._changed:
             self._hung_until_s = self.until(seconds)
 
     def wait_while_hung(self) -> None:
-        """Return when answers may be given again."""
+        """Block until answers may be given again."""
         if self._hung_until_s == NEVER:
             return
         with self._changed:
@@ -48,7 +51,7 @@ class Faults:
                 self._changed.wait(left_s)
 
     def spoil(self, answer: str) -> str:
-        """Return an answer late, or another one in its place, if so set."""
+        """Return the answer, delayed or replaced if such a fault is set."""
         if self.slow_s:
             with self._changed:
                 self._changed.wait_for(
@@ -61,13 +64,13 @@ class Faults:
         return answer
 
     def close(self) -> None:
-        """Free every waiting thread."""
+        """Unblock every waiting thread."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def active(self) -> dict[str, object]:
-        """Return the faults at work now, by the words that set them, with the seconds they still last."""
+        """Return the active faults, by the words that set them, with their value or remaining seconds."""
         now_s = self._clock()
         lasting = {
             "nan": self.no_data_until_s,

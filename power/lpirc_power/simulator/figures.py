@@ -1,4 +1,4 @@
-"""The figures that the simulated meter shows of an element, or of all elements together."""
+"""Values that the simulated meter shows for an element, or for all elements together."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Figures:
-    """Measured and integrated figures; NaN is no data, infinity over range.
+    """Measured and integrated values; NaN means no data, infinity over range.
 
-    With more than one of `elements`, voltage and current are means and all else is a sum.
+    With more than one of `elements`, voltage and current are means and all other values are sums.
     """
 
     voltage_v: float
@@ -27,14 +27,14 @@ class Figures:
 
     @property
     def apparent_va(self) -> float:
-        """U times I of every element."""
+        """Apparent power: U times I, summed over the elements."""
         if math.isinf(self.voltage_v) or math.isinf(self.current_a):
             return math.inf
         return self.voltage_v * self.current_a * self.elements
 
     @property
     def power_factor(self) -> float:
-        """P over S. Without apparent power the meter shows "Error", which goes over the wire as INF."""
+        """Power factor: P over S. Without apparent power the meter shows "Error", which is INF in an answer."""
         apparent_va = self.apparent_va
         if math.isnan(apparent_va):
             return math.nan
@@ -48,10 +48,10 @@ IDLE: Final = Figures(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def summed(share: Figures, elements: int) -> Figures:
-    """Return the sum of equal shares.
+    """Return the sum over elements with equal shares.
 
-    Peaks of a sum are not defined. The real apparent power of a three-wire system has a further factor, which
-    is left out here.
+    Peaks of a sum are undefined. The real apparent power of a three-wire system has another factor, which is omitted
+    here.
     """
     return replace(
         share,
@@ -66,7 +66,7 @@ def summed(share: Figures, elements: int) -> Figures:
 
 
 def largest(one: Figures, other: Figures) -> Figures:
-    """Return the larger of what is measured, each figure for itself."""
+    """Return, value by value, the larger of two sets of measured values."""
     names = ("voltage_v", "current_a", "power_w", "voltage_peak_v", "current_peak_a")
     # The second comes out of max() only if it is larger: NaN never is.
     return replace(

@@ -1,4 +1,4 @@
-"""The table's entries of input, ranges, update rate and display."""
+"""Command table entries of input, ranges, update rate and display."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _range_commands(
 
 
 def _bits(meter: MeterState, *of_element: Callable[[int], int]) -> int:
-    """Return bits of the condition register, those of each element side by side."""
+    """Return bits of the condition register, grouped by element."""
     bits = [bit(element) for element in (1, 2, 3) for bit in of_element]
     return sum(
         bool(meter.status.condition & bit) << place for place, bit in enumerate(bits)

@@ -1,4 +1,4 @@
-"""The simulated meter without any interface: messages in, answers out, on a given clock."""
+"""The simulated meter without an interface: takes messages, returns answers, runs on a given clock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GROUPS: Final = {
     "Integrator": INTEGRATE,
 }
 LOCAL: Final = "LOCAL"
-"""The panel's key that ends remote control; no message, but a knob."""
+"""Panel key that ends remote control; it is a key, not a message."""
 COMMANDS: Final[tuple[Command, ...]] = tuple(
     command for group in GROUPS.values() for command in group
 )
@@ -52,7 +52,7 @@ _GROUPS: Final = tuple(
 
 @dataclass(frozen=True)
 class Step:
-    """A unit of a message and its command; if it is refused, `refusal` is the error that ends the message."""
+    """A unit of a message with its command, or the error `refusal` that ends the message if it is refused."""
 
     command: Command | None = None
     query: bool = False
@@ -62,7 +62,7 @@ class Step:
 
 
 def command_lines() -> Iterator[str]:
-    """Give the table of commands as plain text; R marks what is refused until the integrator is reset."""
+    """Yield the table of commands as text; R marks commands refused until the integrator is reset."""
     for group, commands in GROUPS.items():
         yield f"{group}:"
         for command in commands:
@@ -71,16 +71,16 @@ def command_lines() -> Iterator[str]:
 
 
 class PanelLockedError(Exception):
-    """The panel's keys do nothing; the text says why, as the end of a sentence."""
+    """Error: the panel's keys are locked; the text says why, as the end of a sentence."""
 
 
 def only_asks(message: str) -> bool:
-    """Return whether a message changes nothing, as whoever only looks at the panel."""
+    """Return True if a message only queries, as someone does who only looks at the panel."""
     return all(step.query for step in steps(message))
 
 
 def may_wait(message: str) -> bool:
-    """Return whether a message waits for an event."""
+    """Return True if a message waits for an event."""
     return any(
         step.command is not None and step.command.waits for step in steps(message)
     )
@@ -88,7 +88,7 @@ def may_wait(message: str) -> bool:
 
 @functools.lru_cache(maxsize=128)  # clients say the same few things over and over
 def steps(message: str) -> tuple[Step, ...]:
-    """Return the commands of a message, unit by unit, up to the first that cannot be understood."""
+    """Return the commands of a message, unit by unit, up to the first that is not understood."""
     found: list[Step] = []
     path = ""
     try:
@@ -118,7 +118,7 @@ def _matches_one(groups: Sequence[re.Pattern[str]], header: str) -> bool:
 
 
 def _all_of(meter: MeterState, listed: list[Command]) -> str:
-    """Return the answers of all settings of a group, whose header is named where it changes."""
+    """Return the answers of all settings of a group, naming the group's header only where it changes."""
     found = []
     group = ""
     fewer = {
@@ -141,12 +141,12 @@ def _all_of(meter: MeterState, listed: list[Command]) -> str:
 
 
 class Instrument(MeterState):
-    """A meter that runs one message at a time, like the real box; callable from any thread."""
+    """A meter that runs one message at a time, like the real instrument; may be called from any thread."""
 
     def execute(self, message: str) -> str | None:
-        """Run a message without its terminator; return the joined answers, or None if it asked nothing.
+        """Run a message without its terminator; return its joined answers, or None if it has no query.
 
-        A refused unit queues its error and ends the message, but answers made before it are still sent.
+        A refused unit queues its error and ends the message; answers made before it are still returned.
         """
         answers: list[str] = []
         with self.changed:
@@ -159,10 +159,10 @@ class Instrument(MeterState):
         return ";".join(answers) if answers else None
 
     def at_panel(self, message: str) -> str | None:
-        """Run a message as if someone had turned the knobs; RefusedError instead of a queued error.
+        """Run a message as if set at the panel; a refusal raises RefusedError instead of queueing an error.
 
-        Whoever only looks may do so at a locked panel; PanelLockedError for anything else there. The key LOCAL ends
-        remote control, unless it is off too.
+        A message that only queries may run while the panel is locked; any other raises PanelLockedError. The key LOCAL
+        ends remote control, unless that key is locked too.
         """
         answers: list[str] = []
         with self.changed:
@@ -180,7 +180,7 @@ class Instrument(MeterState):
         self.settings.remote = False
 
     def query_error(self, code: int) -> None:
-        """Queue 410 for an answer that was not read before the next message, 420 for a read of none."""
+        """Queue error 410 if an answer was not read before the next message, 420 if a read had no query."""
         with self.changed:
             self.status.add_error(code)
 
@@ -190,7 +190,7 @@ class Instrument(MeterState):
             return self.status.status_byte(answer_waiting)
 
     def tick(self) -> float:
-        """Catch up with the clock, wake who waits for an update, return the seconds to the next one."""
+        """Advance to the clock's time, wake threads waiting for an update, return the seconds until the next one."""
         with self.changed:
             self.measuring.catch_up()
             self.changed.notify_all()

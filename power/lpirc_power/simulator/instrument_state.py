@@ -1,4 +1,4 @@
-"""Everything the simulated meter holds, guarded by one condition; what its commands work on."""
+"""State of the simulated meter, guarded by one condition; its commands work on it."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _SUMS: Final = ("TIME", "WH", "WHP", "WHM", "AH", "AHP", "AHM")
 PRESETS: Final = tuple(
     (*FACTORY_ITEMS, *more) for more in ((), _PEAKS, _SUMS, (*_PEAKS, *_SUMS))
 )
-"""Items of each :NUMeric:NORMal:PRESet; the first is the factory's, the others are made up."""
+"""Items of each :NUMeric:NORMal:PRESet; the first preset is the factory's, the others are invented."""
 LAST_ITEM: Final = 255
 LAST_FILTER: Final = 16
 SIGMA: Final = "SIGMa"
 
 Item = tuple[str, int | None]
-"""A function and an element; None is the sum of all."""
+"""Item: a function and an element; element None means the sum of all."""
 FIRMWARE = "F1.03"
-"""Firmware version reported by a real WT310; that of the E models is not known."""
+"""Firmware version of a real WT310; the version of the E models is unknown."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """A form of answers, and how updates go. `verbose` is that of power-on; a client can change it.
+    """How a meter writes answers and makes updates. `verbose` is its setting at power-on; a client can change it.
 
-    `brief` meters leave out what can be understood without: the element of functions that have none (`TIME`), the
-    optional node within a header (`:NUM:ITEM2`), and the zeros of a block's length (`#240`, not `#40040`).
-    `free_running` meters update without regard to the integrator: neither START nor STOP nor a reset begins an update
-    anew, and what each of them changes in WH and TIME shows with the next one.
+    `brief` meters omit what is implied: the element of functions that have none (`TIME`), the optional node within a
+    header (`:NUM:ITEM2`), and the leading zeros of a block's length (`#240`, not `#40040`). `free_running` meters
+    update independently of the integrator: START, STOP and reset do not restart the update, and their effect on WH and
+    TIME shows with the next update.
     """
 
     verbose: bool = False
@@ -63,13 +63,13 @@ WITHOUT: Final = {
     "filters": "the meter knows only filter 1, which is for updates (114)",
     "latch": "every filter is taken, but only an update raises its event",
 }
-"""Features that a meter of the family may lack; no public source says which."""
+"""Optional features that a meter of the family may lack; no public source says which meters do."""
 LOCKS: Final = (":SYSTem:KLOCk", ":COMMunicate:LOCKout")
-"""The commands that lock the panel; the second one together with REMote."""
+"""Commands that lock the panel; the second one works only together with REMote."""
 
 
 class Settings:
-    """Communication settings, which *RST leaves alone, and the rest, which it restores."""
+    """Settings: those of communication, which *RST does not change, and all others, which *RST resets."""
 
     def __init__(self, model: Model, dialect: Dialect) -> None:
         self._model = model
@@ -78,14 +78,14 @@ class Settings:
         self.restore_defaults()
 
     def switch_on(self) -> None:
-        """Return to the communication settings of power-on, as far as they are known (sibling WT3001E)."""
+        """Reset the communication settings to power-on values, as far as they are known (sibling WT3001E)."""
         self.header = True
         self.verbose = self.dialect.verbose
         self.remote = False
         self.lockout = False
 
     def restore_defaults(self) -> None:
-        """Return to the factory's items and words."""
+        """Reset items and words to the factory settings."""
         self.preset(FACTORY_ITEMS)
         self.line_filter = self.frequency_filter = self.averaging = self.scaling = False
         self.hold = self.numeric_hold = self.maximum_hold = self.key_lock = False
@@ -103,7 +103,7 @@ class Settings:
         }
 
     def preset(self, functions: Sequence[str]) -> None:
-        """Make these functions of every element, and of the sum, the items; `item_count` is then all of them."""
+        """Set the items to these functions of every element and of the sum, and `item_count` to their number."""
         places: list[int | None] = list(self._model.elements)
         if len(places) > 1:
             places.append(None)
@@ -162,39 +162,39 @@ class MeterState:
             )
 
     def interrupt(self) -> None:
-        """Free a message that waits for an event."""
+        """Unblock a message that waits for an event."""
         with self.changed:
             self._interrupts += 1
             self.changed.notify_all()
 
     def close(self) -> None:
-        """Free whatever waits, and let nothing wait any more."""
+        """Unblock every waiting message, and let none wait any more."""
         self._closed = True
         self.faults.close()
         self.interrupt()
 
     def start(self) -> None:
-        """Start the integrator; with the fault `busy-after-start` the meter ignores messages for a while then."""
+        """Start the integrator; with the fault `busy-after-start`, the meter then ignores messages for a while."""
         self.measuring.start()
         if self.faults.busy_after_start_s:
             self._busy_until_s = self.faults.until(self.faults.busy_after_start_s)
 
     def is_busy(self) -> bool:
-        """Return whether it ignores messages now."""
+        """Return True if the meter ignores messages now."""
         return self._busy_until_s > NEVER and self.clock() < self._busy_until_s
 
     def switch(self, name: str, on: bool) -> None:
-        """Switch the setting of that name in `Settings`; a hold freezes the shown and answered values."""
+        """Set the on/off setting of the given name; a hold freezes the displayed and answered values."""
         setattr(self.settings, name, on)
         self.measuring.maximum = self.settings.maximum_hold
         self.measuring.hold(self.settings.hold or self.settings.numeric_hold)
 
     def knows(self, header: str) -> bool:
-        """Return whether it has the command of that header, as the table writes it."""
+        """Return True if the meter has the command with this header, as written in the table."""
         return not ("lock" in self.without and header in LOCKS)
 
     def panel_lock(self) -> str | None:
-        """Return why the panel's keys do nothing, as the end of a sentence; None if they work."""
+        """Return why the panel is locked, as the end of a sentence; None if it is not."""
         settings = self.settings
         if settings.key_lock:
             return "its keys are locked (:SYSTem:KLOCk ON)"
@@ -207,11 +207,11 @@ class MeterState:
         return None
 
     def unlock_panel(self) -> None:
-        """Give the panel back to whoever stands before it; the settings say so."""
+        """Unlock the panel, and change the settings accordingly."""
         self.settings.key_lock = self.settings.remote = self.settings.lockout = False
 
     def reset(self) -> None:
-        """Do what *RST does: measurement and items as delivered, communication settings untouched."""
+        """Perform *RST: reset measurement and items to the factory state, and keep the communication settings."""
         if self.measuring.integrator.running:
             raise RefusedError(813)
         self.measuring.reset()
@@ -219,9 +219,9 @@ class MeterState:
         self.settings.restore_defaults()
 
     def restart(self, after: str) -> None:
-        """Switch the meter off and on again; "keep", "lose" or "error" decides what happens to the integrator.
+        """Turn the meter off and on; `after` ("keep", "lose" or "error") decides what happens to the integrator.
 
-        Ranges, rate and items are remembered; how the meter talks, its filters and its errors are not.
+        Ranges, rate and items are kept; communication settings, filters and errors are not.
         """
         self.status.switch_on()
         self.settings.switch_on()

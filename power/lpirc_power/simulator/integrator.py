@@ -1,4 +1,4 @@
-"""The integrator: its states, what each refuses, and the sums."""
+"""The integrator: its states, the commands each refuses, and the sums."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lpirc_power.simulator.syntax import RefusedError
 
 
 class Integrator:
-    """Sums of one element's share of the load; the meter's time is handed to it in stretches."""
+    """Integrator of one element's share of the load; the caller advances its time in stretches."""
 
     def __init__(self) -> None:
         self.state = "RESet"
@@ -17,37 +17,37 @@ class Integrator:
         self.clear()
 
     def clear(self) -> None:
-        """Forget the sums."""
+        """Clear the sums."""
         self.plus_wh = self.minus_wh = self.charge_ah = self.elapsed_s = 0.0
         self.true_wh = 0.0  # of the load of all elements, unclipped: what a perfect meter would have counted
 
     @property
     def running(self) -> bool:
-        """Return whether it integrates."""
+        """Return True if it integrates."""
         return self.state == "STARt"
 
     def start(self) -> None:
-        """Start from RESet or go on from STOP, else RefusedError 842."""
+        """Start from RESet or resume from STOP; RefusedError 842 in any other state."""
         # For TIMeup and ERRor the true code is not known (inferred); RESet must come first.
         if self.state not in ("RESet", "STOP"):
             raise RefusedError(842)
         self.state = "STARt"
 
     def stop(self) -> None:
-        """Stop; RefusedError 844 unless integrating."""
+        """Stop; RefusedError 844 if not integrating."""
         if not self.running:
             raise RefusedError(844)
         self.state = "STOP"
 
     def reset(self) -> None:
-        """Forget the sums; RefusedError 845 while integrating."""
+        """Clear the sums; RefusedError 845 while integrating."""
         if self.running:
             raise RefusedError(845)
         self.state = "RESet"
         self.clear()
 
     def left_s(self) -> float:
-        """Return how long its timer still runs."""
+        """Return the remaining time of the timer."""
         if not self.running or self.timer_s == 0:
             return math.inf
         return max(self.timer_s - self.elapsed_s, 0.0)
@@ -55,7 +55,7 @@ class Integrator:
     def add(
         self, seconds: float, power_w: float, current_a: float, true_power_w: float
     ) -> None:
-        """Count a stretch of time, if it integrates."""
+        """Add a stretch of time to the sums, if integrating."""
         if not self.running:
             return
         energy_wh = power_w * seconds / 3600.0
@@ -68,7 +68,7 @@ class Integrator:
         self.elapsed_s += seconds
 
     def time_up(self) -> None:
-        """End at the timer's time, or start again in continuous mode."""
+        """Stop when the timer runs out, or restart in continuous mode."""
         if self.continuous:
             self.clear()
         else:

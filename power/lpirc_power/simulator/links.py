@@ -1,4 +1,4 @@
-"""Links of the VXI-11 server: what was written and not yet complete, what is answered and not yet read."""
+"""Links of the VXI-11 server: buffers for incomplete messages and unread answers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Final
 from lpirc_power.simulator.instrument import Instrument, may_wait
 
 INPUT_BUFFER: Final = 16384
-"""The longest message. Twice what a write may carry; the real size is not known."""
+"""Longest message: twice the size of a write; the real limit is unknown."""
 MOST_MESSAGES: Final = 256
-"""Messages of a link that may wait to be run; more are refused."""
+"""Most messages of a link that may wait to be run; further ones are refused."""
 
 IO_TIMEOUT: Final = 15
 ABORTED: Final = 23
@@ -26,7 +26,7 @@ NOT_HELD: Final = 12
 
 
 class Link:
-    """The mailbox of a client. Each link has its own answers, so two clients never read each other's."""
+    """Buffers of a client. Each link has its own answers, so two clients never read each other's."""
 
     def __init__(self, number: int, desk: Desk) -> None:
         self.number = number
@@ -39,7 +39,7 @@ class Link:
         self._changed = threading.Condition()
 
     def write(self, data: bytes, end: bool) -> int:
-        """Take a chunk and hand over complete messages, which end at NL or with END; return the error."""
+        """Add a chunk and queue complete messages, which end at NL or with END; return the error code."""
         if len(self._incoming) + len(data) > INPUT_BUFFER:
             self._incoming = b""
             return OUT_OF_RESOURCES
@@ -62,7 +62,7 @@ class Link:
     def read(
         self, size: int, timeout_s: float, terminator: int | None
     ) -> tuple[int, int, bytes]:
-        """Return error, reasons and a chunk; without an answer wait for it, at most `timeout_s`."""
+        """Return error, reasons and a chunk of the answer, waiting at most `timeout_s` for an answer."""
         with self._changed:
             self._aborted = False
             if not self._changed.wait_for(
@@ -84,19 +84,19 @@ class Link:
             return 0, reason | (0 if self._answer else END), chunk
 
     def waiting(self) -> bool:
-        """Return whether an answer waits to be read."""
+        """Return True if an answer waits to be read."""
         with self._changed:
             return bool(self._answer)
 
     def take_unread(self, generation: int) -> tuple[bool, bool]:
-        """Drop an unread answer; return whether there was one, and whether the message is still wanted."""
+        """Discard an unread answer; return whether there was one, and whether the message must still be run."""
         with self._changed:
             dropped = bool(self._answer)
             self._answer = b""
             return dropped, generation == self._cleared
 
     def answer(self, data: bytes | None, generation: int) -> None:
-        """End a message: lay its answer out for reading, unless the link was cleared since it came."""
+        """Finish a message: make its answer readable, unless the link was cleared since the message arrived."""
         with self._changed:
             if generation != self._cleared:
                 return
@@ -106,13 +106,13 @@ class Link:
                 self._changed.notify_all()
 
     def abort(self) -> None:
-        """Make a read that waits end at once."""
+        """Make a waiting read return at once."""
         with self._changed:
             self._aborted = True
             self._changed.notify_all()
 
     def clear(self) -> None:
-        """Forget everything written and answered, and free a message that waits for an event."""
+        """Discard all messages and answers, and unblock a message that waits for an event."""
         with self._changed:
             self._incoming = self._answer = b""
             self._pending = 0
@@ -121,10 +121,10 @@ class Link:
 
 
 class Desk:
-    """Runs messages one after another, whichever link they came by.
+    """Runs messages one after another, whichever link they came from.
 
-    A write is acknowledged before its message runs. Then the thread that brought the message runs it, which is
-    fastest; a message that may wait for an event is left to the desk's own thread, so its link can still be read,
+    A write is acknowledged before its message runs. The thread that received the message then runs it, which is
+    fastest. A message that may wait for an event is left to the desk's own thread, so its link can still be read,
     cleared and aborted.
     """
 
@@ -143,7 +143,7 @@ class Desk:
         self._messages.append((link, message.decode("latin-1"), generation))
 
     def work(self, waiting: bool = False) -> None:
-        """Run what is queued, unless another thread does so already; only a `waiting` call may block."""
+        """Run the queued messages, unless another thread does so already; only a `waiting` call may block."""
         # Checked again after each release: a message may have been queued just before it.
         while self._messages:
             if not self._lock.acquire(blocking=waiting):
@@ -160,7 +160,7 @@ class Desk:
                 return
 
     def close(self) -> None:
-        """Finish what is queued and end the thread."""
+        """Run the queued messages and end the thread."""
         self._calls.put(False)
         self.instrument.close()
         self._thread.join()
@@ -187,14 +187,14 @@ class Desk:
 
 
 class DeviceLock:
-    """Tracks which link holds the device lock; every method returns a VXI-11 error, 0 for none."""
+    """The device lock and the link that holds it; every method returns a VXI-11 error code, 0 for none."""
 
     def __init__(self) -> None:
         self._owner: int | None = None
         self._changed = threading.Condition()
 
     def acquire(self, link: int, wait_s: float) -> int:
-        """Take the lock; a link that holds it already is refused like any other."""
+        """Acquire the lock; a link that already holds it is refused like any other."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._owner is None, wait_s):
                 return LOCKED
@@ -202,7 +202,7 @@ class DeviceLock:
             return 0
 
     def passes(self, link: int, wait_s: float) -> int:
-        """Return whether a link may use the device, after waiting at most `wait_s` for another to unlock it."""
+        """Return 0 if a link may use the device, after waiting at most `wait_s` for another link's lock."""
         with self._changed:
             free = self._changed.wait_for(lambda: self._owner in (None, link), wait_s)
             return 0 if free else LOCKED

@@ -1,6 +1,6 @@
-"""Loads of the simulated meter: each answers with its mean over any stretch of time.
+"""Loads of the simulated meter: each returns its mean over any stretch of time.
 
-Means, not momentary values: then the integral is right however rarely anyone looks.
+Means rather than momentary values keep the integral right however rarely the meter looks.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading
 
 CELL_S: Final = 0.1
-"""Each power holds so long: the shortest update interval, so even the fastest readings differ."""
+"""Length of a cell of constant power: the shortest update interval, so even the fastest readings differ."""
 CELLS: Final = 36000
-"""Cells, one hour of them, after which the noise repeats."""
+"""Number of cells, one hour of them, after which the noise repeats."""
 SHORTEST_S: Final = 0.05
-"""The kernel counts CPU time in ticks of 10 ms; a shorter look would see noise."""
+"""Shortest look at CPU time: the kernel counts it in ticks of 10 ms, so a shorter look would see noise."""
 
 
 @dataclass(frozen=True)
 class Wave:
-    """The wave of a load: mains voltage, power factor, and the current's crest factor (peak / rms)."""
+    """Waveform of a load: mains voltage, power factor, and crest factor (peak / rms) of the current."""
 
     voltage_v: float = 120.0
     power_factor: float = 1.0
@@ -37,7 +37,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class Electrical:
-    """Means over a stretch of time; current without sign, negative power for a load that feeds back."""
+    """Electrical means over a stretch of time; current is absolute, power negative if the load feeds back."""
 
     voltage_v: float
     current_a: float
@@ -46,7 +46,7 @@ class Electrical:
 
 
 class Load(Protocol):
-    """Anything with a mean over a stretch of the load's time, which is zero when it is connected."""
+    """Anything with means over a stretch of the load's time, which begins when it is connected."""
 
     def mean(self, start_s: float, end_s: float) -> Electrical:
         """Return the means from `start_s` to a later `end_s`."""
@@ -55,7 +55,7 @@ class Load(Protocol):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A load of which only the power varies, drawn by one wave; the way to give the simulator a callable.
+    """A load whose power varies while its waveform is fixed; use it to simulate a load from a callable.
 
     `power_w` is any callable of two times in seconds since the load was connected: it returns the mean power
     in watts from the first to the second, which is later. It must give the same mean however a stretch is
@@ -78,7 +78,7 @@ class Drawn:
 
 
 class Replay:
-    """Rows that each hold for a while, looped at the end; the integrals are exact at any step."""
+    """Rows that each last for a while, repeated at the end; the integrals are exact for any step."""
 
     def __init__(
         self, edges_s: Sequence[float], rows: Sequence[tuple[float, float, float]]
@@ -125,10 +125,10 @@ FORMS: Final = (
 
 
 def parse_load(spec: str, clock: Callable[[], float]) -> Load:
-    """Return the load of a specification such as `constant:36W` or `steps:2W@5s,9W@10s`.
+    """Return the load for a specification such as `constant:36W` or `steps:2W@5s,9W@10s`.
 
-    `clock` is the monotonic clock that a load following something real measures with. Raises MeterError
-    `simulator-load` with the forms that exist.
+    `clock` is the monotonic clock for a load that follows a real process. Raises MeterError `simulator-load`, which
+    lists the valid forms.
     """
     kind, _, rest = spec.partition(":")
     try:
@@ -165,7 +165,7 @@ def _quantity(text: str, unit: str, negative: bool = False) -> float:
 
 
 def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
-    """Return the words of a load, its wave, and its `own` options, as given or by default."""
+    """Return a load's words, its waveform, and its `own` options, as given or by default."""
     words = [word for word in rest.split(",") if "=" not in word]
     options = dict(word.split("=", 1) for word in rest.split(",") if "=" in word)
     own = {name: options.pop(name, usual) for name, usual in own.items()}
@@ -277,9 +277,9 @@ def _powers(points: Sequence[tuple[float, float]]) -> Load:
 
 
 def noise(power_w: float, deviation_w: float, seed: int) -> Replay:
-    """Return powers drawn from a normal distribution, one for each cell.
+    """Return random powers from a normal distribution, one per cell.
 
-    The mean over one round is exactly `power_w`: the deviation of the drawn mean is spread over all cells.
+    The mean over one round is exactly `power_w`: the error of the random mean is spread over all cells.
     """
     import random  # not every simulator needs it, and all start fast
 
@@ -291,10 +291,10 @@ def noise(power_w: float, deviation_w: float, seed: int) -> Replay:
 
 
 class CpuPower:
-    """The power of a device whose processor is one core, kept busy by process `pid`.
+    """Power of a device with a single-core processor, kept busy by process `pid`.
 
-    CPU time of its threads and descendants counts; more than one core's worth is one core's worth. A process that is
-    gone, or was never there, is idle. `clock` is the real time, in which CPU time passes.
+    CPU time of the process's threads and descendants is included, up to one core in total. A process that has ended or
+    never existed is idle. `clock` is the real time, in which CPU time passes.
     """
 
     def __init__(

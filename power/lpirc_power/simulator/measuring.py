@@ -1,11 +1,11 @@
-"""The measuring part of the simulated meter, against a given clock.
+"""Measuring part of the simulated meter, on a given clock.
 
-Time advances in stretches that end at the next update, at the end of the integrator's timer, or when a
-command starts or stops the integrator. Over each stretch the load's means are taken and integrated, so the
-energy does not depend on when a client asks.
+Time advances in stretches that end at the next update, at the end of the integrator's timer, or when a command starts
+or stops the integrator. The load's means over each stretch are integrated, so the energy does not depend on when a
+client asks.
 
-The load is shared equally by the elements that the wiring sums, at the same voltage; any other element sees
-nothing. So one share is measured, whatever the number of elements.
+The load is shared equally, at the same voltage, by the elements in the wiring's sum; other elements see nothing. So one
+share is measured, whatever the number of elements.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from lpirc_power.simulator.status_registers import (
 )
 
 AUTO_RATE_S: Final = 0.1
-"""The update interval of rate AUTO. The real one follows the signal's period; at mains it is short (inferred)."""
+"""Update interval of rate AUTO. A real meter follows the signal's period; on mains it is short (inferred)."""
 PROTECTION_S: Final = 5.0
-"""Length of an overload of a small range until the meter protects itself; the manual gives no figure."""
+"""Duration of an overload of a small range before the meter protects itself; the manual states none."""
 CLIPPED_SHARE: Final = 0.5
-"""Part of current and power that remains under the fault `clip`, as seen on a real meter: 8.2 W of 16.2 W."""
+"""Part of current and power left under the fault `clip`, as seen on a real meter: 8.2 W of 16.2 W."""
 
 
 @dataclass
@@ -58,14 +58,14 @@ class _Update:
 
 
 def _shown(value: float, *, over: bool, blank: bool) -> float:
-    """Return a mean as it is shown: infinity over range, 0 where the signal is too small."""
+    """Return a mean as displayed: infinity if over range, 0 if the signal is too small."""
     if over:
         return math.inf
     return 0.0 if blank else value
 
 
 class Measuring:
-    """Owns the time of the meter: what has been measured and integrated up to which moment."""
+    """The meter's time: owns what has been measured and integrated up to a given moment."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Measuring:
     ) -> None:
         """Begin at the clock's present time.
 
-        With `free_running` no command touches the updates, and everything shown is as of the last one.
+        With `free_running`, no command affects the updates, and all displayed values are those of the last update.
         """
         self._model = model
         self._free_running = free_running
@@ -106,7 +106,7 @@ class Measuring:
         self.wired = model.wirings[model.default_wiring]
 
     def catch_up(self, exact: bool = False) -> None:
-        """Measure up to the last event before now, or up to now itself if `exact`."""
+        """Measure up to the last event before now, or up to now if `exact`."""
         now_s = self._clock() - self._zero_s
         while (event_s := self._next_event_s()) <= now_s:
             self._measure(event_s)
@@ -115,30 +115,30 @@ class Measuring:
             self._measure(now_s)
 
     def until_update_s(self) -> float:
-        """Return how long it is to the next update; negative if it is overdue."""
+        """Return the time until the next update; negative if it is overdue."""
         return self._zero_s + self._update.start_s + self.rate_s - self._clock()
 
     def set_rate(self, rate_s: float, auto: bool = False) -> None:
-        """Change the update interval; the present update starts again."""
+        """Change the update interval and restart the present update."""
         self.catch_up(exact=True)
         self.rate_s = rate_s
         self.auto_rate = auto
         self._update = _Update(self._now_s)
 
     def set_load(self, load: Load) -> None:
-        """Connect another load, whose time begins now."""
+        """Connect another load; its time begins now."""
         self.catch_up(exact=True)
         self._load = load
         self._load_zero_s = self._now_s
 
     def set_wiring(self, wiring: str) -> None:
-        """Say which elements take part in the sum, and so share the load."""
+        """Set the wiring: the elements in the sum, which share the load."""
         self.catch_up(exact=True)
         self.wired = self._model.wirings[wiring]
         self._figures.clear()
 
     def start(self) -> None:
-        """Start the integrator; no values until the next update, unless updates run on freely."""
+        """Start the integrator; there are no values until the next update, unless updates are free-running."""
         self.catch_up(exact=True)
         self.integrator.start()
         if not self._free_running:
@@ -159,7 +159,7 @@ class Measuring:
         self._show_state()
 
     def restart(self, after: str) -> None:
-        """Switch off and on: the integrator goes on with "keep", is reset with "lose", fails with "error"."""
+        """Turn the meter off and on: "keep" keeps the integrator running, "lose" resets it, "error" makes it fail."""
         self.catch_up(exact=True)
         if after == "lose":
             self.integrator.state = "RESet"
@@ -173,7 +173,7 @@ class Measuring:
         self._show_state()
 
     def restore_defaults(self) -> None:
-        """Return to the factory's ranges, rate, wiring and timer."""
+        """Reset ranges, rate, wiring and timer to the factory settings."""
         self.ranges = Ranges(self._model)
         self._settled = False
         self._held = None
@@ -184,7 +184,7 @@ class Measuring:
         self.set_rate(0.25)
 
     def hold(self, on: bool) -> None:
-        """Freeze the shown values, or release them; measuring and integrating go on."""
+        """Freeze or release the displayed values; measuring and integrating continue."""
         if not on:
             self._held = None
         elif self._held is None:
@@ -192,7 +192,7 @@ class Measuring:
         self._figures.clear()
 
     def figures(self, element: int | None) -> Figures:
-        """Return the figures of an element, or of all together."""
+        """Return the values of an element, or of all elements together."""
         found = self._figures.get(element)
         if found is None:
             share = self._held or self._present()
@@ -207,7 +207,7 @@ class Measuring:
         return found
 
     def change_range(self) -> None:
-        """Change the current range on its own: to 1 A and automatic, like a range protecting itself."""
+        """Change to automatic ranging from 1 A without a command, as a range does to protect itself."""
         self.catch_up(exact=True)
         self.ranges.protect()
 

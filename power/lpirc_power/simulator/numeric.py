@@ -1,4 +1,4 @@
-"""The table's entries of numeric data: which values an answer carries, and how they are written."""
+"""Command table entries of numeric data: which values an answer contains, and how they are written."""
 
 from __future__ import annotations
 
@@ -104,10 +104,10 @@ FUNCTIONS: Final = (*_VALUES, "URANge", "IRANge", "MATH", "NONE")
 
 
 def parse_item(meter: MeterState, data: Data) -> Item:
-    """Return the function and element that `<function>[,<element>]` names.
+    """Return the function and element named by `<function>[,<element>]`.
 
-    An element the model does not have is refused with 222 (inferred: a value outside its bounds); so is the
-    sum on a model of one element.
+    An element that the model does not have is refused with 222 (inferred: a value outside its bounds), and so is the
+    sum on a model with one element.
     """
     if not data:
         raise RefusedError(109)
@@ -128,7 +128,7 @@ def parse_item(meter: MeterState, data: Data) -> Item:
 
 
 def item_text(meter: MeterState, item: Item) -> str:
-    """Return an item as the meter answers it."""
+    """Return an item in the form of the meter's answer."""
     function, element = item
     name = spelled(function, meter.settings.verbose)
     if function == "NONE" or (
@@ -142,7 +142,7 @@ def item_text(meter: MeterState, item: Item) -> str:
 def items_command(
     pattern: str, most: int, items: Callable[[MeterState], dict[int, Item]], text: str
 ) -> Command:
-    """Return the command that chooses and tells the items of some places, numbered from 1 to the most."""
+    """Return the command that sets and queries the items numbered 1 to `most`."""
     return Command(
         Pattern(pattern),
         text,
@@ -194,7 +194,7 @@ def _value(meter: MeterState, item: Item) -> float:
 
 
 def _displayed(meter: MeterState, place: int) -> float:
-    """Return the value at a place of the display; NaN for one that is not computed with."""
+    """Return the value in a field of the display; NaN if it cannot be used in a computation."""
     function, element = meter.settings.display[place]
     worth = _VALUES.get(function)
     if worth is None:
@@ -215,7 +215,7 @@ def _math(meter: MeterState) -> float:
 
 
 def _span(data: Data) -> range:
-    """Return the items that ALL or `<n>[,<n>]` means."""
+    """Return the range of items selected by ALL or `<n>[,<n>]`."""
     if len(data) > 2:
         raise RefusedError(108)
     if only(data[:1]).upper() == "ALL":

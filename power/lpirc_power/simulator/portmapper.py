@@ -1,4 +1,4 @@
-"""A portmapper (RFC 1833, version 2) that knows one VXI-11 server, for addresses without a port."""
+"""Portmapper (RFC 1833, version 2) for one VXI-11 server, so that its address needs no port."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _DUMP: Final = 4
 
 
 class Portmapper:
-    """Answers on TCP and UDP which TCP port a program has, from the moment it is built.
+    """Server, on TCP and UDP, that says on which TCP port a program listens; listens once built.
 
-    `ports` are the ports by program number; every program has version 1. A port of 0 means any free one. Raises
-    MeterError `simulator-port` if the port cannot be had.
+    `ports` maps program numbers to ports; every program has version 1. Port 0 means any free one. Raises MeterError
+    `simulator-port` if the port is not available.
     """
 
     def __init__(self, ports: Mapping[int, int], host: str, port: int = PORT) -> None:

@@ -1,6 +1,6 @@
-"""The models that can be simulated (IM WT310-01EN, IM WT310E-01EN and -02EN).
+"""Models that can be simulated (IM WT310-01EN, IM WT310E-01EN and -02EN).
 
-Kept apart from the driver's list of models: each is a check on the other.
+Kept apart from the driver's list of models, so that each checks the other.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _ENHANCED_RATES_S: Final = (*_RATES_S, 10.0, 20.0)
 
 @dataclass(frozen=True)
 class Model:
-    """A model: its elements, ranges and wirings; current ranges are those of crest factor 3.
+    """A model: its elements, ranges and wirings; current ranges are those at crest factor 3.
 
-    `wirings` says which elements each wiring sums, the one set at the factory first. `protected_a` is the
-    largest fixed range that protects itself, 0 for none. `over_at_top` is how far the largest current range
-    reaches. `enhanced` marks the E models, with crest factor 6A and the rate AUTO.
+    `wirings` holds the elements that each wiring sums, the factory setting first. `protected_a` is the largest fixed
+    range that protects itself, 0 for none. `over_at_top` is the limit of the largest current range, relative to it.
+    `enhanced` marks the E models, which have crest factor 6A and the rate AUTO.
     """
 
     name: str
@@ -61,7 +61,7 @@ MODELS: Final = (
 
 
 def model_named(name: str) -> Model:
-    """Return a model by its name; MeterError `simulator-model` names those that exist."""
+    """Return the model with the given name; MeterError `simulator-model` lists the existing ones."""
     for model in MODELS:
         if model.name == name.strip().upper():
             return model

@@ -1,4 +1,4 @@
-"""Measuring ranges: which there are, what is too much or too little for them, and automatic ranges."""
+"""Measuring ranges: their values, their upper and lower limits, and automatic ranging."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Final
 from lpirc_power.simulator.simulated_models import VOLTAGES_V, Model
 
 CREST_FACTORS: Final = ("3", "6", "A6")
-"""A6 is the E models' crest factor 6A: the ranges of 6, twice as far."""
+"""Crest factors; A6 is crest factor 6A of the E models, whose ranges are those of 6 and reach twice as far."""
 OVER: Final = 1.4
 UP: Final = 1.3
 DOWN: Final = 0.3
 FITS_BELOW: Final = 1.25
 PEAK_OVER: Final = 10 / 9
-"""Above the crest factor's multiple of the range: peaks are over at about 333 % of it, 667 % at crest factor 6."""
+"""Peak limit relative to crest factor x range: peaks are over at about 333 % of range, 667 % at crest factor 6."""
 _ROUNDING: Final = 1 + 1e-9  # means of a constant are not quite constant
 SMALLEST: Final = {"3": 0.005, "6": 0.01, "A6": 0.01}
 
 
 class Axis:
-    """The ranges of voltage or of current: one setting for all elements of a meter."""
+    """Ranges of voltage or of current: one setting for all elements of a meter."""
 
     def __init__(self, at_three: Sequence[float], over_at_top: float = OVER) -> None:
         self._at_three = tuple(at_three)
@@ -29,7 +29,7 @@ class Axis:
         self.index = len(self._at_three) - 1
         self.auto = True
         self.usable: Sequence[int] = range(len(self._at_three))
-        """Indexes of the ranges that automatic ranging may choose, in rising order."""
+        """Indexes of the ranges available to automatic ranging, in rising order."""
 
     def listed(self) -> list[float]:
         """Return the ranges at the present crest factor; 6 and 6A halve them."""
@@ -45,7 +45,7 @@ class Axis:
         return self.value() * PEAK_OVER * self._most_peak()
 
     def is_over(self, rms: float) -> bool:
-        """Return whether a value is over range."""
+        """Return True if a value is over range."""
         at_top = self.index == len(self._at_three) - 1
         return (
             abs(rms)
@@ -53,13 +53,13 @@ class Axis:
         )
 
     def is_too_small(self, rms: float) -> bool:
-        """Return whether a value is shown as zero."""
+        """Return True if a value is so small that it is displayed as zero."""
         return abs(rms) <= SMALLEST[self.crest_factor] * self.value()
 
     def follow(self, rms: float, peak: float) -> bool:
-        """Switch the range if it is automatic and does not fit; return whether it switched.
+        """Switch an automatic range that does not fit; return True if it switched.
 
-        The real meter may take several updates for a large step; here it takes one.
+        A real meter may take several updates for a large step; the simulator takes one.
         """
         wanted = self._fitting(rms, peak) if self.auto else self.index
         switched = wanted != self.index
@@ -96,7 +96,7 @@ class Axis:
 
 
 class Ranges:
-    """Both axes and the crest factor they share."""
+    """Voltage and current ranges, and their common crest factor."""
 
     def __init__(self, model: Model) -> None:
         self.voltage = Axis(VOLTAGES_V)
@@ -105,7 +105,7 @@ class Ranges:
 
     @property
     def crest_factor(self) -> str:
-        """3, 6 or A6."""
+        """The crest factor: 3, 6 or A6."""
         return self.current.crest_factor
 
     def set_crest_factor(self, word: str) -> None:
@@ -115,12 +115,12 @@ class Ranges:
             axis.index = len(axis.listed()) - 1
 
     def is_protected(self) -> bool:
-        """Return whether a sustained overload makes the meter leave the present current range to save its input."""
+        """Return True if a sustained overload makes the meter leave the present current range to save its input."""
         at_three = self.current.value() * (1.0 if self.crest_factor == "3" else 2.0)
         return not self.current.auto and at_three <= self._protected_a
 
     def protect(self) -> None:
-        """Protect the input as the meter does: 1 A (0.5 A at crest factor 6), and automatic ranging from there."""
+        """Protect the input as the meter does: automatic ranging from 1 A (0.5 A at crest factor 6)."""
         wanted = 1.0 if self.crest_factor == "3" else 0.5
         self.current.index = self.current.listed().index(wanted)
         self.current.auto = True

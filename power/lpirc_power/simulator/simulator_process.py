@@ -1,4 +1,4 @@
-"""The simulator as a process: serve until a signal, or until the parent process ends."""
+"""Simulator process: serves until a signal, or until the parent process ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LONGEST_NAP_S: Final = 0.5
 
 @dataclass(frozen=True)
 class Plan:
-    """The meter to simulate, and its ports: 0 is any free one, a control port of None means no control socket."""
+    """The meter to simulate and its ports; port 0 means any free one, control port None no control socket."""
 
     host: str
     port: int
@@ -51,11 +51,11 @@ def serve(
     clock: Callable[[], float],
     announce: Callable[[str], None],
 ) -> None:
-    """Serve a simulated meter until SIGTERM or SIGINT; `announce` gets its VISA address once it answers.
+    """Serve a simulated meter until SIGTERM or SIGINT; call `announce` with its VISA address once it answers.
 
-    With a pty, `announce` then gets `serial PATH`, with a control socket `control HOST:PORT`. With `parent`, the
-    process also ends when that process does, even by SIGKILL. Raises MeterError for a load or a model that does not
-    exist, a port that cannot be had, or a pty on Windows.
+    `announce` is then called with `serial PATH` if there is a pty, and with `control HOST:PORT` if there is a control
+    socket. With `parent`, the process also ends when that process does, even by SIGKILL. Raises MeterError for an
+    unknown load or model, a port that is not available, or a pty on Windows.
     """
     if plan.pty and not HAS_PTYS:
         raise MeterError(
@@ -110,9 +110,9 @@ def serve(
 
 
 class SerialLine:
-    """Serves an instrument on a pty from the moment it is built, for programs that know no network.
+    """Instrument on a pty, serving once built, for programs that use a serial port instead of a network.
 
-    They open `path` as their serial port.
+    Programs open `path` as their serial port.
     """
 
     def __init__(self, desk: Desk) -> None:
@@ -122,7 +122,7 @@ class SerialLine:
         threading.Thread(target=self._serve, name="serial", daemon=True).start()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the pty."""
         os.close(self._theirs)
 
     def _serve(self) -> None:

@@ -18,17 +18,17 @@ FREQUENCY: Final = 1 << 4
 
 
 def over_range(element: int) -> int:
-    """Return the condition bit of an element that is over range."""
+    """Return the condition bit for over range of an element."""
     return 1 << (3 + 3 * element)
 
 
 def voltage_peak(element: int) -> int:
-    """Return the condition bit of an element whose voltage is clipped."""
+    """Return the condition bit for a clipped voltage of an element."""
     return 1 << (4 + 3 * element)
 
 
 def current_peak(element: int) -> int:
-    """Return the condition bit of an element whose current is clipped."""
+    """Return the condition bit for a clipped current of an element."""
     return 1 << (5 + 3 * element)
 
 
@@ -44,10 +44,10 @@ class Event(IntFlag):
 
 
 class StatusRegisters:
-    """Condition, transition filters, extended events, standard events, and the queue of errors."""
+    """Status registers: condition, transition filters, extended and standard events, and the error queue."""
 
     def __init__(self, *, filter_count: int = 16, latches: bool = True) -> None:
-        """`filter_count` filters are known, from the first on; unless `latches`, only updates raise an event."""
+        """Create the registers with the first `filter_count` filters; unless `latches`, only updates raise events."""
         self.filter_count = filter_count
         self._latches = latches
         self.condition = 0
@@ -56,7 +56,7 @@ class StatusRegisters:
         self.switch_on()
 
     def switch_on(self) -> None:
-        """Begin as after power-on: no filter, no error, one event that reports it."""
+        """Reset to power-on: no filter, no error, and one event that reports the power-on."""
         self.filters = ["NEVer"] * 16
         self.extended_events = 0
         self.extended_enable = 0
@@ -65,7 +65,7 @@ class StatusRegisters:
         self._errors: deque[int] = deque()
 
     def set(self, bit: int, on: bool) -> None:
-        """Set a condition bit; a change that its filter lets through raises the extended event."""
+        """Set a condition bit; a change that passes its filter raises the extended event."""
         if bool(self.condition & bit) == on:
             return
         self.condition ^= bit
@@ -76,7 +76,7 @@ class StatusRegisters:
             self.extended_events |= bit
 
     def add_error(self, code: int) -> None:
-        """Queue an error; a full queue keeps its oldest errors and ends in 350."""
+        """Queue an error; a full queue keeps its oldest errors, and its last entry becomes 350."""
         self.events |= _EVENTS.get(code // 100, Event.EXECUTION_ERROR)
         if len(self._errors) < QUEUE_LENGTH:
             self._errors.append(code)
@@ -84,7 +84,7 @@ class StatusRegisters:
             self._errors[-1] = 350
 
     def next_error(self) -> str:
-        """Take the oldest error out; `0,"No error"` when there is none."""
+        """Remove and return the oldest error; `0,"No error"` if there is none."""
         code = self._errors.popleft() if self._errors else 0
         return f'{code},"{TEXTS[code]}"' if self.texts else str(code)
 
@@ -101,11 +101,11 @@ class StatusRegisters:
         return events
 
     def complete(self) -> None:
-        """Set the event of a completed operation; a command of this meter is complete when the next one runs."""
+        """Set the event "operation complete"; in this meter a command is complete when the next one runs."""
         self.events |= Event.OPERATION_COMPLETE
 
     def clear(self) -> None:
-        """Do what *CLS does: no events, no errors."""
+        """Perform *CLS: clear the events and errors."""
         self.events = Event(0)
         self.extended_events = 0
         self._errors.clear()
@@ -120,4 +120,4 @@ class StatusRegisters:
 
 
 _EVENTS: Final = {1: Event.COMMAND_ERROR, 3: Event.DEVICE_ERROR, 4: Event.QUERY_ERROR}
-"""Event bit by the hundreds of an error's code; all other codes are execution errors."""
+"""Event bit per hundreds digit of an error code; all other codes are execution errors."""

@@ -1,4 +1,4 @@
-"""Program messages taken apart: units, the path rule of headers, and patterns of headers (IM WT310E-17EN)."""
+"""Parser of program messages: units, the path rule of headers, and header patterns (IM WT310E-17EN)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TEXTS: Final[dict[int, str]] = {
 
 
 class RefusedError(Exception):
-    """A refusal of the instrument: `code` goes to its error queue, and the rest of the message is dropped."""
+    """Refusal by the instrument: `code` goes to its error queue, and the rest of the message is dropped."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"{code} {TEXTS[code]}")
@@ -64,7 +64,7 @@ _LONGEST_NUMBER: Final = 255
 
 @functools.lru_cache(maxsize=4096)
 def engineering(value: float, digits: int) -> str:
-    """Return an NR3 number with so many digits, its exponent a multiple of three; or NAN, INF."""
+    """Return an NR3 number with the given digits and an exponent that is a multiple of three; or NAN, INF."""
     if math.isnan(value):
         return "NAN"
     if math.isinf(value):
@@ -76,16 +76,16 @@ def engineering(value: float, digits: int) -> str:
 
 
 def plain(value: float, decimals: int) -> str:
-    """Return a setting's NR3 number: `300.0E+00`, `20.000E+00`, or `500.0E-03` below one."""
+    """Return a setting's value as NR3: `300.0E+00`, `20.000E+00`, or `500.0E-03` if below one."""
     if 0 < abs(value) < 1:
         return f"{value * 1e3:.1f}E-03"
     return f"{value:.{decimals}f}E+00"
 
 
 def number(text: str, unit: str = "") -> float:
-    """Return the value of `150V`, `500MA`, `100MS`, `2K` or `0.5`, where `unit` is the letter that may follow.
+    """Parse `150V`, `500MA`, `100MS`, `2K` or `0.5`; `unit` is the unit letter that may follow.
 
-    Raises RefusedError 120 for what is not a number, 123 for one that is too large, 131 for a wrong unit.
+    Raises RefusedError 120 if it is not a number, 123 if it is too large, 131 if the unit is wrong.
     """
     matched = _NUMBER.fullmatch(text.strip().upper())
     if not matched or len(text) > _LONGEST_NUMBER:
@@ -146,7 +146,7 @@ def register(text: str, highest: int) -> int:
 
 
 def boolean(text: str) -> bool:
-    """Return the truth of ON, OFF or a number, which is off if it rounds to zero; else RefusedError 141."""
+    """Parse ON, OFF, or a number, which means off if it rounds to zero; RefusedError 141 for anything else."""
     word = text.strip().upper()
     if word in ("ON", "OFF"):
         return word == "ON"
@@ -158,17 +158,17 @@ def boolean(text: str) -> bool:
 
 @functools.lru_cache(maxsize=512)
 def short_form(word: str) -> str:
-    """Return the capitals of a word spelled like `RESet`: its short form."""
+    """Return the short form of a word spelled like `RESet`: its capitals."""
     return "".join(letter for letter in word if not letter.islower())
 
 
 def spelled(word: str, verbose: bool) -> str:
-    """Return `RESet` as RESET or RES."""
+    """Return a word such as `RESet` in its long form RESET if `verbose`, else in its short form RES."""
     return word.upper() if verbose else short_form(word)
 
 
 def choice(text: str, words: Sequence[str]) -> str:
-    """Return the one of `words`, spelled like `RESet`, that the text names; else RefusedError 141."""
+    """Return the one of `words` (spelled like `RESet`) that the text names; RefusedError 141 if it names none."""
     wanted = text.strip().upper()
     for word in words:
         if wanted in (word.upper(), short_form(word)):
@@ -181,7 +181,7 @@ _HEADER: Final = re.compile(r"\*[A-Z]+|:?[A-Z][A-Z0-9]*(:[A-Z][A-Z0-9]*)*")
 
 @dataclass(frozen=True)
 class Unit:
-    """A program message unit: header in capitals with a leading colon or star, query or not, data."""
+    """Unit of a program message: header in capitals with a leading colon or star, whether it is a query, and data."""
 
     header: str
     query: bool
@@ -189,16 +189,15 @@ class Unit:
 
 
 def units(message: str) -> list[str]:
-    """Return the units of a message, empty ones left out."""
+    """Return the units of a message, without empty ones."""
     return [unit.strip() for unit in message.split(";") if unit.strip()]
 
 
 def parse_unit(text: str, path: str) -> tuple[Unit, str]:
-    """Return a unit and the path for the next one.
+    """Parse a unit; return it and the path for the next one.
 
-    A header with a leading colon starts at the root, one without starts at `path`, which is where the last
-    header left off; a common command (`*IDN?`) leaves the path as it is. RefusedError 102 if there is no
-    header.
+    A header with a leading colon starts at the root. A header without one starts at `path`, where the previous header
+    ended; a common command (`*IDN?`) does not change the path. RefusedError 102 if there is no header.
     """
     head, *rest = text.split(None, 1)
     tail = rest[0] if rest else ""
@@ -215,23 +214,23 @@ def parse_unit(text: str, path: str) -> tuple[Unit, str]:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A header as manuals print it: `[:INPut]:VOLTage:RANGe`, `:NUMeric[:NORMal]:ITEM<n>`, `*IDN`."""
+    """Header as printed in manuals: `[:INPut]:VOLTage:RANGe`, `:NUMeric[:NORMal]:ITEM<n>`, `*IDN`."""
 
     text: str
 
     def compiled(self) -> re.Pattern[str]:
-        """Return a pattern of a header, in capitals, in short and long forms; a group holds the number of `<n>`."""
+        """Return a regex for the header in capitals, in short and long forms; a group holds the number `<n>`."""
         if self.text.startswith("*"):
             return re.compile(re.escape(self.text))
         return _pattern_of(self._nodes())
 
     def groups(self) -> list[re.Pattern[str]]:
-        """Return a pattern for each group that the command belongs to, by its first nodes."""
+        """Return a regex for each group that contains the command, that is, for its leading nodes."""
         nodes = self._nodes()
         return [_pattern_of(nodes[:count]) for count in range(1, len(nodes))]
 
     def spelled(self, verbose: bool, suffix: int | None, brief: bool = False) -> str:
-        """Return the header of an answer, every node named but, if it is to be brief, optional ones within."""
+        """Return the header as it appears in an answer, with all nodes; `brief` omits optional ones within."""
         nodes: list[str] = []
         for name, numbered, optional in self._nodes():
             if not (optional and ((numbered and suffix is None) or (brief and nodes))):

@@ -1,4 +1,4 @@
-"""A VXI-11 server on a port of its own: addressed as TCPIP::HOST,PORT::INSTR, so without a portmapper."""
+"""VXI-11 server on a port of its own: its address TCPIP::HOST,PORT::INSTR needs no portmapper."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_RECEIVE: Final = 8192
 
 
 class CoreChannel:
-    """A connection to the core channel; owns the links made through it."""
+    """Connection to the core channel; owns the links made through it."""
 
     def __init__(self, server: Vxi11Server) -> None:
         self._server = server
@@ -62,7 +62,7 @@ class CoreChannel:
         }
 
     def close(self) -> None:
-        """Free what the connection held; a client that vanished leaves no lock behind."""
+        """Free the connection's links; a client that vanished leaves no lock behind."""
         for number in sorted(self._mine):
             self._server.free(number)
 
@@ -162,9 +162,9 @@ def _seconds(milliseconds: int) -> float:
 
 
 class Vxi11Server:
-    """Serves one instrument; listening from the moment it is built.
+    """Server of one instrument; listens once built.
 
-    Raises OSError if the port cannot be had. A port of 0 means any free one.
+    Raises OSError if the port is not available. Port 0 means any free one.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class Vxi11Server:
         self.address = f"TCPIP::{host},{self.port}::INSTR"
 
     def create_link(self) -> Link | None:
-        """Return a new link, or None when there are too many."""
+        """Return a new link, or None if there are too many."""
         with self._guard:
             if len(self._links) >= MOST_LINKS:
                 return None
@@ -205,12 +205,12 @@ class Vxi11Server:
             return link
 
     def find(self, number: int) -> Link | None:
-        """Return the link of that number, whichever connection it belongs to."""
+        """Return the link with this number, whichever connection it belongs to."""
         with self._guard:
             return self._links.get(number)
 
     def free(self, number: int) -> None:
-        """Forget a link and what it locks; a message of it that waits for an event is freed."""
+        """Remove a link and its lock, and unblock its message if one waits for an event."""
         with self._guard:
             link = self._links.pop(number, None)
         if link:
@@ -219,7 +219,7 @@ class Vxi11Server:
             self.lock.release(number)
 
     def abort(self, reader: Reader) -> bytes:
-        """The one procedure of the abort channel."""
+        """Run the only procedure of the abort channel."""
         link = self.find(reader.sint())
         if link is None:
             return uint(INVALID_LINK)
@@ -227,7 +227,7 @@ class Vxi11Server:
         return uint(0)
 
     def cut(self, seconds: float = 0.0) -> None:
-        """Cut every connection, and refuse new ones for that many seconds."""
+        """Close every connection, and refuse new ones for the given number of seconds."""
         self._mending.cancel()
         for door in self._doors:
             door.shut()
@@ -239,13 +239,13 @@ class Vxi11Server:
         self._mending.start()
 
     def mend(self) -> None:
-        """Take connections again."""
+        """Accept connections again."""
         self._mending.cancel()
         for door in self._doors:
             door.open()
 
     def close(self) -> None:
-        """Stop listening, drop every connection, end the instrument's thread."""
+        """Stop listening, close every connection, and end the instrument's thread."""
         self._mending.cancel()
         self.instrument.close()
         for door in self._doors:

@@ -14,16 +14,16 @@ NO_PROGRAM: Final = 1
 NO_VERSION: Final = 2
 NO_PROCEDURE: Final = 3
 GARBAGE: Final = 4
-"""Status of an accepted call whose arguments cannot be read; 0 is success."""
+"""Status of an accepted call whose arguments cannot be decoded; 0 is success."""
 _CALL: Final = struct.Struct(">6I")
 
 
 class MalformedError(Exception):
-    """Bytes that are not XDR, not an RPC call, or a record without end."""
+    """Bytes that are not XDR, are not an RPC call, or are an endless record."""
 
 
 class Reader:
-    """Takes XDR values off the front of a record."""
+    """Reads XDR values from the front of a record."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -38,11 +38,11 @@ class Reader:
         return int.from_bytes(self._take(4), "big", signed=True)
 
     def numbers(self, layout: struct.Struct) -> tuple[int, ...]:
-        """Return as many numbers as the layout names: `struct.Struct(">iI")` is a signed and an unsigned one."""
+        """Return the numbers described by `layout`: `struct.Struct(">iI")` is a signed and an unsigned one."""
         return layout.unpack(self._take(layout.size))
 
     def opaque(self) -> bytes:
-        """Return bytes of variable length: padded to a multiple of four, unlike their length field."""
+        """Return bytes of variable length: padded to a multiple of four, which their length field does not include."""
         length = self.uint()
         value = self._take(length)
         self._take(-length % 4)
@@ -58,25 +58,25 @@ class Reader:
 
 
 Procedure = Callable[[Reader], bytes]
-"""Takes its arguments off a record and returns its results."""
+"""Procedure: reads its arguments from a record and returns its encoded results."""
 
 
 def uint(*values: int) -> bytes:
-    """Return unsigned (or small signed) 32-bit numbers."""
+    """Encode unsigned (or small signed) numbers in 32 bits each."""
     return struct.pack(f">{len(values)}I", *[value & 0xFFFFFFFF for value in values])
 
 
 def opaque(data: bytes) -> bytes:
-    """Return bytes with their length, padded."""
+    """Encode bytes with their length and padding."""
     return uint(len(data)) + data + bytes(-len(data) % 4)
 
 
 def reply(
     record: bytes, program: int, version: int, procedures: Mapping[int, Procedure]
 ) -> bytes:
-    """Return the reply to a call of one program's procedures, beside procedure 0, which every program has.
+    """Return the reply to a call of one of a program's procedures, or of procedure 0, which every program has.
 
-    MalformedError if the record is not a call.
+    Raises MalformedError if the record is not a call.
     """
     reader = Reader(record)
     transaction, kind, rpc_version, called, called_version, procedure = reader.numbers(
@@ -110,11 +110,14 @@ class Records:
         self._unread = bytearray()
 
     def send(self, record: bytes) -> None:
-        """Send a record as one fragment; header and body in one send, else Nagle's wait costs 88 ms a query."""
+        """Send a record as one fragment.
+
+        Header and body go in one send, else Nagle's algorithm delays each query by 88 ms.
+        """
         self._connection.sendall(uint(len(record) | LAST_FRAGMENT) + record)
 
     def receive(self) -> bytes | None:
-        """Return the next record, its fragments joined; None when the peer has closed."""
+        """Return the next record with its fragments joined; None if the peer has closed the connection."""
         record = bytearray()
         while True:
             header = self._take(4)

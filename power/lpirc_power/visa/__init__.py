@@ -1,5 +1,5 @@
-"""Links to meters over VISA, and their failures in one sentence each. The only importer of pyvisa.
+"""Links to meters over VISA, and their failures in one sentence each. The only package that imports pyvisa.
 
-Knows no commands but `*IDN?` and `*OPC?`, which every instrument has: the others are a driver's. Start with `link`;
-`usb` and `library` go below VISA, `instrument_search` looks for meters.
+It knows no commands but `*IDN?` and `*OPC?`, which every instrument has; all other commands belong to a driver. Start
+with `link`. `usb` and `library` work below VISA; `instrument_search` looks for meters.
 """

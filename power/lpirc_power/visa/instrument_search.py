@@ -1,4 +1,4 @@
-"""The search for VISA meters: on USB, on the network, at serial ports. It changes nothing in a meter."""
+"""Search for VISA meters on USB, on the network and at serial ports. It changes nothing in a meter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNKNOWN_DEVICE: Final = (
 
 @dataclass(frozen=True)
 class Found:
-    """Something at an address: what it said to `*IDN?`, or why it was not asked or did not answer."""
+    """Something at an address: its answer to `*IDN?`, or why it was not asked or gave no answer."""
 
     kind: str
     address: str
@@ -35,13 +35,13 @@ class Found:
 
     @property
     def is_meter(self) -> bool:
-        """Return True for an instrument that answered, or a meter that a driver of another maker lists."""
+        """Return True if an instrument answered, or a driver of another maker listed the meter."""
         return self.said is not None or self.kind not in ("usb", "network", "serial")
 
 
 @dataclass(frozen=True)
 class Search:
-    """The result of a search: instruments found, places searched, and those that could not be, a phrase each."""
+    """Result of a search: instruments found, places searched, and a phrase for each place not searched."""
 
     found: tuple[Found, ...]
     looked: tuple[str, ...]
@@ -49,7 +49,7 @@ class Search:
 
 
 def search() -> Search:
-    """Look everywhere; takes a second, and for each that answers slowly some more."""
+    """Search everywhere; this takes a second, and longer for each instrument that answers slowly."""
     found: list[Found] = []
     looked: list[str] = []
     not_looked: list[str] = []
@@ -109,7 +109,7 @@ def _at_serial_ports() -> Iterator[Found]:
 
 
 def _asked(found: Found) -> Found:
-    """Ask who it is: a question that every instrument answers, over a link of its own."""
+    """Send `*IDN?`, which every instrument answers, over a separate link."""
     try:
         with contextlib.closing(Link(found.address)) as link:
             said = introduction(link, keeps_answers=found.kind == "usb")

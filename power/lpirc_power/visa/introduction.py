@@ -1,6 +1,6 @@
-"""The introduction of an instrument: `*IDN?`, asked until its answer is one, since it may hold older answers.
+"""Identification of an instrument: sends `*IDN?` until the answer matches, since older answers may be queued.
 
-Nothing here clears the status of the meter: a run beside this link counts its updates and its errors there.
+Nothing here clears the meter's status: a run on another link reads its updates and errors there.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Final, Protocol
 from lpirc_power.errors import MeterAnswerError, MeterTimeout
 
 TRIES: Final = 4
-"""More old answers than an instrument may hold."""
+"""Largest number of attempts: more than the old answers that an instrument may hold."""
 _PARTS: Final = (4, 5)
 _NO_NAMES: Final = re.compile(r"[\s:+-]|\d|NAN\b|INF\b|.*;", re.IGNORECASE)
 
 
 class Asked(Protocol):
-    """A link that can be asked: a `lpirc_power.visa.link.Link`."""
+    """Protocol of a link that can be queried: a `lpirc_power.visa.link.Link`."""
 
     address: str
 
@@ -32,11 +32,11 @@ class Asked(Protocol):
 
 
 def introduction(link: Asked, *, keeps_answers: bool) -> str:
-    """Return the answer to `*IDN?`, or the last of several answers that are none.
+    """Return the answer to `*IDN?`, or the last answer if none of them is an identity.
 
-    A link that `keeps_answers` outlives the program that used it, as USB, GPIB and RS-232 do: an answer which a killed
-    program has not read would be taken for the next one, and so on for ever. Over the network each link begins empty.
-    MeterError `meter-timeout` if no answer comes, `meter-answer` if the answers stay out of step.
+    A link that `keeps_answers` (USB, GPIB, RS-232) outlives the program that used it: an answer that a killed program
+    left unread would be taken for the next one, and every later answer would be one behind. Over the network each link
+    begins empty. MeterError `meter-timeout` if no answer comes, `meter-answer` if the answers stay out of step.
     """
     answer, asked = _named(link, keeps_answers)
     if is_introduction(answer) and (asked > 1 or keeps_answers):
@@ -60,12 +60,12 @@ def _named(link: Asked, keeps_answers: bool) -> tuple[str, int]:
 
 
 def is_introduction(answer: str) -> bool:
-    """Return whether an answer can be one to `*IDN?`: maker, model, serial number, firmware."""
+    """Return True if an answer can be one to `*IDN?`: maker, model, serial number, firmware."""
     return len(answer.split(",")) in _PARTS and _NO_NAMES.match(answer) is None
 
 
 def _fall_into_step(link: Asked) -> None:
-    """Send a query whose answer is 1, and read until that comes, so no older answer is left."""
+    """Send a query with the answer 1 and read until it comes, so that no older answer is left."""
     answer = link.query("*OPC?")
     for _ in range(TRIES):
         if answer.strip().lstrip("+") == "1":

@@ -1,4 +1,4 @@
-"""pyvisa-py as our links use it: its VXI-11 notices the end of a connection. Nothing of it is replaced for others."""
+"""pyvisa-py with a VXI-11 that notices a closed connection. Other users of pyvisa-py are not affected."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from pyvisa_py.sessions import OpenError
 from pyvisa_py.tcpip import TCPIPInstrVxi11, Vxi11CoreClient
 
 OPENING_S: Final = 6.0
-"""Time for all answers of a peer until the link is made."""
+"""Time limit for all answers of an instrument while the link is being made."""
 LARGEST_ANSWER: Final = 1 << 20
 LARGEST_CHUNK: Final = 1 << 30
 
 
 class EndingSocket(socket.socket):
-    """A socket that reports its end, and ends an answer that does not end by itself.
+    """A socket that raises when the connection is closed or an answer takes too long.
 
-    pyvisa-py takes the empty bytes of a closed connection for "nothing yet" and asks again until its timeout, at the
-    cost of one core; and its timeout begins again with every byte. An exception stops it at once.
+    pyvisa-py takes the empty bytes of a closed connection for "nothing yet" and asks again until its timeout, which
+    uses a full core. Its timeout also restarts with every byte. An exception stops it at once.
     """
 
     end_s = math.inf
 
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
-        """Receive; ConnectionError at the end, EOFError for what is no answer."""
+        """Receive bytes; ConnectionError if the connection closed or is too slow, EOFError if it is not VXI-11."""
         if bufsize > LARGEST_ANSWER:  # text, taken for the length of a record
             raise EOFError("its answer is none of VXI-11")
         if time.monotonic() > self.end_s:
@@ -43,19 +43,19 @@ class EndingSocket(socket.socket):
 
 
 class _Ending:
-    """A mixin that makes a client of pyvisa-py connect by an EndingSocket."""
+    """Mixin that makes a pyvisa-py client connect through an EndingSocket."""
 
     sock: Any
 
     def connect(self, timeout: float = 5.0) -> None:
-        """Connect, as the client does by itself."""
+        """Connect as the client does, and then use an EndingSocket."""
         rpc.RawTCPClient.connect(self, timeout)
         self.sock = EndingSocket(fileno=self.sock.detach())
         self.sock.end_s = time.monotonic() + OPENING_S
 
 
 class _Portmapper(_Ending, rpc.TCPPortMapperClient):  # type: ignore[misc]  # pyvisa-py has no types
-    """The portmapper of an instrument, which knows the port of its VXI-11."""
+    """The portmapper of an instrument, which knows the port of its VXI-11 server."""
 
 
 class _Core(_Ending, Vxi11CoreClient):  # type: ignore[misc]
@@ -77,10 +77,10 @@ def _vxi11_port(host: str, open_timeout: int | None) -> int:
 
 
 class _Vxi11Session(TCPIPInstrVxi11):  # type: ignore[misc]
-    """A VXI-11 link; nothing stays open if it cannot be made."""
+    """A VXI-11 link; no connection stays open if the link cannot be made."""
 
     def after_parsing(self) -> None:
-        """Connect and make the link, as the class above does with its own client."""
+        """Connect and create the link, as the base class does with its own client."""
         host, _, port = self.parsed.host_address.partition(",")
         try:
             self.interface = _Core(host, int(port) if port else None, self.open_timeout)
@@ -114,7 +114,7 @@ class _Vxi11Session(TCPIPInstrVxi11):  # type: ignore[misc]
 
 
 class Library(PyVisaLibrary):  # type: ignore[misc]
-    """pyvisa-py with sessions of its own, and with our VXI-11."""
+    """pyvisa-py with sessions of its own and with our VXI-11."""
 
     def open(
         self,

@@ -1,7 +1,6 @@
-"""The way to a meter: VISA messages, every failure turned into a MeterError. The only importer of pyvisa.
+"""Link to a meter: VISA messages, with every failure turned into a MeterError. The only importer of pyvisa.
 
-A Link is for one thread at a time: pyvisa gives answers to whichever thread reads first. The sampler owns the
-lock.
+Use a Link in one thread at a time: pyvisa gives an answer to whichever thread reads first. The sampler owns the lock.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ with warnings.catch_warnings():
 # Our own errors report failures of the link; the library's log lines name neither meter nor run.
 logging.getLogger("pyvisa").setLevel(logging.CRITICAL)
 _log: Final = logging.getLogger(__name__)
-"""Logger; level DEBUG shows every sent message as text, and every answer as its bytes."""
+"""Logger; at level DEBUG it records each sent message as text, and each answer as bytes."""
 
 TIMEOUT_MS: Final = 2000
 OPEN_TIMEOUT_MS: Final = 2000
-"""Below about this, pyvisa-py gives up on a slow connect after 0.1 s."""
+"""Timeout for opening; with less than about this, pyvisa-py gives up on a slow connect after 0.1 s."""
 LOCK_QUESTION_MS: Final = 200
 SLACK_S: Final = 1.5
-"""Time that an answer may take beyond its timeout: pyvisa-py waits a second longer than the meter."""
+"""Time allowed beyond an answer's timeout: pyvisa-py waits a second longer than the meter."""
 
 _NAME_ERRORS: Final = (
     StatusCode.error_invalid_resource_name,
@@ -60,7 +59,7 @@ _opening = threading.Lock()
 
 
 class Link:
-    """An open VISA session. Once it has failed it never recovers: close it and open another one."""
+    """An open VISA session. After a failure it never recovers: close it and open a new one."""
 
     def __init__(
         self,
@@ -70,10 +69,10 @@ class Link:
         *,
         baud: int | None = None,
     ) -> None:
-        """Open it with a VISA backend, as `lpirc_power.resources` names them; `baud` is the speed of a serial line.
+        """Open the session with a VISA backend named as in `lpirc_power.resources`; `baud` is for serial lines.
 
         Raises MeterError `meter-unreachable`, `meter-locked`, `meter-wrong-address`, `meter-permission` or
-        `meter-backend` if that fails.
+        `meter-backend` if opening fails.
         """
         self.address = address
         self._failed = False
@@ -96,17 +95,17 @@ class Link:
             self.clear()
 
     def write(self, message: str) -> None:
-        """Send a message that asks nothing."""
+        """Send a message that has no answer."""
         _log.debug("> %s", message)
         with self._translated(message, self._timeout_ms):
             self._resource.write_raw(message.encode("ascii") + b"\n")
 
     def query(self, message: str, timeout_ms: int | None = None) -> str:
-        """Send a message and return its answer without the terminator, within the link's time or another one.
+        """Send a message and return its answer without the terminator, within `timeout_ms` or the link's timeout.
 
-        Raises MeterError `meter-timeout` if no answer comes (the link stays good), `meter-locked` if another
-        client has locked the meter, `meter-lost` for all else. A time shorter than the link's holds on the network
-        only.
+        Raises MeterError `meter-timeout` if no answer comes (the link stays usable), `meter-locked` if another client
+        has locked the meter, `meter-lost` for any other failure. A timeout shorter than the link's takes effect only on
+        the network.
         """
         _log.debug("> %s", message)
         if timeout_ms and self._is_unshared:
@@ -126,17 +125,17 @@ class Link:
         return answer.decode("latin-1").rstrip("\r\n")
 
     def read(self) -> str:
-        """Return one more answer, as one that was asked for earlier; MeterErrors as `query`."""
+        """Return one more answer to an earlier message; raises the MeterErrors of `query`."""
         with self._translated("", self._timeout_ms):
             answer = self._resource.read_raw()
         _log.debug("< %r", answer)
         return answer.decode("latin-1").rstrip("\r\n")
 
     def clear(self) -> bool:
-        """Make the meter forget this link's messages and answers; return whether it did.
+        """Make the meter discard this link's messages and answers; return True if it did.
 
-        Status and queued errors stay. It may take away an answer that another program waits for, where the meter keeps
-        one for all: so only a link that no one shares is cleared unasked.
+        Status and queued errors stay. If the meter keeps one answer for all its links, this may remove an answer that
+        another program waits for. So only a link that is not shared is cleared without a request.
         """
         if self._is_usb:
             return usb.clear(_interface(self._resource))
@@ -150,7 +149,7 @@ class Link:
         return True
 
     def close(self) -> None:
-        """Close the session, whatever state it is in; a second call does nothing."""
+        """Close the session in any state; a second call does nothing."""
         if self._closed:
             return
         self._closed = True

@@ -1,4 +1,4 @@
-"""Failures to open a link to a meter, each as one sentence that says what to do."""
+"""Errors from opening a link to a meter, each as one sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _USB: Final = re.compile(
 _HOST: Final = re.compile(r"TCPIP\d*::([^:,]+)", re.IGNORECASE)
 LOCKED: Final = 11
 OUT_OF_RESOURCES: Final = 9
-"""Error codes of VXI-11."""
+"""VXI-11 error codes: the device is locked by another link; the server is out of resources."""
 
 
 def usb_ids(address: str) -> tuple[int, int] | None:
-    """Return vendor and product of a USB resource string; None for another kind."""
+    """Return vendor and product of a USB resource string; None for any other kind."""
     found = _USB.match(address)
     return (int(found[1], 0), int(found[2], 0)) if found else None
 
 
 def host_of(address: str) -> str | None:
-    """Return the host of a network resource string; None for another kind."""
+    """Return the host of a network resource string; None for any other kind."""
     found = _HOST.match(address)
     return found[1] if found else None
 
 
 def udev_rule(vendor: int, product: int) -> str:
-    """Return the line of a udev rule that lets every user of the machine open a USB device."""
+    """Return a udev rule that lets every user of the machine open a USB device."""
     return f'SUBSYSTEM=="usb", ATTR{{idVendor}}=="{vendor:04x}", ATTR{{idProduct}}=="{product:04x}", MODE="0666"'
 
 
 def wrong_address(address: str, why: str) -> MeterError:
-    """A resource string that is not a meter's."""
+    """Return the error for a resource string that cannot be a meter's."""
     return MeterAddressError(
         f"{address!r} names no meter that can be reached from here ({why}); `meter --help` lists the forms, such as "
         "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for one at a port of its own."
@@ -48,7 +48,7 @@ def wrong_address(address: str, why: str) -> MeterError:
 
 
 def unreachable(address: str, why: str) -> MeterError:
-    """No answer."""
+    """Return the error for a meter that does not answer."""
     hint = ""
     if host_of(address) and "," not in address:
         hint = (
@@ -60,7 +60,7 @@ def unreachable(address: str, why: str) -> MeterError:
 
 
 def no_vxi11(address: str, does: str) -> MeterError:
-    """A server of another kind, or none that knows the meter; `does` is what it does."""
+    """Return the error for a server that is not VXI-11 or does not know the meter; `does` is what it does."""
     return MeterUnreachable(
         f"No meter answers at {address}: what answers there {does}; it does not speak VXI-11, or is not ready yet: "
         "check host and port."
@@ -68,7 +68,7 @@ def no_vxi11(address: str, does: str) -> MeterError:
 
 
 def no_host(address: str, host: str) -> MeterError:
-    """A name that the network does not know."""
+    """Return the error for a host name that cannot be resolved."""
     return MeterUnreachable(
         f"No meter answers at {address}: there is no host {host!r} on this network; check the name, or give the "
         "number that the meter shows in its utility menu."
@@ -76,14 +76,14 @@ def no_host(address: str, host: str) -> MeterError:
 
 
 def locked(address: str) -> MeterError:
-    """Another program holds the lock."""
+    """Return the error for a meter locked by another program."""
     return MeterLocked(
         f"The meter at {address} is locked by another program; close that program or unlock it there."
     )
 
 
 def in_use(address: str) -> MeterError:
-    """A USB device that another program has; USB serves one program at a time."""
+    """Return the error for a USB device in use by another program; USB serves one program at a time."""
     return MeterLocked(
         f"The meter at {address} is used by another program, and USB serves one at a time: end that program (such as "
         "`referee serve` or `meter watch`), or connect the meter by network too, which serves several programs."
@@ -91,14 +91,14 @@ def in_use(address: str) -> MeterError:
 
 
 def no_backend(address: str, why: str) -> MeterError:
-    """The program that a kind of interface needs is not installed."""
+    """Return the error for an interface whose software is not installed."""
     return MeterError(
         "meter-backend", f"The meter at {address} cannot be opened: {why}"
     )
 
 
 def no_permission(address: str, vendor: int, product: int) -> MeterError:
-    """A USB device that this user may not open."""
+    """Return the error for a USB device that this user may not open."""
     rule = udev_rule(vendor, product)
     return MeterError(
         "meter-permission",
@@ -108,7 +108,7 @@ def no_permission(address: str, vendor: int, product: int) -> MeterError:
 
 
 def no_serial_permission(address: str) -> MeterError:
-    """A serial port that this user may not open."""
+    """Return the error for a serial port that this user may not open."""
     return MeterError(
         "meter-permission",
         f"This user may not open the serial port of {address}; add the user to the group that owns it (`sudo usermod "
@@ -117,7 +117,7 @@ def no_serial_permission(address: str) -> MeterError:
 
 
 def no_session(address: str, text: str) -> MeterError | None:
-    """Return the error behind what pyvisa-py says of a kind of interface that it cannot serve; None if it says else."""
+    """Return the error behind pyvisa-py's message about an unsupported interface; None for any other message."""
     if "PyUSB does not seem" in text:
         return no_backend(
             address, "USB needs libusb; install the system's package libusb-1.0-0."
@@ -139,7 +139,10 @@ def no_session(address: str, text: str) -> MeterError | None:
 
 
 def no_link(address: str, code: str) -> MeterError:
-    """A VXI-11 server that took the connection, but refused a link with an error code, or with silence."""
+    """Return the error for a VXI-11 server that accepts the connection but creates no link.
+
+    `code` is the server's error code, which may be missing.
+    """
     if code == str(LOCKED):
         return locked(address)
     if code == str(OUT_OF_RESOURCES):

@@ -1,4 +1,4 @@
-"""USB meters below VISA: which are plugged in, and what pyvisa-py has no call for: the device clear of USB-TMC.
+"""USB meters below VISA: lists devices, and sends the device clear of USB-TMC, which pyvisa-py lacks.
 
 Source: USB Test and Measurement Class 1.0, 4.2.1.6 and 4.2.1.7.
 """
@@ -19,16 +19,16 @@ from lpirc_power.visa import link_failures
 YOKOGAWA: Final = 0x0B21
 CLEAR_TIMEOUT_MS: Final = 1000
 CLEAR_TRIES: Final = 20
-"""Attempts to see a clear end; two seconds in all if the device reports that it goes on."""
+"""Checks for the end of a device clear; two seconds in all if the device reports that it is still busy."""
 CLEAR_PAUSE_S: Final = 0.1
 LONGEST_LEFTOVER: Final = 64
-"""Packets of an old answer that are thrown away in a clear."""
+"""Most packets of an old answer that a clear discards."""
 _INITIATE_CLEAR: Final = 5
 _CHECK_CLEAR_STATUS: Final = 6
 _SUCCESS: Final = 1
 _PENDING: Final = 2
 _REQUEST: Final = 0xA1
-"""Request type of a USB control transfer: class request to an interface, with an answer."""
+"""Request type of a USB control transfer: class request to an interface, with data returned."""
 _CLASS: Final = (0xFE, 3)
 _WITHOUT_SERIAL: Final = re.compile(
     r"(USB\d*::(?:0x[0-9a-f]+|\d+)::(?:0x[0-9a-f]+|\d+))(::INSTR)?", re.IGNORECASE
@@ -46,13 +46,13 @@ class UsbDevice:
 
     @property
     def address(self) -> str:
-        """The address to open it by, without a serial number that is not known."""
+        """The address to open the device; the serial number is omitted if unknown."""
         serial = f"::{self.serial}" if self.serial else ""
         return f"USB0::0x{self.vendor:04X}::0x{self.product:04X}{serial}::INSTR"
 
     @property
     def serial_of_meter(self) -> str | None:
-        """The meter's own serial number, which these meters give on USB as the hexadecimal digits of its letters."""
+        """The meter's serial number; on USB, these meters give it as the hexadecimal digits of its characters."""
         try:
             text = bytes.fromhex(self.serial or "").decode("ascii")
         except ValueError:
@@ -61,7 +61,7 @@ class UsbDevice:
 
 
 def devices(vendor: int, product: int | None = None) -> list[UsbDevice]:
-    """Return the devices of a vendor, of one product or of all; usb.core.NoBackendError without libusb."""
+    """Return the devices of a vendor, with one product number or any; usb.core.NoBackendError without libusb."""
     wanted = {"idVendor": vendor} | ({} if product is None else {"idProduct": product})
     found = importlib.import_module("usb.core").find(find_all=True, **wanted)
     return [
@@ -71,10 +71,10 @@ def devices(vendor: int, product: int | None = None) -> list[UsbDevice]:
 
 
 def with_serial(address: str) -> str:
-    """Return an address with the serial number of the one device that it finds, if it has none itself.
+    """Return an address with a serial number, added from the only matching device if it has none.
 
-    MeterError `meter-wrong-address` if there are several, `meter-unreachable` if there is none, `meter-permission`
-    if this user may not ask for it.
+    MeterError `meter-wrong-address` if several devices match, `meter-unreachable` if none does, `meter-permission` if
+    this user may not read the serial number.
     """
     ids = link_failures.usb_ids(address)
     if ids is None or _WITHOUT_SERIAL.fullmatch(address) is None:
@@ -100,10 +100,10 @@ def with_serial(address: str) -> str:
 
 
 def clear(interface: Any) -> bool:
-    """Make a device forget what was written and not carried out, answered and not read; return whether it did.
+    """Make a device discard pending messages and unread answers; return True if it did.
 
-    `interface` is the USBTMC of pyvisa-py. The status and the errors that the meter has queued stay. A device that
-    does not know the request refuses it, which does no harm.
+    `interface` is the USBTMC of pyvisa-py. The meter's status and queued errors stay. A device that does not know the
+    request refuses it, which does no harm.
     """
     try:
         return _cleared(interface)
@@ -112,13 +112,13 @@ def clear(interface: Any) -> bool:
 
 
 def is_refused_abort(errors: Iterable[BaseException]) -> bool:
-    """Return whether these errors, the last one first, are a timeout whose abort the device has refused (a stall)."""
+    """Return True if `errors`, the last one first, are a timeout whose abort the device refused (a stall)."""
     numbers = [getattr(one, "errno", None) for one in errors]
     return numbers[:1] == [errno.EPIPE] and errno.ETIMEDOUT in numbers
 
 
 def is_in_use(errors: Iterable[BaseException]) -> bool:
-    """Return whether a device could not be opened because another program has it."""
+    """Return True if `errors` mean that another program has the device open."""
     return any(
         getattr(one, "errno", None) == errno.EBUSY
         or f"[Errno {errno.EBUSY}]" in str(one)
@@ -149,7 +149,7 @@ def _cleared(interface: Any) -> bool:
 
 
 def _discard(interface: Any) -> None:
-    """Read an old answer to its end, a short packet."""
+    """Read and discard an old answer until its end, which is a short packet."""
     endpoint = interface.usb_recv_ep
     for _ in range(LONGEST_LEFTOVER):
         if (

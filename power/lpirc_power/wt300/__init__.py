@@ -1,5 +1,4 @@
-"""The driver of the Yokogawa WT300 family: values to commands and back. Start with `driver`.
+"""Driver of the Yokogawa WT300 family: turns values into commands and answers into values. Start with `driver`.
 
-Knows nothing of threads and runs; time is handed in. `setting_commands` has every setting with its command and its
-check.
+Knows nothing of threads and runs; time is passed in. `setting_commands` holds every setting with its command and check.
 """

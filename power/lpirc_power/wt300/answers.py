@@ -1,4 +1,4 @@
-"""Answers of the WT300 family turned into values, and its error codes into words (IM WT310-17EN)."""
+"""Parser of answers of the WT300 family, and explanations of its error codes (IM WT310-17EN)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_ERRORS: Final = 100
 NEW_DATA: Final = 1 << 0
 INTEGRATING: Final = 1 << 1
 SHORT: Final = (3, 4)
-"""Letters of a shortened word."""
+"""Possible lengths of a shortened word."""
 _SUM_OVER: Final = 1 << 3
 _FIRST_FLAG: Final = 6
 _FLAGS_AN_ELEMENT: Final = 3
@@ -28,9 +28,9 @@ _MULTIPLIERS: Final = {"": 1.0, "K": 1e3, "M": 1e-3, "U": 1e-6}
 _NO_ERROR: Final = re.compile(r"[+-]?0+")
 _WORD: Final = re.compile(r"[A-Z][A-Z0-9]*")
 _ABBREVIATED: Final = ("AUTO", "A6", "EXT", "EXTERNAL")
-"""Words that stand where a number may: automatic, crest factor 6A, a current sensor's input."""
+"""Words allowed instead of a number: automatic, crest factor 6A, the input of a current sensor."""
 _WITHOUT_ELEMENT: Final = ("TIME", "MATH")
-"""Functions of the whole meter: a WT310E names them without an element (public log of :NUM:NORM?)."""
+"""Functions of the whole meter; a WT310E names them without an element (public log of :NUM:NORM?)."""
 # 113, 350, 813, 842, 844 and 845 are of IM WT310-17EN. The other codes below 500 follow IEEE 488.2 and the maker's
 # sibling instruments, 843 is inferred from the number that predecessors show: likely, not proven on a WT300.
 EXPLANATIONS: Final = {
@@ -66,7 +66,7 @@ _BY_HUNDREDS: Final = {
 
 @dataclass(frozen=True)
 class Flags:
-    """The condition register's bits for what is measured: over range, voltage peak and current peak."""
+    """Bits of the condition register for the measured elements: over range, voltage peak and current peak."""
 
     over_range: int
     voltage_peak: int
@@ -74,13 +74,13 @@ class Flags:
 
     @property
     def bits(self) -> tuple[int, ...]:
-        """The number of every bit, from 0 on."""
+        """The number of every bit, counted from 0."""
         every = self.over_range | self.voltage_peak | self.current_peak
         return tuple(place for place in range(every.bit_length()) if every >> place & 1)
 
     @classmethod
     def of(cls, elements: Sequence[str]) -> Flags:
-        """Return the bits of elements: three each from bit 6 on, and for several that of the sum's overflow."""
+        """Return the bits of the elements: three each from bit 6 on; several elements add the sum's overflow bit."""
         firsts = [
             _FIRST_FLAG + _FLAGS_AN_ELEMENT * (int(element) - 1) for element in elements
         ]
@@ -93,20 +93,20 @@ class Flags:
 
 
 def data(answer: str) -> str:
-    """Return an answer without the header that it may carry (`:INTEG:MODE NORM`, `ITEM2 TIME` within a joined one)."""
+    """Return an answer without its header, if any (`:INTEG:MODE NORM`, or `ITEM2 TIME` in a joined answer)."""
     plain = answer.strip()
     return plain[found.end() :] if (found := _HEADER.match(plain)) else plain
 
 
 def parts(answer: str) -> list[str]:
-    """Return the answers that one message's answer joins, each without its header."""
+    """Return the single answers in the joined answer to one message, each without its header."""
     return [data(part) for part in answer.split(";")]
 
 
 def value(text: str) -> float:
-    """Return a number; NaN for no data and infinity for over range, in whichever form they come.
+    """Parse a number: NaN for no data and infinity for over range, in any of their notations.
 
-    A unit may follow, with its multiplier: M is milli. A hyphen stands for a range while automatic ranging looks for
+    A unit may follow, with its multiplier; M is milli. A hyphen replaces a range while automatic ranging is choosing
     one.
     """
     plain = data(text)
@@ -120,7 +120,7 @@ def value(text: str) -> float:
 
 
 def boolean(text: str) -> bool:
-    """Return whether something is on; the meter says 1 or 0."""
+    """Return True for on and False for off; the meter answers 1 or 0."""
     word = data(text).upper()
     if word not in _TRUE + _FALSE:
         raise strange(text, "0 or 1")
@@ -136,9 +136,9 @@ def register(text: str) -> int:
 
 
 def same(answer: str, expected: str) -> bool:
-    """Return whether an answer says what was set: as numbers, as on or off, or as words, long or short.
+    """Return True if an answer equals the expected value: as numbers, as on or off, or as words, long or short.
 
-    An element that is left out is the first, and functions of the whole meter have none.
+    A missing element means the first one; functions of the whole meter have none.
     """
     found = _fields(answer)
     wanted = _fields(expected)
@@ -146,7 +146,7 @@ def same(answer: str, expected: str) -> bool:
 
 
 def understood(answer: str, expected: str) -> bool:
-    """Return whether an answer, if not `same`, says something else: False for text that has no meaning as a value."""
+    """Return True if an answer that is not `same` is a valid other value, False if it has no meaning."""
     found = _fields(answer)
     wanted = _fields(expected)
     if expected.upper() in ("ON", "OFF"):
@@ -161,14 +161,14 @@ def understood(answer: str, expected: str) -> bool:
 
 
 def largest(numbers: Sequence[float]) -> float:
-    """Return the largest of some numbers, without sign; NaN only if all are NaN."""
+    """Return the largest absolute value; NaN only if all are NaN."""
     return max(
         (abs(number) for number in numbers if not math.isnan(number)), default=math.nan
     )
 
 
 def strange(text: str, wanted: str) -> MeterAnswerError:
-    """Return the error for an answer that makes no sense."""
+    """Return the error for an answer that is not what was `wanted`."""
     return MeterAnswerError(f"The meter answered {text!r} where {wanted} should be.")
 
 
@@ -205,7 +205,7 @@ def _number(text: str) -> float | None:
 
 
 def queued_errors(ask: Callable[[], str]) -> tuple[str, ...]:
-    """Return the errors in the meter's queue, each explained; `ask` takes the oldest one out."""
+    """Return the errors in the meter's queue, each explained; each call of `ask` removes the oldest one."""
     found: list[str] = []
     while len(found) < MOST_ERRORS and is_error(error := ask()):
         found.append(explained(error))
@@ -213,7 +213,7 @@ def queued_errors(ask: Callable[[], str]) -> tuple[str, ...]:
 
 
 def explained(error: str) -> str:
-    """Return an answer of :STATus:ERRor? (`842,"text"`) with its meaning behind it."""
+    """Return an answer to :STATus:ERRor? (`842,"text"`) with its meaning appended."""
     code, _, text = data(error).partition(",")
     shown = f"{code.strip()} {text.strip()}".strip()
     meaning = _meaning(code.strip())
@@ -221,7 +221,7 @@ def explained(error: str) -> str:
 
 
 def is_error(error: str) -> bool:
-    """Return whether an answer of :STATus:ERRor? is an error: its code is not 0, which some write +0 or 000."""
+    """Return True if an answer to :STATus:ERRor? is an error: its code is not 0, +0 or 000."""
     return _NO_ERROR.fullmatch(data(error).partition(",")[0].strip()) is None
 
 

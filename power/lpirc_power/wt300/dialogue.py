@@ -1,4 +1,4 @@
-"""The dialogue with a meter of the WT300 family: questions at its own pace, settings made and read back."""
+"""Dialogue with a meter of the WT300 family: queries at the meter's own pace, settings made and read back."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from lpirc_power.wt300.run_settings import OPTIONAL
 from lpirc_power.wt300.setting_commands import Setting
 
 SLOWER: Final = 2.0
-"""Factor on the usual timeout of an answer before the next message is sent, which would discard the answer."""
+"""Multiple of the usual answer time to wait before the next message, which would discard the answer."""
 TIMED_ANSWERS: Final = 5
 QUESTIONS_A_MESSAGE: Final = 16
 LONGEST_MESSAGE: Final = 250
-"""Characters of the longest message: some meters have an input buffer of 256, of which the terminator takes two."""
+"""Longest message in characters: some meters have an input buffer of 256, including two for the terminator."""
 OPTIONAL_TIMEOUT_MS: Final = 500
 UNKNOWN_HEADER: Final = "113"
 
 
 class Dialogue:
-    """Owns what is known of a meter's pace. A slow meter takes its time for each message, not for each question."""
+    """Messages to and from a meter, and its usual pace. A slow meter needs its time per message, not per query."""
 
     def __init__(self, link: VisaLink, clocks: Clocks) -> None:
         self._link = link
@@ -41,16 +41,16 @@ class Dialogue:
         return answer
 
     def query_early(self, message: str, timeout_ms: int) -> str:
-        """Send a message that the meter may not answer: wait so long, or longer for a meter that is usually slow."""
+        """Send a query that may get no answer: wait for `timeout_ms`, or longer if the meter is usually slow."""
         usual_s = statistics.median(self._took_s) if self._took_s else 0.0
         return self.query(message, max(timeout_ms, round(SLOWER * usual_s * 1000)))
 
     def ask(self, query: str) -> str:
-        """Return the answer to one question, without its header."""
+        """Return the answer to one query, without its header."""
         return answers.data(self.query(query))
 
     def ask_all(self, queries: Sequence[str]) -> list[str]:
-        """Return the answers to many questions, asked in few messages, each without its header."""
+        """Return the answers to several queries, sent in few messages, each without its header."""
         found: list[str] = []
         for group in _messages(queries):
             try:
@@ -62,20 +62,20 @@ class Dialogue:
         return found
 
     def knows(self, header: str) -> bool:
-        """Return whether the meter has a setting that not every meter may have, and says ON or OFF for it."""
+        """Return True if the meter has a setting; an optional one must answer ON or OFF."""
         if header in OPTIONAL and header not in self._known:
             self._known[header] = self._says_on_or_off(header)
         return self._known.get(header, True)
 
     def apply(self, setting: Setting) -> None:
-        """Make a setting and read it back; MeterError `meter-refused` if the meter does not take it."""
+        """Make a setting and read it back; MeterError `meter-refused` if the meter does not accept it."""
         self._link.write(setting.command)
         answer = self.ask(setting.query)
         if setting.contradicts(answer):
             raise self.refused(setting.command, answer)
 
     def apply_all(self, settings: Sequence[Setting], failure: str = "") -> None:
-        """Make settings, then read them back; `meter-refused`, with `failure` first, names those not taken."""
+        """Make settings, then read them back; `meter-refused`, prefixed by `failure`, names those not accepted."""
         for setting in settings:
             self._link.write(setting.command)
         found = self.ask_all([setting.query for setting in settings])
@@ -90,14 +90,14 @@ class Dialogue:
             raise MeterRefused(failure + " ".join(refused))
 
     def refused(self, command: str, answer: str) -> MeterRefused:
-        """Return the error for a command that is not carried out, with the meter's own reasons."""
+        """Return the error for a command that was not carried out, with the meter's own reasons."""
         why = "; ".join(self.errors()) or "it gives no reason"
         return MeterRefused(
             f"The meter does not take {command} (it answers {answer}): {why}."
         )
 
     def errors(self) -> tuple[str, ...]:
-        """Return the meter's queued errors, which this empties."""
+        """Return the meter's queued errors; this empties the queue."""
         return answers.queued_errors(lambda: self.query(":STATUS:ERROR?"))
 
     def _says_on_or_off(self, header: str) -> bool:
@@ -113,7 +113,7 @@ class Dialogue:
 
 
 def _messages(queries: Sequence[str]) -> Iterator[list[str]]:
-    """Give the questions in groups, each of one message that a meter with a small buffer takes."""
+    """Yield the queries in groups, each short enough for one message to a meter with a small buffer."""
     group: list[str] = []
     for query in queries:
         longer = ";".join((*group, query))

@@ -1,4 +1,4 @@
-"""The driver of the WT300 family: values to commands and back (IM WT310-17EN, IM WT310E-17EN)."""
+"""Driver of the WT300 family: turns values into commands and answers into values (IM WT310-17EN, IM WT310E-17EN)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _log: Final = logging.getLogger(__name__)
 
 SETTLING_UPDATES: Final = 2.0
 SETTLING_S: Final = 0.5
-"""Time that a stopped meter may take for one more update."""
+"""Time to wait for one more update of a stopped meter."""
 
 
 class Wt300:
@@ -72,9 +72,9 @@ class Wt300:
         clocks: Clocks,
         former: FormerSettings | None = None,
     ) -> None:
-        """Nothing is asked yet; MeterError `meter-wrong-model` if the identity is not that of a WT300.
+        """Create the driver without a query; MeterError `meter-wrong-model` if the identity is not a WT300's.
 
-        `former` holds what `restore` restores; share it among the drivers made for one meter.
+        `former` holds the settings to `restore`; share it among all drivers created for one meter.
         """
         model = model_named(identity.model)
         if model is None:
@@ -99,13 +99,13 @@ class Wt300:
 
     @property
     def identity(self) -> Identity:
-        """The meter that answered when the link was opened."""
+        """Identity of the meter that answered when the link was opened."""
         return self._identity
 
     def attach(self, element: str = "1") -> None:
-        """Set the form of messages and the values of a sample, without touching the measurement.
+        """Set the message format and the values of a sample, without changing the measurement.
 
-        `element` is one of the meter's, or "sum" for all; MeterError `meter-range` if it has no such element.
+        `element` is one of the meter's, or "sum" for all of them; MeterError `meter-range` if it does not exist.
         """
         self._choose(SampleForm.of_run(element))
         self._change(TALKING)
@@ -129,9 +129,10 @@ class Wt300:
     def look(self, element: str = "1") -> None:
         """Prepare to read an element without disturbing other clients.
 
-        The values come from items that are an onlooker's by convention (ASIDE), and stay so; no reading is marked as
-        new. MeterError `meter-range` if there is no such element, `meter-busy` if a meter that integrates is set to
-        answer in binary; one that does not integrate answers in text until `close`.
+        The values come from item numbers reserved by convention for onlookers (ASIDE), and these items are not
+        restored. No reading is marked as new. Raises MeterError `meter-range` if there is no such element, `meter-busy`
+        if the meter integrates and is set to answer in binary. A meter that does not integrate is set to answer in text
+        until `close`.
         """
         self._choose(SampleForm.of_onlooker(element))
         found = self._dialogue.ask(FORMAT.query)
@@ -145,15 +146,15 @@ class Wt300:
         self._has_peak_items = True
 
     def require_possible(self, setup: Setup) -> None:
-        """Raise MeterError `meter-range` for a setup that the model does not have; the meter is not asked."""
+        """Raise MeterError `meter-range` for a setup that the model does not support, without asking the meter."""
         measuring(setup, self._model)
         measured_elements(self._model, setup.element, self._identity.model)
 
     def configure(self, setup: Setup) -> None:
         """Set up the measurement and reset the integrator; every setting is read back.
 
-        Raises MeterError `meter-busy` while the meter integrates, `meter-range` for what it does not have,
-        `meter-refused` if it does not take a setting.
+        Raises MeterError `meter-busy` while the meter integrates, `meter-range` for unsupported values, `meter-refused`
+        if the meter does not accept a setting.
         """
         self.require_possible(setup)  # before anything is done
         self._integration.require_ended(self._identity)
@@ -179,16 +180,16 @@ class Wt300:
             raise MeterRefused(f"The meter reports {'; '.join(errors)}.")
 
     def start(self) -> None:
-        """Start the integrator; returns once the meter says that it integrates.
+        """Start the integrator; return once the meter confirms that it integrates.
 
-        It takes a quarter of a second, up to three if the meter hesitates, or twelve if it answers nothing.
+        This takes a quarter of a second, up to three seconds if the meter hesitates, or twelve if it gives no answer.
         """
         self._dialogue.query(EVENTS)  # so no event of before is one of the run
         self._former.events = 0
         self._integration.start()
 
     def stop(self) -> None:
-        """Stop the integrator; nothing happens if it has stopped already, by its timer or otherwise."""
+        """Stop the integrator; does nothing if it has already stopped, by its timer or otherwise."""
         self._integration.stop()
 
     def state(self) -> IntegratorState:
@@ -196,13 +197,13 @@ class Wt300:
         return self._integration.state()
 
     def read(self) -> Reading:
-        """Take one sample, new or not."""
+        """Return one sample, whether or not the meter has updated."""
         return self.read_update()[0]
 
     def read_update(self) -> tuple[Reading, bool]:
-        """Take one sample, and say whether the meter has updated since the last one.
+        """Return one sample, and True if the meter has updated since the last one.
 
-        With an update of a run, the meter is asked whether some of its settings are still those of the setup.
+        With each new update of a run, some of the settings are compared with those of the setup.
         """
         taken, is_new = self._sample()
         if is_new and self._watch is not None:
@@ -210,10 +211,10 @@ class Wt300:
         return taken, is_new
 
     def read_final(self) -> Reading:
-        """Take the sample of record after the stop, once the meter has had an update to settle its values.
+        """Return the sample of record after the stop, once the values have settled for one update.
 
-        First it undoes what would spoil the sample, and `changes` reports that: another element's values, which another
-        client may have chosen, and what holds the values that it shows. None of it changes the energy itself.
+        First it undoes what would spoil the sample, which `changes` then reports: another element's values, chosen by
+        another client, and a hold of the displayed values. Neither changes the energy itself.
         """
         holds = (one for one in HOLDS if self._dialogue.knows(one.header))
         wanted = [*holds, *TELLING, *self._form.settings]
@@ -231,15 +232,15 @@ class Wt300:
         return self._settled()
 
     def status(self) -> Status:
-        """Return the present settings and everything in the error queue, which this empties."""
+        """Return the present settings and all queued errors; reading the errors clears the queue."""
         return status(
             self._dialogue.ask, self._model, self.state, self._dialogue.errors
         )
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each.
+        """Return one phrase for each difference from `setup` and from the items of a sample.
 
-        From then on updates are watched for changes of `setup`, as after `configure`.
+        From then on, updates are also checked for changes of `setup`, as after `configure`.
         """
         settings = self._settings(setup)
         self._watch = self._watch or Watch(settings, setup.update_interval_s)
@@ -257,7 +258,7 @@ class Wt300:
         return (*self._former.undone, *differences(wanted, found))
 
     def choices(self) -> Choices:
-        """Return what the meter can be set to at its present crest factor."""
+        """Return the values that the meter can be set to at its present crest factor."""
         factor = crest_factor(self._dialogue.ask)
         return Choices(
             voltage_ranges_v=self._model.voltage_ranges_v(factor),
@@ -267,9 +268,9 @@ class Wt300:
         )
 
     def peaks(self) -> Peaks:
-        """Return the largest peaks of the last update, of either sign and among all elements that are measured.
+        """Return the largest absolute peaks of the last update, over all measured elements.
 
-        They are items of their own behind those of a sample, so samples stay as they are.
+        Peaks have items of their own after those of a sample, so samples do not change.
         """
         if not self._has_peak_items:
             self._change(self._form.peak_settings(self._measured))
@@ -281,23 +282,23 @@ class Wt300:
     def zero(self) -> None:
         """Compensate the zero level of all ranges, which may take long.
 
-        Raises MeterError `meter-busy` while the meter integrates or holds an energy that is not reset yet, which is
-        when it refuses; `meter-refused` if it says that the compensation failed.
+        Raises MeterError `meter-busy` while the meter integrates or holds an energy that is not reset, since the meter
+        then refuses; `meter-refused` if it reports that the compensation failed.
         """
         self._integration.require_ended(self._identity)
         require_no_energy(self)  # only then it compensates
         compensate_zero(self._link, self._dialogue, self._identity)
 
     def lock_panel(self) -> None:
-        """Lock the keys of the panel, and watch that they stay locked; a meter that cannot is used as it is."""
+        """Lock the panel's keys and check that they stay locked; log it if the meter has no lock."""
         self._former.locks = guard.lock_panel(self._dialogue, self._identity)
         if self._watch is not None:
             self._watch.add(self._former.locks)
 
     def unlock_panel(self) -> bool:
-        """Unlock the keys of the panel, whoever has locked them; False if the meter knows no lock.
+        """Unlock the panel's keys, whoever locked them; return False if the meter has no known lock.
 
-        MeterError `meter-refused` if they stay locked.
+        Raises MeterError `meter-refused` if they stay locked.
         """
         self._former.locks = ()
         return guard.unlock_panel(self._dialogue)
@@ -305,8 +306,8 @@ class Wt300:
     def restore(self) -> None:
         """Restore the settings found before the first `attach` and `configure`; this resets the integrator.
 
-        Nothing happens if `configure` was never called, and on a second call. Raises MeterError `meter-busy` while
-        the meter integrates, `meter-refused` after all others are back if it does not take some.
+        Does nothing if `configure` was never called, or on a second call. Raises MeterError `meter-busy` while the
+        meter integrates, and `meter-refused` if the meter does not accept a setting, after all others are restored.
         """
         if not self._former.is_due:
             return
@@ -320,7 +321,7 @@ class Wt300:
         self._former.forget()
 
     def close(self) -> None:
-        """Close the link, after restoring the form of values that `look` found."""
+        """Restore the answer format that `look` found, and close the link."""
         found = self._found_format
         self._found_format = None
         if found is not None:
@@ -355,7 +356,7 @@ class Wt300:
         ]
 
     def _settled(self) -> Reading:
-        """Return the sample after one more update, but do not wait for ever: another client may clear its event."""
+        """Return the sample after one more update, or after a time limit, since another client may clear the event."""
         interval_s = self._update_interval_s
         deadline_s = (
             self._clocks.monotonic() + SETTLING_UPDATES * interval_s + SETTLING_S
@@ -374,7 +375,7 @@ class Wt300:
 
 
 class Wt300Family:
-    """The registered driver: one for each address, over all its links. Implements lpirc_power.meter.Driver."""
+    """The registered driver: one instance per address, for all its links. Implements lpirc_power.meter.Driver."""
 
     models: ClassVar[str] = "WT310, WT332 and WT333, WT310E, WT310EH, WT332E and WT333E"
 
@@ -383,7 +384,7 @@ class Wt300Family:
 
     @staticmethod
     def matches(identity: Identity) -> bool:
-        """Return whether the model is of the family."""
+        """Return True if the model belongs to the family."""
         return model_named(identity.model) is not None
 
     @staticmethod
@@ -392,5 +393,5 @@ class Wt300Family:
         return None if (found := model_named(model)) is None else found.limits
 
     def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:
-        """Return the meter behind a link, which restores what was found over any earlier link."""
+        """Return the meter behind a link; it restores the settings found over any earlier link."""
         return Wt300(link, identity, clocks, self._former)

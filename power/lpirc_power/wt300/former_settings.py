@@ -1,4 +1,4 @@
-"""The settings found in a meter before a run, to be restored after it."""
+"""Settings found in a meter before a run, to be restored after it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _AUTOMATIC: Final = {
 
 
 class FormerSettings:
-    """The settings found in a meter, each as it was when it was first asked for.
+    """Settings found in a meter, each with the value at its first query.
 
-    Give the same one to every `Wt300` that is opened on a meter: a driver made after a lost link finds what an
-    earlier one has set, not what was there before. `is_due` says that the meter was set up, and the settings are to be
-    restored; `undone` is what differed from the run's and was put right before its final reading; `locks` keeps its
-    panel locked; `events` are those that the meter has reported, and so forgotten, since the last update that was read.
+    Share one instance among all `Wt300` opened for a meter: a driver created after a lost link must restore the
+    original settings, not those that an earlier driver made. `is_due` means that the meter was set up and must be
+    restored. `undone` lists the differences from the run that were undone before its final reading. `locks` keeps the
+    panel locked. `events` are those reported, and thereby cleared in the meter, since the last update that was read.
     """
 
     def __init__(self) -> None:
@@ -34,13 +34,13 @@ class FormerSettings:
         self._found: dict[str, str] = {}
 
     def belong_to(self, identity: Identity) -> None:
-        """Forget everything if it was found in another meter."""
+        """Clear everything if it was found in another meter."""
         if self._owner != identity:
             self.forget()
             self._owner = identity
 
     def forget(self) -> None:
-        """Forget everything; the next settings that are kept are the former ones."""
+        """Clear everything; the settings kept next are the new former settings."""
         self._found.clear()
         self.undone.clear()
         self.locks = ()
@@ -50,16 +50,16 @@ class FormerSettings:
     def keep(
         self, headers: Iterable[str], ask: Callable[[Sequence[str]], Sequence[str]]
     ) -> None:
-        """Ask for every setting that is not known yet, by its header; `ask` answers many questions."""
+        """Query and keep every setting in `headers` not yet known; `ask` answers several queries."""
         unknown = [header for header in headers if header not in self._found]
         self._found.update(
             zip(unknown, ask([f"{header}?" for header in unknown]), strict=True)
         )
 
     def settings(self, first: Sequence[str]) -> list[Setting]:
-        """Return the settings of `first` in order, then the others, and last the form of the meter's answers.
+        """Return the settings of `first` in order, then all other settings, and last the format of answers.
 
-        A range is not insisted on where the meter chose it: setting it again would end automatic ranging.
+        A range chosen by automatic ranging need not read back as set: setting it again would end automatic ranging.
         """
         measuring = [header for header in first if header in self._found]
         talking = [header for header in self._found if header not in first]

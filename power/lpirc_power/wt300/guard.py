@@ -1,6 +1,6 @@
-"""The guard of an integration in a meter of the WT300 family: events that it latches, and the lock of its keys.
+"""Guards an integration in a WT300 meter: latches events and locks the keys.
 
-A meter that cannot is used as it is, and the log says what is not guarded.
+A meter without these functions is still used, and the log says what is not guarded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def latch(
     dialogue: Dialogue,
     identity: Identity,
 ) -> tuple[Setting, ...]:
-    """Have the meter latch what ends or spoils an integration between two samples; return the settings for it."""
+    """Make the meter latch events that end or spoil an integration between samples; return the settings made."""
     wanted = latches(flags)
     try:
         change(wanted)
@@ -38,7 +38,7 @@ def latch(
 
 
 def lock_panel(dialogue: Dialogue, identity: Identity) -> tuple[Setting, ...]:
-    """Lock the keys of the panel; return the settings that keep them locked."""
+    """Lock the panel's keys; return the settings that keep them locked."""
     wanted: tuple[Setting, ...] = ()
     try:
         wanted = tuple(one.to(on=True) for one in _panel_lock(dialogue))
@@ -53,7 +53,7 @@ def lock_panel(dialogue: Dialogue, identity: Identity) -> tuple[Setting, ...]:
 
 
 def unlock_panel(dialogue: Dialogue) -> bool:
-    """Unlock the keys of the panel; False if the meter knows no lock, `meter-refused` if they stay locked."""
+    """Unlock the panel's keys; return False if the meter has no lock, `meter-refused` if they stay locked."""
     freed = [one.to(on=False) for one in reversed(_panel_lock(dialogue))]
     dialogue.apply_all(freed)
     return bool(freed)

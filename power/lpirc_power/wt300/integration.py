@@ -1,4 +1,4 @@
-"""The integrator of a meter of the WT300 family: its state asked for, its start and stop confirmed, its reset."""
+"""Integrator of a WT300 meter: queries its state, confirms its start and stop, resets it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from lpirc_power.wt300 import answers
 from lpirc_power.wt300.dialogue import Dialogue
 
 CONFIRM_S: Final = 3.0
-"""Time that the integrator may take to confirm a start or stop, if it answers."""
+"""Time allowed for confirming a start or stop, if the integrator answers."""
 SILENCE_S: Final = 12.0
-"""Longest time without any answer of the integrator: the sum of CONFIRM_TIMEOUTS_MS."""
+"""Longest time without any answer about the integrator: the sum of CONFIRM_TIMEOUTS_MS."""
 CONFIRM_TIMEOUTS_MS: Final = (100, 300, 900, 2700, 8100)
-"""A lost question is asked again soon where a link can give up an answer: until then the meter integrates unseen."""
+"""Timeouts of repeated queries; they begin short, since the meter integrates unseen after a lost query.
+
+Only a link that can abandon an answer uses the short ones.
+"""
 DEAF_AFTER_START_S: Final = 0.25
-"""Real meters lose a question in the 0.2 s after a start, and on USB an answer that never comes may cost the link."""
+"""Pause after a start: real meters lose a query in the first 0.2 s, and on USB a missing answer may end the link."""
 POLL_S: Final = 0.02
 START: Final = ":INTEGRATE:START"
 STOP: Final = ":INTEGRATE:STOP"
@@ -28,7 +31,7 @@ STATE: Final = ":INTEGRATE:STATE?"
 
 
 class Integration:
-    """Commands the integrator over a link, and waits until the meter confirms."""
+    """Controls the integrator over a link, and waits until the meter confirms."""
 
     def __init__(self, link: VisaLink, dialogue: Dialogue, clocks: Clocks) -> None:
         self._link = link
@@ -40,19 +43,19 @@ class Integration:
         return IntegratorState.parse(self._dialogue.ask(STATE))
 
     def start(self) -> None:
-        """Start the integrator; returns once the meter says that it integrates."""
+        """Start the integrator; return once the meter confirms that it integrates."""
         self._link.write(START)
         self._clocks.pause(DEAF_AFTER_START_S)
         self._confirm(lambda state: state is IntegratorState.START, START)
 
     def stop(self) -> None:
-        """Stop the integrator; nothing happens if it has stopped already, by its timer or otherwise."""
+        """Stop the integrator; does nothing if it has already stopped, by its timer or otherwise."""
         if self.state() is IntegratorState.START:
             self._link.write(STOP)
             self._confirm(lambda state: state is not IntegratorState.START, STOP)
 
     def reset(self) -> None:
-        """Reset the integrator; MeterError `meter-refused` if it does not."""
+        """Reset the integrator; MeterError `meter-refused` if that fails."""
         if self.state() is IntegratorState.RESET:
             return  # some meters queue error 845 for a second reset
         self._link.write(RESET)
@@ -61,7 +64,7 @@ class Integration:
             raise self._dialogue.refused(RESET, state.value)
 
     def require_ended(self, identity: Identity) -> None:
-        """Raise MeterError `meter-busy` for a meter that integrates."""
+        """Raise MeterError `meter-busy` if the meter integrates."""
         if self.state() is IntegratorState.START:
             raise MeterBusy(
                 f"The meter {identity.model} {identity.serial} is integrating; press STOP and RESET on its "

@@ -1,4 +1,4 @@
-"""The known models of the WT300 family: elements, ranges, update intervals (IM WT310-02EN, IM WT310E-02EN)."""
+"""Known models of the WT300 family: elements, ranges, update intervals (IM WT310-02EN, IM WT310E-02EN)."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _FIRST: Final = replace(
     drift=replace(_DRIFT, source="IM WT310-02EN, page 7-7"),
 )
 HIGH_DC_SHARE: Final = 0.003
-"""Part of the reading at DC directly into the current input of a WT310EH or WT310HC (both manuals, page 7-7)."""
+"""DC error, as a part of the reading, of the direct current input of a WT310EH or WT310HC (manuals, page 7-7)."""
 HIGH_DRIFT_A_PER_C: Final = 1e-3
-"""Part of the current into that input, in every range (the same page)."""
+"""DC drift of that input in A per degree C, in every range (the same page)."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +64,20 @@ class Model:
     rates_s: tuple[float, ...]
     elements: tuple[str, ...] = ("1",)
     sum_wiring: str = ""
-    """The wiring under which its sum is that of all its elements, each on its own; others leave out the second."""
+    """Wiring in which the sum covers all elements, each measured on its own; other wirings omit the second element."""
     accuracy: Limits = _E
 
     def voltage_ranges_v(self, crest_factor: int) -> tuple[float, ...]:
-        """Return the voltage ranges; crest factor 6 halves them."""
+        """Return the voltage ranges at a crest factor; 6 halves them."""
         return tuple(value / (crest_factor / 3) for value in VOLTAGES_V)
 
     def current_ranges_a(self, crest_factor: int) -> tuple[float, ...]:
-        """Return the current ranges; crest factor 6 halves them."""
+        """Return the current ranges at a crest factor; 6 halves them."""
         return tuple(value / (crest_factor / 3) for value in self.currents_a)
 
     @property
     def limits(self) -> Limits:
-        """The limits of error of an active power, at AC of 45 to 66 Hz and at DC."""
+        """The limits of error of an active power, for AC of 45 to 66 Hz and for DC."""
         smallest_w = VOLTAGES_V[0] * self.currents_a[0]
         return replace(
             self.accuracy, smallest_range_w=smallest_w, elements=len(self.elements)
@@ -85,14 +85,14 @@ class Model:
 
     @property
     def measurable(self) -> tuple[str, ...]:
-        """The values of `Setup.element`: each element, and the sum where there is more than one."""
+        """The valid values of `Setup.element`: each element, and the sum if there are several."""
         return (
             self.elements if len(self.elements) == 1 else (*self.elements, ALL_ELEMENTS)
         )
 
 
 def _high(of: Limits) -> Limits:
-    """Return the limits of a model whose current input is for high currents."""
+    """Return the limits of a model with an input for high currents."""
     drift = of.drift and replace(
         of.drift, coarse_a_per_c=HIGH_DRIFT_A_PER_C, coarse_from_a=0.0
     )
@@ -114,7 +114,7 @@ _MODELS: Final = (
 
 
 def model_named(name: str) -> Model | None:
-    """Return the model that *IDN? names; None for one that is not of the family."""
+    """Return the model named by *IDN?; None if it is not of the family."""
     wanted = name.strip().upper()
     return next(
         (model for beginning, model in _MODELS if wanted.startswith(beginning)), None
@@ -122,9 +122,9 @@ def model_named(name: str) -> Model | None:
 
 
 def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
-    """Return the elements behind `element`, which is one of them or "sum"; `name` is the model's.
+    """Return the elements meant by `element`, a single one or "sum"; `name` is the model's.
 
-    Raises MeterError `meter-range`, naming what there is, for an element that the model lacks.
+    Raises MeterError `meter-range`, which lists the existing elements, for any other.
     """
     if element not in model.measurable:
         if len(model.elements) == 1:
@@ -136,7 +136,7 @@ def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
 
 
 def listed(value: float, choices: tuple[float, ...], what: str, unit: str) -> float:
-    """Return the choice that equals `value`; else MeterError `meter-range`, naming them all."""
+    """Return the choice that equals `value`; MeterError `meter-range`, which lists all choices, if none does."""
     for choice in choices:
         if math.isclose(value, choice, rel_tol=1e-6):
             return choice

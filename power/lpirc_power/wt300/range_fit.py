@@ -19,9 +19,9 @@ HEADROOM: Final = 1.2
 
 @dataclass(frozen=True)
 class Drawn:
-    """The draw of a load: the largest rms values and peaks without sign, and means; NaN where nothing was measured.
+    """What a load drew: largest absolute rms values and peaks, and means; NaN if not measured.
 
-    `flagged` readings were over range or clipped: what the load drew then is not known.
+    `flagged` counts readings that were over range or clipped; what the load drew then is unknown.
     """
 
     readings: int
@@ -36,7 +36,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Fit:
-    """The smallest range that holds a load, None if none is large enough; `needed` is the least that would do."""
+    """The smallest range that holds a load, None if none is large enough; `needed` is the least sufficient value."""
 
     unit: str
     rms: float
@@ -46,7 +46,7 @@ class Fit:
 
 
 def drawn(readings: Sequence[Reading], peaks: Sequence[Peaks]) -> Drawn:
-    """Return what a load drew in the given updates; readings without data, or over range, only count."""
+    """Return what a load drew in the given updates; readings without data or over range are only counted."""
     return Drawn(
         readings=len(readings),
         flagged=sum(flagged(reading) for reading in readings),
@@ -60,7 +60,7 @@ def drawn(readings: Sequence[Reading], peaks: Sequence[Peaks]) -> Drawn:
 
 
 def flagged(reading: Reading) -> bool:
-    """Return whether a reading was over range or clipped."""
+    """Return True if a reading was over range or clipped."""
     return reading.over_range or reading.voltage_peak_over or reading.current_peak_over
 
 
@@ -72,7 +72,7 @@ def fit(
     crest_factor: int,
     headroom: float = HEADROOM,
 ) -> Fit:
-    """Return the smallest of the ranges that holds `rms` and `peak` (NaN: not measured) with headroom."""
+    """Return the smallest range that holds `rms` and `peak` (NaN: not measured) with headroom."""
     for_peak = 0.0 if math.isnan(peak) else abs(peak) * headroom / crest_factor
     for_rms = 0.0 if math.isnan(rms) else abs(rms) * headroom
     needed = max(for_rms, for_peak)
@@ -83,7 +83,7 @@ def fit(
 def fits(
     load: Drawn, choices: Choices, crest_factor: int, headroom: float = HEADROOM
 ) -> tuple[Fit, Fit]:
-    """Return the smallest voltage range and the smallest current range that hold a load."""
+    """Return the smallest voltage and current ranges that hold a load."""
     return (
         fit(
             choices.voltage_ranges_v,
@@ -105,7 +105,7 @@ def fits(
 
 
 def reason(found: Fit, crest_factor: int, headroom: float) -> str:
-    """Return why a range was chosen, as one sentence with its figures."""
+    """Return the reason for a proposed range, as one sentence with its figures."""
     unit = found.unit
     rms = f"{found.rms:.4g} {unit} rms x {headroom:g} = {abs(found.rms) * headroom:.4g} {unit}"
     peak = "no peaks were measured"

@@ -1,4 +1,4 @@
-"""The settings that a run makes in a meter of the WT300 family, and the order in which they are restored."""
+"""Settings that a run makes in a WT300 meter, and the order in which they are restored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lpirc_power.wt300.setting_commands import Range, Setting, Switch
 Ask = Callable[[str], str]
 """Sends a query and returns its answer without a header."""
 PANEL_LOCKS: Final = ((controls.REMOTE, controls.LOCKOUT), (controls.KEY_LOCK,))
-"""Groups of settings that lock a panel's keys, the lock itself last; the first group that a meter knows is used."""
+"""Groups of settings that lock the panel's keys, the lock itself last; the first group that the meter has is used."""
 _LOCKING: Final = tuple(lock[-1] for lock in PANEL_LOCKS)
 _MAY_LACK: Final = (
     controls.AVERAGING,
@@ -54,48 +54,48 @@ HOLDS: Final = (
     controls.NUMERIC_HOLD.to(on=False),
     controls.MAXIMUM_HOLD.to(on=False),
 )
-"""Settings that make a meter answer earlier values, or their maxima, as if they were readings."""
+"""Settings that end a hold, in which a meter answers with earlier or maximum values as if they were readings."""
 TALKING: Final = (controls.HEADERS.to(on=False), controls.LONG_WORDS.to(on=True))
-"""Plain values in long words. *RST leaves both alone, so they are always set."""
+"""Settings for plain values in long words. *RST does not change them, so they are always made."""
 FORMAT: Final = controls.FORMAT.to("ASCII")
 TELLING: Final = (controls.EVENT_FILTER.to(1, "FALL"), FORMAT)
-"""The end of an update as an event, and values as text."""
+"""Settings that report the end of an update as an event, and values as text."""
 
 
 def measuring_headers(model: Model) -> tuple[str, ...]:
-    """Return the settings that `measuring` may change, in the order in which they can be restored."""
+    """Return the headers of the settings that `measuring` may change, in a valid order for restoring them."""
     if len(model.elements) == 1:
         return _MEASURING
     return (controls.WIRING.header, *_MEASURING)
 
 
 def latches(flags: Flags) -> tuple[Setting, ...]:
-    """Return the settings that latch, until the next sample, that integrating ended or that one of the flags rose."""
+    """Return the settings that latch, until the next sample, an end of integration or a rise of a flag."""
     # The filter of a bit of the condition register has the number after the bit's.
     rising = [controls.EVENT_FILTER.to(bit + 1, "RISE") for bit in flags.bits]
     return (controls.EVENT_FILTER.to(2, "FALL"), *rising)
 
 
 def item(place: int, function: str) -> Setting:
-    """Return the setting that makes a function of an element ("U,1") the item of a place, 1 to 255."""
+    """Return the setting that assigns a function of an element ("U,1") to item number `place`, 1 to 255."""
     return controls.ITEM.to(place, function)
 
 
 def sample_number(count: int) -> Setting:
-    """Return how many items an answer of values carries, from the first on."""
+    """Return the setting for the number of items in an answer, counted from the first."""
     return controls.ITEM_NUMBER.to(str(count))
 
 
 def sample_items(
     functions: Sequence[str], element: str, first: int
 ) -> tuple[Setting, ...]:
-    """Return functions of one element, or of the "sum", as the items from a place on."""
+    """Return the settings that assign functions of one element, or of the "sum", to items from `first` on."""
     named = controls.item_functions(functions, element)
     return tuple(item(place, text) for place, text in enumerate(named, start=first))
 
 
 def measuring(setup: Setup, model: Model) -> tuple[Setting, ...]:
-    """Return the settings of a measurement; MeterError `meter-range` for what the model does not have."""
+    """Return the settings of a measurement; MeterError `meter-range` for values that the model lacks."""
     mode = controls.MODE.to(setup.mode)
     synchronization = controls.SYNCHRONIZATION.to(setup.synchronize)
     crest_factor = controls.CREST_FACTOR.to(setup.crest_factor)
@@ -147,7 +147,7 @@ def status(
     state: Callable[[], IntegratorState],
     errors: Callable[[], tuple[str, ...]],
 ) -> Status:
-    """Return the present settings, the integrator's state, and last the errors, those of the questions included."""
+    """Return the present settings, the integrator's state, and the errors, including those of these queries."""
     return Status(
         voltage_range_v=controls.VOLTAGE_RANGE.read(ask(controls.VOLTAGE_RANGE.query)),
         voltage_auto=controls.VOLTAGE_AUTO.read(ask(controls.VOLTAGE_AUTO.query)),
@@ -167,10 +167,10 @@ def status(
 
 
 def crest_factor(ask: Ask) -> int:
-    """Ask for the crest factor, 3 or 6."""
+    """Query the crest factor, 3 or 6."""
     return controls.CREST_FACTOR.read(ask(controls.CREST_FACTOR.query))
 
 
 def interval_s(ask: Ask, model: Model) -> float:
-    """Ask for the update interval."""
+    """Query the update interval."""
     return controls.UPDATE_RATE.read(ask(controls.UPDATE_RATE.query), model)

@@ -1,4 +1,4 @@
-"""A sample of a meter of the WT300 family: its question, and its answer read (IM WT310-17EN, numeric data)."""
+"""Sample of a WT300 meter: its query, and the parser of its answer (IM WT310-17EN, numeric data)."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from lpirc_power.wt300.run_settings import item, sample_items, sample_number
 from lpirc_power.wt300.setting_commands import Setting
 
 RANGES: Final = ("URANGE", "IRANGE")
-"""Items that a meter may refuse: then only the settings that are asked for in turn tell of its ranges."""
+"""Items that a meter may refuse; then its ranges are known only from the settings queried in turn."""
 PLAIN: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME")
 ITEMS: Final = (*PLAIN, *RANGES)
-"""The numeric items of a sample, in the order in which they are asked for; an onlooker's sample is plain."""
+"""Numeric items of a sample, in query order; an onlooker's sample has only the plain ones."""
 NEEDED: Final = ("P", "WH", "TIME")
-"""Items that a result depends on: each must be a number, while any other unreadable item is only unknown."""
+"""Items that a result depends on: each must be a number, while any other unreadable item is just unknown."""
 NAMED: Final = (ITEMS.index("P"), ITEMS.index("WH"))
-"""Indexes of the items that a result rests on: with each sample the meter names them."""
+"""Indexes of the items that a result depends on; the meter names these items with each sample."""
 PEAKS: Final = ("UPPEAK", "UMPEAK", "IPPEAK", "IMPEAK")
 EVENTS: Final = ":STATUS:EESR?"
 _VALUE: Final = ":NUMERIC:NORMAL:VALUE?"
 _PLACE: Final = ":NUM:VAL?"
-"""The same in short words, for a message that asks for many places: some meters take 256 characters at most."""
+"""Query of an item's value in short words, for a message with many: some meters accept at most 256 characters."""
 _STATE: Final = ":STATUS:CONDITION?;:INTEGRATE:STATE?"
 ASIDE: Final = {"1": 201, "2": 212, "3": 223, "sum": 234}
-"""First item numbers of an onlooker, of 255: behind all that a run or the factory uses, and never restored."""
+"""First item numbers of onlookers, of 255: after all items that a run or the factory uses, and never restored."""
 Stamp = Callable[[Sequence[float], int, int, IntegratorState], Reading]
 
 
 @dataclass(frozen=True)
 class SampleForm:
-    """The places of a sample's items in a meter, and the question that asks for them.
+    """Item numbers of a sample in a meter, and the query for them.
 
-    The items belong to the meter, not to a link: a run has the first ones, and learns of updates by the extended event
-    register, which reading clears. An onlooker has items of its own and leaves that register alone.
+    The items belong to the meter, not to a link. A run uses the first items, and learns of updates from the extended
+    event register, which reading clears. An onlooker has items of its own and does not read that register.
     """
 
     element: str
@@ -51,14 +51,14 @@ class SampleForm:
 
     @classmethod
     def of_run(cls, element: str, functions: Sequence[str] = ITEMS) -> SampleForm:
-        """Return the form of a run's samples, and so of its energy; PLAIN if the meter refuses more."""
+        """Return the form of a run's samples and so of its energy; use PLAIN if the meter refuses the default."""
         items = sample_items(functions, element, 1)
         question = ";".join((EVENTS, _VALUE, *_named(items), _STATE))
         return cls(element, False, 1, question, (sample_number(len(items)), *items))
 
     @classmethod
     def of_onlooker(cls, element: str) -> SampleForm:
-        """Return the form of a sample that does not disturb other clients."""
+        """Return the form of samples that disturb no other client."""
         first = ASIDE[element]
         items = sample_items(PLAIN, element, first)
         values = (f"{_PLACE} {place}" for place in range(first, first + len(items)))
@@ -67,11 +67,11 @@ class SampleForm:
         )
 
     def taken(self, answer: str, stamp: Stamp, earlier: int = 0) -> tuple[Reading, int]:
-        """Return the reading in an answer to the question, and the events since the last update that was read.
+        """Parse an answer to the query; return the reading, and the events since the last update that was read.
 
-        `earlier` holds those that former questions have cleared without an update; bit 0 of the events says that the
-        meter has updated.
-        Raises MeterError `meter-answer` if it makes no sense, or if the items are no longer those that were set.
+        `earlier` holds the events that previous queries have cleared without an update. Bit 0 of the events means that
+        the meter has updated. Raises MeterError `meter-answer` if the answer has no meaning, or if the items are no
+        longer those that were set.
         """
         parts = answers.parts(answer)
         count = len(self.items)
@@ -93,11 +93,11 @@ class SampleForm:
 
     @property
     def items(self) -> tuple[Setting, ...]:
-        """The settings that make its values the items of their places."""
+        """The settings that assign the sample's values to their item numbers."""
         return self.settings if self.aside else self.settings[1:]
 
     def peak_settings(self, elements: tuple[str, ...]) -> tuple[Setting, ...]:
-        """Return the items of the peaks, behind those of a sample, so no sample carries them."""
+        """Return the settings for items of the peaks, numbered after those of a sample, so that samples omit them."""
         items = [f"{peak},{element}" for element in elements for peak in PEAKS]
         return tuple(
             item(place, text)
@@ -105,7 +105,7 @@ class SampleForm:
         )
 
     def peak_question(self, elements: tuple[str, ...]) -> str:
-        """Return the question for every item of `peak_settings`, in one message."""
+        """Return the query for all items of `peak_settings`, in one message."""
         first = self.first + len(self.items)
         return ";".join(
             f"{_PLACE} {place}"
@@ -145,9 +145,9 @@ def reading(
     latched: int,
     state: IntegratorState,
 ) -> Reading:
-    """Return a sample's values, in the order of ITEMS, as a reading taken at the given moment.
+    """Return a sample's values, in the order of ITEMS, as a reading at the given time.
 
-    A flag is up if its bit is set now, in `condition`, or was raised since the reading before, in `latched`.
+    A flag is True if its bit is set in `condition`, that is now, or in `latched`, that is since the previous reading.
     """
     raised = condition | latched
     (
@@ -185,7 +185,7 @@ def reading(
 
 
 def largest_peaks(answer: str, elements: int) -> Peaks:
-    """Return the largest peaks of either sign in an answer to a form's `peak_question`."""
+    """Return the largest absolute peaks in an answer to a form's `peak_question`."""
     found = [answers.value(part) for part in answers.parts(answer)]
     if len(found) != len(PEAKS) * elements:
         raise answers.strange(str(found), f"{len(PEAKS) * elements} peaks")

@@ -1,7 +1,7 @@
-"""The settings of the WT300 family: for each its command, what it does, what it takes, and how it reads back.
+"""Settings of the WT300 family: for each its command, purpose, accepted values, and how it reads back.
 
-A setting is one value below: `to` checks what is wanted and gives the command, `read` turns an answer into a value.
-What a meter does not have is refused with MeterError `meter-range` before anything is sent. Source: IM WT310-17EN.
+Each setting is one constant below: `to` checks a wanted value and returns the command, `read` parses an answer. A value
+that the meter lacks raises MeterError `meter-range` before anything is sent. Source: IM WT310-17EN.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from lpirc_power.wt300.models import Model, listed
 
 AUTOMATIC: Final = "AUTO"
 LONGEST_INTERVAL_S: Final = 60.0
-"""More than any meter of the family has: 20 s."""
+"""Largest update interval accepted from an answer; no meter of the family has more than 20 s."""
 LONGEST_TIMER_S: Final = 10000 * 3600
 MOST_ITEMS: Final = 255
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting as it is made: its header, the value behind it, and the answer of the meter to its query.
+    """A setting with a value: its header, the written value, and the expected answer to its query.
 
-    Nothing is `expected` of what the meter may change at once, by itself.
+    `expected` is None if the meter may change the value at once, by itself.
     """
 
     header: str
@@ -49,20 +49,20 @@ class Setting:
         return self.expected is None or answers.same(answer, self.expected)
 
     def contradicts(self, answer: str) -> bool:
-        """Return True if an answer says that something else is set; text without meaning does not."""
+        """Return True if an answer states another valid value; text without meaning is no contradiction."""
         if self.holds(answer):
             return False
         return answers.understood(answer, self.expected or "")
 
 
 def plain(header: str, written: str) -> Setting:
-    """Return a setting that reads back as it is written."""
+    """Return a setting that reads back as written."""
     return Setting(header, written, written)
 
 
 @dataclass(frozen=True)
 class Control:
-    """A setting that the meter has: the header of its command and query, its purpose, and what it takes."""
+    """A setting of the meter: the header of its command and query, its purpose, and the values it takes."""
 
     header: str
     purpose: str
@@ -78,24 +78,24 @@ class Switch(Control):
     """A setting that is on or off."""
 
     def to(self, *, on: bool) -> Setting:
-        """Return the setting that switches it."""
+        """Return the setting that turns it on or off."""
         return plain(self.header, "ON" if on else "OFF")
 
     @staticmethod
     def read(answer: str) -> bool:
-        """Return whether an answer says that it is on."""
+        """Return True if an answer means on."""
         return answers.boolean(answer)
 
 
 @dataclass(frozen=True)
 class Choice(Control):
-    """A setting that takes one of some words, `what` in messages."""
+    """A setting that takes one of a few words; `what` is its name in messages."""
 
     what: str = ""
     words: tuple[str, ...] = ()
 
     def to(self, wanted: str) -> Setting:
-        """Return the setting of one of the words."""
+        """Return the setting for one of the words."""
         if wanted not in self.words:
             raise MeterRangeError(
                 f"The meter has no {self.what} {wanted!r}; it has {', '.join(self.words)}."
@@ -103,7 +103,7 @@ class Choice(Control):
         return plain(self.header, wanted.upper())
 
     def read(self, answer: str) -> str:
-        """Return the word that an answer names, long or short; another one as it is."""
+        """Return the word in an answer, long or short; an unknown word is returned unchanged."""
         # Short words are beginnings of the long ones; none of those of a setting begins another.
         short = answer.lower()
         for word in self.words:
@@ -113,10 +113,10 @@ class Choice(Control):
 
 
 class CrestFactor(Control):
-    """The crest factor, 3 or 6."""
+    """Setting of the crest factor, 3 or 6."""
 
     def to(self, factor: int) -> Setting:
-        """Return the setting of a crest factor."""
+        """Return the setting for a crest factor."""
         if factor not in CREST_FACTORS:
             raise MeterRangeError(
                 f"The meter has no crest factor {factor}; it has 3 and 6."
@@ -125,20 +125,20 @@ class CrestFactor(Control):
 
     @staticmethod
     def read(answer: str) -> int:
-        """Return the crest factor that an answer names."""
+        """Return the crest factor in an answer."""
         # E models have a third one, A6: that of 6 with automatic ranging that looks at the rms value only.
         return 6 if answer.upper() in ("6", "A6") else 3
 
 
 @dataclass(frozen=True)
 class Range(Control):
-    """A measuring range, `what` in messages."""
+    """A measuring range; `what` is its name in messages."""
 
     what: str = ""
     unit: str = ""
 
     def to(self, wanted: float, choices: tuple[float, ...]) -> Setting:
-        """Return the setting of one of the ranges that the model has at its crest factor."""
+        """Return the setting for one of the model's ranges at its crest factor."""
         value = listed(wanted, choices, self.what, self.unit)
         written = f"{value:g}{self.unit}"
         if value < 1:
@@ -147,22 +147,22 @@ class Range(Control):
 
     @staticmethod
     def read(answer: str) -> float:
-        """Return the range that an answer names; NaN for that of an external current sensor."""
+        """Return the range in an answer; NaN for the range of an external current sensor."""
         # EXTERNAL,0.05: the range of a current sensor at the socket for one, in volts; no amperes are known then.
         return math.nan if answer.upper().startswith("EXT") else answers.value(answer)
 
 
 class UpdateRate(Control):
-    """The update interval."""
+    """Setting of the update interval."""
 
     def to(self, interval_s: float, model: Model) -> Setting:
-        """Return the setting of one of the model's intervals."""
+        """Return the setting for one of the model's update intervals."""
         rate_s = listed(interval_s, model.rates_s, "update interval", "s")
         return Setting(self.header, f"{rate_s * 1000:.0f}MS", f"{rate_s:g}")
 
     @staticmethod
     def read(answer: str, model: Model) -> float:
-        """Return the interval that an answer names, in seconds."""
+        """Return the interval in an answer, in seconds."""
         # E models can follow the signal's period; no other figure than the shortest interval is known then.
         if answer.upper() == AUTOMATIC:
             return model.rates_s[0]
@@ -173,10 +173,10 @@ class UpdateRate(Control):
 
 
 class Timer(Control):
-    """The integrator's timer."""
+    """Setting of the integrator's timer."""
 
     def to(self, timer_s: int) -> Setting:
-        """Return the setting of whole seconds, as hours, minutes and seconds."""
+        """Return the setting for a number of whole seconds, written as hours, minutes and seconds."""
         if not 0 <= timer_s <= LONGEST_TIMER_S:
             raise MeterRangeError(
                 f"The integrator's timer cannot be {timer_s} s; it takes 0 to {LONGEST_TIMER_S} s."
@@ -186,26 +186,26 @@ class Timer(Control):
 
 
 class Wiring(Control):
-    """The wiring, which decides which elements the sum covers."""
+    """Setting of the wiring, which selects the elements in the sum."""
 
     def to(self, model: Model) -> Setting:
-        """Return the setting under which a model's sum is that of all its elements."""
+        """Return the setting for the wiring whose sum covers all of the model's elements."""
         return plain(self.header, model.sum_wiring)
 
 
 class Word(Control):
-    """A setting of which the driver needs one word only."""
+    """A setting of which the driver needs only one word."""
 
     def to(self, word: str) -> Setting:
-        """Return the setting of a word."""
+        """Return the setting for a word."""
         return plain(self.header, word)
 
 
 class Numbered(Control):
-    """A setting of which there are many, with the number behind the header."""
+    """A numbered setting; the number follows the header."""
 
     def to(self, number: int, value: str) -> Setting:
-        """Return the setting of one of them."""
+        """Return the setting for a number."""
         return plain(f"{self.header}{number}", value)
 
 
@@ -314,11 +314,11 @@ CONTROLS: Final[tuple[Control, ...]] = (
     *(INTEGRATE_MODE, INTEGRATE_TIMER),
     *(FORMAT, ITEM_NUMBER, ITEM, EVENT_FILTER),
 )
-"""The settings that the driver makes; docs/wt300-commands.md lists them."""
+"""Settings that the driver makes; docs/wt300-commands.md lists them."""
 
 
 def item_functions(functions: Sequence[str], element: str) -> list[str]:
-    """Return functions of one element, or of the "sum", as items take them."""
+    """Return functions of one element, or of the "sum", as written for items."""
     # The integrator is one for all elements, so TIME goes without; ranges are common to them, and have no sum.
     whole = {"TIME": "TIME"}
     named = element

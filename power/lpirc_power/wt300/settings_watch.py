@@ -1,4 +1,4 @@
-"""The settings of a run, watched while it is measured: what another client or a person changes shows."""
+"""Watches the settings of a run during measurement, so that changes by another client or a person show."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from lpirc_power.wt300 import answers
 from lpirc_power.wt300.setting_commands import Setting
 
 ROUND_S: Final = 2.0
-"""Time in which every setting is read once, or one update if that is longer."""
+"""Time in which every setting is read once, or one update if longer."""
 
 
 def difference(setting: Setting, answer: str) -> str:
-    """Return, as one phrase, how an answer differs from a setting; `Unconfirmed` if it has no meaning."""
+    """Return a phrase for an answer that differs from a setting; `Unconfirmed` if the answer has no meaning."""
     if setting.contradicts(answer):
         return f"{setting.command} was set, it is {answer}"
     return Unconfirmed(f"{setting.command} was set, it answered {answer!r}")
 
 
 def differences(settings: Sequence[Setting], found: Sequence[str]) -> list[str]:
-    """Return how the answers found differ from settings, one phrase each."""
+    """Return one phrase for each answer that differs from its setting."""
     return [
         difference(setting, answer)
         for setting, answer in zip(settings, found, strict=True)
@@ -32,7 +32,7 @@ def differences(settings: Sequence[Setting], found: Sequence[str]) -> list[str]:
 
 
 class Watch:
-    """The settings of a run, asked for in turn with its updates: one that changes in mid-run shows within seconds."""
+    """Settings of a run, queried in turn with its updates, so that a change during the run shows within seconds."""
 
     def __init__(self, settings: Sequence[Setting], interval_s: float) -> None:
         self._interval_s = interval_s
@@ -46,13 +46,13 @@ class Watch:
         )
 
     def add(self, settings: Sequence[Setting]) -> None:
-        """Watch these settings too; those that are watched already are not asked for twice."""
+        """Watch more settings; those already watched are not queried twice."""
         new = [one for one in settings if one not in self._settings]
         if new:
             self._begin([*self._settings, *new])
 
     def differing(self, query: Callable[[str], str]) -> str:
-        """Ask for the next settings, in one message; return what differs from them, "" if nothing does."""
+        """Query the next settings in one message; return a phrase for those that differ, "" if none do."""
         asked = list(itertools.islice(self._turns, self._at_once))
         # An answer that got lost or garbled on its way is not a setting that was changed.
         return _differing(asked, query) and _differing(asked, query)

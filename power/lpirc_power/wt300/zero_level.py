@@ -1,4 +1,4 @@
-"""The zero level of a meter of the WT300 family, compensated for all ranges (IM WT310-17EN, *CAL?)."""
+"""Compensates the zero level of a WT300 meter for all ranges (IM WT310-17EN, *CAL?)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from lpirc_power.meter import Identity, VisaLink
 from lpirc_power.wt300.dialogue import Dialogue
 
 ZERO_TIMEOUT_MS: Final = 60_000
-"""The manuals name no time for the compensation of the zero level; it takes seconds."""
+"""Timeout of the zero level compensation: the manuals state no duration; it takes seconds."""
 
 
 def compensate_zero(link: VisaLink, dialogue: Dialogue, identity: Identity) -> None:
-    """Compensate the zero level; MeterError `meter-refused` if the meter says that it failed."""
+    """Compensate the zero level; MeterError `meter-refused` if the meter reports a failure."""
     answer = link.query("*CAL?", timeout_ms=ZERO_TIMEOUT_MS).strip()
     if answer == "0":
         return

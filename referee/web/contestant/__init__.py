@@ -1,4 +1,5 @@
-"""HTTP version 1, for contestants' systems: session, images, detections, entries, and the devices' jobs.
+"""HTTP version 1 for contestants' systems: session, images, detections, entries, and the jobs of devices.
 
-docs/http.md is its contract. Start with `session_routes`; images and detections are reached through `web.gateway`.
+docs/http.md is the contract. Start with `session_routes`; requests for images and detections come through
+`web.gateway`.
 """

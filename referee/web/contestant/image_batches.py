@@ -1,4 +1,4 @@
-"""Batches of images: stored zips, made while they are sent."""
+"""Batches of images, as stored zips that are made while they are sent."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ logger = logging.getLogger(__name__)
 LARGEST_BATCH = 1000
 USUAL_BATCH = 100
 CHUNK_BYTES = 2**17
-"""Bytes of a batch's chunk, which costs a wake-up of the server's thread, and memory while it is sent."""
+"""Size of a chunk of a batch. Each chunk wakes the server's thread once and takes memory while it is sent."""
 PARAMETERS = 8  # a query has two
 
 
 def batch(service: RunService, asked: WebRequest) -> Answer:
-    """GET or HEAD of /v1/images?first=&count=: images as one zip; a count that reaches beyond the last is cut."""
+    """Answer GET or HEAD of /v1/images?first=&count= with a zip; a count beyond the last image is reduced."""
     live = open_run_of(service.callers, asked)
     first, count = wanted(asked.environ.get("QUERY_STRING", ""))
     live.testset_number(first)
@@ -42,8 +42,9 @@ def batch_of(
 ) -> Answer:
     """Return the images that the team of an open run knows by `numbers`, as a stored zip with entries <n>.jpg.
 
-    HEAD tells nothing of them. It holds one of the run's slots until it is sent. Raises RefereeError `image-unknown`,
-    `window-closed`, `testset-changed`, `too-many-requests`; `bad-request` for more bytes than an old zip takes.
+    A HEAD reveals nothing about them. The batch holds one of the run's slots until it is sent. Raises RefereeError
+    `image-unknown`, `window-closed`, `testset-changed`, `too-many-requests`, and `bad-request` for more bytes than a
+    zip without ZIP64 can hold.
     """
     live.require_open()
     headers = [("Content-Type", "application/zip"), NOT_TO_BE_KEPT]
@@ -78,9 +79,10 @@ def _archive(service: RunService, live: OpenRun, numbers: range) -> StoredZip:
 
 
 def _chunks(live: OpenRun, numbers: range, archive: StoredZip) -> Iterator[bytes]:
-    """The batch as it is sent, its images logged as they go out; it ends early when a file cannot be read any more.
+    """Yield the batch in chunks, logging each image when it is handed out.
 
-    It does so at the end of the window, too. Its client sees a body that is shorter than stated.
+    It stops early when the window ends or a file cannot be read any more. The client then sees a body shorter than its
+    stated length.
     """
     try:
         for chunk, ended in archive.chunks(CHUNK_BYTES):
@@ -93,7 +95,7 @@ def _chunks(live: OpenRun, numbers: range, archive: StoredZip) -> Iterator[bytes
 
 
 def wanted(query: str) -> tuple[int, int]:
-    """Return (first, count) of a batch. Raises RefereeError `bad-request`."""
+    """Return (first, count) of the requested batch. Raises RefereeError `bad-request`."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=PARAMETERS)
     except ValueError as error:

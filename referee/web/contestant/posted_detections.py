@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 DETECTIONS_PATH = "/v1/detections"
 LONGEST_KEY = 200
-LONGEST_CODING = 40  # that is shown
+LONGEST_CODING = 40  # characters shown of it
 USUAL_TYPE = "application/json"
 
 
 def post(service: RunService, asked: WebRequest) -> Answer:
-    """POST of /v1/detections: take one body. Nothing of it is read for a request without a good token.
+    """Handle a POST of /v1/detections: take one body, and read none of it if the request has no valid token.
 
-    Raises RefereeError: what `open_run_of`, `read_body`, `parse_detections` and `OpenRun.accept` raise;
+    Raises RefereeError: the errors of `open_run_of`, `read_body`, `parse_detections` and `OpenRun.accept`;
     `too-many-requests`, `bad-request` for a bad Idempotency-Key, `unsupported-media-type` for a compressed body.
     """
     environ = asked.environ
     session = session_of(service.callers, asked)
     key: str | None = environ.get("HTTP_IDEMPOTENCY_KEY")
-    # The server in front of us passes on an empty text for a header that is not ASCII.
+    # Granian passes on an empty text for a header that is not ASCII.
     if key is not None and not 1 <= len(key) <= LONGEST_KEY:
         raise RefereeError(
             "bad-request",
@@ -101,7 +101,10 @@ def _repeated(
     key: str,
     body: bytes | None,
 ) -> Post | None:
-    """Return the receipt that this body got while its run was open: too late for a new one, not for the same answer."""
+    """Return the receipt that this same body got while its run was open, or None.
+
+    After the window no new body is taken, but a repeated one gets the same answer again.
+    """
     run = stored_run_of(service.callers, asked, session)
     require_own(service.callers, asked, session, run)
     if body is None:

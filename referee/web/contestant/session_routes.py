@@ -1,4 +1,4 @@
-"""HTTP version 1: what a contestant's system talks to."""
+"""HTTP version 1: the routes that a contestant's system uses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 
 @blueprint.get("/health")
 def health() -> Response:
-    """Say that the referee answers, and for which contest; no login."""
+    """Answer that the referee is running, and for which contest. No log-in is needed."""
     contest = part(Callers).contest
     config = contest.config
     images = config.images.per_attempt or len(contest.test_set.images)
@@ -50,7 +50,7 @@ def health() -> Response:
 
 @blueprint.post("/session")
 def log_in() -> tuple[Response, int]:
-    """Open the team's run, or give back the session of the open one."""
+    """Open the team's run, or return the session of its open run."""
     team, password = read_texts("team", "password")
     require_password(team, password)
     callers = part(Callers)
@@ -71,7 +71,7 @@ def log_in() -> tuple[Response, int]:
 
 
 def _rules(run: Run) -> dict[str, object]:
-    """The rules that are bound to a run, which every receipt of it binds; null: not bound (of an earlier form)."""
+    """Return the rules bound to a run and to its receipts; null for a run of an earlier version, which has none."""
     if run.rules is None:
         return {"rules": None, "rules_sha256": None}
     return {"rules": run.rules.stated, "rules_sha256": run.rules.sha256}
@@ -83,7 +83,7 @@ def _categories() -> list[dict[str, object]]:
 
 @blueprint.get("/session")
 def show_session() -> Response:
-    """Answer the state of the run."""
+    """Answer with the state of the run."""
     callers = part(Callers)
     asked = present_request()
     try:
@@ -102,7 +102,7 @@ def show_session() -> Response:
 
 
 def _phase_of(live: OpenRun, now_s: float) -> str:
-    """`closed` comes only with the closing receipt: a client that sees it need not ask again."""
+    """Return the phase; it is `closed` only once the closing receipt exists, so that a client need not ask again."""
     phase = phase_at(live.window, now_s)
     return CLOSING if phase is Phase.CLOSED else phase
 
@@ -113,7 +113,7 @@ def _closed_session(run: Run) -> dict[str, object]:
     if run.state is RunState.JUDGED and part(PublishedBoard).is_frozen():
         phase = RunState.CLOSED
     elif run.state is RunState.OPEN:
-        phase = CLOSING  # no server has taken it up: it has no closing receipt
+        phase = CLOSING  # no server has taken it up, so it has no closing receipt
     return {
         "run": run.id,
         "phase": phase,
@@ -145,7 +145,7 @@ def _provisional(found: Run) -> dict[str, object]:
 
 @blueprint.delete("/session")
 def log_out() -> Response:
-    """Close the run and stop its meter; a second time changes nothing."""
+    """Close the run and stop its meter. A repeated log-out changes nothing."""
     callers = part(Callers)
     own = own_run_of(callers, present_request())
     run = callers.control.close(own.id, "logout")
@@ -160,9 +160,9 @@ def log_out() -> Response:
 
 
 def _closing(run: int) -> dict[str, object]:
-    """The signed receipt of a closed run; none for a run that an earlier version closed, or that never opened.
+    """Return the signed receipt of a closed run; empty if an earlier version closed it or it never opened.
 
-    A log-out does not fail for a key that cannot be read.
+    A log-out does not fail if the signing key cannot be read.
     """
     contest = part(Callers).contest
     closing = contest.store.closings.of_run(run)
@@ -182,20 +182,20 @@ def _closing(run: int) -> dict[str, object]:
 
 @blueprint.get("/images/<number>")
 def image(number: str) -> Response:
-    """One JPEG, while the window is open; the gateway in front of Flask calls the same function."""
+    """Answer with one JPEG while the window is open; the gateway in front of Flask calls the same function."""
     del number  # it is read from the path
     return through_flask(single_image.image(part(RunService), present_request()))
 
 
 @blueprint.get("/images")
 def batch() -> Response:
-    """Several images as one zip, in the same way."""
+    """Answer with several images as one zip; the gateway in front of Flask calls the same function."""
     return through_flask(image_batches.batch(part(RunService), present_request()))
 
 
 @blueprint.put("/display/<number>")
 def show_image(number: str) -> Response:
-    """Show an image on the screen of the run's station (camera track); answered once the screen shows it."""
+    """Show an image on the screen of the run's station (camera track), and answer once the screen shows it."""
     service = part(RunService)
     live = open_run_of(service.callers, present_request())
     image_number = single_image.image_number(number, live)
@@ -205,7 +205,7 @@ def show_image(number: str) -> Response:
 
 @blueprint.get("/openapi.json")
 def openapi() -> Response:
-    """The interface as an OpenAPI 3.1 document, the file beside this module; tests hold the server to it."""
+    """Answer with the OpenAPI 3.1 document beside this module; tests check the server against it."""
     return Response(_openapi_document(), content_type="application/json")
 
 
@@ -216,5 +216,5 @@ def _openapi_document() -> bytes:
 
 @blueprint.post("/detections")
 def post_detections() -> Response:
-    """Rows of detections; the answer means that they are on disk. The gateway calls the same function."""
+    """Take rows of detections; the answer means that they are on disk. The gateway calls the same function."""
     return through_flask(posted_detections.post(part(RunService), present_request()))

@@ -1,4 +1,4 @@
-"""One image as an answer: a JPEG, or one that the station's screen shows."""
+"""A single image: sent as a JPEG, or shown on the station's screen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_NUMBER = 12  # digits; no test set is larger
 
 
 def image(service: RunService, asked: WebRequest) -> Answer:
-    """GET or HEAD of /v1/images/<n>: one JPEG, while the window is open."""
+    """Answer GET or HEAD of /v1/images/<n> with one JPEG, while the window is open."""
     live = open_run_of(service.callers, asked)
     number = image_number(_last_part(asked.environ), live)
     return image_of(service, asked, live, number)
@@ -28,7 +28,7 @@ def image(service: RunService, asked: WebRequest) -> Answer:
 def image_of(
     service: RunService, asked: WebRequest, live: OpenRun, number: int
 ) -> Answer:
-    """Return the JPEG that the team of an open run knows by `number`; for HEAD nothing of it, not even its length.
+    """Return the JPEG that the team of an open run knows by `number`; a HEAD reveals nothing, not even its length.
 
     Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`.
     """
@@ -43,7 +43,7 @@ def image_of(
 
 
 def show(service: RunService, live: OpenRun, number: int) -> None:
-    """Have the screen of the run's station show an image; it counts as served once the screen shows it.
+    """Show an image on the screen of the run's station; it is logged as served once the screen shows it.
 
     Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`, `display-failed`.
     """
@@ -54,7 +54,7 @@ def show(service: RunService, live: OpenRun, number: int) -> None:
 
 
 def image_number(text: str, live: OpenRun) -> int:
-    """Return the number that the text is. Raises RefereeError `image-unknown` for a text that is not one."""
+    """Return the image number in the text. Raises RefereeError `image-unknown` if it is not a number."""
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
         shown = text if len(text) <= LONGEST_NUMBER else text[:LONGEST_NUMBER] + "..."
         raise RefereeError(

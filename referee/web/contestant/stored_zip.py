@@ -1,7 +1,7 @@
-"""A batch of images as one stored zip, laid out before a byte of it is read: its length is known.
+"""A batch of images as a stored zip, laid out before any image is read, so that its length is known.
 
-Sizes and checksums come first in each entry (no data descriptors): the simplest reader can take it as a stream. Made
-by hand since `zipfile` cannot tell the length ahead. APPNOTE.TXT 6.3.
+Sizes and checksums are in each entry's local header (no data descriptors), so the simplest reader can read it as a
+stream. It is written by hand because `zipfile` cannot tell the length in advance. Source: APPNOTE.TXT 6.3.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from referee.web.image_files import ImageFacts
 
-LARGEST_ARCHIVE_BYTES = 2**31  # what the oldest readers can take, and no zip64
+LARGEST_ARCHIVE_BYTES = 2**31  # the limit of the oldest readers, without zip64
 
 _VERSION = 10
 _NO_FLAGS = 0
 _STORED = 0
-# Midnight of 1 January 1980, the first day there is.
+# Midnight of 1 January 1980, the earliest time in a zip.
 _TIME = 0
 _DATE = (1 << 5) | 1
 _MADE_ON_UNIX = 3 << 8
@@ -42,7 +42,7 @@ _end = struct.Struct("<4sHHHHIIH")
 
 
 class Entry(NamedTuple):
-    """A file in the archive: its name, what is known of it, and its number for whoever reads it."""
+    """A file in the archive: its name, its known facts, and the number by which `read` gets it."""
 
     name: str
     facts: ImageFacts
@@ -50,7 +50,7 @@ class Entry(NamedTuple):
 
 
 class StoredZip:
-    """The layout of an archive of `entries`, in that order, their bytes given by `read`. `size` is in bytes."""
+    """The layout of an archive of `entries` in this order; `read` gives their bytes. `size` is in bytes."""
 
     def __init__(self, entries: Sequence[Entry], read: Callable[[int], bytes]) -> None:
         self._entries = entries
@@ -77,9 +77,10 @@ class StoredZip:
         self.size = offset + len(self._directory)
 
     def chunks(self, least_bytes: int) -> Iterator[tuple[bytes, list[tuple[int, int]]]]:
-        """Yield the archive in chunks of at least that many bytes, but for the last, each with the files ending in it.
+        """Yield the archive in chunks of at least `least_bytes`, each with the files that end in it.
 
-        A file is (its place among the entries, its bytes); it is read when its chunk is wanted.
+        The last chunk may be shorter. A file is given as (its index in the entries, its number of bytes), and it is
+        read when its chunk is requested.
         """
         parts: list[bytes] = []
         ended: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""The original protocol's bodies, and its form fields: what its clients send and understand (docs/legacy.md)."""
+"""Bodies and form fields of the original protocol: what its clients send and understand (docs/legacy.md)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.web_request import present_request
 
 MOST_FIELDS = 10_000
-"""Fields of a multipart form at most: about 1,400 rows, a third of a second of a processor."""
+"""Most fields in a multipart form: about 1,400 rows, which take a third of a second of processor time."""
 FEW_FIELDS = 100
-"""Fields of a multipart form that is not authenticated, at most."""
+"""Most fields in a multipart form that is not authenticated."""
 TOKEN_PART = re.compile(
     rb'; *name="?token"?(?:\r?\n[^\r\n]{1,200}){0,4}\r?\n\r?\n([^\r\n]*)\r?\n'
 )
@@ -54,7 +54,7 @@ New clients use HTTP version 1, which /v1/openapi.json describes.
 
 
 class Refusal(Exception):
-    """A status and a body of the original protocol."""
+    """A refusal of the original protocol: its status and body."""
 
     def __init__(self, status: int, body: str) -> None:
         super().__init__(body)
@@ -63,13 +63,16 @@ class Refusal(Exception):
 
 
 class Form:
-    """A urlencoded form. Its media type is not asked for: some clients send none."""
+    """A urlencoded form. Its media type is ignored, because some clients send none."""
 
     def __init__(self, body: bytes) -> None:
         self.body = body
 
     def field(self, name: str) -> str | None:
-        """The first value of that name, or None when there is none; what is not UTF-8 is replaced, so never right."""
+        """Return the first value of that name, or None.
+
+        Bytes that are not UTF-8 are replaced, so the value matches nothing.
+        """
         start = self._start(f"{name}=".encode())
         if start is None:
             return None
@@ -77,7 +80,10 @@ class Form:
         return unquote_plus(value.decode("utf-8", "replace"), errors="replace")
 
     def _start(self, key: bytes) -> int | None:
-        """Return where the value of a key begins. Keys with escapes are looked for where a form of a few fields is."""
+        """Return where the value of a key begins, or None.
+
+        Escaped keys are looked for only in the first LARGEST_DOCUMENT_BYTES, where a form of a few fields is.
+        """
         if self.body.startswith(key):
             return len(key)
         place = self.body.find(b"&" + key)
@@ -95,15 +101,19 @@ def _as_it_is_or_escaped(character: int) -> bytes:
 
 
 def read_form() -> Form:
-    """The request's form; empty when there is no body, as with a plain GET. Raises what read_body and form_of raise."""
+    """Return the request's form, empty if there is no body, as in a plain GET.
+
+    Raises the errors of read_body and form_of.
+    """
     body = read_body(present_request(), LARGEST_DOCUMENT_BYTES) if has_body() else b""
     return form_of(body, multipart_boundary(), FEW_FIELDS)
 
 
 def form_of(body: bytes, boundary: bytes, most_fields: int = MOST_FIELDS) -> Form:
-    """The form in a body, multipart or, without a boundary, urlencoded. Raises RefereeError `bad-request`, `too-large`.
+    """Return the form in a body: multipart, or urlencoded if there is no boundary.
 
-    Needs no request: what several requests of a run have sent is read by one thread.
+    Raises RefereeError `bad-request`, `too-large`. It needs no request, since one thread reads what several requests of
+    a run have sent.
     """
     if not boundary:
         return Form(body)
@@ -121,7 +131,7 @@ def form_of(body: bytes, boundary: bytes, most_fields: int = MOST_FIELDS) -> For
 
 
 def token_of(body: bytes) -> str | None:
-    """The token in a body, or in its beginning; a multipart form, not parsed for it, has it in its first 64 KiB."""
+    """Return the token in a body or in its first 64 KiB, or None. A multipart form is searched without parsing it."""
     if not multipart_boundary():
         return Form(body).field("token")
     found = TOKEN_PART.search(body[:LARGEST_DOCUMENT_BYTES])
@@ -129,23 +139,23 @@ def token_of(body: bytes) -> str | None:
 
 
 def multipart_boundary() -> bytes:
-    """The boundary between the fields of a form as `curl -F` sends it; empty for any other body."""
+    """Return the boundary of a multipart form, as `curl -F` sends it; empty for any other body."""
     is_multipart = request.mimetype == "multipart/form-data"
     return request.mimetype_params.get("boundary", "").encode() if is_multipart else b""
 
 
 def has_body() -> bool:
-    """Tell whether the request says that it has a body."""
+    """Return True if the request's headers announce a body."""
     return request.content_length is not None or "Transfer-Encoding" in request.headers
 
 
 def text(body: str, status: int = 200) -> Response:
-    """An answer without markup."""
+    """Return a plain-text answer."""
     return Response(body, status, mimetype="text/plain")
 
 
 def attachment(answer: Answer, name: str) -> Response:
-    """The answer as a file, to be kept under that name."""
+    """Return the answer as a file to save under that name."""
     response = through_flask(answer)
     response.headers["Content-Disposition"] = f"attachment; filename={name}"
     return response

@@ -1,7 +1,7 @@
-"""The routes of the contests of 2015 to 2019 on the same runs, stations and store: docs/legacy.md.
+"""The routes of the contests of 2015 to 2019, on the same runs, stations and store: docs/legacy.md.
 
-Failures are answered with the status and body that the clients of those years know; the few that had none then get
-one line of plain text.
+Failures get the status and body that the clients of those years know; a failure that had none then gets one line of
+plain text.
 """
 
 from __future__ import annotations
@@ -76,19 +76,19 @@ BOTH = ["GET", "POST"]
 WITH_EFFECT = frozenset({"legacy.log_in", "legacy.log_out"})
 
 URLENCODED = "application/x-www-form-urlencoded"
-"""The media type is not asked for: some clients send none."""
+"""Media type of a form; it is not checked, because some clients send none."""
 blueprint = Blueprint("legacy", __name__)
 
 
 @blueprint.errorhandler(Refusal)
 def refused(refusal: Refusal) -> Response:
-    """An answer of the original protocol."""
+    """Return a refusal of the original protocol as a response."""
     return _logged(text(refusal.body, refusal.status), refusal.__cause__ or refusal)
 
 
 @blueprint.errorhandler(RefereeError)
 def failed(error: RefereeError) -> Response:
-    """A failure by the body that the old clients know, or else in a sentence."""
+    """Return the response for a failure: the body that old clients know, or else its sentence."""
     return _logged(through_flask(plain_refusal(request.path, error)), error)
 
 
@@ -99,9 +99,9 @@ def _logged(answer: Response, reason: BaseException) -> Response:
 
 @blueprint.after_request
 def close_connection(answer: Response) -> Response:
-    """End the connection unless the client asks to keep it: clients of those years read until its end.
+    """Close the connection after the answer unless the client asks to keep it; old clients read until it closes.
 
-    The server in front of us passes the header on, which WSGI leaves to it.
+    Granian passes on the header, which WSGI leaves to the server.
     """
     if "keep-alive" not in request.headers.get("Connection", "").lower():
         answer.headers["Connection"] = "close"
@@ -110,14 +110,14 @@ def close_connection(answer: Response) -> Response:
 
 @blueprint.route("/help", methods=BOTH)
 def show_help() -> Response:
-    """The routes: the connectivity test before a run."""
+    """Answer with the list of routes, which is also the connectivity test before a run."""
     return text(HELP)
 
 
 @blueprint.route("/login", methods=BOTH)
 @blueprint.route("/get_token", methods=BOTH)
 def log_in() -> Response:
-    """Open the team's run, or give back the session of the open one: the raw token."""
+    """Open the team's run, or return to its open run; the answer is the raw token."""
     form = read_form()
     team = form.field("username")
     password = form.field("password")
@@ -134,13 +134,16 @@ def log_in() -> Response:
     except LoginRefused as error:
         raise Refusal(401, INVALID_LOGIN) from error
     except (MeterError, RefereeError) as error:
-        # The one answer of those years that means: not now, the referee's side is not ready.
+        # The only answer of those years that means "not now, the referee is not ready".
         raise Refusal(500, NO_METER) from error
     return text(issue_token(part(Callers), run))
 
 
 def _last_run(team: str, not_armed: NotArmed) -> Run:
-    """The team's last run, which is over: its token opens nothing, but was given again to whoever logged in again."""
+    """Return the team's last run that is over; raise `not_armed` if there is none.
+
+    The original server gave its token again to a team that logged in again, although the token opens nothing.
+    """
     for run in reversed(part(Callers).contest.store.runs.find(team=team)):
         if run.state in (RunState.CLOSED, RunState.JUDGED):
             return run
@@ -148,9 +151,9 @@ def _last_run(team: str, not_armed: NotArmed) -> Run:
 
 
 def _opened(team: str) -> OpenRun:
-    """The team's run, opened; that of a heat after its signal, since clients of those years do not ask again.
+    """Open the team's run and return it. A heat's run is awaited here, since clients of those years do not ask again.
 
-    Of several log-ins of a team only the newest waits: the clients of the others have given up.
+    If a team has several log-ins waiting, only the newest goes on: the clients of the earlier ones have given up.
     """
     control = part(Callers).control
     clock = part(Callers).clock
@@ -173,14 +176,14 @@ def _opened(team: str) -> OpenRun:
 
 @blueprint.route("/verify", methods=BOTH)
 def verify() -> Response:
-    """Say whether the token is that of an open run."""
+    """Answer whether the token belongs to an open run."""
     _admitted(read_form())
     return text(VALID_TOKEN)
 
 
 @blueprint.post("/no_of_images")
 def count_images() -> Response:
-    """Say how many images there are."""
+    """Answer with the number of images."""
     form = read_form()
     try:
         return text(str(_admitted(form).run.images))
@@ -192,7 +195,7 @@ def count_images() -> Response:
 
 @blueprint.route("/image", methods=BOTH)
 def image() -> Response:
-    """One JPEG, while the window is open."""
+    """Answer with one JPEG while the window is open."""
     form = read_form()
     live = _admitted(form)
     number = _index(form, live)
@@ -205,7 +208,7 @@ def image() -> Response:
 
 @blueprint.route("/zipimages", methods=BOTH)
 def zipped_images() -> Response:
-    """Up to 100 JPEGs from 1, 101, 201, ..."""
+    """Answer with a zip of up to 100 JPEGs, starting at image 1, 101, 201, and so on."""
     form = read_form()
     live = _admitted(form)
     first = _index(form, live)
@@ -221,7 +224,7 @@ def zipped_images() -> Response:
 
 @blueprint.route("/image_camera", methods=BOTH)
 def show_image() -> Response:
-    """Show an image on the screen of the run's station; answered once it does."""
+    """Show an image on the screen of the run's station, and answer once it is shown."""
     form = read_form()
     live = _admitted(form)
     number = _index(form, live)
@@ -235,10 +238,10 @@ def show_image() -> Response:
 
 @blueprint.post("/result")
 def result() -> Response:
-    """Rows of detections as parallel lists; the answer means that they are on disk. The same body counts once."""
+    """Take rows of detections as parallel lists; the answer means they are on disk. A repeated body counts once."""
     body, session = _read_results()
     boundary = multipart_boundary()
-    same = body.replace(b"--" + boundary, b"--")  # curl draws another one each time
+    same = body.replace(b"--" + boundary, b"--")  # curl chooses a new one each time
     key = f"result {hashlib.sha256(same).hexdigest()}"
     content_type = (boundary and request.content_type) or URLENCODED
     try:
@@ -254,16 +257,16 @@ def result() -> Response:
                     part(Refusals), present_request(), reason_told, HTTPStatus.OK
                 )
     except WindowClosed:
-        # Too late for a new body, but not to say again that this one was in time.
+        # It is too late for a new body, but this one was in time and gets the same answer again.
         if not _was_stored(session, key):
             raise
     return text(STORED)
 
 
 def _read_results() -> tuple[bytes, Session]:
-    """The body and its session. A bad token in the first 64 KiB is refused before more is read.
+    """Return the body and its session. A bad token in the first 64 KiB is refused before more is read.
 
-    Clients in Python 2 sent their fields in the order of a dict, so the token may come after the lists.
+    Python 2 clients sent their fields in dict order, so the token may come after the lists.
     """
     if not has_body():
         return b"", _session(None)
@@ -282,7 +285,7 @@ def _read_results() -> tuple[bytes, Session]:
 
 @dataclass
 class _FormReader:
-    """Reads one form: its good rows; `refused` are the others."""
+    """Reads the rows of one form; `refused` are the rows that are not valid."""
 
     boundary: bytes
     images: int
@@ -297,7 +300,7 @@ class _FormReader:
 
 @blueprint.route("/logout", methods=BOTH)
 def log_out() -> Response:
-    """Close the run and stop its meter; a second time changes nothing."""
+    """Close the run and stop its meter. A repeated log-out changes nothing."""
     callers = part(Callers)
     session = _session(read_form().field("token"))
     run = callers.contest.store.runs.get(session.run)
@@ -308,14 +311,14 @@ def log_out() -> Response:
 
 @blueprint.record  # after the routes above: they are registered in this order
 def _refuse_head(setup: BlueprintSetupState) -> None:
-    """Take back the HEAD that Flask adds to every GET, where it would open or close a run."""
+    """Remove the HEAD method that Flask adds to every GET, from routes where it would open or close a run."""
     for rule in setup.app.url_map.iter_rules():
         if rule.endpoint in WITH_EFFECT and rule.methods is not None:
             rule.methods.discard("HEAD")
 
 
 def _session(token: str | None) -> Session:
-    # A hand-written client may end its body by a line's end, which the original's reading of a token skipped.
+    # A hand-written client may end its body with a newline; the original server ignored it after a token.
     given = (token or "").removesuffix("\r\n")
     return session_of(part(Callers), present_request(), given)
 

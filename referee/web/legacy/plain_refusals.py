@@ -1,4 +1,4 @@
-"""Refusals as the clients of 2015 to 2019 understand them."""
+"""Refusals in the form that the clients of 2015 to 2019 understand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from referee.web.request_slots import OLD_LOG_INS
 
 
 def plain_refusal(path: str, error: RefereeError) -> Answer:
-    """The answer of an old route: of those years where there was one, else the sentence."""
+    """Return the answer of an old route: the original protocol's if it has one for this error, else the sentence."""
     status, text = _of_those_years(path, error) or (
         STATUS_OF_CODE.get(error.code, 500),
         f"{error.sentence}\n",

@@ -1,4 +1,4 @@
-"""The operator's routes of the public board: freeze it, and unveil it from the last place up."""
+"""The operator's routes of the public board: freeze it, and unveil it from the last place upwards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ blueprint.before_request(require_operator)
 
 @blueprint.post("/freeze")
 def freeze() -> Response:
-    """Freeze the board, on disk before it is answered; a frozen one stays as it is."""
+    """Freeze the board, and store that before answering. A board that is already frozen stays frozen."""
     board = part(PublishedBoard)
     contest = board.contest
     found = contest.store.published.get()
@@ -37,10 +37,11 @@ def freeze() -> Response:
 
 @blueprint.post("/unveil")
 def unveil() -> Response:
-    """Show one more place, the last first, or those that are left (`places`: "all"); then the board is live again.
+    """Unveil the lowest place not shown yet, or with `places` "all" every remaining one.
 
-    `seen` is how many the operator sees unveiled: of two operators who do it at once, one shows the place. Raises
-    RefereeError `board-state`, also unless it is frozen, and `bad-json`.
+    Once all places are shown, the board is live again. `seen` is how many places the operator sees unveiled: if two
+    operators act at once, only one place is shown. Raises RefereeError `board-state`, also if the board is not frozen,
+    and `bad-json`.
     """
     wanted, seen = read_texts(places="1", seen="")
     if wanted not in ("1", ALL):

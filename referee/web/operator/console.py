@@ -1,4 +1,4 @@
-"""The console's pages: one screen that follows the status document, the log-in, and the reports of runs."""
+"""The console's pages: a screen that follows the status document, the log-in page, and the reports of runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REFUSED = {
 }
 # A report is one file with its own styles and pictures, and no script.
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
-WAIT_S = 30.0  # for the reports that another operator asked for
+WAIT_S = 30.0  # for reports that another operator has requested
 
 logger = logging.getLogger(__name__)
 blueprint = Blueprint("console", __name__, url_prefix=OPERATOR_PATH)
@@ -43,7 +43,10 @@ _report_lock = threading.Lock()
 
 @blueprint.before_request
 def lead_to_log_in() -> Any:
-    """Send who looks at a page without a session to the log-in, and then back; refuse all else."""
+    """Redirect a page request without a session to the log-in, which leads back.
+
+    Any other request, such as for /live, is refused unless an operator makes it.
+    """
     if request.endpoint == LOGIN:
         return None
     is_page = request.method == "GET" and not request.path.endswith("/live")
@@ -56,7 +59,7 @@ def lead_to_log_in() -> Any:
 
 @blueprint.get("/")
 def console() -> Response:
-    """The whole screen."""
+    """Answer with the whole screen."""
     operator = operator_of(part(Callers), present_request())
     return page(
         "operator/console.html",
@@ -68,13 +71,13 @@ def console() -> Response:
 
 @blueprint.get("/live")
 def live() -> Response:
-    """The part of it that changes: the same for all who look, and rendered once for them."""
+    """Answer with the changing part of the screen, which is rendered once for all viewers."""
     return html(_fragment(part(OperatorsDesk).status.look().body))
 
 
 @blueprint.get("/login")
 def login() -> Response:
-    """The log-in."""
+    """Answer with the log-in page."""
     code = request.args.get("refused")
     sentence = code and REFUSED.get(code, "The name or the password is wrong.")
     contest = part(Callers).contest.config.name
@@ -84,7 +87,7 @@ def login() -> Response:
 
 @blueprint.get("/runs/<int:number>/report")
 def report(number: int) -> Response:
-    """The report of a run that is over, written now."""
+    """Write the report of a run that is over, and answer with it."""
     run = part(Callers).contest.store.runs.get(number)
     if run.state not in OVER:
         sentence = f"Run {number} is {run.state}; there is a report once it is closed."
@@ -107,7 +110,7 @@ def reports() -> Response:
 
 
 def _reports(numbers: list[int]) -> list[Path]:
-    """Write reports in a process of its own and of low priority; returns their files. Raises RefereeError."""
+    """Write reports in a separate low-priority process, and return their files. Raises RefereeError."""
     if not _report_lock.acquire(timeout=WAIT_S):
         raise RefereeError(
             "too-many-requests",
@@ -126,7 +129,7 @@ def _reports(numbers: list[int]) -> list[Path]:
 
 
 def _shown(body: bytes) -> dict[str, Any]:
-    """Return the values of the templates: the status document `body`, and what follows from it for the actions."""
+    """Return the template values: the status document `body`, and what it implies for the operator's actions."""
     now = orjson.loads(body)
     queued = [one["team"] for one in now["queue"]]
     others = [
@@ -161,5 +164,5 @@ def _fragment(body: bytes) -> str:
 
 @lru_cache(maxsize=2)
 def _lists(values: bytes) -> str:
-    """The part below the stations: the longest, and it seldom changes."""
+    """Return the part below the stations, which is the longest and seldom changes."""
     return rendered("operator/lists.html", **orjson.loads(values))

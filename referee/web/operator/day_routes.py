@@ -1,4 +1,4 @@
-"""The operator's routes for what is not a run: the queue and the announcements."""
+"""The operator's routes for the queue and the announcements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ blueprint.before_request(require_operator)
 
 @blueprint.post("/queue/draw")
 def draw() -> Response:
-    """Draw by lot the order of all teams that may run again and have no run now; it replaces the queue."""
+    """Replace the queue by all teams that may run again and have no run now, in an order drawn by lot."""
     contest = part(Callers).contest
     busy = {
         run.team
@@ -45,7 +45,7 @@ def draw() -> Response:
 
 @blueprint.post("/queue/<any(add,absent,remove):action>")
 def change(action: str) -> Response:
-    """Add a team at the end of the queue; move one that is absent there; take one out."""
+    """Add a team at the end of the queue, move an absent team there, or remove one."""
     (team,) = read_texts("team")
     if action == "add":
         part(Callers).contest.store.teams.require(team)
@@ -69,7 +69,7 @@ def change(action: str) -> Response:
 
 @blueprint.post("/announcements")
 def announce() -> tuple[Response, int]:
-    """Tell everyone something."""
+    """Publish an announcement to everyone."""
     (text,) = read_texts("text")
     text = " ".join(text.split())
     if len(text) > LONGEST_ANNOUNCEMENT or not text.isprintable():

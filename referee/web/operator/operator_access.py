@@ -1,4 +1,4 @@
-"""Access to the operator's routes: for the bearer of the operator's key, and the console's session after a log-in."""
+"""Access to the operator's routes: by the operator key, or by a console session after a log-in."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ blueprint = Blueprint("operator-access", __name__, url_prefix=OPERATOR_PATH)
 
 
 def acting() -> Operator:
-    """Return the operator of the present request. Raises SessionRefused `bad-token`."""
+    """Return the operator who makes the current request. Raises SessionRefused `bad-token`."""
     operator = operator_of(part(Callers), present_request())
     if operator is None:
         raise SessionRefused(
@@ -51,7 +51,7 @@ def acting() -> Operator:
 
 
 def who() -> dict[str, object]:
-    """Return for the record the operator of the present request, and the client address.
+    """Return the operator and the client address of the current request, for the record.
 
     Raises SessionRefused `bad-token`.
     """
@@ -69,11 +69,11 @@ def _record(operator: Operator) -> dict[str, object]:
 
 
 def require_operator() -> None:
-    """Let only operators in; a console's request that changes something must bear its CSRF token."""
+    """Refuse the request unless an operator makes it; a console request that changes something needs its CSRF token."""
     acting()
     authorization = request.headers.get("Authorization", "").lower()
     if request.method in SAFE or authorization.startswith("bearer "):
-        return  # no page can make a browser send a bearer
+        return  # no page can make a browser send a bearer token
     given = request.headers.get("X-CSRF-Token", "")
     if not hmac.compare_digest(given.encode(), csrf_token().encode()):
         raise SessionRefused(
@@ -83,16 +83,17 @@ def require_operator() -> None:
 
 
 def csrf_token() -> str:
-    """Return the X-CSRF-Token of the present session, which its pages send."""
+    """Return the X-CSRF-Token of the current session, which its pages must send."""
     secret = part(Callers).contest.secret
     return tokens.csrf_token(secret, operator_cookie(request.environ))
 
 
 @blueprint.post("/login")
 def log_in() -> Response:
-    """Begin a session: by a registered name and its password, or by the operator key and any name, or none.
+    """Begin a session, by a registered name and its password, or by the operator key with any name or none.
 
-    The browser is sent to the page `next` or the console, or back to the log-in with `refused=<code>`.
+    The browser is redirected to the page `next`, by default the console; after a refusal back to the log-in with
+    `refused=<code>`.
     """
     callers = part(Callers)
     asked = present_request()
@@ -136,7 +137,7 @@ def log_in() -> Response:
 
 @blueprint.post("/logout")
 def log_out() -> Response:
-    """End all sessions of this operator, on disk before it is answered: no copy of a cookie outlives it."""
+    """End all sessions of this operator, and store that before answering, so that no copy of a cookie stays valid."""
     require_operator()
     store = part(Callers).contest.store
     now = part(Callers).clock.utc()
@@ -148,9 +149,9 @@ def log_out() -> Response:
 
 
 def _proved(name: str, password: str) -> OperatorSession:
-    """Return what the session will say, but for its generation.
+    """Return the session that these credentials prove, with its generation not set yet.
 
-    Raises RefereeError `bad-request`, and what `PasswordChecks.require` raises.
+    Raises RefereeError `bad-request`, and the errors of `PasswordChecks.require`.
     """
     contest = part(Callers).contest
     clock = part(Callers).clock

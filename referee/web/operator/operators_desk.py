@@ -1,4 +1,4 @@
-"""The part of the app that operators' pages and routes take, beside the contest and its runs."""
+"""The app part that operators' pages and routes use, in addition to the contest and its runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from referee.web.live_status import LiveStatus
 
 @dataclass(frozen=True)
 class OperatorsDesk:
-    """The status, the judging, the watch of contest.toml, and the guesses of operators' passwords."""
+    """The status, the judging, the watch of contest.toml, and the count of wrong operator passwords."""
 
     callers: Callers
     config_watch: ConfigWatch

@@ -1,4 +1,7 @@
-"""The operator's routes: arm, start, close, void, review and judge runs; the status. Each act is on record by name."""
+"""The operator's routes for runs: arm, start, close, void, review, judge, and the status.
+
+Each act is recorded with the operator's name.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from referee.web.problem_documents import meter_problem
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
 
-NOT_GIVEN = ""  # a text that is given is not blank
+NOT_GIVEN = ""  # a given text is never blank
 
 blueprint = Blueprint("operator", __name__, url_prefix=OPERATOR_PATH)
 blueprint.before_request(require_operator)
@@ -32,7 +35,7 @@ blueprint.before_request(require_operator)
 
 @contextmanager
 def act(action: str, run: int | None = None, **detail: object) -> Iterator[Act]:
-    """Begin an act of this operator; the store keeps what it does and its record, or neither: see `EventTable.act`."""
+    """Begin an act of this operator: the store commits its changes and its record together; see `EventTable.act`."""
     desk = part(OperatorsDesk)
     named = who() | {"action": action}
     store = desk.callers.contest.store
@@ -46,7 +49,7 @@ def act(action: str, run: int | None = None, **detail: object) -> Iterator[Act]:
 
 @blueprint.get("/status")
 def status() -> Response:
-    """Answer everything an operator sees, at most a second old; 304 if only the time has changed."""
+    """Answer with everything that an operator sees, at most a second old; 304 if nothing but the time has changed."""
     look = part(OperatorsDesk).status.look()
     response = Response(look.body, content_type="application/json")
     response.set_etag(look.etag)
@@ -56,9 +59,10 @@ def status() -> Response:
 
 @blueprint.post("/runs")
 def arm() -> tuple[Response, int]:
-    """Arm a run for a team at a station: the only station, when none is named. With `heat` it waits for its signal.
+    """Arm a run for a team, at the named station or at the only one. With `heat` the run waits for the heat's signal.
 
-    `extra_s` lengthens its window by whole seconds; `beyond_attempts` = "yes": also for a team that has used its own.
+    `extra_s` lengthens its window by whole seconds. `beyond_attempts` = "yes" also arms a team that has used all its
+    attempts.
     """
     desk = part(OperatorsDesk)
     names = ("station", "heat", "extra_s", "beyond_attempts", "reason")
@@ -84,7 +88,10 @@ def arm() -> tuple[Response, int]:
 
 @blueprint.post("/heats/start")
 def start() -> Response:
-    """Give the start signal of a heat: its runs open together. `absent` = "start": also without a team that waits."""
+    """Give the start signal of a heat: its runs open together.
+
+    With `absent` = "start" it starts even if a team is not waiting.
+    """
     heat, absent = read_texts("heat", absent="refuse")
     with act("start", heat=heat, absent=absent) as under_way:
         opened = part(Callers).control.start(
@@ -110,7 +117,7 @@ def close(number: int) -> Response:
 
 @blueprint.post("/runs/<int:number>/void")
 def void(number: int) -> Response:
-    """Take a run out of the contest, with the reason."""
+    """Take a run out of the contest, recording the reason."""
     (reason,) = read_texts("reason")
     with act("void", number, reason=reason) as under_way:
         voided = part(Callers).control.void(number, reason, under_way)
@@ -128,7 +135,7 @@ def unvoid(number: int) -> Response:
 
 @blueprint.post("/runs/<int:number>/review")
 def review(number: int) -> Response:
-    """Let a run in review stand, with a note."""
+    """Accept a run that is in review, with a note."""
     (note,) = read_texts("note")
     contest = part(Callers).contest
     now = part(Callers).clock.utc()
@@ -140,14 +147,14 @@ def review(number: int) -> Response:
 
 @blueprint.post("/runs/<int:number>/judge")
 def judge(number: int) -> Response:
-    """Judge a closed run, or judge it again, in a process of its own; the status says when it is done."""
+    """Judge a closed run, or judge it again, in a separate process; the status shows when it is done."""
     require_closed(part(Callers).contest.store.runs.get(number))
     return _judge([number])
 
 
 @blueprint.post("/judge")
 def judge_all() -> Response:
-    """Judge every run that is closed and not judged yet."""
+    """Judge every closed run that is not judged yet."""
     return _judge(
         [run.id for run in part(Callers).contest.store.runs.find(RunState.CLOSED)]
     )
@@ -165,7 +172,7 @@ def _judge(numbers: list[int]) -> Response:
 
 
 def _reason() -> str | None:
-    """Return the reason in the body, if there is one."""
+    """Return the reason stated in the body, or None."""
     if not request.content_length:
         return None
     (reason,) = read_texts(reason=NOT_GIVEN)

@@ -1,4 +1,4 @@
-"""Pages for everyone: the board at `/`, the boards of tracks, the camera track's display.
+"""Public pages: the board at `/`, the boards of tracks, and the camera track's display.
 
-Reads what is published, never the store. Start with `board_pages`.
+They read what is published, never the store. Start with `board_pages`.
 """

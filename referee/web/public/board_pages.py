@@ -1,4 +1,4 @@
-"""The public board at `/`, the part of it that changes, and the same as JSON: all of the published row alone."""
+"""The public board as a page at `/`, its changing part, and JSON; all are made from the published row alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from referee.web.web_request import WebRequest, present_request
 
 BAR_WIDTH = 200  # of the picture of an interval, in its own units
 OLD_S = 10.0
-"""While a run is open the board is published each second: older figures are those of a process that has ended."""
+"""Age at which live figures are outdated: while a run is open the board is published each second.
+
+Older figures are from a process that has ended.
+"""
 
 JSON_PATH = "/board.json"
 LIVE_PATH = "/board/live"
@@ -32,7 +35,10 @@ blueprint = Blueprint("board", __name__)
 
 @blueprint.route("/", methods=["GET", "POST"])
 def front() -> AnyResponse:
-    """The board for a browser; `?view=projector` fills a screen. Clients of 2015 to 2019 are sent to the help."""
+    """Answer with the board for a browser; `?view=projector` fills a screen.
+
+    Clients of 2015 to 2019 get the help instead.
+    """
     if request.method == "POST" or "text/html" not in request.headers.get("Accept", ""):
         return redirect("/help")
     board = part(PublishedBoard)
@@ -53,7 +59,7 @@ def front() -> AnyResponse:
 
 
 def live_part(board: PublishedBoard, asked: WebRequest) -> Answer:
-    """GET or HEAD of /board/live: the part of the page that changes."""
+    """Answer GET or HEAD of /board/live with the changing part of the page."""
     row = board.row()
     kept = _kept_live_part(row, is_old=_is_old(board, row))
     return answer_of(kept, asked.environ)
@@ -68,18 +74,18 @@ def as_json(board: PublishedBoard, asked: WebRequest) -> Answer:
 
 @blueprint.get(LIVE_PATH)
 def live_part_route() -> Response:
-    """Serve `live_part`."""
+    """Answer with `live_part` through Flask."""
     return through_flask(live_part(part(PublishedBoard), present_request()))
 
 
 @blueprint.get(JSON_PATH)
 def as_json_route() -> Response:
-    """Serve `as_json`."""
+    """Answer with `as_json` through Flask."""
     return through_flask(as_json(part(PublishedBoard), present_request()))
 
 
 def _is_old(board: PublishedBoard, row: Published) -> bool:
-    """Tell whether the figures of open runs on the published row are no longer those of now."""
+    """Return True if the published figures of open runs are outdated."""
     if not row.utc:
         return False
     age = board.clock.utc() - datetime.fromisoformat(row.utc)
@@ -117,7 +123,7 @@ def _live_part(row: Published, *, is_old: bool) -> str:
 
 
 def _remaining_s(run: dict[str, Any], utc: str) -> float | None:
-    """Return how much of a run's window was left at `utc`; None before it has opened."""
+    """Return the seconds that were left of a run's window at `utc`; None before the window has opened."""
     if run["ends_utc"] is None:
         return None
     left = datetime.fromisoformat(run["ends_utc"]) - datetime.fromisoformat(utc)
@@ -125,7 +131,7 @@ def _remaining_s(run: dict[str, Any], utc: str) -> float | None:
 
 
 def _bar(place: dict[str, Any], most: float) -> tuple[float, ...] | None:
-    """Return the positions of low, score and high on the bar."""
+    """Return the positions of the low, score and high values on the bar."""
     if place["score_low"] is None:
         return None
     figures = (place["score_low"], place["score"], place["score_high"])

@@ -1,7 +1,7 @@
-"""Answers that everyone polls, kept in memory: written once, packed once, the same for all who ask.
+"""Responses that everyone polls, kept in memory: each is rendered and compressed once for all clients.
 
-Shared caches may keep it for a second (RFC 9111) and give it out for one more while they ask again (RFC 5861). What
-depends on who asks never goes through here.
+Shared caches may keep one for a second (RFC 9111) and serve it for another second while they revalidate it (RFC 5861).
+Responses that depend on the client must not be kept here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ETAG_LENGTH = 32
 
 @dataclass(frozen=True)
 class Kept:
-    """A document as it goes out: plain, by gzip, and the entity tag of both."""
+    """A document ready to send: plain, gzip-compressed, and the entity tag of each form."""
 
     media_type: str
     plain: bytes
@@ -33,18 +33,18 @@ class Kept:
 
 
 def keep(text: str, media_type: str) -> Kept:
-    """Write a document."""
+    """Encode and compress a document for `answer_of`."""
     plain = text.encode()
     digest = hashlib.sha256(plain).hexdigest()[:_ETAG_LENGTH]
-    # Weak: one tag for two codings.
+    # A weak tag, because it is the same for both encodings.
     return Kept(
         media_type, plain, gzip.compress(plain, _PACKED, mtime=0), f'W/"{digest}"'
     )
 
 
 def answer_of(kept: Kept, environ: Environ) -> Answer:
-    """The answer to GET or HEAD: 304 for who has it, packed for who takes gzip."""
-    # With a token the answer also says what is left of its run.
+    """Answer a GET or HEAD: 304 if the client has this version, compressed if it accepts gzip."""
+    # With a token the answer also states the time left of its run.
     caching = OF_CALLER if "HTTP_AUTHORIZATION" in environ else PUBLIC
     headers = [
         *SECURITY_HEADERS.items(),
@@ -71,6 +71,6 @@ def _is_known(etag: str, stated: str) -> bool:
     )
 
 
-@lru_cache(64)  # browsers send few different ones
+@lru_cache(64)  # browsers send few different values
 def _takes_gzip(accepted: str) -> bool:
     return bool(accepted) and parse_accept_header(accepted).quality("gzip") > 0

@@ -1,4 +1,4 @@
-"""The screen of a station in the camera track: a page that shows what the station's team asks for.
+"""The screen of a station in the camera track: a page that shows the image that the station's team requests.
 
 The images are secret, so the page needs the operator's log-in.
 """
@@ -26,14 +26,14 @@ blueprint = Blueprint("display", __name__, url_prefix="/display")
 
 @blueprint.before_request
 def require_operator() -> None:
-    """Let only operators in; the page itself leads them to the log-in."""
+    """Refuse all but operators; the page itself redirects to the log-in."""
     if request.endpoint != "display.screen":
         acting()
 
 
 @blueprint.get("/<station>")
 def screen(station: str) -> Response:
-    """The page, for full screen."""
+    """Answer with the page, which fills the screen."""
     callers = part(Callers)
     if operator_of(callers, present_request()) is None:
         return redirect(f"{OPERATOR_PATH}/login?next={quote(request.path)}", 303)  # type: ignore[return-value]
@@ -42,9 +42,9 @@ def screen(station: str) -> Response:
 
 @blueprint.get("/<station>/next")
 def following(station: str) -> Response:
-    """The next image to show, `{run, image}`, or {} for none; `run` and `image` of the query are on the screen now.
+    """Answer with the next image to show, `{run, image}`, or {} if there is none, waiting up to a second for a change.
 
-    Waits up to a second for a change.
+    `run` and `image` in the query are what the screen shows now.
     """
     part(Callers).contest.station(station)
     run, image = (request.args.get(name, type=int) for name in Picture._fields)
@@ -57,7 +57,10 @@ def following(station: str) -> Response:
 
 @blueprint.get("/<station>/runs/<int:run>/images/<number>")
 def image(station: str, run: int, number: str) -> Response:
-    """The JPEG that the station's open run knows by that number; this alone does not count as served."""
+    """Answer with the JPEG that the station's open run knows by that number.
+
+    Fetching it does not count the image as served.
+    """
     live = _open_run(run, station)
     original = live.testset_number(single_image.image_number(number, live))
     jpeg = part(RunService).images.read(original)

@@ -1,7 +1,8 @@
-"""A submission too large for one process: matched by blocks of images, merged and averaged by category.
+"""Scores a submission that is too large for one process: match it by blocks of images, then merge by category.
 
-Matching never looks beyond an image. Within a category detections stand by confidence, then image, then arrival: the
-lists of blocks of ascending images, behind each other and sorted stably by confidence, are the list of the whole.
+Matching never looks beyond one image. Within a category, detections are ordered by confidence, then image, then
+arrival. So concatenating the lists of blocks in ascending image order, and sorting the result stably by confidence,
+gives the list of the whole submission.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ def match_block(
     rows: Floats,
     metrics: Sequence[str],
 ) -> list[AnyCategory]:
-    """Match the rows (n, 7), in order of arrival, of some images: all categories by the first metric, by the second ...
+    """Match the rows (n, 7), in order of arrival, of one block of images, by each metric.
 
-    The ground truth has all images and the objects of these. Raises `CodedError` as `evaluate` does.
+    Returns all categories by the first metric, then all by the second, and so on. The ground truth has all images of
+    the set, and the objects of this block. Raises `CodedError` as `evaluate` does.
     """
     by_image = rows[np.argsort(rows[:, 0], kind="stable")]
     found = Detections.from_rows(by_image)
@@ -63,7 +65,7 @@ def _ranked(
 
 
 def merged(parts: Sequence[C]) -> C:
-    """Merge the parts of one category, from blocks that ascend by image."""
+    """Merge the parts of one category; the blocks that the parts come from ascend by image."""
     columns = {}
     for field in fields(parts[0]):
         values = [getattr(part, field.name) for part in parts]
@@ -78,9 +80,10 @@ def score_category(
     counted: NDArray[np.bool_],
     with_halves: bool,
 ) -> tuple[float | None, float | None, Floats | None]:
-    """Return the AP of a category of the images that are `counted` (N,), that of all images, and that of halves.
+    """Return the APs of one category: on the `counted` (N,) images, on all images, and on halves of the counted ones.
 
-    It is None without objects. `with_halves` asks for the last: of the counted images, as `half_averages` (HALVES,).
+    The first two are None if the category has no objects there. The last, shaped (HALVES,) as in `half_averages`, is
+    None unless `with_halves` is set.
     """
     whole = merged(parts)
     is_counted = counted.take(whole.image)
@@ -94,7 +97,7 @@ def score_category(
 
 
 def _taken(category: C, places: NDArray[np.int64]) -> C:
-    """The category with the detections at these ranks, in this order."""
+    """Return the category with only the detections at these ranks, in this order."""
     columns = {}
     for field in fields(category):
         if field.name != "object_images":

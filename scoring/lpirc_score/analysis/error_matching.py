@@ -1,6 +1,6 @@
-"""Finds the object of each detection, of any category, and names the kind of error where it is false.
+"""Finds the object of each detection, in any category, and classifies each false detection by kind of error.
 
-The kinds are those of TIDE (Bolya et al. 2020), looked for in the order of its program: the first that fits counts.
+The kinds are those of TIDE (Bolya et al. 2020). They are tried in the order of its program, and the first match wins.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BACKGROUND_OVERLAP = 0.1
 
 
 class ErrorType(StrEnum):
-    """The six types that share out the errors, then the two that mend all false detections or all unfound objects."""
+    """The kinds of error: six exclusive types, then two totals for all false detections and all unfound objects."""
 
     CLASSIFICATION = "classification"
     LOCALISATION = "localisation"
@@ -49,24 +49,25 @@ class ErrorType(StrEnum):
 
 
 OF_DETECTIONS = tuple(ErrorType)[:5]
-"""The types that a false detection can have: its outcome is a place in this tuple."""
+"""The types that a false detection can have; its `outcome` is an index into this tuple."""
 
 TRUE = -1
-"""The outcome of a detection that finds an object; that of one that does not count is IGNORED."""
+"""The outcome of a detection that finds an object. A detection that does not count has the outcome IGNORED."""
 
 _PLACE = {type_: np.int8(place) for place, type_ in enumerate(OF_DETECTIONS)}
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The findings by detection (M,) and object (G,), in the order of the source; both categories are places.
+    """The result for each detection (M,) and object (G,), in the order of the source. Both categories are indices.
 
-    `members` (M,) are the detections by confidence, highest first; the metric has `counted` them or not. `outcome` is
-    a place in OF_DETECTIONS, or TRUE or IGNORED; `object`, the index in the ground truth of the object that a detection
-    found or that its error is about, else -1; `mends`, whether it would find that object if its error were mended.
+    `members` (M,) lists the detections by confidence, highest first. `counted` marks those that the metric counts.
+    `outcome` is an index into OF_DETECTIONS, or TRUE, or IGNORED. `object` is the index in the ground truth of the
+    object that the detection found or that its error is about, else -1. `mends` marks the detections that would find
+    that object if their error were mended.
 
-    `objects` (G,) count; `unfound` are those of them that no detection found, and `missed` those that no mended one
-    would find either.
+    `objects` (G,) marks the objects that count, `unfound` those that no detection found, and `missed` those that would
+    not be found even if every error were mended.
     """
 
     members: Ints
@@ -87,7 +88,10 @@ def find(
     rule: Rule,
     iou: float,
 ) -> Findings:
-    """Match, and name the errors. Raises `CodedError` `unknown-image`, `unknown-category`, `not-finite`."""
+    """Match the detections and classify the errors.
+
+    Raises `CodedError` `unknown-image`, `unknown-category`, `not-finite`.
+    """
     refuse_not_finite(detections)
     categories = Ids(ground_truth.category_ids, "category")
     category, object_category = map(
@@ -150,9 +154,10 @@ def _pairs(
     needed: Floats,
     rule: Rule,
 ) -> tuple[Ints, Ints, Pairs]:
-    """The detections (M,) by rank, the rank (M,) of each, and pairs with the objects of its image, of any category.
+    """Return the detections (M,) by rank, the rank (M,) of each, and the pairs of detections and objects.
 
-    Objects need an overlap (G,); pairs may have less, down to BACKGROUND_OVERLAP.
+    A pair shares an image but not necessarily a category. `needed` (G,) is the overlap that each object requires; pairs
+    are kept down to BACKGROUND_OVERLAP even if that is less.
     """
     one = np.zeros(1, np.int64)
     alike = replace(
@@ -200,10 +205,11 @@ def _errors(
     is_used: Bools,
     detections: int,
 ) -> tuple[NDArray[np.int8], Ints]:
-    """The kind of error (detections,), and the object that it is about or UNMATCHED; each kind replaces those before.
+    """Return the kind of error (detections,), and the index of the object that it is about, or UNMATCHED.
 
-    `pairs` are those of false detections with objects that count; `is_own` is by category, `meets` by overlap, and
-    what is `placed` on an object of its category is no error of localisation.
+    The kinds are tried in turn, and a later match replaces an earlier one. `pairs` are those of false detections with
+    objects that count. `is_own` marks pairs of one category, and `meets` pairs that reach the required overlap. A
+    detection that is `placed` on an object of its own category has no localisation error.
     """
     kind = np.full(detections, _PLACE[ErrorType.BACKGROUND], np.int8)
     target = np.full(detections, UNMATCHED, np.int64)

@@ -1,8 +1,8 @@
-"""Computes the cost of a submission's errors by type: TIDE (Bolya et al. 2020), in mAP of the contest's metric.
+"""Computes what each type of error costs a submission, in mAP of the contest's metric: TIDE (Bolya et al. 2020).
 
-An error is mended by an oracle, one type at a time: a badly placed or wrongly named detection becomes the object that
-it is about, every other false one goes, and a missed object leaves the ground truth. A type costs what the mAP gains.
-A mended detection takes an object that no other one wants, so nothing is matched again.
+An oracle mends the errors of one type at a time: a badly placed or wrongly named detection becomes a match of its
+object, every other false detection is removed, and a missed object is removed from the ground truth. The cost of a type
+is the mAP gained. A mended detection takes an object that no other detection claims, so matching is not repeated.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class ErrorAnalysis:
-    """The errors of M detections and G objects, and what they cost by the metric whose `map` this is, in 0..1.
+    """The errors of M detections and G objects, and their cost in the mAP (0..1) of the metric that computed `map`.
 
-    `gains` is by type the mAP gained if all errors of that type were mended; `counts` how many they are.
-    `confidence_cost` is by category id, of those with objects: its AP if all its true detections ranked above its false
-    ones, less its AP. `cost` (M,) is the mAP that each false detection takes from the true ones below it, `object_cost`
-    (G,) the share of its category's recall in mAP that each unfound object takes.
+    `gains` has, by type, the mAP gained if all errors of that type were mended; `counts` has their number.
+    `confidence_cost` has, by id of each category with objects, the AP that it would gain if all its true detections
+    ranked above its false ones. `cost` (M,) is the mAP that each false detection takes from the true ones ranked below
+    it. `object_cost` (G,) is the mAP that each unfound object costs: its share of its category's recall.
     """
 
     map: float
@@ -152,7 +152,7 @@ def analyse_errors(
 
 @dataclass(frozen=True, eq=False)
 class _Listing:
-    """The detections (M,) by category and confidence: category k holds `starts[k]` .. `starts[k + 1] - 1`."""
+    """Detections (M,) sorted by category and confidence: category k is `starts[k]` .. `starts[k + 1] - 1`."""
 
     order: Ints
     starts: Ints
@@ -180,10 +180,10 @@ class _Listing:
 
 
 def _costs(rows: _Listing, share: Floats) -> Floats:
-    """The mAP (M,) that each false detection takes: without it, all true ones below are more precise.
+    """Return the mAP (M,) that each false detection costs: without it, every true detection below is more precise.
 
-    That is t / (r - 1) instead of t / r for the true one of rank r that is the t-th; it has the `share` (K,) of its
-    category's recall.
+    The t-th true detection of a category, at rank r, has precision t / r, and t / (r - 1) without the false one. It
+    contributes the `share` (K,) of its category.
     """
     is_true = rows.outcome == TRUE
     ranks, bounds = true_ranks(is_true, rows.counted, rows.starts)
@@ -205,9 +205,10 @@ def _costs(rows: _Listing, share: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ImageErrors:
-    """An image, the mAP that its errors `cost`, how many detections are `false` and how many objects `unfound`.
+    """One image: the mAP that its errors `cost`, its number of `false` detections, and its number of `unfound` objects.
 
-    `detections` (n,) and `objects` (m,) are indices of its rows, most costly first, and of its objects.
+    `detections` (n,) are the indices of its detections, most costly first. `objects` (m,) are the indices of its
+    objects.
     """
 
     image: int
@@ -224,7 +225,7 @@ def worst_images(
     analysis: ErrorAnalysis,
     count: int = 12,
 ) -> tuple[ImageErrors, ...]:
-    """The images whose errors cost most, the worst first; none that costs nothing."""
+    """Return the images whose errors cost most mAP, the worst first. Images without any cost are left out."""
     images = Ids(ground_truth.image_ids, "image")
     count_images = len(images.ids)
     false_places = images.places(detections.image)

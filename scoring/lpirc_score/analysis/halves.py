@@ -1,10 +1,10 @@
-"""Measures how a mAP depends on the choice of test images: the metric on random halves of them.
+"""Measures how much a mAP depends on the choice of test images, by computing it on random halves of them.
 
-Each pair of halves shares the images out, without replacement: both are sets of their own, with new images each, so
-they differ as such sets do. The image is the unit, since what happens inside one image is not independent. Matching
-never looks beyond an image, so it is done once; a half then only picks the matched detections.
+Each pair of halves splits the images without replacement: the halves share no image, so they differ as two independent
+sets of that size do. The unit is the image, since detections in one image are not independent. Matching never looks
+beyond an image, so it is done once; a half only selects from the matched detections.
 
-Everything here is the same on every machine: the halves are drawn by whole numbers, sums have an order.
+The results are the same on every machine: the halves are drawn with integer arithmetic, and sums have a fixed order.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111E
 
 @lru_cache(maxsize=2)
 def halves_of(images: int, seed: int = SEED) -> Bools:
-    """Draw the halves: which images are in which half (images, HALVES), read-only.
+    """Draw the halves; return which images are in which half (images, HALVES), read-only.
 
-    Halves 2p and 2p + 1 are a pair: the first has the images // 2 images with the least keys, the second the others.
-    Keys are the numbers of SplitMix64 (Steele, Lea, Flood 2014) from `seed`, image by image and pair by pair; of equal
-    ones the earlier image's is less.
+    Halves 2p and 2p + 1 are a pair: the first has the images // 2 images with the lowest keys, the second has the rest.
+    Keys are the numbers of SplitMix64 (Steele, Lea, Flood 2014) from `seed`, image by image and pair by pair. For equal
+    keys the earlier image is taken as the lower one.
     """
     drawn = np.zeros((images, HALVES), np.bool_)
     for pair in range(PAIRS):
@@ -79,7 +79,10 @@ def half_maps(
     blacklist: Iterable[tuple[int, int]] = (),
     iou: float | None = None,
 ) -> Floats:
-    """Return the mAP (HALVES,) of each half; the same for the same seed. Raises `CodedError` as `evaluate` does."""
+    """Return the mAP (HALVES,) of each half; the same seed gives the same result.
+
+    Raises `CodedError` as `evaluate` does.
+    """
     averages = half_averages(
         ground_truth,
         detections,
@@ -99,9 +102,9 @@ def half_averages(
     blacklist: Iterable[tuple[int, int]] = (),
     iou: float | None = None,
 ) -> Floats:
-    """Return the AP (K, HALVES) of each category, in the order of the ids, and half; NaN where it has no object.
+    """Return the AP (K, HALVES) by category, in ascending order of id, and by half.
 
-    Raises as `half_maps` does.
+    The AP is NaN if the category has no object in the half. Raises as `half_maps` does.
     """
     banned = frozenset(blacklist)
     drawn = halves_of(len(ground_truth.image_ids), seed)
@@ -143,7 +146,7 @@ def _scored_again(
     banned: Blacklist,
     is_drawn: Bools,
 ) -> Floats:
-    """Return the AP (K,) of each category on the images (N,) that are drawn, by the metric itself."""
+    """Return the AP (K,) of each category on the drawn images (N,), by running the metric itself."""
     images = ground_truth.image_ids[is_drawn]
     names = compress(ground_truth.image_names, is_drawn)
     part = ground_truth.of_objects(np.isin(ground_truth.image, images))
@@ -156,7 +159,7 @@ def _scored_again(
 
 
 def mean_of_categories(averages: Floats) -> Floats:
-    """Return the mAP (R,) of each half, 0 without objects, from the AP (K, R) of each category, added in turn."""
+    """Return the mAP (R,) of each half from the AP (K, R) by category, summed in order; 0 without objects."""
     has_objects = ~np.isnan(averages)
     total = np.zeros(averages.shape[1])
     for ap in np.where(has_objects, averages, 0.0):
@@ -167,9 +170,9 @@ def mean_of_categories(averages: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Category:
-    """The detections of one category that count, by rank: confidence, image (M,), and which are true.
+    """The counted detections of one category, by rank: confidence, image (M,), and whether each is true.
 
-    `object_images` are those of its objects that count. Images are places among all.
+    `object_images` has the image of each object that counts. Images are given as indices into all images.
     """
 
     confidence: Floats
@@ -185,7 +188,7 @@ def ranked_images(
     banned: frozenset[tuple[int, int]],
     iou: float | None,
 ) -> Iterator[Category]:
-    """Match by a rule: every category in the order of the ids. Raises as `ranked_categories` does."""
+    """Match by a rule and yield every category, in ascending order of id. Raises as `ranked_categories` does."""
     groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
     is_difficult = ground_truth.difficult[groups.objects]
     is_ignored = is_difficult & rule.ignores_difficult
@@ -217,7 +220,10 @@ def category_average(
     rule: Rule,
     drawn: Bools,
 ) -> Floats:
-    """The AP (R,) of a category in each half, NaN without objects, from which images the halves have (N, R)."""
+    """Return the AP (R,) of a category in each half, NaN without objects.
+
+    `drawn` (N, R) marks the images of each half.
+    """
     objects = _objects(category.object_images, drawn)
     ap = np.zeros(len(objects))
     for part, envelope, found in _envelopes(category.image, category.is_true, drawn):
@@ -234,7 +240,7 @@ def category_average(
 
 
 def coco_average(category: CocoCategory, drawn: Bools) -> Floats:
-    """Return the AP as `category_average` does, by COCO: the mean over IoUs and recalls, summed in this order."""
+    """Return the AP as `category_average` does, by COCO: the mean over IoUs and then recalls, summed in this order."""
     objects = _objects(category.object_images, drawn)
     total = np.zeros(len(objects))
     for image, is_true in category.rankings():
@@ -258,9 +264,10 @@ def _envelopes(
     drawn: Bools,
     spacing: float = 0.0,
 ) -> Iterator[tuple[slice, Floats, Bools]]:
-    """Some of the halves, the best precision there from each true positive on (T, r), and which true ones they have.
+    """Yield, for some halves at a time, the precision envelope (T, r) at each true positive, and which are in the half.
 
-    One that a half does not have has at best the precision of the true positive before it: it never raises an envelope.
+    The envelope is the best precision from that true positive on. A true positive that is not in a half has there at
+    most the precision of the one before, so it never raises the envelope.
     """
     true = np.flatnonzero(is_true)
     if len(true) == 0:
@@ -286,7 +293,7 @@ def _at_recalls(
     objects: NDArray[np.int64],
     recalls: Floats,
 ) -> Floats:
-    """The best precision (recalls, r) at each recall or above, 0 beyond the last."""
+    """Return the best precision (recalls, r) at each recall or above, 0 beyond the highest recall reached."""
     count = np.cumsum(found, axis=0)
     by_count = np.zeros((len(found) + 1, found.shape[1]))
     row, half = np.nonzero(found)
@@ -304,7 +311,7 @@ def _at_recalls(
 
 
 def _in_turn(values: Floats) -> Floats:
-    """The sums (r,) of rows, added one after the other: numpy's `sum` has no order of its own."""
+    """Return the sums (r,) of the rows, added in order: numpy's `sum` does not guarantee an order."""
     sums: Floats = np.cumsum(values, axis=0)[-1]
     return sums
 

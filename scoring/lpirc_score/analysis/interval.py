@@ -1,4 +1,4 @@
-"""Computes how sure scores and their order are, from the mAPs of halves of the images and the energies' limits."""
+"""Computes how certain scores and their order are, from the mAPs of halves and the limits of error of energies."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Floats = NDArray[np.float64]
 Quantity = Literal["score", "map", "energy"]
 
 Z = 1.959963984540054
-"""Standard deviations around the mean that hold 95 % of a normal distribution."""
+"""Standard deviations on either side of the mean that contain 95 % of a normal distribution."""
 LEVEL = 0.95
 STEEPEST_BIAS = 1 / (math.sqrt(2) - 1)
-"""Ratio of the bias to the gap between halves and whole if it falls as 1/sqrt(images); for 1/images it is 1."""
+"""Ratio of the bias to the gap between halves and whole, if the bias falls as 1/sqrt(images). For 1/images it is 1."""
 _BEST_OF: Mapping[int, float] = {
     2: 0.6817,
     3: 0.5595,
@@ -27,17 +27,17 @@ _BEST_OF: Mapping[int, float] = {
     7: 0.3919,
     8: 0.3729,
 }
-"""The variance of the least of so many standard normal draws (Teichroew 1956); that of more is taken as that of 8."""
+"""The variance of the least of n standard normal draws, by n (Teichroew 1956). For more than 8, that of 8 is used."""
 _NEARLY_NORMAL = 1e6
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 @dataclass(frozen=True)
 class MapIntervals:
-    """The intervals of a mAP at LEVEL by its halves, with its standard error `spread` and the least `bias`.
+    """The intervals of a mAP at LEVEL, estimated from its halves; its standard error `spread` and least `bias`.
 
-    `mean` is for the mean over this population's sets of this size, `other` for the mAP on another such set,
-    `unlimited` for that of unlimited images, as wide as what is not known of the bias makes it.
+    `mean` is the interval of the mean over sets of this size from the same population, `other` that of the mAP on
+    another such set, and `unlimited` that of the mAP on unlimited images, widened by the uncertainty of the bias.
     """
 
     spread: float
@@ -48,12 +48,12 @@ class MapIntervals:
 
 
 def map_intervals(value: float, halves: Floats) -> MapIntervals:
-    """The intervals of a mAP from those of its halves (R,); sums are added in the order of the halves.
+    """Return the intervals of a mAP from the mAPs of its halves (R,), added in the order of the halves.
 
-    Halves of n images drawn without replacement spread about their mean as wholes do: a mean of n / 2 of n values has
-    the variance s^2 / (n / 2) x (1 - 1/2) = s^2 / n. The difference of two independent sets has twice that variance.
-    A bias that falls as 1/n is as large in the whole as the gap between halves and whole, one that falls as 1/sqrt(n)
-    STEEPEST_BIAS times as large.
+    Halves of n images drawn without replacement vary about their mean as whole sets do: a mean of n / 2 out of n values
+    has the variance s^2 / (n / 2) x (1 - 1/2) = s^2 / n. The difference of two independent sets has twice that
+    variance. A bias that falls as 1/n is as large in the whole set as the gap between halves and whole; one that falls
+    as 1/sqrt(n) is STEEPEST_BIAS times as large.
     """
     count = len(halves)
     middle = _sum(halves) / count
@@ -78,10 +78,10 @@ def score_interval(
     energy_wh: float,
     limit: float,
 ) -> tuple[float, float]:
-    """The ends for the mean score over sets of this size, from the mAP, its spread, and the energy's relative limit.
+    """Return the interval of the mean score over sets of this size.
 
-    Within a maker's limit of error every energy is taken as equally likely (JCGM 100:2008, 4.3.7): its standard
-    deviation is the limit / sqrt(3).
+    It follows from the mAP, its spread, and the relative limit of error of the energy. Every energy within a maker's
+    limit of error is taken as equally likely (JCGM 100:2008, 4.3.7), so its standard deviation is the limit / sqrt(3).
     """
     score = value / energy_wh
     of_images = spread / energy_wh
@@ -101,9 +101,9 @@ def _inside(low: float, high: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class EnergySpread:
-    """The spread of a team's energy: the standard deviation `sd` of its logarithm, from so many `attempts`, 2 or more.
+    """The spread of a team's energy: the standard deviation `sd` of its logarithm over `attempts` (2 or more).
 
-    `attempts` is None where the deviation is assumed: it is then that of the attempt that counts, and exact.
+    `attempts` is None if the deviation is assumed. It is then the deviation of the attempt that counts, and exact.
     """
 
     sd: float
@@ -118,7 +118,7 @@ class EnergySpread:
 
     @property
     def freedom(self) -> float:
-        """The degrees of freedom of the deviation."""
+        """The degrees of freedom of the standard deviation."""
         if self.attempts is None:
             return math.inf
         return self.attempts - 1
@@ -126,11 +126,12 @@ class EnergySpread:
 
 @dataclass(frozen=True, eq=False)
 class Halved:
-    """A run's mAP with those of its halves (R,), and its energy with what is known of that.
+    """The mAP of a run and of its halves (R,), and the energy of the run with its uncertainty.
 
-    `shared_limit` is the part of the energy's limit of error that all runs on one meter share, `own_limit` that of each
-    run, both relative to the energy. `images` names those that the halves are of, `meter` what has one error in several
-    runs; None equals no other. `energy_spread` is its team's, None where it is not known: there is one attempt.
+    `shared_limit` is the part of the energy's limit of error that all runs on one meter share, `own_limit` the part of
+    this run alone; both are relative to the energy. `images` identifies the images of the halves, and `meter` the meter
+    whose error runs have in common; None equals no other value. `energy_spread` is the spread of the team's energy,
+    None if it is not known because there is one attempt.
     """
 
     map: float
@@ -143,7 +144,7 @@ class Halved:
     energy_spread: EnergySpread | None = None
 
     def value(self, of: Quantity) -> float:
-        """Return the quantity that is compared, the more the better."""
+        """Return the quantity to compare; higher is better."""
         if of == "energy":
             return 1 / self.energy_wh
         if of == "map":
@@ -156,12 +157,13 @@ def chance_of_order(
     other: Halved,
     of: Quantity = "score",
 ) -> float:
-    """Return the chance that `better` is the better one by its mean over sets of this size and attempts like its own.
+    """Return the chance that `better` has the better mean over sets of this size and over attempts like its own.
 
-    The relative difference is taken as normal, its variance as the sum of those of the halves (in pairs on the same
-    images), the limits of error (rectangular), and the spreads between attempts where both are known: by one alone a
-    wasteful second attempt would make the lead of a rival with one attempt look unsure. Few attempts widen it to
-    Student's distribution with the effective degrees of freedom of Welch and Satterthwaite (JCGM 100:2008, G.4.1).
+    The relative difference is taken as normal. Its variance is the sum of the variances of the halves (in pairs if the
+    images are the same), of the limits of error (rectangular), and of the spreads between attempts. Spreads enter only
+    if both are known: with one alone, a wasteful second attempt would make the lead of a rival with one attempt look
+    unsure. With few attempts the distribution is Student's, with the effective degrees of freedom of Welch and
+    Satterthwaite (JCGM 100:2008, G.4.1).
     """
     first = better.value(of)
     second = other.value(of)
@@ -190,10 +192,10 @@ def chance_of_order(
 
 
 def _variance_of_halves(one: Halved, other: Halved) -> float:
-    """The variance of the relative difference of two mAPs, from how the halves of each pair differ in it.
+    """Return the variance of the relative difference of two mAPs, from its values on the halves of each pair.
 
-    Two halves are independent sets, so half of their difference varies as a whole does; what both teams have in common
-    cancels.
+    Two halves are independent sets, so half of their difference varies as a whole set does. On the same images,
+    variation that both teams share cancels.
     """
     first = _by_half(one)
     second = _by_half(other)
@@ -215,7 +217,7 @@ def _by_half(one: Halved) -> Floats:
 
 
 def _student(t: float, freedom: float) -> float:
-    """The chance of a value below `t` by Student's distribution: a sum of its density over atan(t / sqrt(freedom))."""
+    """Return the chance of a value below `t` by Student's distribution, by integrating over atan(t / sqrt(freedom))."""
     if freedom > _NEARLY_NORMAL:
         return 0.5 + 0.5 * math.erf(t / math.sqrt(2))
     angle = math.atan(t / math.sqrt(freedom))

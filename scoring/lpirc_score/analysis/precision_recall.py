@@ -1,4 +1,4 @@
-"""Precision by recall, for every category."""
+"""Computes precision-recall curves, one for every category."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from lpirc_testsets.ground_truth import GroundTruth
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One point by true positive, best rank first: parallel columns (T,).
+    """A precision-recall curve with one point for each true positive, best rank first: parallel columns (T,).
 
-    `rank` from 1 among the detections of the category that count; `recall` and `precision` of all down to
-    there; `confidence` of the true positive. Between two points precision only falls.
+    `rank` is from 1 among the counted detections of the category. `recall` and `precision` are over all detections down
+    to that rank; `confidence` is that of the true positive. Between two points precision only falls.
     """
 
     rank: NDArray[np.int64]
@@ -37,9 +37,9 @@ def precision_recall_curves(
     iou: float | None = None,
     blacklist: Iterable[tuple[int, int]] = (),
 ) -> dict[int, Curve]:
-    """Return the curve of every category with objects, by id, for a metric with one IoU threshold.
+    """Return the curve of every category that has objects, by id, for a metric with one IoU threshold.
 
-    Raises `CodedError` as `evaluate` does, and `no-threshold` for another metric.
+    Raises `CodedError` as `evaluate` does, and `no-threshold` for any other metric.
     """
     rule = rule_named(metric)
     ranked = ranked_categories(
@@ -56,7 +56,10 @@ def precision_recall_curves(
 
 @dataclass(frozen=True, eq=False)
 class CocoCurve:
-    """The curve of COCO at the IoUs .50 and .75: parallel columns (101,), each precision the best there or above."""
+    """The curves of COCO at IoU .50 and .75: parallel columns (101,).
+
+    Each precision is the best at that recall or above.
+    """
 
     recall: NDArray[np.float64]
     precision_50: NDArray[np.float64]
@@ -68,7 +71,10 @@ def coco_curves(
     detections: Detections,
     blacklist: Iterable[tuple[int, int]] = (),
 ) -> dict[int, CocoCurve]:
-    """Return the curve of every category with objects that count, by id. Raises `CodedError` as `evaluate` does."""
+    """Return the curve of every category with objects that count, by id.
+
+    Raises `CodedError` as `evaluate` does.
+    """
     result = results_by_area(ground_truth, detections, frozenset(blacklist))["all"]
     return {
         id_: CocoCurve(

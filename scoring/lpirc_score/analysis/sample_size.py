@@ -1,11 +1,12 @@
-"""Computes how many test images tell two entries apart: the power of a paired comparison of their mAPs.
+"""Computes how many test images are needed to tell two entries apart: the power of a paired comparison of their mAPs.
 
-Two entries can be told apart if the 95 % interval of the difference of their mAPs on the same images excludes 0. With a
-normal difference whose standard deviation falls as 1/sqrt(images), a true gap g is found with the chance `power` by
+Two entries can be told apart if the 95 % interval of the difference of their mAPs on the same images excludes 0. If the
+difference is normal and its standard deviation falls as 1/sqrt(images), a true gap g is found with probability `power`
+by
 
     images = n ((z(0.975) + z(power)) s / g)^2
 
-(Cohen 1988), where s is the standard deviation of the difference on a set of n images like these, by halves of them.
+(Cohen 1988), where s is the standard deviation of the difference on n such images, estimated from halves of them.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ LEAST_SD = 1e-9  # less is rounding
 
 
 def difference_sd(truth: GroundTruth, entries: Sequence[Detections]) -> float:
-    """Return the standard deviation of the difference of two mAPs over choices of as many images as `truth` has.
+    """Return the standard deviation of the difference of two mAPs over sets of as many images as `truth` has.
 
-    Two entries are compared on the same halves. Of one, it is that of two such entries whose errors have nothing in
-    common, sqrt(2) times its own: more than of real entries, which mostly fail on the same images.
-    Raises CodedError as `half_maps` does, and `no-difference` where the choice of images changes nothing.
+    Two entries are compared on the same halves. For one entry, the result is sqrt(2) times its own deviation, as for
+    two such entries with independent errors. That is more than for real entries, which mostly fail on the same images.
+
+    Raises CodedError as `half_maps` does, and `no-difference` if the choice of images changes nothing.
     """
     first, *second = (half_maps(truth, entry) for entry in entries)
     difference = first - second[0] if second else math.sqrt(2) * first
@@ -50,13 +52,19 @@ def images_needed(
     gap: float,
     power: float,
 ) -> int:
-    """Return how many images find a `gap` with the chance `power`, given the sd of the difference on `images`."""
+    """Return the number of images that finds a `gap` with probability `power`.
+
+    `sd` is the standard deviation of the difference on `images`.
+    """
     ratio = gap_found(sd, power) / gap
     return max(1, math.ceil(images * ratio**2))
 
 
 def gap_found(sd: float, power: float) -> float:
-    """Return the gap that a set finds with the chance `power`, given the sd of the difference on it."""
+    """Return the gap that a set of images finds with probability `power`.
+
+    `sd` is the standard deviation of the difference on that set.
+    """
     normal = NormalDist()
     z_sure = normal.inv_cdf((1 + SURE) / 2)
     z_power = normal.inv_cdf(power)

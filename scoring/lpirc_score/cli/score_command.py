@@ -286,7 +286,7 @@ def _tolerance(
     ground_truth: Path,
     images: Path | None,
 ) -> Tolerance:
-    """Return the tolerance of the metric, less what the ground truth declares: its images and categories."""
+    """Return the metric's tolerance, without new categories or images where the ground truth declares its own."""
     tolerance = tolerance_of(metric)
     declared = declares_ids(ground_truth)
     return replace(
@@ -301,7 +301,7 @@ def _warn(sentence: str) -> None:
 
 
 def _digest(ground_truth: Path, images: Path | None) -> str:
-    """Return a test set's own digest, or that of the files' bytes; a list of images completes either."""
+    """Return a test set's own digest, or one of the files' bytes; a list of images is hashed in, too."""
     if annotations := voc_files(ground_truth):
         digest = hashlib.sha256(
             "".join(map(sha256_of, annotations)).encode()

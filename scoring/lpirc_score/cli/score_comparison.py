@@ -1,4 +1,4 @@
-"""Compares several files or metrics: their AP side by side, and how sure the order of two is."""
+"""Compares several files or metrics: their APs side by side, and how certain the order of two files is."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from lpirc_testsets import GroundTruth
 
 @dataclass(frozen=True)
 class Result:
-    """An evaluation with the energy and the score, where an energy was given, and the mAP by PUBLISHED.
+    """An evaluation of one file by one metric; with an energy also the score, and the mAP by the metric PUBLISHED.
 
-    `detections` are those of `file`; `truth` includes what only they name, the pairs `banned` do not count.
+    `detections` are those of `file`. `truth` includes the images and categories that only the detections name. The
+    blacklisted pairs are in `banned`.
     """
 
     evaluation: Evaluation
@@ -33,7 +34,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Order:
-    """Two files by one metric, the better one first, and the chance that this order is real."""
+    """Two files compared by one metric, the better one first, with the chance that this order is real."""
 
     metric: str
     first: str
@@ -42,7 +43,7 @@ class Order:
 
 
 def find_orders(results: Sequence[Result], iou: float | None) -> list[Order]:
-    """The order of each two files, by each metric, on the same images."""
+    """Return the order of every two files, by each metric, on the same images."""
     if len({one.file for one in results}) == 1:
         return []
     drawn = {id(one): _halved(one, iou) for one in results}
@@ -64,7 +65,7 @@ def find_orders(results: Sequence[Result], iou: float | None) -> list[Order]:
 
 
 def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None:
-    """Print one table, a column for each file and metric, and the orders below."""
+    """Print one table with a column for each file and metric, then the orders below the table."""
     out = console()
     headings = [f"{one.file}\n{one.evaluation.metric}" for one in results]
     table = figures_table("id", "category", figures=headings, title="AP")

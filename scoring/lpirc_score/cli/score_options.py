@@ -16,9 +16,9 @@ as_json = click.option(
 
 
 class MetricName(click.ParamType[str]):
-    """The name of a metric: a built-in one, or one of another distribution.
+    """The name of a metric, built in or from another distribution.
 
-    The metrics are imported when they are needed: a command that scores nothing does not wait for numpy.
+    Metrics are imported only when needed, so a command that scores nothing does not wait for numpy.
     """
 
     name = "metric"
@@ -39,7 +39,7 @@ class MetricName(click.ParamType[str]):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str:
-        """Return the name. Fails if no such metric is installed, or it cannot be used."""
+        """Return the name. Fails if no such metric is installed or if it cannot be used."""
         from lpirc_score.metrics.offered import metric_named
 
         try:
@@ -54,7 +54,7 @@ class MetricName(click.ParamType[str]):
         param: click.Parameter,
         incomplete: str,
     ) -> list[CompletionItem]:
-        """Return the names that begin so."""
+        """Return the names that begin with the incomplete text."""
         from lpirc_score.metrics.offered import metric_names
 
         names = (name for name in metric_names() if name.startswith(incomplete))

@@ -12,9 +12,9 @@ from lpirc_score.metrics.offered import engine_of
 
 
 def as_document(result: Result) -> dict[str, Any]:
-    """Return the JSON document.
+    """Return the result as a JSON document.
 
-    Floats are in full, categories without ground truth null; the counts of `coco` are at IoU .50.
+    Floats have full precision, and categories without ground truth are null. The counts of `coco` are at IoU .50.
     """
     evaluation = result.evaluation
     document: dict[str, Any] = {
@@ -54,7 +54,7 @@ def _counts(evaluation: Evaluation, category: int) -> dict[str, float | None]:
 
 
 def threshold_text(evaluation: Evaluation) -> str:
-    """Return at which overlap the metric counts."""
+    """Return the overlap threshold of an evaluation, as text."""
     if evaluation.iou is not None:
         return f"IoU {evaluation.iou:g}"
     if evaluation.metric == COCO:
@@ -63,7 +63,7 @@ def threshold_text(evaluation: Evaluation) -> str:
 
 
 def print_result(result: Result) -> None:
-    """Print the figures of each category as a table, then the mAP and what belongs to it."""
+    """Print the figures of each category as a table, then the mAP and related figures."""
     evaluation = result.evaluation
     truth = result.truth
     figures = ("objects", "found", "false", "AP")

@@ -1,4 +1,4 @@
-"""Tables on the terminal, in which no figure, name or state is ever shortened."""
+"""Tables for the terminal; no figure, name or state is ever shortened."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:  # importing these takes longer than to print a table
 
 
 class Column(NamedTuple):
-    """One column; figures are aligned right."""
+    """A column of a table; columns of figures are aligned right."""
 
     name: str
     is_figure: bool = False
 
 
 def one_line(text: str) -> str:
-    """The text with all that a terminal would obey, or that would end the line, escaped: names come from others."""
+    """Return the text with unprintable characters and line ends escaped, since names may come from other people."""
     if text.isprintable():
         return text
     letters = list(text)
@@ -33,7 +33,7 @@ def one_line(text: str) -> str:
 
 
 def console() -> Console:
-    """A console on stdout that prints text as it is."""
+    """Return a console on stdout that prints text unchanged."""
     from rich.console import Console
 
     return Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
@@ -44,7 +44,7 @@ def figures_table(
     figures: Sequence[str],
     title: str | None = None,
 ) -> Table:
-    """A framed table: columns of text, then columns of figures, aligned right."""
+    """Return a framed table: columns of text, then columns of figures, aligned right."""
     from rich.table import Table
 
     table = Table(*names, title=title, title_justify="left")
@@ -58,7 +58,7 @@ def print_table(
     rows: Sequence[Sequence[str]],
     caption: str,
 ) -> None:
-    """Print a table without a frame on stdout, one line a row however narrow the terminal."""
+    """Print a table without a frame on stdout; each row is one line, even if the terminal is narrower."""
     names = [column.name for column in columns]
     lines = [names, *([*map(one_line, row)] for row in rows)]
     widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]

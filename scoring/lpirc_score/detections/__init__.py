@@ -1,8 +1,8 @@
-"""Bodies of POSTs and files, parsed and checked into rows of seven numbers, or refused with a list of their problems.
+"""Parses detections from POST bodies and files into checked rows of seven numbers, or refuses them with all problems.
 
-A row is image, category, confidence, xmin, ymin, xmax, ymax (inclusive pixels). A body is accepted whole or refused
-whole. Start with `bodies`. Each parser has a fast path for regular bodies; all others are read again row by row, to
-name each problem. Knows nothing of HTTP or SQL.
+A row is image, category, confidence, xmin, ymin, xmax, ymax (inclusive pixels). A body is accepted as a whole or
+refused as a whole. Start with `bodies`. Each parser has a fast path for regular bodies; a body that does not fit it is
+read again row by row, to name each problem. Knows nothing of HTTP or SQL.
 """
 
 from lpirc_score.detections.bodies import BodyReader, parse_detections, parse_packed

@@ -1,4 +1,4 @@
-"""Bodies of POSTs: one parser for each of four content types, all equal in meaning."""
+"""Bodies of POSTs: a parser for each of four content types, all equivalent in meaning."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ FIRST_INEXACT = 2.0**24
 
 
 def is_packed(content_type: str | None) -> bool:
-    """Tell if `unpack` reads a body of that type."""
+    """Return True if `unpack` reads a body of that content type."""
     return content_type is not None and _kind(content_type) == PACKED
 
 
 def unpack(body: bytes) -> NDArray[np.float64]:
-    """The rows (n, 7) of a packed body that was accepted: float64 holds each float32 exactly."""
+    """Return the rows (n, 7) of an accepted packed body; float64 holds each float32 exactly."""
     return np.frombuffer(body, "<f4").astype(np.float64).reshape(-1, 7)
 
 
 def parse_packed(body: bytes) -> Rows:
-    """Read rows of seven little-endian float32 each, 28 bytes, for boards where formatting numbers costs energy.
+    """Read rows of seven little-endian float32, 28 bytes each, for boards where formatting numbers costs energy.
 
-    float32 has 24 bits of precision: an id from 2^24 on could be rounded to its neighbour, so it is refused. Raises
-    BadRows `bad-rows` for a cut row.
+    float32 has 24 bits of precision, so an id of 2^24 or more could be rounded to its neighbour and is refused. Raises
+    BadRows `bad-rows` for an incomplete row.
     """
     count, left_over = divmod(len(body), ROW_BYTES)
     if left_over:
@@ -94,7 +94,7 @@ def _kind(content_type: str) -> str:
 
 @dataclass
 class BodyReader:
-    """Reads one body as `parse_detections` does; `found` is what of its rows is implausible by the `limits`."""
+    """Reads one body as `parse_detections` does; `found` counts its implausible rows according to the `limits`."""
 
     content_type: str
     images: int
@@ -103,7 +103,7 @@ class BodyReader:
     found: Implausible = PLAUSIBLE
 
     def __call__(self, body: bytes) -> NDArray[np.float64]:
-        """The rows (n, 7) of the body. Raises what `parse_detections` raises."""
+        """Return the rows (n, 7) of the body. Raises what `parse_detections` raises."""
         rows = parse_detections(body, self.content_type, self.images, self.category_ids)
         self.found = implausible(rows, self.limits)
         return rows

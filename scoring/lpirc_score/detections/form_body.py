@@ -1,7 +1,7 @@
-"""The form of the original protocol: seven parallel lists, `application/x-www-form-urlencoded`.
+"""The form of the original protocol: seven parallel lists as `application/x-www-form-urlencoded`.
 
-A form may carry other fields (the old clients' token), which are not read here. An image is a number, or the name of a
-JPEG file of that number: `12.jpg`, `images/12.JPEG`. The line of a row is its place in the lists.
+Other fields of a form (such as the old clients' token) are ignored here. An image is given as a number, or as the name
+of a JPEG file with that number: `12.jpg`, `images/12.JPEG`. The line of a row is its index in the lists, from 1.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ for _mark in b"&=":
 
 
 def parse_form(body: bytes) -> Rows:
-    """Read the rows of a form. Raises CodedError `length-mismatch` for lists of unequal length, or no lists."""
+    """Read the rows of a form. Raises CodedError `length-mismatch` if lists are missing or differ in length."""
     form, rows = _plain_rows(body)
     if rows is not None:
         return rows
@@ -56,9 +56,10 @@ def take_form(
     images: int,
     category_ids: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], Refused]:
-    """The good rows (n, 7) of a form, and the others, as the referee of 2015 counted them: by their image_names.
+    """Return the good rows (n, 7) of a form, and the refused ones, as the referee of 2015 did.
 
-    A value beyond these is of no image. Inverted boxes are good. Raises LengthMismatch where a list is shorter.
+    The number of rows is that of the image names; a value beyond it belongs to no image, and its row is refused.
+    Inverted boxes are good. Raises LengthMismatch if another list is shorter.
     """
     form, rows = _plain_rows(body)
     if rows is None:
@@ -84,7 +85,7 @@ def take_form(
 
 
 def _plain_rows(body: bytes) -> tuple[bytes, Rows | None]:
-    """The form, unescaped if need be, and its rows if they are all numbers."""
+    """Return the form, unescaped if necessary, and its rows if all are numbers, else None."""
     form = b"&" + body
     rows = _interleaved_rows(form) or _grouped_rows(form)
     if rows is None and (b"%" in form or b"+" in form):
@@ -94,7 +95,7 @@ def _plain_rows(body: bytes) -> tuple[bytes, Rows | None]:
 
 
 def _interleaved_rows(form: bytes) -> Rows | None:
-    """The rows of a form with the seven fields of one row after those of another, and nothing else."""
+    """Return the rows of a form that has only the seven fields, row after row; None for any other form."""
     if -1 < form.find(_KEYS[_IMAGE], 1) < form.find(_KEYS[_CATEGORY]):
         return None  # a list of images
     if _SUFFIX in form:
@@ -117,7 +118,7 @@ def _interleaved_rows(form: bytes) -> Rows | None:
 
 
 def _grouped_rows(form: bytes) -> Rows | None:
-    """The rows of a form in which each list is in one place, as nearly every client writes it."""
+    """Return the rows of a form in which each list is contiguous, as nearly every client writes it, else None."""
     if b"%" in form or b"," in form:
         return None
     lists = []
@@ -143,12 +144,12 @@ def _grouped_rows(form: bytes) -> Rows | None:
 
 
 def _lists(form: bytes) -> list[list[bytes]]:
-    """The seven lists of a form with any order of its fields, escapes resolved."""
+    """Return the seven lists of an unescaped form, whatever the order of its fields."""
     return [re.findall(key + b"([^&]*)", form) for key in _KEYS]
 
 
 def _rows_one_by_one(lists: list[list[bytes]]) -> Rows:
-    """The rows, and of each of the others its first problem."""
+    """Return the readable rows, and the first problem of each unreadable row."""
     problems = ProblemList()
     values = array("d")
     lines = []
@@ -166,7 +167,10 @@ def _rows_one_by_one(lists: list[list[bytes]]) -> Rows:
 
 
 def _has_other_fields(form: bytes, lists: list[list[bytes]]) -> bool:
-    """Tell if this is another kind of body, sent as a form by mistake; at most a token means no detections."""
+    """Return True if the body has other fields but none of the lists: another kind of body, sent as a form by mistake.
+
+    An empty body, or one with only a token, is a form without detections.
+    """
     fields = form.split(b"&", 3)[1:]
     if any(lists):
         return False

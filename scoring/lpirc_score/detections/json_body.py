@@ -1,4 +1,4 @@
-"""JSON: an array of rows of seven numbers. The line of a row is its number."""
+"""JSON: an array of rows of seven numbers. The line of a row is its number in the array."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORM = "an array of rows of seven numbers"
 
 
 def parse_json(body: bytes) -> Rows:
-    """Read a JSON array of rows. An empty body has none. Raises CodedError `bad-json`."""
+    """Read a JSON array of rows. An empty body has no rows. Raises CodedError `bad-json`."""
     if not body or body.isspace():
         return Rows.none()
     # The fast way: what is left without numbers and blanks is just the marks of rows of seven.

@@ -1,4 +1,4 @@
-"""The elements of a JSON array, one by one: never all in memory, and other threads run in between."""
+"""Reads a JSON array element by element: it is never all in memory, and other threads run in between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _decode = json.JSONDecoder().raw_decode
 
 
 def is_array(text: str) -> bool:
-    """Tell if JSON text begins as an array does."""
+    """Return True if JSON text begins like an array."""
     return text.startswith("[", _after_gap(text, 0))
 
 

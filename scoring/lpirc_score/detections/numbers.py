@@ -1,6 +1,6 @@
-"""The fast way to numbers: text of nothing but numbers and commas, read without a look at each value.
+"""The fast path for numbers: reads text of only numbers and commas without inspecting each value.
 
-orjson reads numbers several times faster than `float`, numpy or the standard library do, to the same doubles
+orjson reads numbers several times faster than `float`, numpy or the standard library, with the same doubles as result
 (docs/decisions/0005-how-bodies-are-read.md).
 """
 
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 NUMBER_CHARACTERS = b"0123456789+-.eE"
 
 PIECE_BYTES = 2**16
-"""About so much text is read at a time: other threads run in between, and memory stays small."""
+"""Approximate size of the text read at a time, so that other threads run in between and memory stays small."""
 
 
 def flat_array(numbers: bytes, shape: tuple[int, int]) -> NDArray[np.float64] | None:
-    """Read JSON numbers with a comma between them: float64 of that shape, which cannot be written to.
+    """Read comma-separated JSON numbers into a read-only float64 array of that shape.
 
-    None for anything else, or for another count. The text must hold only the characters of numbers, commas and blanks:
-    strings, true, false and null would be taken for numbers.
+    Returns None for any other text or a different count. The text must hold only commas, blanks, and the characters of
+    numbers: strings, true, false and null would be taken for numbers.
     """
     packed = []
     at = 0

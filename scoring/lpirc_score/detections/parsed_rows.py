@@ -1,4 +1,4 @@
-"""Rows of seven numbers, and the problems of rows that are not."""
+"""Rows of seven numbers, and the problems of rows that could not be read."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from lpirc_testsets.values import shown
 NAMES = ("image", "category", "confidence", "xmin", "ymin", "xmax", "ymax")
 
 MAX_PROBLEMS = 20
-"""The most problems that are reported one by one; further ones are only counted."""
+"""The most problems that are reported individually; further ones are only counted."""
 
 ENOUGH_PROBLEMS = 10_000
 """Reading stops after this many problems."""
 
 
 class EnoughProblems(Exception):
-    """A reader has found as many problems as anyone wants to know."""
+    """Raised to stop reading once a reader has found as many problems as will be reported."""
 
 
 @dataclass
 class ProblemList:
-    """Problems by line: the first of them in words, all of them counted; with `stops`, no more than the first."""
+    """Problems by line: all are counted, and the first `most` kept in words. With `stops`, reading ends after those."""
 
     first: list[tuple[int, str]] = field(default_factory=list)
     total: int = 0
@@ -40,7 +40,10 @@ class ProblemList:
         line: int,
         problem: str,
     ) -> None:
-        """Count a problem; keep its words if it is one of the first. Raises EnoughProblems once it `stops`."""
+        """Count a problem, and keep its words if it is one of the first.
+
+        Raises EnoughProblems if `stops` is set and `most` is reached.
+        """
         self.total += 1
         if len(self.first) < self.most:
             self.first.append((line, problem))
@@ -48,7 +51,7 @@ class ProblemList:
             raise EnoughProblems
 
     def as_facts(self) -> list[dict[str, object]]:
-        """Return the kept problems by line, ready for JSON."""
+        """Return the kept problems, sorted by line and ready for JSON."""
         return [
             {"line": line, "problem": problem} for line, problem in sorted(self.first)
         ]
@@ -56,7 +59,7 @@ class ProblemList:
 
 @dataclass(frozen=True)
 class Refused:
-    """Rows that are refused while others of their body are taken: how many, the first as (line, reason, text)."""
+    """The refused rows of a body whose other rows are accepted: how many, and the first as (line, reason, text)."""
 
     total: int = 0
     first: tuple[tuple[int, str, str], ...] = ()
@@ -65,12 +68,15 @@ class Refused:
 NONE_REFUSED = Refused()
 
 Taken = NDArray[np.float64] | tuple[NDArray[np.float64], Refused]
-"""The rows (n, 7) of a body, and those refused where its protocol takes the others."""
+"""The rows (n, 7) of a body; with them the refused rows, if the protocol accepts a body in part."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows that a parser could read, `values` (n, 7) float64 on the `lines` (n,), and the problems of the rest."""
+    """The rows that a parser could read: `values` (n, 7) float64 and their `lines` (n,).
+
+    `unreadable` has the problems of the other rows.
+    """
 
     values: NDArray[np.float64]
     lines: NDArray[np.int64] | range
@@ -82,17 +88,17 @@ class Rows:
         values: NDArray[np.float64],
         first_line: int = 1,
     ) -> Rows:
-        """Rows on lines of their own, one after the other."""
+        """Return rows on consecutive lines."""
         return cls(values, range(first_line, first_line + len(values)))
 
     @classmethod
     def none(cls) -> Rows:
-        """No rows."""
+        """Return an object without rows."""
         return cls.numbered(np.empty((0, 7)))
 
     @classmethod
     def joined(cls, parts: Iterable[Rows]) -> Rows:
-        """The rows of parts that follow one another, up to `ENOUGH_PROBLEMS`."""
+        """Join the rows of consecutive parts, up to `ENOUGH_PROBLEMS`."""
         values = [np.empty((0, 7))]
         lines = [np.empty(0, np.int64)]
         problems = ProblemList()
@@ -110,7 +116,10 @@ def read_each(
     numbered: Iterable[tuple[int, object]],
     number_of: Callable[[object], float],
 ) -> Rows:
-    """Read rows one by one, with their line numbers, and report each problem; `number_of` raises ValueError."""
+    """Read rows one by one, with their line numbers, and record each problem.
+
+    `number_of` converts one value to a number, and raises ValueError if it cannot.
+    """
     problems = ProblemList()
     # numpy takes its buffer at once; from lists it would stop every other thread meanwhile.
     values = array("d")
@@ -136,16 +145,16 @@ def read_each(
 
 
 def refuse(code: str, sentence: str) -> NoReturn:
-    """Raise a CodedError without its cause."""
+    """Raise a CodedError without a chained cause."""
     raise CodedError(code, sentence) from None
 
 
 def inverted_box(row: Sequence[float] | NDArray[np.float64]) -> str:
-    """Describe the inverted corners of a row of seven numbers."""
+    """Describe how the corners of a row of seven numbers are inverted."""
     corners = ", ".join(plain(value) for value in row[3:])
     return f"the box {corners} is inverted: xmin, ymin, xmax, ymax must have xmin <= xmax and ymin <= ymax"
 
 
 def plain(value: float) -> str:
-    """Write a number as a person would: 7 and not 7.0, 0.1 and not np.float64(0.1)."""
+    """Write a number as a person would: 7 instead of 7.0, 0.1 instead of np.float64(0.1)."""
     return repr(float(value)).removesuffix(".0")

@@ -1,4 +1,4 @@
-"""Rows that are valid and yet look like a mistake: fractions for pixels, percent for confidences, boxes elsewhere."""
+"""Finds valid rows that look like a mistake: fractions for pixels, percent for confidences, boxes off the image."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ABOVE_1 = float(np.nextafter(1, 2))
 
 @dataclass(frozen=True)
 class Implausible:
-    """The counts of implausible rows: all coordinates in 0..1, a confidence above 1, a box wholly outside its image.
+    """Counts of implausible rows: all coordinates in 0..1, confidence above 1, or box completely outside its image.
 
     `first_outside` is the image number of the first such box.
     """
@@ -29,7 +29,7 @@ class Implausible:
 
     @property
     def sentences(self) -> list[str]:
-        """One sentence for each kind that there is."""
+        """Return a sentence for each kind of implausible row that occurred."""
         if not self.rows:
             return []
         found = []
@@ -57,7 +57,7 @@ PLAUSIBLE = Implausible()
 
 
 def limits_by_number(test_set: TestSet) -> NDArray[np.float64]:
-    """The largest plausible confidence, xmin, ymin, -xmax and -ymax (N + 1, 5) by image number from 1."""
+    """Return the largest plausible confidence, xmin, ymin, -xmax and -ymax (N + 1, 5), by image number from 1."""
     sizes = [(0, 0), *((one.width, one.height) for one in test_set.images)]
     return np.array(
         [(1, width, height, -ABOVE_1, -ABOVE_1) for width, height in sizes], np.float64
@@ -65,7 +65,7 @@ def limits_by_number(test_set: TestSet) -> NDArray[np.float64]:
 
 
 def implausible(rows: NDArray[np.float64], limits: NDArray[np.float64]) -> Implausible:
-    """Count what is implausible in valid rows (n, 7); `limits` by image number.
+    """Count the implausible rows among valid rows (n, 7); `limits` are by image number.
 
     A POST waits for this, so a plausible body takes few passes over its rows.
     """

@@ -37,10 +37,10 @@ def good_rows(
     *,
     inverted_boxes: bool = False,
 ) -> tuple[NDArray[np.float64], ProblemList]:
-    """Return the values (m, 7) of the rows that name an image 1..`images`, a known category and a valid box.
+    """Return the values (m, 7) of rows with an image 1..`images`, a known category and a valid box, and the problems.
 
-    `category_ids` ascending; `inverted_boxes` allows them. The problems are those of the parser, numbers that are not
-    finite, unknown images and categories, inverted boxes.
+    `category_ids` must ascend; `inverted_boxes` allows inverted boxes. The problems are those of the parser, numbers
+    that are not finite, unknown images and categories, and inverted boxes.
     """
     image, category, _, xmin, ymin, xmax, ymax = rows.values.T
     good_image = (image >= 1) & (image <= images) & (np.floor(image) == image)
@@ -72,7 +72,7 @@ def is_known(
     values: NDArray[np.float64] | NDArray[np.int64],
     ascending: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Return which values (M,) are among ids (K,) in ascending order."""
+    """Return which values (M,) are among the ids (K,), which must ascend."""
     if len(ascending) == 0:
         return np.zeros(len(values), np.bool_)
     at = ascending.searchsorted(values)
@@ -81,7 +81,7 @@ def is_known(
 
 
 def bad_rows(problems: ProblemList) -> CodedError:
-    """The error for a body with at least one problem."""
+    """Return the error for a body with at least one problem."""
     line, problem = min(problems.first)
     more = ""
     if problems.total > 1:

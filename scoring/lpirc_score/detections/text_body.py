@@ -1,4 +1,4 @@
-"""Text: one detection a line, seven numbers between blanks or commas. Blank lines are skipped, but counted."""
+"""Text: one detection per line, seven numbers separated by blanks or commas. Blank lines are skipped but numbered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST_PIECE = 2 * PIECE_BYTES
 
 
 def parse_text(body: bytes) -> Rows:
-    """Read lines of seven numbers; what is wrong with others is in the rows' `unreadable`."""
+    """Read lines of seven numbers; the problems of other lines are in `unreadable` of the result."""
     if b"\r" in body:
         body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if len(body) <= PIECE_BYTES:
@@ -51,7 +51,7 @@ def _part(piece: bytes, line: int) -> Rows:
 
 
 def _regular(piece: bytes, line: int) -> Rows | None:
-    """Lines with one blank, one comma, or a comma and a blank between the numbers, and no blank lines within."""
+    """Read lines with one blank, one comma, or a comma and a blank between numbers, and no blank lines between."""
     lines = piece.rstrip(_BLANK)
     if not lines:
         return Rows.none()
@@ -64,7 +64,7 @@ def _regular(piece: bytes, line: int) -> Rows | None:
 
 
 def _same_form(lines: bytes) -> NDArray[np.float64] | None:
-    """The rows (n, 7) if what is left without numbers is just the marks of lines of seven."""
+    """Return the rows (n, 7) if the text without the characters of numbers is just the separators of lines of seven."""
     marks = lines.translate(_COMMAS, NUMBER_CHARACTERS) + b"\n"
     count = len(marks) // len(_ROW_MARKS)
     if marks == _ROW_MARKS * count:
@@ -73,7 +73,7 @@ def _same_form(lines: bytes) -> NDArray[np.float64] | None:
 
 
 def _irregular(piece: bytes, line: int) -> Rows | None:
-    """Lines in columns, blank lines, or numbers that JSON does not write like that: .5, +1, 007."""
+    """Read lines with aligned columns, blank lines, or numbers that are not in JSON notation: .5, +1, 007."""
     if _has_empty_field(piece):
         return None
     lines = piece.replace(b",", b" ").split(b"\n")

@@ -1,4 +1,4 @@
-"""Files that the program writes and reads for people: atomic writes, tables, plots, curves.
+"""Files that the program reads and writes for users: atomic writes, tables, plots, curves.
 
 Knows nothing of contests or runs.
 """

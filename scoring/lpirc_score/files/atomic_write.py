@@ -1,4 +1,4 @@
-"""Writes a file atomically: a reader finds all of it, or what was there before, also after a power cut."""
+"""Writes a file atomically: even after a power cut, readers find either the new content or the old one."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def write_atomically(
     content: bytes | Iterable[bytes],
     mode: int | None = None,
 ) -> None:
-    """Write a file: even after a power cut readers find all of it, or what was there before; on return it is on disk.
+    """Write a file so that readers find either the new content or the old one, even after a power cut.
 
-    Links stay, and the mode of the file unless `mode` is given. `content` may come in parts: no more than one of them
-    is then in memory. Raises OSError with the file's name.
+    On return the content is on disk. Links are kept, and so is the mode of the file unless `mode` is given. `content`
+    may come in parts; then only one part is in memory at a time. Raises OSError with the file's name.
     """
     path = real_path(path)
     partial = _sibling(path)
@@ -49,7 +49,7 @@ def write_atomically(
 
 
 def parts_of(file: Path, size: int | None = None) -> Iterator[bytes]:
-    """The content of a file, or its first `size` bytes, in parts for `write_atomically`. Raises OSError."""
+    """Yield the content of a file, or its first `size` bytes, in parts for `write_atomically`. Raises OSError."""
     left = file.stat().st_size if size is None else size
     with file.open("rb") as opened:
         while part := opened.read(min(left, PART_BYTES)):
@@ -58,13 +58,16 @@ def parts_of(file: Path, size: int | None = None) -> Iterator[bytes]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on disk. Raises OSError."""
+    """Wait until the entries of a folder are on disk. Raises OSError."""
     with suppress(PermissionError):  # one that may be written but not read
         sync(folder)
 
 
 def require_writable(path: Path) -> None:
-    """Raise OSError unless a file can be created or replaced at that path: better now than after the work."""
+    """Raise OSError unless a file can be created or replaced at that path.
+
+    Call it before long work, so that the failure comes early.
+    """
     path = real_path(path)
     if is_there(path) and not is_file(path):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
@@ -77,7 +80,7 @@ def require_writable(path: Path) -> None:
 
 
 def real_path(path: Path) -> Path:
-    """The file that a path refers to, through links. Raises OSError for circular links."""
+    """Return the file that a path refers to, following links. Raises OSError for circular links."""
     # Path.resolve raises RuntimeError, or nothing, depending on Python's version.
     real = Path(os.path.realpath(path))
     if real.is_symlink():

@@ -17,20 +17,20 @@ _OF_FORMULAS = tuple("=+-@\t\r\n")
 
 @dataclass(frozen=True)
 class TableRow:
-    """A line of a table: its cells by column name, stripped."""
+    """A line of a table: its cells, stripped, by column name."""
 
     path: Path
     line: int
     cells: dict[str, str]
 
     def bad(self, problem: str) -> CodedError:
-        """The error that names file, line and problem."""
+        """Return the error for a problem, with the names of file and line."""
         return CodedError(
             "bad-table", f"{self.path}: line {self.line}: {problem}", line=self.line
         )
 
     def text(self, column: str) -> str:
-        """A cell that is not blank. Raises CodedError `bad-table`."""
+        """Return a cell. Raises CodedError `bad-table` if it is blank."""
         if not self.cells[column]:
             raise self.bad(f"{column} is blank; every line needs one")
         return self.cells[column]
@@ -41,7 +41,7 @@ class TableRow:
         least: float,
         most: float,
     ) -> float:
-        """A number between two bounds. Raises CodedError `bad-table`."""
+        """Return a number between two bounds. Raises CodedError `bad-table`."""
         cell = self.cells[column]
         try:
             value = numbers([cell])[0]
@@ -61,12 +61,12 @@ def read_table(
     columns: Sequence[str],
     aliases: Mapping[str, str] | None = None,
 ) -> list[TableRow]:
-    """The rows of a CSV whose header has the columns, in any order and among others; blank lines are skipped.
+    """Read the rows of a CSV with these columns, in any order and possibly among others; blank lines are skipped.
 
-    With `aliases`, from other names to those of `columns`, the header may use these, or be missing where the file
-    begins with as many numbers as there are columns.
+    `aliases` maps other column names to those of `columns`. With it, the header may use the other names, or be missing
+    if the file begins with as many numbers as there are columns.
 
-    Raises CodedError `unreadable-file` (no file, empty, not UTF-8), `bad-table` (a missing or doubled column, a line
+    Raises CodedError `unreadable-file` (no file, empty, not UTF-8), `bad-table` (a missing or duplicate column, a line
     of another length, no line below the header).
     """
     reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
@@ -106,7 +106,7 @@ def read_table(
 
 
 def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
-    """A CSV with a header, in UTF-8; each row by column name."""
+    """Return a CSV with a header, in UTF-8; each row is a mapping by column name."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
@@ -115,7 +115,7 @@ def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) ->
 
 
 def harmless(row: Mapping[str, object]) -> dict[str, object]:
-    """The row for a spreadsheet: a quote stands before each text that would begin a formula there."""
+    """Return the row made safe for spreadsheets: a text that would begin a formula there is prefixed with a quote."""
     return {name: _harmless_cell(cell) for name, cell in row.items()}
 
 

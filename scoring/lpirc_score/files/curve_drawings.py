@@ -1,4 +1,4 @@
-"""Precision-recall curves as a file: a table for .csv, a drawing for .png and .svg."""
+"""Writes precision-recall curves to a file: a table for .csv, a drawing for .png and .svg."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write_curves(
     names: Mapping[int, str],
     title: str,
 ) -> None:
-    """Write the curves by category id; `names` are those of the categories. A table has the columns of a curve.
+    """Write the curves by category id; `names` are those of the categories. A table has the columns of the curves.
 
     Raises `CodedError` `bad-curves-file`, `curves-not-written`, `no-matplotlib`.
     """
@@ -60,9 +60,10 @@ def write_overlay(
     overlaid: Mapping[str, Curves],
     names: Mapping[int, str],
 ) -> None:
-    """Write the curves of several files, by what they are of: all points, or the drawn mean of each over categories.
+    """Write the curves of several files, labelled by source.
 
-    That mean is of the precision envelopes at 101 recalls; for `coco` at IoU .50. Raises as `write_curves` does.
+    A table has all points; a drawing has the mean curve over the categories of each source. The mean is of the
+    precision envelopes at 101 recalls; for `coco` it is at IoU .50. Raises as `write_curves` does.
     """
 
     def draw(figure: Any) -> None:
@@ -76,7 +77,7 @@ def inline_curves(
     names: Mapping[int, str],
     label: str,
 ) -> str:
-    """Curves, at most 20 of them, as an SVG element for a page. Raises `CodedError` `no-matplotlib`."""
+    """Return curves, at most 20 of them, as an SVG element for a page. Raises `CodedError` `no-matplotlib`."""
     few = {category: _thinned(curve) for category, curve in curves.items()}
     short = {id_: _shortened(name) for id_, name in names.items()}
 
@@ -136,7 +137,7 @@ def _axes(figure: Any, title: str) -> Any:
 
 
 def _envelope(curve: Curve | CocoCurve) -> Any:
-    """The best precision at each of the RECALLS or above."""
+    """Return the best precision at each of the RECALLS or above."""
     if isinstance(curve, CocoCurve):
         return curve.precision_50
     backwards = np.maximum.accumulate(curve.precision[::-1])
@@ -164,7 +165,7 @@ def _table(overlaid: Mapping[str, Curves], names: Mapping[int, str]) -> bytes:
 
 
 def _columns(overlaid: Mapping[str, Curves]) -> list[str]:
-    """The columns of all kinds of curves that there are, each once."""
+    """Return the columns of all kinds of curves present, without repeats."""
     kinds = {type(curve) for curves in overlaid.values() for curve in curves.values()}
     columns: dict[str, None] = {}
     for kind in (Curve, CocoCurve):
@@ -177,7 +178,7 @@ def _columns(overlaid: Mapping[str, Curves]) -> list[str]:
 
 
 def _points(curve: Curve | CocoCurve, columns: Sequence[str]) -> Iterator[Any]:
-    """The points of a curve, with an empty text for what it lacks."""
+    """Yield the points of a curve, with an empty text for each column that the curve lacks."""
     known = {name: column.tolist() for name, column in vars(curve).items()}
     values = [known.get(name, repeat("")) for name in columns]
     yield from zip(*values, strict=False)
@@ -243,7 +244,7 @@ def _add_legend(
     texts: Sequence[str],
     **place: Any,
 ) -> None:
-    """A legend that has names as they are, even with dollar signs or the underscore that hides one from a legend."""
+    """Add a legend that shows names literally: dollar signs are no formula, and a leading underscore hides no entry."""
     legend = axes.legend(lines, [" "] * len(lines), fontsize="small", **place)
     for shown, text in zip(legend.get_texts(), texts, strict=True):
         shown.set_parse_math(False)

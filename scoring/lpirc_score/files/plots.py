@@ -1,4 +1,4 @@
-"""Drawings as files: text is drawn as it is, and the same picture gives the same bytes."""
+"""Writes drawings to files: text is drawn literally, and the same picture gives the same bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def require_drawable(
     suffixes: Sequence[str],
     code: str,
 ) -> None:
-    """Raise CodedError `code` unless the name ends in one of the suffixes and a file can be written there."""
+    """Raise CodedError `code` unless the path ends in one of the suffixes and can be written."""
     if path.suffix.lower() not in suffixes:
         *most, last = suffixes
         sentence = f"{path}: this is written to a file that ends in {', '.join(most)} or {last}"
@@ -36,7 +36,10 @@ def write_drawing(
     content: bytes,
     what: str,
 ) -> None:
-    """Write a drawing of `what`, such as "curves" or "plot". Raises CodedError such as `curves-not-written`."""
+    """Write a drawing of `what`, such as "curves" or "plot".
+
+    Raises CodedError with a code such as `curves-not-written`.
+    """
     try:
         write_atomically(path, content)
     except OSError as error:
@@ -50,9 +53,9 @@ def drawn(
     size: tuple[float, float] = (8, 5),
     fonttype: str = "path",
 ) -> bytes:
-    """The figure that `draw` fills, as the bytes of a "png" or an "svg"; `size` in inches.
+    """Return the figure that `draw` fills, as the bytes of a "png" or an "svg"; `size` is in inches.
 
-    The text of an SVG is drawn as outlines, or with `fonttype` "none" stays text. Raises CodedError `no-matplotlib`.
+    In an SVG, text becomes outlines, or with `fonttype` "none" stays text. Raises CodedError `no-matplotlib`.
     """
     try:
         from matplotlib import rc_context  # takes a second, and only drawings need it
@@ -82,9 +85,9 @@ def inline_svg(
     draw: Callable[[Any], None],
     size: tuple[float, float] = (8, 4),
 ) -> str:
-    """The figure as an SVG element for a page that may hold several; `label` says what it shows.
+    """Return the figure as an SVG element for a page that may hold several; `label` describes it for screen readers.
 
-    Its text is text, to be found and copied. Raises CodedError `no-matplotlib`.
+    Text stays text, so it can be searched and copied. Raises CodedError `no-matplotlib`.
     """
     text = drawn("svg", draw, size, "none").decode()
     begin = text.index("<svg")
@@ -108,7 +111,7 @@ def note_in_middle(
     note: str,
     **style: Any,
 ) -> None:
-    """Write a note in the middle of axes that show nothing."""
+    """Write a note in the middle of axes that are empty."""
     axes.text(
         0.5,
         0.5,
@@ -121,7 +124,7 @@ def note_in_middle(
 
 
 def printable(text: str) -> str:
-    """The text with blanks for control characters, which XML cannot contain."""
+    """Return the text with blanks instead of control characters, which XML cannot contain."""
     letters = list(text)
     for place, letter in enumerate(letters):
         if not letter.isprintable():

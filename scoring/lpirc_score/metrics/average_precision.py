@@ -1,4 +1,4 @@
-"""Average precision of one category from the ranks of its true positives."""
+"""Computes the average precision of one category from the ranks of its true positives."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ Average = Callable[[Ints, int], float]
 
 
 def best_precisions(ranks: Ints) -> Floats:
-    """Return the monotone envelope (T,): by true positive, the best precision at its recall or above.
+    """Return the monotone envelope (T,): for each true positive, the best precision at its recall or above.
 
-    `ranks` (T,) ascending from 1: places of the true positives among all detections of the category that
-    count.
+    `ranks` (T,) ascend from 1. They rank the true positives among all counted detections of the category.
     """
     precision = np.arange(1, len(ranks) + 1) / ranks
     backwards = np.maximum.accumulate(precision[::-1])
@@ -28,9 +27,9 @@ def best_precisions(ranks: Ints) -> Floats:
 
 
 def area_under_envelope(ranks: Ints, objects: int) -> float:
-    """Return the area under the monotone precision-recall curve: the envelope's sum divided by `objects`.
+    """Return the area under the monotone precision-recall curve: the sum of the envelope divided by `objects`.
 
-    The AP of VOC since 2010 and of ILSVRC DET. The sum is exact (`math.fsum`), so no order of summation can
+    This is the AP of VOC since 2010 and of ILSVRC DET. The sum is exact (`math.fsum`), so no order of summation can
     change the result.
     """
     return math.fsum(best_precisions(ranks).tolist()) / objects
@@ -41,7 +40,10 @@ def mean_at(
     ranks: Ints,
     objects: int,
 ) -> float:
-    """Return the mean over the recalls of the best precision at each or above, 0 beyond the last."""
+    """Return the mean, over the recalls, of the best precision at each recall or above.
+
+    The precision is 0 beyond the highest recall reached.
+    """
     recall = np.arange(1, len(ranks) + 1) / objects
     at = np.searchsorted(recall, recalls)
     reached = at[at < len(ranks)]
@@ -55,9 +57,10 @@ def averages(
     objects: Ints,
     average: Average,
 ) -> Floats:
-    """Return the AP (K,) of every category, NaN without `objects` (K,).
+    """Return the AP (K,) of every category, NaN for categories without `objects` (K,).
 
-    Of detections (M,) by category and rank, category k holds `starts[k]` .. `starts[k + 1] - 1`; `true` ones count.
+    Detections (M,) are sorted by category and rank: category k is `starts[k]` .. `starts[k + 1] - 1`. `true` marks
+    those that find an object, `counted` those that count.
     """
     ranks, bounds = true_ranks(true, counted, starts)
     parts = pairwise(bounds.tolist())
@@ -75,9 +78,9 @@ def true_ranks(
     counted: Bools,
     starts: Ints,
 ) -> tuple[Ints, Ints]:
-    """Return the ranks (T,) from 1 of the true positives among those of their category that count.
+    """Return the ranks (T,) of the true positives, from 1, among the counted detections of their category.
 
-    Input as for `averages`. The last are the bounds (K + 1,) of the categories in them.
+    The input is that of `averages`. Also returns the bounds (K + 1,) of the categories within the ranks.
     """
     places = np.flatnonzero(true)
     bounds = np.searchsorted(places, starts)
@@ -88,14 +91,14 @@ def true_ranks(
 
 
 def counts_before(marked: Bools, places: Ints) -> Ints:
-    """Return how many of the marks (M,) are before each of the places (n,), which are 0..M: by those that are not."""
+    """Return how many of the marks (M,) are set before each of the places (n,), which are 0..M."""
     others = np.flatnonzero(~marked)
     before: Ints = places - np.searchsorted(others, places)
     return before
 
 
 def mean_known(values: Floats) -> float:
-    """Return the exact mean of the values (K,) that are not NaN, 0 without any."""
+    """Return the exact mean of the values (K,) that are not NaN, or 0 if there are none."""
     known = values[~np.isnan(values)].tolist()
     if known:
         return math.fsum(known) / len(known)

@@ -1,11 +1,11 @@
 """The metric `coco`: the twelve numbers of COCO for boxes, computed on whole columns.
 
-Goal: the numbers of pycocotools' COCOeval, and as `map` the AP over ten IoUs from .50 to .95.
+Goal: the numbers of pycocotools' COCOeval, with the AP over ten IoUs from .50 to .95 as `map`.
 Source: https://github.com/cocodataset/cocoapi, `cocoeval.py`.
-Conventions: boxes are a corner and a size; at most 1, 10 or 100 detections of an image and category count. In each of
-four ranges of areas an object that is a crowd or outside the range is ignored, and so is a detection that finds such an
-object or that finds none and is itself outside the range. Sums are exact (`math.fsum`), as those of the other metrics:
-pycocotools leaves their order to NumPy, so its figures may differ in the last digit.
+Conventions: boxes are a corner and a size; at most 1, 10 or 100 detections count per image and category. In each of
+four ranges of areas, an object that is a crowd or outside the range is ignored. A detection is ignored if it finds an
+ignored object, or if it finds none and is itself outside the range. Sums are exact (`math.fsum`), as in the other
+metrics; pycocotools leaves the order of sums to NumPy, so its figures may differ in the last digit.
 
 `coco_ranking` matches and ranks in one range of areas. `coco_reference` is pycocotools itself, to check this module.
 """
@@ -46,7 +46,7 @@ AREAS = {
     "medium": (32.0**2, 96.0**2),
     "large": (96.0**2, 1e5**2),
 }
-"""Ranges of areas in square pixels, both ends inside."""
+"""Ranges of areas in square pixels; both limits are included."""
 
 _ALL = 0
 _BITS = [np.uint16(1 << place) for place in range(len(LEAST_OVERLAPS))]
@@ -59,7 +59,7 @@ def evaluate_coco(
     detections: Detections,
     blacklist: Blacklist = frozenset(),
 ) -> Evaluation:
-    """Score detections, all numbers finite, by the COCO metric.
+    """Score detections by the COCO metric; all their numbers must be finite.
 
     Raises `CodedError` `unknown-image` or `unknown-category`.
     """
@@ -135,8 +135,8 @@ def results_by_area(
 class CocoCategory:
     """The detections of one category in the range of all areas, by rank: confidence and image (M,).
 
-    Bit k of `counts` and of `is_true` (M,): whether a detection counts, and is true, at the k-th IoU. `object_images`
-    are those of its objects that count. Images are places among all.
+    Bit k of `counts` and `is_true` (M,) tells whether a detection counts, and is true, at the k-th IoU. `object_images`
+    has the image of each object that counts. Images are given as indices into all images.
     """
 
     confidence: Floats
@@ -146,14 +146,14 @@ class CocoCategory:
     object_images: NDArray[np.uint32]
 
     def rankings(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.bool_]]]:
-        """Yield for each IoU, by rank, the image (m,) of the detections that count, and which are true."""
+        """Yield for each IoU, by rank, the images (m,) of the counted detections, and which of them are true."""
         for bit in _BITS:
             here = np.flatnonzero(self.counts & bit)
             is_true = self.is_true.take(here) & bit
             yield self.image.take(here), is_true.astype(np.bool_)
 
     def average_precision(self) -> float | None:
-        """The AP of `evaluate_coco`, None without objects."""
+        """Return the AP that `evaluate_coco` computes, or None without objects."""
         objects = len(self.object_images)
         if not objects:
             return None
@@ -168,7 +168,7 @@ def ranked_coco(
     detections: Detections,
     banned: Blacklist,
 ) -> Iterator[CocoCategory]:
-    """Match in the range of all areas: every category in the order of the ids. Raises as `evaluate_coco` does."""
+    """Match in the range of all areas and yield every category, in order of id. Raises as `evaluate_coco` does."""
     matching = _Matching(ground_truth, detections, banned)
     groups = matching.groups
     ignored = matching.ignored[_ALL]
@@ -201,9 +201,9 @@ def ranked_coco(
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Some categories: their detections (n,) ranked as `members`, category k from `bounds[k]` to `bounds[k + 1] - 1`.
+    """Some categories: `members` (n,) are their detections by rank, category k from `bounds[k]` to `bounds[k + 1] - 1`.
 
-    `inside` is by area, `within` the place among those of the same image and category, `pairs` are `in_turn`.
+    `inside` marks by area range; `within` is the rank within the same image and category; `pairs` are `in_turn`.
     """
 
     members: Ints
@@ -214,7 +214,7 @@ class _Batch:
 
 
 class _Matching:
-    """The work that all ranges of areas share: groups, the objects `ignored` in each (areas, G), candidates."""
+    """The work shared by all ranges of areas: groups, candidate pairs, and objects `ignored` by range (areas, G)."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class _Matching:
         first: int,
         last: int,
     ) -> _Batch:
-        """The categories `first` .. `last - 1`."""
+        """Return the batch of the categories `first` .. `last - 1`."""
         listing = self.listing
         detections = self._detections
         members, ranks = listing.ranked(
@@ -275,7 +275,7 @@ class _Matching:
 
 
 def _joined(parts: Iterable[AreaResult]) -> AreaResult:
-    """The results of some categories behind each other."""
+    """Join the results of successive batches of categories."""
     whole = [*parts]
     axes = {"precision": 1, "true": 2}
     columns = {}
@@ -292,7 +292,7 @@ def _within(
     last: int,
     ranks: Ints,
 ) -> NDArray[np.uint8]:
-    """Number the detections, by rank, within their image and category, from 0 to the last of MOST."""
+    """Number the detections by rank within their image and category, from 0 up to the last of MOST."""
     opens = listing.opens[listing.starts[first] : listing.starts[last]]
     bits = len(ranks).bit_length()
     keys = np.cumsum(opens) << bits
@@ -309,7 +309,7 @@ def _within(
 
 
 def _areas(detections: Detections, members: Ints) -> Floats:
-    """The areas (n,) of some detections."""
+    """Return the areas (n,) of some detections."""
     boxes = coco_boxes_of(detections, members)
     with np.errstate(over="ignore", invalid="ignore"):
         area: Floats = boxes[:, 2] * boxes[:, 3]
@@ -326,7 +326,7 @@ def _inside(area: Floats) -> NDArray[np.bool_]:
 
 
 def coco_boxes_of(source: Detections | GroundTruth, chosen: Ints) -> Floats:
-    """The COCO boxes (n, 4) of some detections or objects."""
+    """Return the COCO boxes (n, 4) of some detections or objects."""
     if source.coco_boxes is not None:
         return source.coco_boxes.take(chosen, axis=0)
     return coco_from_corners(source.boxes.take(chosen, axis=0))
@@ -338,7 +338,7 @@ def _by_category(ground_truth: GroundTruth, values: Floats) -> dict[int, float |
 
 
 def _category_means(values: Floats) -> list[float | None]:
-    """Return the exact mean of values (T, K, ...) by category (K,); None where they are NaN, without objects."""
+    """Return the exact mean of values (T, K, ...) by category (K,); None for a category without objects (NaN)."""
     means: list[float | None] = []
     for each in np.moveaxis(values, 1, 0):
         row = each.ravel().tolist()

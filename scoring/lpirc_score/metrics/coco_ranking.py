@@ -1,7 +1,7 @@
-"""Matching and ranking by the COCO metric: in one range of areas, for each of ten IoU thresholds.
+"""Matches and ranks by the COCO metric: in one range of areas, for each of ten IoU thresholds.
 
-A detection takes the best object that passes the threshold and is free; one that is ignored in the range only where
-no other is left. It is the greedy assignment of `matching` with the ignored objects of a detection last.
+A detection takes the best free object that passes the threshold. It takes an object that is ignored in the range only
+if no other is left. This is the greedy assignment of `matching` with the ignored objects of each detection last.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ IOUS = np.linspace(0.5, 0.95, 10)
 LEAST_OVERLAPS = np.minimum(IOUS, 1 - 1e-10)
 
 MOST = (1, 10, 100)
-"""Largest number of detections that count, by image and category."""
+"""The largest numbers of detections that count per image and category."""
 
 RECALLS = np.linspace(0.0, 1.0, 101)
 
 SPACING = float(np.spacing(np.float64(1.0)))
-"""Amount that COCO adds to the number of detections before it divides by it."""
+"""The amount that COCO adds to the number of detections before dividing by it."""
 
 
 @dataclass(frozen=True, eq=False)
 class AreaResult:
-    """A range of areas, by IoU (T,) and category (K,); `objects` (K,) count in it.
+    """The result for one range of areas, by IoU (T,) and category (K,); `objects` (K,) is the number that counts in it.
 
-    `precision` (T, K, R) at RECALLS or above, NaN without objects; `true` (MOST, T, K) counts the detections that found
-    an object, of the first so many of an image; `listed` (K,) the detections that count at the first IoU.
+    `precision` (T, K, R) is at each of RECALLS or above, NaN without objects. `true` (MOST, T, K) is the number of
+    detections that found an object, among the first 1, 10 or 100 of an image. `listed` (K,) is the number of detections
+    that count at the first IoU.
     """
 
     objects: Ints
@@ -45,7 +46,7 @@ class AreaResult:
 
     @property
     def recall(self) -> Floats:
-        """The share of the objects that was found (MOST, T, K), NaN without objects."""
+        """The share of objects found (MOST, T, K), NaN without objects."""
         unknown = np.full(self.true.shape, np.nan)
         share: Floats = np.divide(
             self.true, self.objects, out=unknown, where=self.objects > 0
@@ -62,11 +63,11 @@ def rank(
     bounds: Ints,
     objects: Ints,
 ) -> AreaResult:
-    """Match and rank the detections (N,) of some categories: category k holds `bounds[k]` .. `bounds[k + 1] - 1`.
+    """Match and rank the detections (N,) of some categories: category k is `bounds[k]` .. `bounds[k + 1] - 1`.
 
-    `pairs` are `in_turn`. Objects are `ignored` (G,) in the range, or count; a `crowd` (G,) is found again and again.
-    A detection without an object counts if it is `inside` (N,) the range; `within` (N,) is its place among those of
-    its image and category.
+    `pairs` are `in_turn`. Objects that are `ignored` (G,) in the range do not count; a `crowd` (G,) can be found
+    repeatedly. A detection without an object counts if it is `inside` (N,) the range. `within` (N,) is the rank of a
+    detection within its image and category.
     """
     needed = _needed(objects)
     # How many detections before each one count.
@@ -100,7 +101,7 @@ def matched_at_each_iou(
     crowd: Bools,
     inside: Bools,
 ) -> Iterator[tuple[Bools, Ints]]:
-    """Yield for each IoU which detections count (N,), and the places of the true ones (T,). Input as for `rank`."""
+    """Yield for each IoU which detections count (N,), and the indices of the true ones (T,). Input as for `rank`."""
     # By detection, those that are ignored last.
     keys = 2 * pairs.detection + ignored.take(pairs.object)
     pairs = pairs.take(np.argsort(keys, kind="stable"))
@@ -115,7 +116,7 @@ def matched_at_each_iou(
 
 
 def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
-    """Return the `precision` of `rank` for one category (T, R), from which of its detections are true at each IoU."""
+    """Return the `precision` of `rank` for one category (T, R), from which detections are true at each IoU."""
     needed = _needed(np.array([objects]))
     rows = []
     for is_true in by_iou:
@@ -126,7 +127,10 @@ def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
 
 
 def _needed(objects: Ints) -> Ints:
-    """The true positives with which each of RECALLS is reached (K, R), from 0, by the objects (K,) of categories."""
+    """Return the number of true positives (K, R), from 0, that reaches each of RECALLS.
+
+    `objects` (K,) is the number of objects by category.
+    """
     reached = []
     for count in objects.tolist():
         recall = np.arange(1, count + 1) / count
@@ -139,7 +143,10 @@ def _precisions(
     found: Ints,
     needed: Ints,
 ) -> Floats:
-    """The best precision at RECALLS or above (K, R), from the ranks of all true positives, `found` (K,) by category."""
+    """Return the best precision at each of RECALLS or above (K, R).
+
+    `ranks` are those of all true positives, and `found` (K,) is their number by category.
+    """
     ends = np.cumsum(found)
     starts = ends - found
     place = np.arange(1, len(ranks) + 1)

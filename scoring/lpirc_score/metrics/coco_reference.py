@@ -1,6 +1,6 @@
-"""The COCO metric by pycocotools itself: the second engine, to check the first one.
+"""The COCO metric by pycocotools itself: a second engine to check the first one.
 
-pycocotools takes an object of id 0 for unmatched, so everything is numbered from 1. Its prints are silenced.
+pycocotools treats an object with id 0 as unmatched, so everything is numbered from 1. Its printed output is suppressed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ def evaluate_with_pycocotools(
     blacklist: Iterable[tuple[int, int]] = (),
     ground_truth_digest: str | None = None,
 ) -> Evaluation:
-    """Score detections of known images and categories by the COCO metric, as `lpirc_score.evaluate` does."""
+    """Score detections by the COCO metric, as `lpirc_score.evaluate` does.
+
+    All images and categories of the detections must be known.
+    """
     banned = frozenset(blacklist)
     with contextlib.redirect_stdout(io.StringIO()):
         evaluator = COCOeval(
@@ -78,7 +81,7 @@ def _means(
     precision: Any,
     ious: int | slice,
 ) -> dict[int, float | None]:
-    """Return for each category the mean of precisions (T, R, K) at one IoU or several."""
+    """Return, for each category, the mean of precisions (T, R, K) at one IoU or several."""
     means: dict[int, float | None] = {}
     for place, id_ in enumerate(ids):
         means[id_] = _known(precision[ious, :, place].mean())
@@ -156,7 +159,7 @@ def _dataset(ground_truth: GroundTruth, annotations: list[dict[str, Any]]) -> An
 
 
 def _counts(evaluator: Any, categories: int) -> list[Counts]:
-    """Count at IoU .5, all areas, from the results by category, range of areas and image."""
+    """Return the counts of each category at IoU .5 and all areas, from the results that pycocotools keeps by image."""
     images = len(evaluator.params.imgIds)
     ranges = len(evaluator.params.areaRng)
     found = []

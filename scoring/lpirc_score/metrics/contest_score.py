@@ -8,7 +8,7 @@ from lpirc_score.errors import CodedError
 
 
 def score(map_value: float, energy_wh: float) -> float:
-    """Mean average precision (0..1) divided by the energy of the run in watt-hours; the unit is 1/Wh.
+    """Return the score: mean average precision (0..1) divided by the energy of the run in watt-hours, in 1/Wh.
 
     Raises `CodedError` `bad-energy` unless the energy is finite and above 0.
     """
@@ -21,5 +21,5 @@ def score(map_value: float, energy_wh: float) -> float:
 
 
 def format_score(value: float) -> str:
-    """Return the score as the contest publishes it, with four decimals."""
+    """Return the score with four decimals, as the contest publishes it."""
     return f"{value:.4f}"

@@ -12,10 +12,11 @@ from lpirc_score.errors import CodedError
 
 @dataclass(frozen=True, eq=False)
 class Detections:
-    """Detections of one submission, as parallel numpy columns in order of arrival.
+    """The detections of one submission, as parallel numpy columns in order of arrival.
 
-    `image` and `category` (M,) int64 ids; `confidence` (M,) float64; `boxes` (M, 4) float64 xmin, ymin, xmax,
-    ymax in inclusive pixels; `coco_boxes` (M, 4) float64 x, y, w, h untouched, None where the source has corners.
+    `image` and `category` (M,) are int64 ids, `confidence` (M,) is float64, and `boxes` (M, 4) is float64 xmin, ymin,
+    xmax, ymax in inclusive pixels. `coco_boxes` (M, 4) is float64 x, y, w, h unchanged, or None if the source has
+    corners.
     """
 
     image: NDArray[np.int64]
@@ -28,7 +29,7 @@ class Detections:
         return len(self.image)
 
     def of_rows(self, which: NDArray[np.bool_]) -> Detections:
-        """Return the detections that are marked (M,), in their order."""
+        """Return the marked detections (M,), in order."""
         coco_boxes = None if self.coco_boxes is None else self.coco_boxes[which]
         return Detections(
             self.image[which],
@@ -40,7 +41,7 @@ class Detections:
 
     @classmethod
     def from_rows(cls, rows: NDArray[np.float64]) -> Detections:
-        """Take rows (M, 7) apart: image, category, confidence, xmin, ymin, xmax, ymax."""
+        """Make columns from rows (M, 7): image, category, confidence, xmin, ymin, xmax, ymax."""
         image, category, confidence, *_ = rows.T
         return cls(
             image=image.astype(np.int64),

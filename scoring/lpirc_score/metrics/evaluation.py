@@ -31,11 +31,12 @@ def evaluate(
 ) -> Evaluation:
     """Score detections against the whole ground truth by one of the metrics.
 
-    `iou` replaces the threshold of a metric that has a single one; `blacklist` holds (image id, category id) pairs
-    whose detections are ignored and whose objects do not count. Crowds are left out (but not by `coco`), difficult
-    objects count (but not for `voc-*`). `ground_truth_digest` goes into the signature. Raises `CodedError`
-    `unknown-metric`, `bad-metric` (one that cannot be used, or fails), `bad-iou`, `unknown-image`, `unknown-category`,
-    `not-finite`.
+    `iou` replaces the threshold of a metric with a single one. `blacklist` holds (image id, category id) pairs: their
+    detections are ignored and their objects do not count. Crowds are left out (except by `coco`), and difficult objects
+    count (except for `voc-*`). `ground_truth_digest` goes into the signature.
+
+    Raises `CodedError` `unknown-metric`, `bad-metric` (one that cannot be used, or fails), `bad-iou`, `unknown-image`,
+    `unknown-category`, `not-finite`.
     """
     found = metric_named(metric)
     banned = frozenset(blacklist)

@@ -1,4 +1,4 @@
-"""The result of a metric, and the signature it was computed with."""
+"""The result of a metric, and the signature that identifies how it was computed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.ground_truth import GroundTruth
 
 VERSION = "0.1.0"
-"""The program's version; a test holds it equal to the distribution's, since scoring reads no files."""
+"""The program's version; a test checks that it equals the distribution's, since scoring reads no files."""
 
 RULES_VERSION = 1
-"""Version of the scoring rules: it changes whenever a score could. A test pins scores of fixed inputs to it."""
+"""Version of the scoring rules, raised whenever a score could change. A test pins it to the scores of fixed inputs."""
 
 DIGEST_LENGTH = 12
-"""Hexadecimal digits of a digest that a signature shows."""
+"""The number of hexadecimal digits of a digest in a signature."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """One category's objects that count, detections that found one, and detections that did not."""
+    """For one category: objects that count, detections that found one, and detections that did not."""
 
     objects: int
     true_positives: int
@@ -31,11 +31,11 @@ class Counts:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The outcome of a metric: `ap` and `counts` by category id, `map` their mean in 0..1, never NaN.
+    """The outcome of a metric: `ap` and `counts` by category id, and `map`, the mean AP in 0..1, never NaN.
 
-    A category without ground truth has the AP None and is left out of the mean; without any other the mean is 0.
-    `coco` has no single threshold, so its `iou` is None, its counts are those at IoU .5, and it alone has a
-    `summary`: the twelve numbers, None where no object is in the range of areas; `ap50` and `ap75` are its AP by
+    A category without ground truth has the AP None and is left out of the mean; if there is no other category, the mean
+    is 0. `coco` has no single threshold, so its `iou` is None and its counts are those at IoU .5. Only `coco` has a
+    `summary`, the twelve numbers (None where the range of areas has no object), and `ap50` and `ap75`, the AP by
     category at IoU .5 and .75.
     """
 
@@ -62,7 +62,7 @@ def evaluation_of(
     *,
     iou: float | None = None,
 ) -> Evaluation:
-    """Return the outcome from the AP and the counts of every category; its `map` is an exact mean."""
+    """Return the outcome from the AP and the counts of every category; `map` is their exact mean."""
     scored = [value for value in ap.values() if value is not None]
     return Evaluation(
         metric=metric,
@@ -83,10 +83,10 @@ def signature(
     ground_truth: str | None,
     engine: str | None = None,
 ) -> str:
-    """One line such as `lpirc|iou:0.5|blacklist:none|gt:9f86d081|rules:1|v:0.1.0`, in the manner of sacrebleu.
+    """Return one line such as `lpirc|iou:0.5|blacklist:none|gt:9f86d081|rules:1|v:0.1.0`, in the style of sacrebleu.
 
-    `ground_truth` is the caller's digest of the ground truth, `engine` the program that computed the number if
-    it is not this one; their parts are left out without them.
+    `ground_truth` is the caller's digest of the ground truth, and `engine` the program that computed the number if not
+    this one. If either is missing, so is its part.
     """
     parts = [metric, f"iou:{iou}", f"blacklist:{_blacklist(blacklist)}"]
     if ground_truth is not None:
@@ -97,7 +97,7 @@ def signature(
 
 
 def signature_parts(signature: str) -> dict[str, str]:
-    """The parts of a signature by name, its metric as `metric`; of two with one name the first counts."""
+    """Return the parts of a signature by name, with its metric as `metric`; a repeated name keeps its first value."""
     parts = [part.partition(":") for part in f"metric:{signature}".split("|")]
     return {name: value for name, _, value in reversed(parts)}
 

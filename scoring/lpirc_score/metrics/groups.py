@@ -1,4 +1,4 @@
-"""Objects and detections by category and image; a group is what shares both."""
+"""Objects and detections by category and image; a group is all those with the same category and image."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _BATCH = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Ids:
-    """The ids (N,) of a set, ascending, and the way from an id to its place 0..N - 1."""
+    """The ids (N,) of a set, ascending, and the lookup from an id to its index 0..N - 1."""
 
     ids: Ints
     what: str
 
     def places(self, wanted: Ints) -> Ints:
-        """Return the places (M,) of ids (M,). Raises `CodedError` `unknown-image` or `unknown-category`."""
+        """Return the indices (M,) of ids (M,). Raises `CodedError` `unknown-image` or `unknown-category`."""
         if not len(wanted):
             return np.zeros(0, np.int64)
         first = 0
@@ -64,10 +64,10 @@ class Ids:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The objects that count, sorted by category, image and, within such a group, as the source lists them.
+    """The objects that count, sorted by category, then image, then order in the source.
 
-    `objects` (G,) are their indices in the ground truth; group k has the code `keys[k]`, its category's place times
-    the number of images plus its image's place, and holds the sorted objects `starts[k]` .. `starts[k + 1] - 1`.
+    `objects` (G,) are their indices in the ground truth. Group k has the code `keys[k]` = category index x number of
+    images + image index, and holds the sorted objects `starts[k]` .. `starts[k + 1] - 1`.
     """
 
     images: Ids
@@ -78,7 +78,7 @@ class Groups:
     blacklisted: Ints
 
     def counts(self, which: NDArray[np.bool_]) -> Ints:
-        """Return how many of the sorted objects that are marked (G,) each category (K,) has."""
+        """Return the number of marked sorted objects (G,) in each category (K,)."""
         categories = self.keys // max(len(self.images.ids), 1)
         places = np.repeat(categories, np.diff(self.starts))
         return np.bincount(places[which], minlength=len(self.categories.ids))
@@ -88,7 +88,7 @@ class Groups:
         first: int,
         last: int,
     ) -> slice:
-        """The groups of the categories at the places `first` .. `last - 1`."""
+        """Return the groups of the categories with the indices `first` .. `last - 1`."""
         ends = np.array([first, last]) * len(self.images.ids)
         low, high = np.searchsorted(self.keys, ends).tolist()
         return slice(low, high)
@@ -132,10 +132,10 @@ def _codes(
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """The detections that count: `order` (N,) indexes the submission, by category, image, arrival.
+    """The detections that count: `order` (N,) are indices into the submission, sorted by category, image, arrival.
 
-    `opens` (N,) marks the first of each image and category. Category k holds `starts[k]` .. `starts[k + 1] - 1`, the
-    group k of the objects meets those at `low[k]` .. `high[k] - 1`.
+    `opens` (N,) marks the first detection of each image and category. Category k is `starts[k]` .. `starts[k + 1] - 1`.
+    Detection group k corresponds to the sorted objects `low[k]` .. `high[k] - 1`.
     """
 
     order: NDArray[np.int32]
@@ -145,7 +145,7 @@ class Listing:
     high: Ints
 
     def batches(self) -> Iterator[tuple[int, int]]:
-        """Cut the categories into runs `first` .. `last - 1`: only one run is in memory at a time."""
+        """Split the categories into ranges `first` .. `last - 1`, so that only one range is in memory at a time."""
         first = 0
         end = len(self.starts) - 1
         for last in range(min(1, end), end + 1):
@@ -163,8 +163,8 @@ class Listing:
     ) -> tuple[Ints, Ints]:
         """Rank the detections of the categories `first` .. `last - 1` by category and confidence, highest first.
 
-        Return them (n,) in that order, and the rank (n,) from 0 of each as it stands in `order`. Of equal confidences
-        the lower image comes first, or only the earlier arrival.
+        Returns the detections (n,) in that order, and the rank (n,) from 0 of each detection as listed in `order`. If
+        confidences are equal, the earlier arrival ranks first; with `ties_by_image`, the lower image does.
         """
         begin = self.starts[first]
         end = self.starts[last]
@@ -186,7 +186,7 @@ class Listing:
 
 
 def list_detections(detections: Detections, groups: Groups) -> Listing:
-    """Sort detections and leave out the blacklisted. Raises `CodedError` `unknown-image` or `unknown-category`."""
+    """Sort detections, without the blacklisted ones. Raises `CodedError` `unknown-image` or `unknown-category`."""
     images = len(groups.images.ids)
     categories = len(groups.categories.ids)
     columns = (detections.image, detections.category)

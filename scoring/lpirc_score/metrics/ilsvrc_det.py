@@ -1,9 +1,9 @@
-"""The metric `ilsvrc-det`: that of ILSVRC DET, which forgives small objects a few pixels.
+"""The metric `ilsvrc-det`: that of ILSVRC DET, which allows a tolerance of a few pixels for small objects.
 
 Goal: to compare with the champions of 2015 to 2019, whose contests ran its evaluator.
 Source: the ILSVRC development kit, `eval_detection.m`.
-Conventions: as `lpirc`, but for the overlap that an object requires, min(iou, wh / ((w + 10)(h + 10))).
-Its program accepts inverted boxes, which overlap nothing, and categories without objects.
+Conventions: as `lpirc`, except for the overlap that an object requires, min(iou, wh / ((w + 10)(h + 10))).
+The official program accepts inverted boxes, which overlap nothing, and categories without objects.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from lpirc_score.metrics.metric_kinds import OFFICIAL, Rule
 Floats = NDArray[np.float64]
 
 PIXEL_TOLERANCE = 10.0
-"""ILSVRC DET forgives small objects this many pixels in width and in height."""
+"""Tolerance in pixels that ILSVRC DET adds to the width and the height of small objects."""
 
 
 def object_thresholds(boxes: Floats, iou: float) -> Floats:
-    """Return the overlap (M,) that each object asks for, from boxes (M, 4) of inclusive corners."""
+    """Return the overlap (M,) that each object requires, from boxes (M, 4) of inclusive corners."""
     width = boxes[:, 2] - boxes[:, 0] + 1
     height = boxes[:, 3] - boxes[:, 1] + 1
     widened = (width + PIXEL_TOLERANCE) * (height + PIXEL_TOLERANCE)
@@ -30,4 +30,4 @@ def object_thresholds(boxes: Floats, iou: float) -> Floats:
 METRIC = Rule("ilsvrc-det", thresholds=object_thresholds, tolerance=OFFICIAL)
 
 PUBLISHED = METRIC.name
-"""The metric of the evaluator that the contests of 2015-2019 ran: the champions' published mAPs compare with it."""
+"""The metric of the evaluator in the contests of 2015-2019; its mAPs compare with those published for champions."""

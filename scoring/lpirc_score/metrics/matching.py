@@ -1,4 +1,4 @@
-"""Assigns objects to detections: candidate pairs, and the greedy assignment of all groups at once."""
+"""Assigns objects to detections: finds candidate pairs, then assigns greedily in all groups at once."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Floats = NDArray[np.float64]
 
 UNMATCHED = -1
 IGNORED = -2
-"""Marks of a detection without an object: it is false, or it does not count."""
+"""The mark of a detection without an object that does not count; UNMATCHED is the mark of a false one."""
 
 _PAIRS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Detections and objects of one group whose overlap meets the object's threshold: parallel columns (P,).
+    """Detection-object pairs in one group whose overlap meets the object's threshold: parallel columns (P,).
 
-    `detection` is a place in the listing's order or, once they are `in_turn`, its rank; `object` is one of the sorted
-    objects of the groups.
+    `detection` is an index into the listing's order or, once the pairs are `in_turn`, a rank. `object` is an index into
+    the sorted objects of the groups.
     """
 
     detection: Ints
@@ -35,7 +35,7 @@ class Pairs:
     overlap: Floats
 
     def take(self, which: Ints | NDArray[np.bool_]) -> Pairs:
-        """Return the pairs at these places, in their order."""
+        """Return the pairs at these indices, in order."""
         at = which
         if which.dtype == np.bool_:
             at = np.flatnonzero(which)
@@ -48,7 +48,7 @@ class Pairs:
 class Objects:
     """The sorted objects (G,) of the groups: their edges and the overlap that each requires.
 
-    That of a `crowd` (G,) is the share of the detection that lies in it.
+    For a `crowd` (G,) the overlap is the share of the detection that lies in the crowd.
     """
 
     edges: Edges
@@ -56,7 +56,7 @@ class Objects:
     crowd: NDArray[np.bool_]
 
     def least_sides(self) -> tuple[Floats, Floats]:
-        """Return by axis sides (G,) that no shared side of a pair is below."""
+        """Return by axis the lower bounds (G,) on the sides of a pair's intersection."""
         needed = np.where(self.crowd, 0.0, self.thresholds)
         return self.edges.least_sides(needed)
 
@@ -69,11 +69,11 @@ def pairs_of(
     edges: Callable[[Ints], Edges],
     objects: Objects,
 ) -> Pairs:
-    """Return the pairs of the categories `first` .. `last - 1`; those of a detection ascend by object.
+    """Return the pairs of the categories `first` .. `last - 1`; the pairs of each detection ascend by object.
 
-    Places of detections are relative to the first of these categories. `edges` gives the edges of detections (M,) of
-    the submission. A crowded image costs time, not memory: pairs are made in portions, of detections whose groups
-    have equally many objects.
+    Indices of detections are relative to the first of these categories. `edges` returns the edges of detections (M,) of
+    the submission. A crowded image costs time, not memory: pairs are made in portions of detections whose groups have
+    the same number of objects.
     """
     which = groups.of_categories(first, last)
     low = listing.low[which]
@@ -119,7 +119,7 @@ def pairs_of(
 
 
 def _portions(sizes: Ints, counts: Ints) -> Iterator[tuple[int, int]]:
-    """Cut groups where the number of objects changes, and after every _PAIRS_AT_ONCE pairs."""
+    """Split the groups where the number of objects changes, and after every _PAIRS_AT_ONCE pairs."""
     pairs = np.cumsum(sizes * counts)
     done = pairs // _PAIRS_AT_ONCE
     is_other_count = counts[1:] != counts[:-1]
@@ -136,7 +136,10 @@ def _above(
     objects: Objects,
     least: tuple[Floats, Floats],
 ) -> Pairs:
-    """The pairs of each detection (n,) with its objects (c, n). Most are out after a look at one axis."""
+    """Return the pairs of each detection (n,) with its objects (c, n) that reach the `least` overlap.
+
+    Most candidates are rejected by comparing one axis.
+    """
     edges = objects.edges
     far_x = edges.far[0].take(columns)
     near_x = edges.near[0].take(columns)
@@ -177,9 +180,9 @@ def in_turn(
     ranks: Ints,
     last_first: bool = False,
 ) -> Pairs:
-    """Return the pairs in the order of decisions: by the ranks (n,) of their detections, then best overlap.
+    """Return the pairs in decision order: by the ranks (n,) of their detections, then best overlap first.
 
-    Equal overlaps keep the order of the objects, or reverse it: the first one wins, or the last.
+    Equal overlaps keep the order of the objects, so that the first object wins; with `last_first` the last one wins.
     """
     rank = ranks.take(pairs.detection)
     bits = len(rank).bit_length()
@@ -212,7 +215,7 @@ def best_of_free(
 ) -> Ints:
     """Return the object that each detection (detections,) finds by the rule of ILSVRC, or UNMATCHED.
 
-    `pairs` are `in_turn`; of `ignored` (G,) only the length counts.
+    `pairs` are `in_turn`; only the length of `ignored` (G,) is used.
     """
     return assign_greedily(pairs, detections, np.zeros(len(ignored), np.bool_))
 
@@ -222,11 +225,11 @@ def assign_greedily(
     detections: int,
     shared: NDArray[np.bool_],
 ) -> Ints:
-    """Return the object (detections,) that each detection takes, or UNMATCHED; `pairs` are in the order of decisions.
+    """Return the object (detections,) that each detection takes, or UNMATCHED; `pairs` are in decision order.
 
-    The rule of ILSVRC and COCO: in turn, a detection takes the first of its objects that is free; one that is
-    `shared` (G,) stays so. Instead of one detection after the other, every round settles all detections whose first
-    free object no earlier detection wants: no earlier detection can take it, so taking turns would end the same way.
+    By the rule of ILSVRC and COCO, detections in turn take the first of their objects that is free; a `shared` (G,)
+    object stays free. Instead of going detection by detection, each round settles all detections whose first free
+    object no earlier detection wants. No earlier detection can take that object, so the result is the same.
     """
     taken_by = np.full(detections, UNMATCHED, np.int64)
     first_claim = np.empty(len(shared), np.int64)
@@ -247,7 +250,7 @@ def assign_greedily(
 
 
 def first_pairs(pairs: Pairs) -> NDArray[np.bool_]:
-    """Return which pairs (P,) are the first of their detection, of pairs that are `in_turn`."""
+    """Return which pairs (P,) are the first of their detection; the pairs must be `in_turn`."""
     is_best = np.ones(len(pairs.detection), np.bool_)
     np.not_equal(pairs.detection[1:], pairs.detection[:-1], out=is_best[1:])
     return is_best

@@ -1,7 +1,7 @@
-"""The two kinds of metrics that a distribution can offer, and which questionable rows they accept.
+"""The two kinds of metrics that a distribution can offer, and the questionable rows that a metric accepts.
 
-A `Rule` has one IoU threshold and shares overlaps, order and counting with the others: intervals,
-curves, error analysis and scores over time come with it. An `OwnMetric` is a function.
+A `Rule` has one IoU threshold. It shares overlaps, order and counting with the other rules, so intervals, curves, error
+analysis and scores over time work for it. An `OwnMetric` is a function.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 Blacklist = frozenset[tuple[int, int]]
-"""Pairs of image id and category id whose detections are ignored and whose objects do not count."""
+"""Pairs of image id and category id; their detections are ignored and their objects do not count."""
 
 Thresholds = Callable[[Floats, float], Floats]
 """Maps boxes (G, 4) and the IoU to the overlap (G,) that each object requires."""
 
 Assign = Callable[[Pairs, int, Bools], Ints]
-"""Maps pairs, the number of detections and the ignored objects to the object that each detection finds."""
+"""Maps pairs, the number of detections and the ignored objects to the object found by each detection."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
     """The questionable rows that a reader accepts with a warning, as the metric's official program does.
 
-    `new_categories` and `new_images` are those that detections name and the ground truth does not; they apply only
-    where the ground truth cannot declare its categories and images.
+    `new_categories` and `new_images` allow categories and images that only the detections name. They apply only if the
+    form of the ground truth cannot declare its own.
     """
 
     inverted_boxes: bool = False
@@ -52,20 +52,20 @@ OFFICIAL = Tolerance(inverted_boxes=True, new_categories=True)
 
 
 def same_for_all(boxes: Floats, iou: float) -> Floats:
-    """Return the IoU as the overlap that each of the boxes (G, 4) requires."""
+    """Return the overlap that each of the boxes (G, 4) requires: the IoU."""
     return np.full(len(boxes), iou)
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A metric with one IoU threshold: the parts in which such metrics differ.
+    """A metric with one IoU threshold, as the parts in which such metrics differ.
 
-    `iou` is the usual threshold; `average` is the AP from the ranks of true positives and the number of objects: a mean
-    over `recalls` or, without them, the area under the envelope.
+    `iou` is the usual threshold. `average` computes the AP from the ranks of true positives and the number of objects:
+    a mean over `recalls` or, if those are None, the area under the envelope.
 
-    `ignores_difficult`: difficult objects do not count, and neither do detections of them.
-    `ties_by_image`: of equal confidences the lower image id comes first, not the earlier arrival.
-    `tolerance` is what its official program accepts.
+    `ignores_difficult`: difficult objects do not count, and neither do detections of them. `ties_by_image`: if
+    confidences are equal, the lower image id comes first, not the earlier arrival. `tolerance`: the questionable rows
+    that its official program accepts.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Rule:
     tolerance: Tolerance = STRICT
 
     def threshold(self, iou: float | None) -> float:
-        """Return `iou`, or the usual threshold for None. Raises `CodedError` `bad-iou` outside (0, 1]."""
+        """Return `iou`, or the usual threshold if it is None. Raises `CodedError` `bad-iou` outside (0, 1]."""
         asked = self.iou if iou is None else iou
         if not (math.isfinite(asked) and 0 < asked <= 1):
             sentence = f"An IoU threshold lies above 0 and up to 1, {asked} does not."
@@ -91,9 +91,9 @@ class Rule:
 class OwnMetric:
     """A metric that is a function of ground truth, detections and blacklist.
 
-    The AP of a category may depend on its own objects and detections only, and `map` is the mean
-    of the APs that are not None: categories are scored again one by one after a correction, and
-    intervals come from halves of the images. `iou` is the signature's word for its thresholds.
+    The AP of a category may depend only on its own objects and detections, and `map` must be the mean of the APs that
+    are not None. The reasons: after a correction, categories are scored again one by one, and intervals come from
+    halves of the images. `iou` is the text for its thresholds in the signature.
     """
 
     name: str

@@ -1,10 +1,10 @@
-"""The metrics by name: the entry points of `lpirc.metrics`, each a `Rule` or an `OwnMetric`.
+"""Finds metrics by name: the entry points of `lpirc.metrics`, each a `Rule` or an `OwnMetric`.
 
     [project.entry-points."lpirc.metrics"]
     my-ap = "my_metrics:METRIC"
 
-The name of the entry point is that of the metric. What another distribution computed is named, with
-its version, in the signature.
+The name of the entry point is the name of the metric. For a metric of another distribution, the signature names that
+distribution and its version.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ HOME = "lpirc-score"
 SEAM = Seam("lpirc.metrics", "metric", HOME)
 
 COCO = "coco"
-"""The metric of ten IoU thresholds, which is not a `Rule`."""
+"""The metric with ten IoU thresholds, which is not a `Rule`."""
 
 METRICS = ("lpirc", "ilsvrc-det", "voc-area", "voc-11", COCO)
-"""The names of the built-in metrics, in the order of lists."""
+"""The names of the built-in metrics, in the order in which they are listed."""
 
 
 def metric_names() -> tuple[str, ...]:
@@ -52,17 +52,17 @@ def rule_named(name: str) -> Rule:
 
 
 def has_one_threshold(name: str) -> bool:
-    """Tell if a metric is a `Rule`. Raises as `metric_named`."""
+    """Return True if a metric is a `Rule`. Raises as `metric_named`."""
     return isinstance(metric_named(name), Rule)
 
 
 def scores_by_blocks(name: str) -> bool:
-    """Tell if a metric can match blocks of images apart: an `OwnMetric` needs all rows at once."""
+    """Return True if a metric can match blocks of images separately; an `OwnMetric` needs all rows at once."""
     return name == COCO or has_one_threshold(name)
 
 
 def rule_shown(name: str) -> Rule:
-    """Return the rule whose curves and errors are shown for a metric: that of `lpirc` where it has none."""
+    """Return the rule that curves and errors of a metric are shown for: its own, or that of `lpirc` if it has none."""
     metric = metric_named(name)
     if isinstance(metric, Rule):
         return metric
@@ -70,17 +70,17 @@ def rule_shown(name: str) -> Rule:
 
 
 def tolerance_of(name: str) -> Tolerance:
-    """Return which questionable rows a metric accepts. Raises as `metric_named`."""
+    """Return the questionable rows that a metric accepts. Raises as `metric_named`."""
     return metric_named(name).tolerance
 
 
 def lists_ties_by_image(name: str) -> bool:
-    """Tell if equal confidences are listed by image id: the order of arrival across images does not matter then."""
+    """Return True if equal confidences are ordered by image id, so that arrival order across images does not matter."""
     return metric_named(name).ties_by_image
 
 
 def engine_of(name: str) -> str | None:
-    """Return the distribution that computes a metric, such as `my-metrics-1.2`; None for this one."""
+    """Return the distribution that computes a metric, such as `my-metrics-1.2`, or None if it is this one."""
     plugin = _plugin(name)
     distribution = plugin.distribution
     if distribution.split()[0] == HOME:
@@ -94,7 +94,7 @@ def signature_of(
     blacklist: frozenset[tuple[int, int]] = frozenset(),
     iou: float | None = None,
 ) -> str:
-    """Return the signature of `evaluate` by a metric. Raises as `metric_named`."""
+    """Return the signature that `evaluate` gives for a metric. Raises as `metric_named`."""
     metric = metric_named(name)
     threshold = metric.threshold(iou) if isinstance(metric, Rule) else metric.iou
     return signature(
@@ -107,14 +107,14 @@ def signature_of(
 
 
 def failed(name: str, problem: str) -> CodedError:
-    """Return the error for a metric of another distribution that failed at its work."""
+    """Return the error for a metric of another distribution that failed while it ran."""
     return CodedError("bad-metric", _plugin(name).broken(problem).sentence)
 
 
 def not_installed(name: str, engine: str | None) -> str:
-    """Return a sentence on a metric whose `engine`, as a signature names it, is missing here.
+    """Return a sentence saying that the `engine` of a metric, as a signature names it, is not installed.
 
-    Without an `engine`, or where that one is installed, it is empty. Raises as `metric_named`.
+    The sentence is empty without an `engine`, or if it is installed. Raises as `metric_named`.
     """
     if engine is None:
         return ""

@@ -23,9 +23,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class CategoryRanks:
-    """A category's id, how many `objects` count, and its detections that count.
+    """A category: its id, its number of `objects` that count, and its detections that count.
 
-    `members` (M,) run by confidence, highest first; `ranks` (T,) from 1 are those of the true positives among them.
+    `members` (M,) are the detections by confidence, highest first. `ranks` (T,) are the ranks, from 1, of the true
+    positives among them.
     """
 
     id: int
@@ -41,7 +42,7 @@ def evaluate_rule(
     threshold: float,
     banned: Blacklist,
 ) -> Evaluation:
-    """Score detections by a rule and its threshold.
+    """Score detections by a rule with this threshold.
 
     Raises `CodedError` `unknown-image`, `unknown-category`, `not-finite`.
     """
@@ -76,7 +77,7 @@ def ranked_categories(
     threshold: float,
     banned: Blacklist,
 ) -> Iterator[CategoryRanks]:
-    """Match and rank by a rule and its threshold: every category in the order of the ids.
+    """Match and rank by a rule with this threshold, and yield every category in ascending order of id.
 
     Raises `CodedError` `unknown-image`, `unknown-category`, `not-finite`.
     """
@@ -102,9 +103,10 @@ def maps_over_time(
     moments: int,
     rule: Rule,
 ) -> NDArray[np.float64]:
-    """Return the mAP at each moment (moments,) of the detections that are there: those whose `since` (M,) is not later.
+    """Return the mAP at each moment (moments,) of the detections present: those whose `since` (M,) is not later.
 
-    Each is the `map` that `evaluate_rule` would find; candidate pairs are made only once. Raises as it does.
+    Each value equals the `map` of `evaluate_rule`, but candidate pairs are made only once. Raises as `evaluate_rule`
+    does.
     """
     by_moment: list[list[NDArray[np.float64]]] = [[] for _ in range(moments)]
     for batch in _batches(
@@ -136,9 +138,9 @@ def maps_over_time(
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Some categories: their ids (K,) and `objects` that count (K,), their detections (n,) ranked as `members`.
+    """Some categories: their ids (K,), counted `objects` (K,), and detections (n,), ranked as `members`.
 
-    Category k holds `starts[k]` .. `starts[k + 1] - 1`. `pairs` are `in_turn`; `ignored` is by sorted object.
+    Category k is `starts[k]` .. `starts[k + 1] - 1`. `pairs` are `in_turn`; `ignored` is by sorted object.
     """
 
     ids: Ints

@@ -1,6 +1,6 @@
-"""Stable orders by one fast sort of whole numbers, each of which holds a key and, below it, a position.
+"""Stable orders by one fast sort of integers, each with a key in its high bits and a position in its low bits.
 
-numpy sorts whole numbers several times faster than it finds the order of doubles.
+numpy sorts integers several times faster than it computes the order of doubles.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _SIGN = np.uint64(1 << 63)
 
 
 def descending(values: Floats) -> Ints:
-    """Return the stable order (M,) that puts finite values (M,) highest first.
+    """Return the stable order (M,) of finite values (M,), highest first.
 
-    The values' leading bits are sorted with the positions below them. Where those bits do not tell unequal values
-    apart, the values themselves do.
+    The leading bits of the values are sorted together with the positions. Where those bits are equal but the values are
+    not, the full values are compared.
     """
     bits = len(values).bit_length()
     keys = _ascending_bits(values)
@@ -49,7 +49,7 @@ def descending(values: Floats) -> Ints:
 
 
 def _ascending_bits(values: Floats) -> NDArray[np.uint64]:
-    """Whole numbers (M,) that ascend where the values descend, from the bits of the negated values."""
+    """Return integers (M,) that ascend where the values descend, from the bits of the negated values."""
     negated = 0.0 - values  # 0.0 and -0.0 both give 0.0
     signed = negated.view(np.int64)
     is_negative = signed >> 63
@@ -58,9 +58,9 @@ def _ascending_bits(values: Floats) -> NDArray[np.uint64]:
 
 
 def ascending_codes(codes: Ints, limit: int) -> tuple[Ints, Ints]:
-    """Return the stable order (M,) of whole numbers (M,) in 0..limit - 1, and the numbers in that order.
+    """Return the stable order (M,) of integers (M,) in 0..limit - 1, and the integers in that order.
 
-    The array of the codes is overwritten.
+    The input array is overwritten.
     """
     bits = len(codes).bit_length()
     if limit << bits > LARGEST_KEY:

@@ -1,4 +1,4 @@
-"""Overlap of boxes, given by inclusive corners or by corner and size."""
+"""Overlap of boxes, given as inclusive corners or as corner and size."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Boxes (M,) as the evaluators compute with them: by axis the `near` and `far` edges, and the area.
+    """Boxes (M,) in the form that evaluators compute with: by axis the `near` and `far` edges, and the area.
 
-    A side is far - near + `extra`. Every operation on them is done in the order of the official evaluators: an overlap
-    that meets a threshold exactly meets it here too.
+    A side is far - near + `extra`. Every operation is done in the order of the official evaluators, so an overlap that
+    meets a threshold exactly there meets it here too.
     """
 
     near: tuple[Floats, Floats]
@@ -25,7 +25,7 @@ class Edges:
 
     @classmethod
     def of_corners(cls, boxes: Floats) -> Edges:
-        """Take boxes (M, 4) of inclusive corners, as the official ILSVRC evaluator does."""
+        """Make edges of boxes (M, 4) of inclusive corners, as the official ILSVRC evaluator does."""
         left, top, right, bottom = np.ascontiguousarray(boxes.T)
         width = right - left + 1
         height = bottom - top + 1
@@ -33,16 +33,16 @@ class Edges:
 
     @classmethod
     def of_coco(cls, boxes: Floats) -> Edges:
-        """Take boxes (M, 4) x, y, w, h, as pycocotools does (`bbIou` in maskApi.c)."""
+        """Make edges of boxes (M, 4) x, y, w, h, as pycocotools does (`bbIou` in maskApi.c)."""
         left, top, width, height = np.ascontiguousarray(boxes.T)
         right = width + left
         bottom = height + top
         return cls((left, top), (right, bottom), width * height, 0.0)
 
     def least_sides(self, iou: Floats) -> tuple[Floats, Floats]:
-        """Return by axis sides (M,) that no shared side of an overlap of `iou` (M,) is below: at least above 0.
+        """Return by axis lower bounds (M,), above 0, on the sides of an intersection with an overlap of `iou` (M,).
 
-        An overlap is at most the shared part of the width or of the height; the margins are for rounding.
+        An overlap is at most the shared part of the width or of the height; the bounds have a margin for rounding.
         """
         share = np.where(self.area > 1e-200, iou * (1 - 1e-6), 0.0)
 
@@ -61,7 +61,7 @@ def shared_over_union(
     detected_area: Floats,
     object_area: Floats,
 ) -> Floats:
-    """Intersection over union (M,) from the sides of the intersection, both above 0."""
+    """Return the intersection over union (M,), from the sides of the intersection, both above 0, and the areas."""
     shared = width * height
     overlap: Floats = shared / (detected_area + object_area - shared)
     return overlap

@@ -1,9 +1,9 @@
-"""The rule of tidecv, by which the errors of a submission are shown where its metric has no single IoU.
+"""The rule of tidecv, used to show the errors of a submission when its metric has no single IoU.
 
 Goal: the figures of TIDE for the metric `coco`.
 Source: the program tidecv 1.0.1 (Bolya et al. 2020).
-Conventions: boxes have a corner and a size, as in COCO; a detection that finds no object and meets a
-crowd does not count; the AP is the mean over 101 recalls, in doubles that are not all those of COCO.
+Conventions: boxes have a corner and a size, as in COCO; a detection that finds no object but meets a
+crowd does not count; the AP is the mean over 101 recalls, whose doubles are not all equal to those of COCO.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def best_that_counts(
 ) -> Ints:
     """Return the object that each detection (detections,) finds, or UNMATCHED or IGNORED.
 
-    As by the rule of ILSVRC, of the objects that count; what is left over and meets an `ignored` one (G,) is IGNORED.
+    Counted objects are assigned by the rule of ILSVRC. A detection that is left over and meets an `ignored` object (G,)
+    is IGNORED.
     """
     of_ignored = ignored.take(pairs.object)
     taken = best_of_free(pairs.take(~of_ignored), detections, ignored)
@@ -38,7 +39,7 @@ def best_that_counts(
 
 
 def tidecv_points(ranks: Ints, objects: int) -> float:
-    """Return the mean over 101 recalls of the best precision there or above."""
+    """Return the mean, over 101 recalls, of the best precision at each recall or above."""
     return mean_at(RECALLS, ranks, objects)
 
 

@@ -1,10 +1,10 @@
 """The metrics `voc-area` and `voc-11`: those of the PASCAL VOC challenges since 2010 and of 2007.
 
-Goal: numbers that compare with what is published on VOC.
+Goal: numbers that compare with published results on VOC.
 Source: the VOC development kits of 2011 (area) and 2007 (eleven points), `VOCevaldet.m`.
-Conventions: corners are inclusive pixels; a detection wants the object that it overlaps best, taken
+Conventions: corners are inclusive pixels; a detection is matched with the object that it overlaps best, taken
 or not; difficult objects do not count, and neither do detections of them; equal confidences stay in
-the order of arrival. The program accepts inverted boxes, and images and categories without objects.
+the order of arrival. The official program accepts inverted boxes, and images and categories without objects.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lpirc_score.metrics.metric_kinds import Rule, Tolerance
 Ints = NDArray[np.int64]
 
 ELEVEN_RECALLS = np.arange(11, dtype=np.float64) * 0.1
-"""The doubles of MATLAB's `0:0.1:1`: .30000000000000004, .6000000000000001 and .7000000000000001 among them."""
+"""The doubles of MATLAB's `0:0.1:1`, which include .30000000000000004, .6000000000000001 and .7000000000000001."""
 
 
 def best_of_all(
@@ -31,8 +31,9 @@ def best_of_all(
 ) -> Ints:
     """Return the object that each detection (detections,) finds, or UNMATCHED or IGNORED.
 
-    `pairs` are `in_turn`. A detection wants the object that it overlaps best, taken or not. If that is `ignored` (G,),
-    so is the detection; else the first that wants an object finds it, and all others are false.
+    `pairs` are `in_turn`. A detection is matched only with the object that it overlaps best, taken or not. If that
+    object is `ignored` (G,), so is the detection. Otherwise the first detection matched with an object finds it, and
+    all later ones are false.
     """
     taken = np.full(detections, UNMATCHED, np.int64)
     wanted = pairs.take(first_pairs(pairs))
@@ -45,7 +46,7 @@ def best_of_all(
 
 
 def eleven_points(ranks: Ints, objects: int) -> float:
-    """Return the mean over eleven recalls of the best precision there or above.
+    """Return the mean, over eleven recalls, of the best precision at each recall or above.
 
     A recall is compared with the doubles of MATLAB's `0:0.1:1`: exactly .3 does not reach .30000000000000004.
     """

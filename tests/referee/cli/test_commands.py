@@ -1,4 +1,4 @@
-"""The command line: 2 for wrong use, 1 and one line for a stated failure, one JSON document where asked for."""
+"""Exit codes and output: 2 for wrong usage, 1 and one line for an expected failure, one JSON document with --json."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def judged(
     energy_wh: float | None,
     category: int = 0,
 ) -> None:
-    """A judged run that has sent every so many of the objects, and all of a category."""
+    """Make a judged run that sent every n-th object (n = `every`) and all objects of a category."""
     store = hall.store
     test_set = hall.contest.test_set
     run = stored_run(store, testset_digest=test_set.digest).id

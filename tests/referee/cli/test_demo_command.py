@@ -1,4 +1,4 @@
-"""`referee demo`: a contest day to look at within seconds, alive, and gone with Ctrl-C."""
+"""`referee demo`: a contest day to watch within seconds, with live runs, and ended by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST_DAY_S = 900.0  # of one round, forty times as fast
 
 
 def started(folder: Path, *options: str) -> tuple[Any, str, str]:
-    """The demo's process, and the address and the password that it prints."""
+    """Return the demo's process, and the address and the password that it prints."""
     process = warm_programs.start(
         ["referee", "demo", "--folder", str(folder), "--port", "0", *options]
     )
@@ -122,7 +122,7 @@ def ended_by_ctrl_c(process: Any, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
-    """A whole day of one round, forty times as fast, and what is there after it."""
+    """A whole day of one round, forty times as fast, and the records after it."""
     folder = tmp_path_factory.mktemp("demo") / "demo"
     process, url, _ = started(folder, "--speed", "40", "--rounds", "1")
     try:

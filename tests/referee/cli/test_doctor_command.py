@@ -1,4 +1,4 @@
-"""`referee doctor`: every finding of a contest folder at once, and the way on."""
+"""`referee doctor`: all findings of a contest folder at once, and what to do about each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ except SystemExit as end:
         watch.join({TIMEOUT_S})
     print(end.code, any(thread.name == "watch-worker" for thread in threading.enumerate()))
 """
-"""Serves, and says with which code that ended and whether its watch goes on: a process of its own may do more."""
+"""Program that serves, and prints its exit code and whether its watch still runs.
+
+A separate process can do more than a thread of the test.
+"""
 SECRETS = ("secret", "operator-key")
 SAFE = {
     "attempts": 1,
@@ -49,7 +52,7 @@ SAFE = {
     "backup": {"folder": "."},
     "trusted_proxy": ["127.0.0.1"],
 }
-"""Rules of which there is nothing to say."""
+"""Settings for which doctor has no advice."""
 
 
 @pytest.fixture
@@ -67,7 +70,7 @@ def folder(made: Callable[[str], Path]) -> Path:
 
 
 def codes(folder: Path, *options: str) -> list[str]:
-    """What is wrong, beside advice."""
+    """Return the codes of all findings that are not advice."""
     told = called("doctor", str(folder), "--json", *options)
     found = [one["code"] for one in json.loads(told.stdout) if not one["advice"]]
     assert told.returncode == (1 if found else 0)
@@ -291,7 +294,7 @@ def test_what_a_deleted_contest_left_is_no_alarm_for_the_next_one(
 
 
 def advice(folder: Path) -> dict[str, str]:
-    """What does not make it fail, by code."""
+    """Return the sentences of the findings that are advice, by code."""
     told = called("doctor", str(folder), "--json")
     return {
         one["code"]: one["sentence"] for one in json.loads(told.stdout) if one["advice"]
@@ -300,7 +303,7 @@ def advice(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
-    """A contest with these keys of contest.toml beside the safe ones; None leaves one of those out."""
+    """Make a contest with the safe settings and these keys of contest.toml; None removes a safe setting."""
 
     def make(*stations: dict[str, object], **keys: object) -> Path:
         given = {
@@ -383,7 +386,7 @@ def test_attempts_that_leave_every_run_its_own_images_repeat_none(
 
 
 def refused_alike(folder: Path) -> str:
-    """The code and the sentence of arming, which doctor has, too."""
+    """Return the code and the sentence with which arming is refused; doctor must have the same finding."""
     with open_contest(folder) as contest:
         contest.store.teams.add("otters", "", START)
         control = RunControl(contest, Clock())

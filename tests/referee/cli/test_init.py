@@ -1,4 +1,4 @@
-"""`referee init`: a contest folder that can be moved, its test set with it, and rules that let no team look up."""
+"""`referee init`: a contest folder that can be moved with its test set, and rules that prevent looking answers up."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_test_set_elsewhere_is_named_by_its_path(
     assert made(tmp_path / "absolute", beside) == str(beside.resolve())
 
 
-# What bounds a team
+# Limits for teams
 
 
 def test_without_a_terminal_the_rules_are_safe_and_it_says_which(
@@ -69,7 +69,7 @@ def test_without_a_terminal_the_rules_are_safe_and_it_says_which(
     assert (folder / config.backup.folder).is_dir()
     sound, advice = called("doctor", str(folder)).stdout.splitlines()
     assert sound == f"Nothing is wrong with {folder}."
-    # Where it will be served is not known yet.
+    # The address at which it will be served is not known yet.
     assert advice.startswith("advice, unguarded: ")
 
 
@@ -187,7 +187,7 @@ def test_rules_that_cannot_be_are_refused_before_anything_is_made(
 
 
 def fetched_and_logged_out(contest: Contest, control: RunControl) -> set[int]:
-    """The images of a run that only fetches, by their numbers in the test set."""
+    """Return the test-set numbers of the images of a run that only fetches them."""
     run = control.arm("otters", "station-1")
     control.login("otters")
     numbers = range(1, run.images + 1)

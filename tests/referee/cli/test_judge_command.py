@@ -1,4 +1,4 @@
-"""`referee judge`: a closed run becomes a number with its checks and signature."""
+"""`referee judge`: gives a closed run a score, with checks and a signature."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ def test_no_spreadsheet_takes_a_teams_name_for_a_formula(
 
 
 class Page(HTMLParser):
-    """The cells of a page's table, the notes below, and what it would load."""
+    """The cells of a page's table, the notes below it, and the resources that it would load."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

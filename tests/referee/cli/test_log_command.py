@@ -1,4 +1,4 @@
-"""`referee log`, and what commands that write to the database by themselves put on record."""
+"""`referee log`, and the acts that commands record when they write to the database without the server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def store(folder: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def told(folder: Path, store: Store) -> list[LoggedEvent]:
-    """A log of five events."""
+    """Make a log of five events."""
     store.log.append(
         START,
         7,
@@ -101,7 +101,7 @@ def test_each_command_that_changes_a_contest_is_one_event_with_who_where_and_why
         ]
         at = [str(folder)] if command[0] == "doctor" else ["--contest", str(folder)]
         called(*words, *at, LPIRC_PASSWORD="six legs", COLUMNS="80")
-        # Who accepts other secrets accepts the key that lies there, which is then noted.
+        # Accepting other secrets accepts the key found there, which is then recorded.
         (event,) = (one for one in store.log.after(number) if one.kind != "signing-key")
         assert event.kind == "operator", command
         assert (who | expected).items() <= event.values.items(), command

@@ -1,4 +1,4 @@
-"""The command's lists of commands: each is where it says, and imported only when it is named."""
+"""The lists of commands: each command is in the module that the list names, and imported only when it is called."""
 
 from __future__ import annotations
 

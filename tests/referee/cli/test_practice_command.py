@@ -1,4 +1,4 @@
-"""`referee practice`: a referee at home, through faults that a team's client outlives."""
+"""`referee practice`: a referee on one's own machine, with faults that a team's client survives."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FAULTS = "drop:25%,slow:10ms,meter-gap:1s,restart:2s"
 
 
 class Contestant:
-    """Repeats what is cut off until it is answered, as a client in a hall must."""
+    """A client that repeats a request that was cut off until it is answered, as a real client must."""
 
     def __init__(self, url: str) -> None:
         self.url = url

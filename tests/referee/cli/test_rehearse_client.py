@@ -1,4 +1,4 @@
-"""`referee rehearse --client`: what the program says, and how it failed, is told."""
+"""`referee rehearse --client`: the output of the program is shown, and its failure is reported."""
 
 from __future__ import annotations
 

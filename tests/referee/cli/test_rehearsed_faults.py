@@ -1,4 +1,4 @@
-"""`--faults`: what they do to real connections, and what is refused."""
+"""`--faults`: their effects on real connections, and the values that are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ASKED = 60
 
 @pytest.fixture
 def served() -> Iterator[tuple[int, list[str]]]:
-    """A server that echoes the bodies it gets: its port, and the bodies."""
+    """A server that echoes the bodies it gets: yield its port and the bodies."""
     taken: list[str] = []
 
     class Echo(BaseHTTPRequestHandler):
@@ -46,7 +46,10 @@ def served() -> Iterator[tuple[int, list[str]]]:
 
 
 def answered(port: int, asked: int = ASKED) -> list[int]:
-    """The requests, one after another on kept-alive connections where these last, whose answers came whole."""
+    """Send `asked` requests on a kept-alive connection, and return the numbers of those with a complete answer.
+
+    A new connection is opened whenever one breaks.
+    """
     whole = []
     connection = http.client.HTTPConnection("127.0.0.1", port)
     for number in range(asked):

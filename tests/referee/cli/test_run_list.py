@@ -1,4 +1,4 @@
-"""`referee run list`: what is of record, what is only so far, and a table that shortens nothing."""
+"""`referee run list`: final figures, provisional figures, and a table that truncates nothing."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def run_in(
     energy_wh: float | None = None,
     **more: object,
 ) -> Run:
-    """A run in that state, that was last looked at while it was open."""
-    # A test may take long.
+    """Return a run in that state whose provisional figures were last updated while it was open."""
+    # The test may take long.
     setup = Setup(
         150.0,
         0.5,
@@ -78,7 +78,7 @@ def told(hall: House) -> list[dict[str, object]]:
 
 
 def row(hall: House, **environment: str) -> list[str]:
-    """The cells of the last run."""
+    """Return the cells of the last run."""
     printed = called("run", "list", "--contest", str(hall.folder), **environment).stdout
     return printed.splitlines()[-2].split()
 

@@ -1,4 +1,4 @@
-"""`referee run versus`: points only where they are due, and with the marks they come with."""
+"""`referee run versus`: points only if the meeting is decided, and with the marks of the runs."""
 
 from __future__ import annotations
 

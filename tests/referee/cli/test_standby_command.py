@@ -1,4 +1,4 @@
-"""`referee standby`: what it refuses with a sentence, and where it writes the journal's place."""
+"""`referee standby`: the cases that it refuses, and where it writes the journal's path."""
 
 from __future__ import annotations
 

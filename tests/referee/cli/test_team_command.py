@@ -1,4 +1,4 @@
-"""`referee team`: teams from a file with a sheet of passwords, new passwords, and what a disabled team's run does."""
+"""`referee team`: teams from a file with a sheet of passwords, new passwords, and the runs of a disabled team."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The referee where its client, a distribution of its own, is not installed."""
+"""The referee without the client, which is a separate distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUN = "from referee.cli import main; main()"
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is installed here, but for the client."""
+    """A folder with the installed packages except the client."""
     folder = tmp_path_factory.mktemp("packages")
     for one in Path(sysconfig.get_path("purelib")).iterdir():
         if "lpirc_client" not in one.name:

@@ -1,4 +1,4 @@
-"""A disk that does not answer hangs one thread; the others are refused at once, until it answers."""
+"""A disk that does not answer hangs one thread; other callers are refused at once until it answers."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_while_one_process_hangs_in_a_write_no_other_one_writes(
     tmp_path: Path,
     until: Callable[[Callable[[], object]], None],
 ) -> None:
-    """Its write may still come, over what the other one has written since."""
+    """The hanging write may still happen later, and would overwrite what another process has written since."""
     one, other = (
         JournalDisk(tmp_path, DEADLINE_S, lock=tmp_path / "lock") for _ in range(2)
     )

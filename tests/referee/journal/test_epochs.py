@@ -1,4 +1,4 @@
-"""One host at a time may write to a journal, and who has been superseded learns it before it acknowledges anything."""
+"""One host at a time may write to a journal, and a superseded host learns this before it acknowledges anything."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_who_has_been_superseded_learns_it_though_it_never_lists_the_folder_agai
     claim = claim_epoch(journal, first, 1)
     require_current(journal, claim)
     successor = claim_epoch(journal, second, 2)
-    # A network file system may remember for a minute which names there are.
+    # A network file system may cache for a minute which names exist.
     with monkeypatch.context() as stale:
         stale.setattr(epochs, "newest_epoch", lambda _: 1)
         with pytest.raises(Superseded):

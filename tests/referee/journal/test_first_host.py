@@ -1,4 +1,4 @@
-"""When a host that stands by takes the first one for dead."""
+"""The conditions under which a standby host takes the first host for dead."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_it_is_dead_when_signs_of_life_and_answers_both_have_ended(
         clock.advance(AFTER_S - 0.5)
         assert not first.is_dead()
     write_beat(tmp_path, 2, Beat(1, process=8))  # of another epoch
-    # Whatever harmed it is no sign of life, either.
+    # A damaged file is no sign of life, either.
     beat_path(tmp_path, 1).write_bytes(bytes(256))
     assert not first.is_dead()
     clock.advance(1)

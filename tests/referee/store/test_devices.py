@@ -1,4 +1,4 @@
-"""Who asks with a device's key, and who guesses one."""
+"""Requests with a device's key, and requests with a guessed key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database that follows a journal, and takes over, whatever the host that wrote it does then."""
+"""A database that follows a journal and takes over, whatever the host that wrote the journal does then."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def first(tmp_path: Path, journal: Path) -> Path:
 
 
 def standby(first: Path, name: str) -> Path:
-    """The folder of another host."""
+    """The folder of a standby host."""
     folder = first.with_name(name)
     folder.mkdir()
     (folder / "contest.toml").write_bytes((first / "contest.toml").read_bytes())
@@ -63,7 +63,7 @@ def take_over(first: Path, journal: Path, folder: Path) -> None:
 
 
 def rebuilt(journal: Path) -> list[str]:
-    """The teams by the journal alone."""
+    """Return the teams in a database built from the journal alone."""
     database = journal.parent / "rebuilt.db"
     database.unlink(missing_ok=True)
     rebuild(database, journal)
@@ -79,7 +79,7 @@ def test_a_record_written_just_before_the_takeover_is_kept_though_its_host_takes
     journal: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first host is frozen between its record and its look at the epoch; later it writes over its record."""
+    """The first host is frozen between its record and its check of the epoch; later it overwrites the record."""
     second = standby(first, "second")
     with opened(first) as store:
         store.teams.add("ant", "hash", NOW)
@@ -117,7 +117,7 @@ def test_a_host_that_dies_while_it_takes_over_loses_nothing(
     first: Path,
     journal: Path,
 ) -> None:
-    """It had claimed the epoch and neither begun it nor followed to its end, or had only made the file of its claim."""
+    """The host dies after claiming the epoch but before beginning it, or after only creating the file of its claim."""
     with opened(first) as store:
         store.teams.add("ant", "hash", NOW)
     second = standby(first, "second")
@@ -180,7 +180,7 @@ def test_a_host_that_begins_its_epoch_after_a_later_one_was_begun_is_passed_over
     first: Path,
     journal: Path,
 ) -> None:
-    """Two took the first one for dead at once: one claimed epoch 2, the other epoch 3, and began it."""
+    """Two hosts found the first one dead at once: one claimed epoch 2, the other claimed epoch 3 and began it."""
     slow = standby(first, "slow")
     fast = standby(first, "fast")
     with opened(first) as store:

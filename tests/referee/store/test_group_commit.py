@@ -17,7 +17,7 @@ Until = Callable[[Callable[[], object]], None]
 
 
 class Bench:
-    """A database whose commits a test can hold up and let fail."""
+    """A database whose commits a test can block or make fail."""
 
     def __init__(self, path: Path) -> None:
         self.connection = sqlite3.connect(
@@ -78,7 +78,7 @@ def hold(
     threads: ThreadPoolExecutor,
     number: int = 0,
 ) -> Future[int]:
-    """Let a thread lead and wait in its commit."""
+    """Let a thread lead a commit and block in it."""
     bench.goes_on.clear()
     bench.is_committing.clear()
     leading = threads.submit(bench.write, number)
@@ -92,7 +92,7 @@ def queue(
     until: Until,
     numbers: list[int],
 ) -> list[Future[int]]:
-    """Let further threads come, one after the other."""
+    """Start more writing threads, one after the other."""
     sent = []
     for number in numbers:
         sent.append(threads.submit(bench.write, number))

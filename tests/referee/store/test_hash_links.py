@@ -1,4 +1,4 @@
-"""The chains: what a receipt and an event bind, and that each process appends to the same log."""
+"""Hash chains: what receipts and events bind, and that all processes append to the same log."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def append(
 
 @pytest.fixture
 def database(tmp_path: Path, store: Store) -> Iterator[sqlite3.Connection]:
-    """The store's file as another program opens it."""
+    """The store's file, opened by another program."""
     with contextlib.closing(sqlite3.connect(tmp_path / DATABASE_NAME)) as connection:
         yield connection
 
 
 def links(database: sqlite3.Connection) -> list[tuple[bytes, bytes]]:
-    """(as stored, as computed from all before it) of each event."""
+    """Return (link as stored, link computed from all events before) for each event."""
     found = []
     link = LOG_START
     for *event, stored in database.execute(

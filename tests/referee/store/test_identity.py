@@ -1,4 +1,4 @@
-"""What is acknowledged is in the files that the next start opens; what is gone from them is told."""
+"""Acknowledged writes are in the files that the next start opens; a missing file or record is reported."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def taken_away(
     suffix: str,
     how: str,
 ) -> Callable[[], object]:
-    """Remove, move or replace a file; returns what puts it back."""
+    """Remove, move or replace a file, and return the function that restores it."""
     file = path.with_name(path.name + suffix)
     kept = file.with_name("kept")
     if how == "removed":
@@ -159,7 +159,7 @@ def test_a_copy_by_vacuum_serves_as_the_database(store: Store, tmp_path: Path) -
 
 @contextlib.contextmanager
 def process(path: Path, work: Callable[[Store], None]) -> Iterator[None]:
-    """A process that does this with the store, and is killed at the end of the block."""
+    """In the block, a process does `work` with the store; then it is killed."""
     child = os.fork()
     if child == 0:
         try:

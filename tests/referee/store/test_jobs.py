@@ -1,4 +1,4 @@
-"""Jobs: each is somebody's, or waits, or has ended, with its reason."""
+"""Jobs: each is leased to a worker, waits, or has ended with a reason."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_lease_that_is_renewed_does_not_run_out(store: Store) -> None:
     assert store.jobs.renew(["a", "b"], "one", renewed, LEASE_S) == {"a"}
     assert leased(store, "two", 45, "a") is None
     late = START + timedelta(seconds=51)
-    # No other has asked for it meanwhile.
+    # No other worker has asked for it meanwhile.
     assert store.jobs.renew(["a"], "one", late, LEASE_S) == {"a"}
 
 

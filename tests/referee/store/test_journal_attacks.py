@@ -1,4 +1,4 @@
-"""What ends or delays a writer of the journal, or shows it another database, takes nothing of it that was committed."""
+"""No committed transaction is lost when a journal writer is ended or delayed, or when the database is replaced."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_an_older_database_never_writes_over_what_was_committed(folder: Path) ->
             closing(LogFile(log_of(folder))) as file,
             pytest.raises(StorageFailed, match="older copy"),
         ):
-            # By a process that has not committed since.
+            # By a process that has not committed since then.
             file.append(
                 earlier,
                 [],
@@ -130,7 +130,7 @@ def test_an_older_database_never_writes_over_what_was_committed(folder: Path) ->
 
 
 def without_journal(folder: Path) -> Path:
-    """The database as an earlier version left it, at another path."""
+    """Return a copy of the database, at another path, as an earlier version left it."""
     copy = folder / "earlier.db"
     shutil.copy(folder / DATABASE_NAME, copy)
     shutil.rmtree(folder / "journal")
@@ -188,7 +188,7 @@ def test_what_a_team_puts_into_a_body_is_no_record_behind_one_that_was_cut(
     folder: Path,
     kept: float,
 ) -> None:
-    """A rival whose body holds a whole record could else keep a host from starting again, or from taking over."""
+    """Otherwise a team whose body contains a whole record could keep a host from starting again or taking over."""
     start = position(folder)
     forged, _ = encode(Position(1000), [("posts", PUT, [1, "forged"])])
     rows = np.zeros((100, 7))

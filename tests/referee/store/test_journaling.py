@@ -1,4 +1,4 @@
-"""The journal of a contest beside its database: what happens to either of them, nothing that was taken is lost."""
+"""The journal of a contest beside its database: whatever happens to one of them, no acknowledged write is lost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CONFIG = "name = 'Test'\ntestset = 'set'\n[[stations]]\nname = 'one'\nmeter = 's
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A contest folder, as far as its database needs one."""
+    """A contest folder with only what its database needs."""
     made = tmp_path / "contest"
     made.mkdir()
     (made / "contest.toml").write_text(CONFIG)
@@ -67,7 +67,7 @@ def post(store: Store, run: int, number: int) -> None:
 
 
 def played(folder: Path, posts: int = 3) -> None:
-    """A contest with a run, its bodies, readings, events, served images, and rows that were changed and deleted."""
+    """Make a contest with a run, bodies, readings, events, served images, and changed and deleted rows."""
     with closing(opened(folder, create=True)) as store:
         store.identity.accept("0123456789ab")
         run = stored_run(store)
@@ -86,7 +86,7 @@ def played(folder: Path, posts: int = 3) -> None:
 
 
 def content(database: Path) -> dict[str, list[Any]]:
-    """Every row of every table but where the journal ends."""
+    """Return all rows of the tables that are journaled, by table."""
     with closing(sqlite3.connect(database)) as connection:
         return {
             table: sorted(connection.execute(rows_of(table)), key=repr)
@@ -442,7 +442,7 @@ def test_what_a_power_cut_left_of_a_record_is_no_room(
 ) -> None:
     played(folder)
     with log(folder).open("ab") as file:
-        # The first one did not come to the disk.
+        # The first one did not reach the disk.
         file.write(bytes(4096) + b"its second page")
     with closing(opened(folder)) as store:
         assert b"its second page" not in log(folder).read_bytes()

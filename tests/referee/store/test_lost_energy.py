@@ -1,4 +1,4 @@
-"""Whether a run's energy is lost, from its events."""
+"""Finding out from a run's events whether its energy is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each receipt binds the readings that are on disk with it, by the link of the last one as the bundle has it."""
+"""Each receipt binds the readings on disk with it, by the link of the last one; the bundle gives the same link."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read(
 
 
 def by_hand(store: Store, run: int) -> list[bytes]:
-    """The links over the lines of the CSV that the bundle has."""
+    """Return the links computed from the CSV lines that the bundle has."""
     links = [READINGS_START]
     for line in store.readings.csv(run).decode().splitlines(keepends=True)[1:]:
         links.append(meter_link(links[-1], line))

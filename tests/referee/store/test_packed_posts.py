@@ -1,4 +1,4 @@
-"""The database keeps a packed body or its rows, not both; what reads rows gets the same ones."""
+"""The database stores either a packed body or its rows, not both; readers of rows get the same rows."""
 
 from __future__ import annotations
 

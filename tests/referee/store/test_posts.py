@@ -1,4 +1,4 @@
-"""Bodies as they are stored, and the receipts for them."""
+"""Bodies as stored, and the receipts for them."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_posts_that_come_at_the_same_time_are_stored_as_if_each_had_come_alone(
             if post[0] == which
         ]
         keyed = {(key, receipt) for (_, key), receipt in mine if key is not None}
-        # Every post of a key got the same receipt.
+        # All posts with the same key got the same receipt.
         assert len(keyed) == len({key for key, _ in keyed})
         counts = [receipt.row_count for _, receipt in keyed]
         counts += [receipt.row_count for (_, key), receipt in mine if key is None]

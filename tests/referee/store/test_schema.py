@@ -1,4 +1,4 @@
-"""Contest databases of earlier versions: what a new version makes of them."""
+"""Contest databases of earlier versions, and their upgrade."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def found(path: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def changed(path: Path, *statements: str) -> Path:
-    """The file with other tables, as an earlier version had made them."""
+    """Return the file after changing its tables to those of an earlier version."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for statement in statements:
             connection.execute(statement)

@@ -1,4 +1,4 @@
-"""Served images are logged behind: on disk no later than the next commit, each once, and no answer waits for them."""
+"""Served images are logged later, but on disk with the next commit, each once; no answer waits for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 @contextmanager
 def written_to(path: Path) -> Iterator[None]:
-    """Another process is writing to the database."""
+    """In the block, another process is writing to the database."""
     with contextlib.closing(
         sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     ) as other:
@@ -34,7 +34,7 @@ def written_to(path: Path) -> Iterator[None]:
 
 
 def on_disk(path: Path) -> list[tuple[int, float, int]]:
-    """The log as another process finds it, in order."""
+    """Return the log in order, as another process reads it."""
     with contextlib.closing(sqlite3.connect(path)) as other:
         return other.execute(
             "SELECT image, elapsed_s, bytes FROM served ORDER BY rowid"

@@ -448,7 +448,7 @@ def test_the_file_is_safe_against_a_loss_of_power(store: Store) -> None:
 
 
 class BusyAtFirst(sqlite3.Connection):
-    """A connection whose first statements fail, as where another process switches to the write-ahead log, too."""
+    """A connection whose first statements fail, as if another process switched to the write-ahead log as well."""
 
     failures = 2
     code = sqlite3.SQLITE_BUSY
@@ -615,7 +615,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(store: Store) -> None:
 
 
 def fill(store: Store, run: int) -> int:
-    """Append posts until one is refused; how many rows were acknowledged."""
+    """Append posts until one is refused, and return the number of acknowledged rows."""
     acknowledged = 0
     with pytest.raises(RefereeError, match="cannot be written") as failure:  # noqa: PT012 - until it is refused
         for _ in range(100):

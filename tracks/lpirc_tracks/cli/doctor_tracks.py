@@ -1,4 +1,4 @@
-"""Findings of `referee doctor` about a contest's tracks: their test sets, and whether models are confined."""
+"""Findings of `referee doctor` about the tracks of a contest: their test sets, and the confinement of models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from referee.seams import Finding
 
 
 def look_at_tracks(contest: Contest) -> Iterator[Finding]:
-    """Yield all findings: the entry `tracks` of `lpirc.checks`."""
+    """Yield all findings. This is the entry `tracks` of `lpirc.checks`."""
     for name in track_names():
         yield from _failure(partial(track_named, name))
     yield from _look_at_models(contest)
@@ -33,7 +33,7 @@ def look_at_tracks(contest: Contest) -> Iterator[Finding]:
 
 
 def _look_at_models(contest: Contest) -> Iterator[Finding]:
-    """Say how models that are handed in are confined on this host, if a track takes any."""
+    """Yield how submitted models are confined on this host, if a track takes any."""
     if not any(map(takes_models, contest.config.tracks)):
         return
     found = confinement_of(hidden_files(contest))

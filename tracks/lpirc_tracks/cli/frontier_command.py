@@ -99,7 +99,7 @@ def fit_command(
 def as_document(
     found: Fit, base: str, points: list[PlotPoint], target_ms: float | None
 ) -> dict[str, Any]:
-    """The JSON document: floats in full; residuals are accuracy minus frontier, in percent."""
+    """Return the JSON document: floats have full precision; residuals are accuracy minus frontier, in percent."""
     return {
         "k": found.frontier.k,
         "a0": found.frontier.a0,

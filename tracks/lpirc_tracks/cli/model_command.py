@@ -292,7 +292,7 @@ def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
 
 
 def _present_rules(contest: Contest, tracks: set[str]) -> dict[str, Track]:
-    """The rules of those tracks; a rule whose settings are invalid is left out, with a warning."""
+    """Return the rules of those tracks; a rule with invalid settings is left out, with a warning."""
     found = {}
     for one in contest.config.tracks:
         if one.name in tracks:
@@ -305,7 +305,7 @@ def _present_rules(contest: Contest, tracks: set[str]) -> dict[str, Track]:
 
 
 def _confined(contest: Contest, track: str, limits: Limits) -> Limits:
-    """Return the same limits; a team's model runs confined unless the track says otherwise."""
+    """Return the limits with confinement set: a team's model runs confined unless the track allows otherwise."""
     return replace(limits, confined=not configured_track(contest, track).unconfined)
 
 
@@ -316,7 +316,7 @@ def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
 
 
 def _notes(contest: Contest, made: Submission) -> str:
-    """Say how many builds of the model and submissions of the day there are, for people."""
+    """Return notes for the user on the number of builds of the model and of submissions of the day."""
     build = build_number(made, contest.store.submissions.all(made.track))
     notes = [f"build {build} of this model"] if build > 1 else []
     if made.counts:
@@ -327,7 +327,7 @@ def _notes(contest: Contest, made: Submission) -> str:
 
 
 def _report(made: Submission, *, as_json: bool, notes: str = "") -> None:
-    """Print the outcome of a submission. Raises ModelFault for a model that failed or must be measured again."""
+    """Print the outcome of a submission. Raises ModelFault if the model failed or must be measured again."""
     click.echo(json.dumps(asdict(made)) if as_json else submission_line(made))
     if notes:
         click.echo(notes, err=True)

@@ -27,7 +27,7 @@ holdout_flag = click.option(
 
 
 def own_build() -> str:
-    """The build of a measurement unless another one is given."""
+    """Return the build of a measurement if no other is given."""
     return f"referee {version('lpirc-referee')}, client {client_version()}"
 
 
@@ -69,7 +69,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that become the argument `metering`, None without a meter."""
+    """Add the options that become the argument `metering`, which is None without a meter."""
 
     @click.option(
         "--meter",

@@ -1,4 +1,4 @@
-"""`referee model publish`: an operator looks at a final board, and publishes what was looked at."""
+"""`referee model publish`: an operator inspects a final board, then publishes exactly that board."""
 
 from __future__ import annotations
 

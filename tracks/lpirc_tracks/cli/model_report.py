@@ -1,4 +1,4 @@
-"""Measured models as people read them."""
+"""Text output about measured models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONFINED = {None: "", True: "  [confined]", False: "  [not confined]"}
 
 
 def submission_line(one: Submission, *, is_broken_off: bool = False) -> str:
-    """A submission and its outcome, on one line."""
+    """Return a submission and its outcome as one line."""
     who = f"{one.id:>4}  {one.accepted_utc[:19]}  {one.track} {one.split}  {one.team}  {one.model_file}"
     model = one.model_sha256[:12] or "no model file"
     return f"{who} ({model}; {one.build})  {_outcome(one, is_broken_off)}{one.origin}"
@@ -48,7 +48,7 @@ def _outcome(one: Submission, is_broken_off: bool) -> str:
 def print_result(
     document: ResultDocument, measured: Measured, verdict: Verdict
 ) -> None:
-    """Print the measured figures and the value that the track gives them."""
+    """Print the measured figures and the value that the track assigns."""
     device = document.values["device"]
     settings = document.values["settings"]
     table = Table(
@@ -101,7 +101,7 @@ def print_result(
 
 
 def energy_rows(energy: dict[str, Any]) -> list[tuple[str, str]]:
-    """A result document's `energy` as rows of the table, with the idle power only where it was measured."""
+    """Return the `energy` of a result document as rows of the table; idle power is included only if it was measured."""
     unofficial = "" if energy["official"] else "  (unofficial meter)"
     rows = [
         ("energy", f"{energy['inference_j']:.6g} J an inference{unofficial}"),

@@ -1,4 +1,4 @@
-"""`referee model withdraw|restore|uncount|confirm`: what an operator takes off the boards, puts back, gives back."""
+"""`referee model withdraw|restore|uncount|confirm`: operator acts that remove, restore, uncount or confirm an entry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ submission_number = click.argument("number", type=run_number)
 
 
 def required_reason(words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The option `--reason`, which an act on an entry needs."""
+    """Return the option `--reason`, which operator acts on an entry require."""
     return click.option("--reason", required=True, callback=line_of_text, help=words)
 
 

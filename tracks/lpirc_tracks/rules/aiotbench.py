@@ -20,7 +20,7 @@ COOLDOWN_S = 300.0
 
 @dataclass(frozen=True)
 class SuiteTest:
-    """One test: accuracy in percent and mean time of an image in ms, above 0; both None for a missing test."""
+    """One test: accuracy in percent, and mean time per image in ms, above 0; both None for a missing test."""
 
     device: str
     implementation: str
@@ -30,7 +30,7 @@ class SuiteTest:
 
     @property
     def images_per_s(self) -> float:
-        """Valid images per second: accuracy (0..1) / seconds per image; 0 for a missing test."""
+        """Valid images per second: accuracy (0..1) divided by seconds per image; 0 for a missing test."""
         if self.accuracy_percent is None or self.time_ms is None:
             return 0.0
         return valid_images_per_s(self.accuracy_percent, self.time_ms)
@@ -40,8 +40,8 @@ class SuiteTest:
 class SuiteScore:
     """A device's scores: valid images per second, and valid GFLOP per second.
 
-    `missing` are the tests, as "implementation model", that the sums lack: without figures, or in the table only for
-    another device.
+    `missing` are the tests, as "implementation model", that are not in the sums: without figures, or in the table only
+    for another device.
     """
 
     device: str
@@ -51,17 +51,17 @@ class SuiteScore:
 
 
 def valid_images_per_s(accuracy_percent: float, time_ms: float) -> float:
-    """Accuracy in percent and time in ms above 0, as valid images per second."""
+    """Return valid images per second from accuracy in percent and time in ms, above 0."""
     return accuracy_percent / 100 / (time_ms / 1000)
 
 
 def vips(tests: Iterable[SuiteTest]) -> float:
-    """Valid images per second: the sum of accuracy / time."""
+    """Return valid images per second (VIPS): the sum of accuracy / time."""
     return math.fsum(test.images_per_s for test in tests)
 
 
 def vops_gflops(tests: Iterable[SuiteTest], mflops: Mapping[str, float]) -> float:
-    """Return the valid GFLOP per second: the sum of accuracy x FLOPs / time; `mflops` of one image, by model.
+    """Return valid GFLOP per second: the sum of accuracy x FLOPs / time; `mflops` has the MFLOPs of one image by model.
 
     Raises RefereeError `unknown-flops`.
     """
@@ -71,7 +71,7 @@ def vops_gflops(tests: Iterable[SuiteTest], mflops: Mapping[str, float]) -> floa
 def scores(
     tests: Sequence[SuiteTest], mflops: Mapping[str, float]
 ) -> tuple[SuiteScore, ...]:
-    """The scores of every device, in order of first appearance. Raises RefereeError `unknown-flops`."""
+    """Return the scores of every device, in order of first appearance. Raises RefereeError `unknown-flops`."""
     by_device: dict[str, list[SuiteTest]] = {}
     for test in tests:
         by_device.setdefault(test.device, []).append(test)
@@ -99,10 +99,10 @@ def _mflops(test: SuiteTest, mflops: Mapping[str, float]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteTrack(Track):
-    """A run's value is its share of VIPS, which `scores` adds up; a single run has no rank."""
+    """The value of a run is its contribution to VIPS, which `scores` adds up; a single run has no rank."""
 
     def measure(self, result: Measured) -> Verdict:
-        """Judge a test by its share of VIPS."""
+        """Judge a test by its contribution to VIPS."""
         value = valid_images_per_s(result.accuracy_percent, result.latency_ms)
         run = f"{result.accuracy_percent:.3f} % at {result.latency_ms:.3f} ms"
         return self.verdict(result, value, f"{run} adds {value:.3f} valid images/s.")

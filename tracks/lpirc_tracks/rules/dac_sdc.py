@@ -1,13 +1,13 @@
 """DAC-SDC, the System Design Contest of the Design Automation Conference, in the form of 2018 and 2019.
 
-One object an image; R_IoU is the mean overlap over all K images. With E_i the energy of entry i and E the mean energy
-of all entries: ES_i = max(0, 1 + 0.2 log_x(E / E_i)), total score TS_i = R_IoU_i (1 + ES_i). x is 2 in the FPGA track
-and 10 in the GPU track. An entry below the needed frames per second has its R_IoU cut by min(FPS, needed) / needed;
-5 of an FPGA and 20 of a GPU, which no rules at hand confirm. From 2022 on the contest has other formulas, in which
-other entries do not matter.
+Images have one object each; R_IoU is the mean overlap over all K images. With E_i the energy of entry i and E the mean
+energy of all entries: ES_i = max(0, 1 + 0.2 log_x(E / E_i)), total score TS_i = R_IoU_i (1 + ES_i). x is 2 in the FPGA
+track and 10 in the GPU track. If an entry is below the required frames per second, its R_IoU is multiplied by min(FPS,
+required) / required. The required values here, 5 for an FPGA and 20 for a GPU, are not confirmed by any rules
+available. From 2022 on the contest has other formulas, in which other entries do not matter.
 
-The settings are those of the FPGA track. The contest timed the whole run with its input; here frames per second are
-those of the inferences.
+The settings are those of the FPGA track. The contest timed the whole run including its input; here frames per second
+are of the inferences only.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from lpirc_tracks.track import Entry, Place, Track, Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class EnergyFieldTrack(Track):
-    """The rule: x is `base`, 0.2 is `weight`; `needed_fps` in images per second."""
+    """The rule: x is `base`, 0.2 is `weight`, and `needed_fps` is in images per second."""
 
     base: float = 2.0
     weight: float = 0.2
     needed_fps: float = 5.0
 
     def measure(self, result: Measured) -> Verdict:
-        """Judge a run in a field of its own; in a larger field its energy score changes."""
+        """Judge a run as the only entry; with other entries its energy score changes."""
         return self._judge(result, result.energy_wh)
 
     def rank(self, entries: Sequence[Entry]) -> tuple[Place, ...]:
-        """Rank the entries by their total score; those without energy get no rank and do not enter the mean."""
+        """Rank the entries by total score; entries without an energy get no rank and are left out of the mean."""
         energies = [
             one.result.energy_wh for one in entries if one.result.energy_wh is not None
         ]
@@ -43,12 +43,15 @@ class EnergyFieldTrack(Track):
         )
 
     def energy_score(self, energy_wh: float, mean_wh: float) -> float:
-        """ES: 1 at the mean energy of the field, more for less, never below 0; both energies above 0."""
+        """Return ES: 1 at the mean energy of all entries, more below it, never less than 0.
+
+        Both energies must be above 0.
+        """
         ratio = math.log(mean_wh) - math.log(energy_wh)
         return max(0.0, 1 + self.weight * ratio / math.log(self.base))
 
     def problems(self) -> tuple[str, ...]:
-        """Sentences about invalid settings."""
+        """Return a sentence for each invalid setting."""
         found = [] if self.base > 1 else [f"base = {self.base:g} must be above 1."]
         for name, value in (("weight", self.weight), ("needed_fps", self.needed_fps)):
             if not value >= 0:

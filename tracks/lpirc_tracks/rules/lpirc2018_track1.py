@@ -1,4 +1,4 @@
-"""LPIRC 2018 track 1: top-1 accuracy of what a phone classifies in 30 ms an image; ties go to the earlier submission.
+"""LPIRC 2018 track 1: top-1 accuracy of a phone that has 30 ms per image; ties go to the earlier submission.
 
 The rule has two forms: acc = correct / T over all T images, and acc / max(30 T, runtime) with the runtime in ms. They
 rank alike among runs over the same T images whose runtime is within the budget of 30 T: there the second form is the
@@ -18,7 +18,7 @@ from lpirc_tracks.track import Aim, Track, Verdict
 def accuracy_by_time(
     accuracy: float, images: int, runtime_ms: float, budget_ms: float = 30.0
 ) -> float:
-    """The second form: accuracy (0..1) / max(budget, runtime), in 1/ms; `budget_ms` is for one image."""
+    """Return the second form: accuracy (0..1) / max(budget, runtime), in 1/ms; `budget_ms` is per image."""
     return accuracy / max(budget_ms * images, runtime_ms)
 
 
@@ -29,11 +29,11 @@ class PhoneTrack(Track):
     budget_ms: float = 30.0
 
     def budget_s(self, images: int) -> float:
-        """`budget_ms` an image; images beyond the budget count as wrong."""
+        """Return the budget: `budget_ms` per image. Images beyond the budget count as wrong."""
         return images * self.budget_ms / 1000
 
     def measure(self, result: Measured) -> Verdict:
-        """Judge a run by its accuracy in percent; the second form is a further figure."""
+        """Judge a run by its accuracy in percent; the second form is an additional figure."""
         if late := self.over_budget(result):
             return self.refuse(result, late)
         accuracy = result.accuracy_percent / 100
@@ -49,11 +49,11 @@ class PhoneTrack(Track):
         )
 
     def aim(self) -> Aim:
-        """The budget of one image."""
+        """Return the budget of one image."""
         return Aim("budget", self.budget_ms)
 
     def problems(self) -> tuple[str, ...]:
-        """A sentence about an invalid budget."""
+        """Return a sentence about an invalid budget."""
         return (
             ()
             if self.budget_ms > 0

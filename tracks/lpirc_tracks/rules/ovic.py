@@ -1,12 +1,12 @@
-"""OVIC (2020): accuracy above the frontier of the latency, for object detection and for image classification.
+"""OVIC (2020): accuracy above the frontier at the latency, for object detection and for image classification.
 
 With A in percent and T in ms: M = A - a(T), a(t) = k log t + a0. A T below 0.8 of the target counts as 0.8 of the
-target, one above 1.2 of the target is not valid. The constants are the published ones with the natural log; for
+target; a T above 1.2 of the target is not valid. The constants are the published ones with the natural log. For
 classification no base makes them plausible, as every verdict warns: an organizer should fit others.
 
-The further columns are those of the contest's own board, accuracies as fractions: that on the images classified within
-the wall time, their number, accuracy over wall time or time of all inferences, whichever is longer, and the reference
-accuracy, the frontier at the submission's latency.
+The additional columns are those of the contest's own board, with accuracies as fractions: the accuracy on the images
+classified within the wall time, the number of those images, the accuracy divided by the wall time or the time of all
+inferences, whichever is longer, and the reference accuracy, which is the frontier at the submission's latency.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ COLUMNS = (
 class OvicTrack(Track):
     """The rule of one task.
 
-    `budget_ms` is the wall-time budget by image: 30 at the contest of classification (20,000 images in ten minutes).
-    That of detection names none; None: `high_factor` x `target_ms`, the time of a run that just is valid.
+    `budget_ms` is the wall-time budget per image: 30 at the contest of classification (20,000 images in ten minutes).
+    The rules of detection name none; then it is None, and the budget is `high_factor` x `target_ms`, the time of a run
+    that is only just valid.
     """
 
     runtime: Runtime = "litert"
@@ -46,7 +47,7 @@ class OvicTrack(Track):
 
     @property
     def image_budget_ms(self) -> float:
-        """The wall-time budget for each image."""
+        """The wall-time budget per image."""
         return (
             self.high_factor * self.target_ms
             if self.budget_ms is None
@@ -55,15 +56,15 @@ class OvicTrack(Track):
 
     @property
     def frontier(self) -> Frontier:
-        """The frontier of the present settings."""
+        """The frontier with the present settings."""
         return Frontier(self.k, self.a0, self.base)
 
     def budget_s(self, images: int) -> float:
-        """`image_budget_ms` an image; images beyond the budget count as wrong."""
+        """Return the budget: `image_budget_ms` per image. Images beyond the budget count as wrong."""
         return images * self.image_budget_ms / 1000
 
     def settings(self) -> dict[str, float]:
-        """The settings by name, with the budget that applies."""
+        """Return the settings by name, with the budget that applies."""
         return super().settings() | {"budget_ms": self.image_budget_ms}
 
     def measure(self, result: Measured) -> Verdict:
@@ -92,7 +93,7 @@ class OvicTrack(Track):
         )
 
     def _columns(self, result: Measured, expected: float) -> dict[str, float]:
-        """The figures of COLUMNS; the AP on some images does not follow from that on all of them."""
+        """Return the figures of COLUMNS; the AP on the classified images is left out if it cannot be derived."""
         share = result.accuracy_percent / 100
         runtime_ms = result.total_s * 1000
         found = {
@@ -109,7 +110,7 @@ class OvicTrack(Track):
         return found
 
     def warnings(self) -> tuple[str, ...]:
-        """A sentence where the frontier leaves 0..100 % at the target or at another valid latency."""
+        """Return a warning if the frontier leaves 0..100 % at the target or at another valid latency."""
         target_ms = self.target_ms
         doubt = self.frontier.doubt(
             target_ms, self.low_factor * target_ms, self.high_factor * target_ms
@@ -117,17 +118,17 @@ class OvicTrack(Track):
         return (doubt,) if doubt else ()
 
     def aim(self) -> Aim:
-        """The target."""
+        """Return the target."""
         return Aim("target", self.target_ms)
 
     def accuracy_at(self, latency_ms: float) -> float | None:
-        """The frontier as it is subtracted: constant below `low_factor`, undefined above `high_factor`."""
+        """Return the frontier as subtracted: constant below `low_factor`, undefined above `high_factor`."""
         if latency_ms > self.high_factor * self.target_ms:
             return None
         return self.frontier.at(max(latency_ms, self.low_factor * self.target_ms))
 
     def problems(self) -> tuple[str, ...]:
-        """Sentences about settings that make no rule."""
+        """Return a sentence for each setting that makes the rule invalid."""
         found = [
             f"{name} = {value:g} must be above 0."
             for name, value in (

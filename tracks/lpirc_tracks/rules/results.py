@@ -1,4 +1,4 @@
-"""Results files: the mAP of what a team's detector found, on whatever it ran. No time and no energy is measured."""
+"""Results files: the mAP of a team's detections, whatever device made them. No time and no energy is measured."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from referee.config.tracks import RESULTS
 
 @dataclass(frozen=True, kw_only=True)
 class ResultsTrack(Track):
-    """The rule."""
+    """The rule for results files."""
 
     def measure(self, result: Measured) -> Verdict:
-        """Judge a file by its mAP in percent."""
+        """Judge a results file by its mAP in percent."""
         sentence = f"mAP {result.accuracy_percent:.3f} % on {result.images} images."
         return self.verdict(result, result.accuracy_percent, sentence)
 

@@ -1,6 +1,7 @@
-"""Devices measure their track's calibration model before those of teams; who is too far from the others gets no work.
+"""Calibrates devices: each measures its track's calibration model before models of teams.
 
-A calibration is leased and handed in like a model of a team, but is nobody's: it is on no board and costs no attempt.
+A device whose result is too far from those of the other devices gets no work. A calibration is leased and handed in
+like the model of a team, but belongs to no team: it is on no board and uses up no attempt.
 """
 
 from __future__ import annotations
@@ -42,18 +43,21 @@ from referee.store.job_table import MOST_FAILURES
 from referee.store.model_records import Calibration, Device, Job, JobState, Submission
 
 PRESENT = timedelta(minutes=5)
-"""Time without a request after which a device counts as switched off, so that no one waits for it."""
+"""Time without a request after which a device counts as switched off, so that nothing waits for it."""
 
 
 def is_present(device: Device | None, now: datetime) -> bool:
-    """Tell whether a device is registered, may get work, and has asked for something lately."""
+    """Return True if a device is registered and enabled, and has sent a request recently."""
     if device is None or device.disabled is not None or device.seen_utc is None:
         return False
     return now - datetime.fromisoformat(device.seen_utc) <= PRESENT
 
 
 def digest_of(contest: Contest, config: ModelTrack, model_sha256: str) -> str:
-    """Return the digest that comparable calibrations share: of model, test set and rule. Raises RefereeError."""
+    """Return the digest of model, test set and rule; calibrations are comparable if it is equal.
+
+    Raises RefereeError.
+    """
     found = hashlib.sha256(
         f"{model_sha256} {config.rule_name} {sorted(config.settings.items())}".encode()
     )
@@ -73,7 +77,7 @@ def digest_of(contest: Contest, config: ModelTrack, model_sha256: str) -> str:
 def next_calibration(
     contest: Contest, device: str, track: str, now: datetime
 ) -> Submission | None:
-    """Return the calibration that a device must measure before any model of a track; None if none is due.
+    """Return the calibration that a device must measure before any model of a track, or None if none is due.
 
     Raises RefereeError `model-unreadable`, `testset-unreadable`, `track-unknown`.
     """
@@ -107,7 +111,7 @@ def next_calibration(
 
 
 def why_no_work(contest: Contest, device: str, track: str, now: datetime) -> str | None:
-    """Return why a device named for a track gets none of its models; None if it gets some."""
+    """Return why a device named for a track gets no models of the track, or None if it gets some."""
     config = configured_track(contest, track)
     if not config.calibration:
         return None
@@ -132,7 +136,7 @@ def why_no_work(contest: Contest, device: str, track: str, now: datetime) -> str
 
 
 def calibrated(contest: Contest, device: str, track: str) -> str | None:
-    """Return where a device lies in its pool, in words; None if it has no calibration that counts."""
+    """Return, in words, how far a device is from the others of its pool; None without a valid calibration."""
     config = configured_track(contest, track)
     if not config.calibration:
         return None
@@ -157,11 +161,11 @@ def take(
     clock: Clock,
     doubt: Doubt,
 ) -> str:
-    """Store a device's result for the calibration model, and return the sentence for it.
+    """Store a device's result for the calibration model, and return the sentence to answer.
 
     A device that contradicts its earlier calibrations, or fails too often, is disabled.
 
-    Raises RefereeError `not-measured` for what is no calibration; then it is to be made again.
+    Raises RefereeError `not-measured` if the result is no calibration; the calibration must then be repeated.
     """
     store = contest.store
     device = calibration.device
@@ -201,10 +205,10 @@ def require_consistent(
     track: OpenTrack,
     now: datetime,
 ) -> None:
-    """Raise DeviceDoubted if a device's results for the same model differ: it calibrates before it measures on.
+    """Raise DeviceDoubted if a device's results for the same model differ; it must calibrate before more work.
 
-    A model may change its latency by itself, so this alone disables no device: a team could disable them all. The
-    first result after a calibration is not compared, so such a model is measured in the end.
+    A model may vary its own latency, so a difference alone disables no device: otherwise a team could disable them all.
+    The first result after a calibration is not compared, so such a model is measured eventually.
     """
     config = configured_track(contest, made.track)
     store = contest.store
@@ -237,7 +241,7 @@ def require_consistent(
 
 
 def submission_of(calibration: Calibration) -> Submission:
-    """A calibration as if a team without a name had handed it in."""
+    """Return a calibration in the form of a submission, from a team without a name."""
     one = calibration
     named = f"model{Path(one.model_file).suffix}"
     about = (one.track, "", PUBLIC, "", named, one.model_sha256, one.digest)
@@ -245,7 +249,10 @@ def submission_of(calibration: Calibration) -> Submission:
 
 
 def _model(contest: Contest, config: ModelTrack) -> tuple[bytes, str, str]:
-    """The calibration model, its SHA-256, and the digest of all that its figures follow from. Raises RefereeError."""
+    """Return the calibration model, its SHA-256, and the digest of everything that determines its figures.
+
+    Raises RefereeError.
+    """
     path = contest.folder / config.calibration
     data = read_submitted(path, LARGEST_MODEL_BYTES, "model")
     sha256 = hashlib.sha256(data).hexdigest()
@@ -270,7 +277,7 @@ def _add(
 def _counting(
     contest: Contest, config: ModelTrack, digest: str
 ) -> dict[str, list[Calibration]]:
-    """Return the results of each device of the pool since it was last enabled, oldest first."""
+    """Return by device of the pool, oldest first, its results since it was last enabled."""
     known = contest.store.devices.all()
     found = dict[str, list[Calibration]]()
     pool = expected_devices(contest, config.name)
@@ -296,7 +303,7 @@ def _newest(
 def _awaited(
     contest: Contest, config: ModelTrack, pool: dict[str, Calibration], now: datetime
 ) -> list[str]:
-    """The devices of the pool that will calibrate soon: not one that is away, or has failed to."""
+    """Return the devices of the pool that will calibrate soon: those present that have not failed to."""
     known = contest.store.devices.all()
     others = [one for one in expected_devices(contest, config.name) if one not in pool]
     made = [
@@ -343,7 +350,7 @@ def _judged(contest: Contest, calibration: Calibration, now: datetime) -> str:
 def _results_of(
     contest: Contest, made: Submission, device: str
 ) -> list[tuple[float, float]]:
-    """(latency [ms], accuracy [%]) of that model on that device and test set, since it was enabled."""
+    """Return (latency [ms], accuracy [%]) of a device's results for that model and test set since it was enabled."""
     enabled_utc = contest.store.devices.all()[device].enabled_utc or ""
     found = []
     for one in contest.store.submissions.all(made.track):

@@ -1,4 +1,4 @@
-"""Differences between the devices of a pool, by their calibrations, and contradictions of one. Pure."""
+"""Differences between the calibrations of the devices in a pool, and contradictions within one device. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from statistics import median
 from referee.store.model_records import Calibration
 
 LATENCY_TOLERANCE = 0.05
-"""Relative difference allowed between a device's latency and its pool's median, and between its own latencies."""
+"""Relative difference allowed between a device's latency and the median of its pool, and between its own latencies."""
 ACCURACY_TOLERANCE = 0.1  # percentage points; equal devices answer alike
 AGAIN_AFTER = timedelta(days=1)
 AGAIN_AFTER_RESULTS = 20
 
 
 def is_due(newest: Calibration | None, results: int, now: datetime) -> bool:
-    """Tell whether a device must calibrate again after that many results since its newest calibration."""
+    """Return True if a device must calibrate again, after that many results since its newest calibration."""
     if newest is None or newest.measured_utc is None:
         return True
     age = now - datetime.fromisoformat(newest.measured_utc)
@@ -24,9 +24,9 @@ def is_due(newest: Calibration | None, results: int, now: datetime) -> bool:
 
 
 def by_how_much(own: Calibration, pool: Sequence[Calibration]) -> tuple[str, bool]:
-    """Return where a device lies in its pool, in words, and whether that is within the tolerances.
+    """Return, in words, how far a device is from the others of its pool, and whether it is within the tolerances.
 
-    `pool` is the newest calibration of each device that counts, with its own.
+    `pool` has the newest valid calibration of each device, including its own.
     """
     middle_ms = median(_latency_ms(one) for one in pool)
     middle_percent = median(_accuracy_percent(one) for one in pool)
@@ -43,7 +43,7 @@ def by_how_much(own: Calibration, pool: Sequence[Calibration]) -> tuple[str, boo
 
 
 def contradiction(newest: Calibration, earlier: Sequence[Calibration]) -> str | None:
-    """Return how a device's newest calibration contradicts an earlier one, or None."""
+    """Return how a device's newest calibration contradicts an earlier one, or None if it does not."""
     for one in earlier:
         found = difference(
             (_latency_ms(one), _accuracy_percent(one)),
@@ -55,7 +55,10 @@ def contradiction(newest: Calibration, earlier: Sequence[Calibration]) -> str | 
 
 
 def difference(one: tuple[float, float], other: tuple[float, float]) -> str | None:
-    """Say how two results for the same model, (latency [ms], accuracy [%]), differ beyond the tolerances; None: not."""
+    """Say how two results for the same model differ beyond the tolerances, or return None.
+
+    A result is (latency [ms], accuracy [%]).
+    """
     (one_ms, one_percent) = one
     (other_ms, other_percent) = other
     apart = max(one_ms, other_ms) / min(one_ms, other_ms) - 1

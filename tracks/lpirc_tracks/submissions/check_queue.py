@@ -1,4 +1,4 @@
-"""The queue of received uploads that wait for their check: the teams in turn, each team's own in order of arrival."""
+"""The queue of received uploads waiting for their check: teams take turns, each team's uploads in order of arrival."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ from referee.workers.job_dispatch import Task, carry_out
 from referee.workers.worker_processes import LocalWorkers
 
 LIMIT_S = 600.0
-"""Wall-clock seconds that a check may take; then its process is killed."""
+"""Wall-clock seconds that a check may take; after that its process is killed."""
 
 logger = logging.getLogger(__name__)
 
 
 def in_turn(waiting: Iterable[Submission], served: Sequence[str]) -> list[Submission]:
-    """The order of checks: each team's first, then each team's second, ...
+    """Return the uploads in the order of their checks: the first of each team, then the second of each, and so on.
 
-    Of equal ones that of the team comes first whose newest check, by `served`, is the longest ago.
+    Within a round, teams never checked come first, then those whose newest check is longest ago. `served` lists the
+    teams, newest check last.
     """
     turns: Counter[str] = Counter()
     keyed = []
@@ -74,11 +75,11 @@ class CheckQueue:
 
     @cached_property
     def workers(self) -> LocalWorkers:
-        """The worker processes, started with the first check: if one dies, the server goes on."""
+        """The worker processes, started with the first check. If one dies, the server continues."""
         return LocalWorkers(1)
 
     def ask(self) -> None:
-        """Have waiting uploads checked soon, also those that waited before a restart."""
+        """Request that waiting uploads are checked soon, including those from before a restart."""
         with self._lock:
             if self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(
@@ -99,11 +100,11 @@ class CheckQueue:
             self.workers.close()
 
     def waiting(self) -> list[Submission]:
-        """Return the uploads that wait for their check or are at it, in the order of the checks."""
+        """Return the uploads that wait for their check or are being checked, in the order of the checks."""
         return in_turn(self.contest.store.submissions.unchecked(), self._served)
 
     def wait(self, number: int, timeout_s: float) -> None:
-        """Wait until the upload is checked, but no longer than this."""
+        """Wait until the upload is checked, at most `timeout_s`."""
 
         def is_over() -> bool:
             return self._stop.is_set() or not self._is_waiting(number)
@@ -112,7 +113,10 @@ class CheckQueue:
             self._ended.wait_for(is_over, timeout_s)
 
     def check_next(self) -> bool:
-        """Check the next upload; returns False if none waits, or only those that the operator must first put right."""
+        """Check the next upload.
+
+        Return False if none is waiting, or if all need the operator to fix something first.
+        """
         return any(self._is_checked(one) for one in self.waiting())
 
     def _is_waiting(self, number: int) -> bool:
@@ -131,7 +135,7 @@ class CheckQueue:
                 self.clock.wait(self._wake, self.clock.monotonic_s() + RETRY_S)
 
     def _is_checked(self, one: Submission) -> bool:
-        """Check an upload; false if it waits until the operator puts its track right."""
+        """Check an upload. Return False if it must wait until the operator fixes its file or its track."""
         tracks = {config.name: config for config in self.contest.config.tracks}
         config = tracks.get(one.track)
         if config is None:
@@ -161,7 +165,7 @@ class CheckQueue:
         return True
 
     def _say_gone(self, one: Submission, sentence: str) -> None:
-        """Log a missing file once, since each look of its team at the entry asks for the check again."""
+        """Log a missing file, but only once, since the team requests the check again with every look at the entry."""
         if one.id not in self._gone:
             logger.error("entry %d of %s: %s", one.id, one.team, sentence)
         self._gone.add(one.id)
@@ -245,7 +249,7 @@ class CheckQueue:
 
 
 def _within_limit(workers: Workers, checked: Future[Any]) -> Future[Any]:
-    """The same outcome, but a process that died or was too slow has failed: the file may be the cause."""
+    """Return the outcome, with a process that died or took too long as a failed check: the file may be the cause."""
     outcome: Future[Any] = Future()
     is_late = threading.Event()
 

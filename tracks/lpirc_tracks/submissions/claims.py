@@ -1,6 +1,6 @@
-"""A device's claim, repeated: the referee runs the same model on a few images and compares the answers.
+"""Verifies a device's claimed answers: the referee runs the same model on a few images and compares.
 
-The images are drawn by the contest's secret, so no device knows them before its document is in. The model runs as
+The images are drawn with the contest's secret, so no device knows them before its document is in. The model runs as
 confined as at its upload. Answers of two runtimes may differ a little, so one image of twenty may differ.
 """
 
@@ -32,11 +32,11 @@ from referee.workers.job_dispatch import LEASE_S
 IMAGES = 20
 IMAGES_FOR_ONE_DIFFERENCE = 20
 TIMEOUT_S = 10.0
-"""Timeout of one inference here, however long the device takes for it."""
+"""Timeout of one inference by the referee, however long the device takes for one."""
 BEST_ROWS = 20  # of an image, by confidence
 LEAST_OVERLAP = 0.75  # intersection over union of one box of both
 CONFIDENCE_SHARE = 0.1
-"""Part of the image's best confidence by which two runtimes may differ."""
+"""Difference allowed between the confidences of two runtimes, relative to the best confidence in the image."""
 CATEGORY = 1  # columns of a row
 CONFIDENCE = 2
 CORNERS = slice(3, 7)
@@ -50,10 +50,10 @@ def doubt_of(
     keep_lease: Callable[[], object],
     document: ResultDocument,
 ) -> str | None:
-    """Return why a device's document is in review; None if the referee's own run confirms it.
+    """Return why a device's document must be reviewed, or None if the referee's own run confirms it.
 
-    It runs in a worker of low priority, which may have something else to do first: meanwhile `keep_lease` is called.
-    `document` is valid for `track` and `made`. Raises what `keep_lease` raises.
+    The run is in a low-priority worker that may be busy; `keep_lease` is called until it is done. `document` must be
+    valid for `track` and `made`. Raises what `keep_lease` raises.
     """
     contest = desk.contest
     config = configured_track(contest, made.track)
@@ -80,7 +80,7 @@ def doubt_of(
 
 
 def drawn_images(secret: bytes, made: Submission, processed: int) -> list[int]:
-    """The numbers of the images, ascending, of those that the device has answered."""
+    """Draw the images to repeat from those that the device has answered; return their numbers, ascending."""
     about = f"claim {made.id} {made.split} {made.model_sha256}"
     key = hmac.digest(secret, about.encode(), "sha256")
 
@@ -99,7 +99,7 @@ def run_again(
     limits: Limits,
     hidden: Sequence[Path],
 ) -> ResultDocument:
-    """The referee's own document of a model on images, which it numbers from 1 on in their order.
+    """Run a model on images here, and return the result document, with the images numbered from 1 in order.
 
     Raises RefereeError as `harness.bench`.
     """
@@ -136,7 +136,7 @@ def _run_here(
 def difference(
     document: ResultDocument, own: ResultDocument, numbers: Sequence[int]
 ) -> str | None:
-    """Return how a device's answers on those images differ from the referee's own; None if they agree enough."""
+    """Return how a device's answers on those images differ from the referee's own, or None if they agree."""
     differing = [
         number
         for place, number in enumerate(numbers, start=1)
@@ -168,7 +168,7 @@ def _is_equal(
 
 
 def _rows(document: ResultDocument, number: int) -> NDArray[np.float64]:
-    """The rows (M, 7) of an image, the surest first."""
+    """Return the rows (M, 7) of an image, highest confidence first."""
     rows = document.rows[document.rows[:, 0] == number]
     surest_first: NDArray[np.float64] = rows[
         np.argsort(-rows[:, CONFIDENCE], kind="stable")
@@ -179,7 +179,7 @@ def _rows(document: ResultDocument, number: int) -> NDArray[np.float64]:
 def _with_partner(
     rows: NDArray[np.float64], others: NDArray[np.float64], scale: float
 ) -> int:
-    """Count the rows that have one like them among the others: category, place and confidence."""
+    """Count the rows for which the other rows have one with the same category and a similar box and confidence."""
     found = 0
     for row in rows:
         is_same_category = others[:, CATEGORY] == row[CATEGORY]

@@ -1,7 +1,8 @@
-"""Confinement of the models that teams hand in: a unit of systemd, bubblewrap, or none.
+"""Confines the models that teams hand in: by a systemd unit, by bubblewrap, or not at all.
 
-The unit (docs/deploy/referee-models.socket) starts one process for each model, as a user of its own, and proves that it
-is confined before it runs anything. Where its socket is missing, the device harness confines a model by bubblewrap.
+The unit (docs/deploy/referee-models.socket) starts one process for each model, under a user of its own, and proves that
+it is confined before it runs anything. If the unit's socket is missing, the device harness confines a model by
+bubblewrap.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ SOCKET_VARIABLE = "REFEREE_MODELS"
 SOCKET = Path("/run/referee-models.sock")
 PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.harness.cli")
 NOT_CONFINED = "not-confined"
-"""Code of all errors about a model that is not confined, here and in the harness."""
+"""Error code for a model that is not confined, both here and in the harness."""
 LOOK_S = 60.0
 KEPT_S = 5.0
-"""Time for which a check is cached; a model that runs is confined or refused whatever the check said."""
+"""Seconds for which a check is cached. When a model runs, it is confined or refused whatever the check found."""
 LONGEST_S = 300.0
-"""A check ends sooner by the harness's own limits; the unit has the same (RuntimeMaxSec)."""
+"""Upper limit in seconds.
+
+A check normally ends earlier by the harness's own limits; RuntimeMaxSec of the unit is equal.
+"""
 LARGEST_ANSWER = 64 << 20
 PART_BYTES = 1 << 16
 ADVICE = (
@@ -49,14 +53,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Confinement:
-    """Confinement of models on this host, as a sentence; `is_in_force` false: they are not, and why."""
+    """How models are confined on this host, as a sentence; if `is_in_force` is false, why they are not."""
 
     is_in_force: bool
     sentence: str
 
 
 def confinement_of(hidden: Sequence[Path]) -> Confinement:
-    """Test how a model would run here; it must not see the files `hidden`."""
+    """Test how a model would be confined here; it must not be able to see the files `hidden`."""
     try:
         unit = unit_socket()
         if unit is not None:
@@ -72,7 +76,7 @@ def confinement_of(hidden: Sequence[Path]) -> Confinement:
 
 
 class Looks:
-    """Keeps for a few seconds how models are confined, and looks once at a time: each look starts a process."""
+    """Caches for a few seconds how models are confined. Tests one at a time, since each test starts a process."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -80,7 +84,7 @@ class Looks:
         self._known: dict[tuple[Path, ...], tuple[float, Confinement]] = {}
 
     def confinement_of(self, hidden: Sequence[Path]) -> Confinement:
-        """Return how a model would run here, as `confinement_of`."""
+        """Return how a model would be confined here, like the function `confinement_of`."""
         key = tuple(hidden)
         with self._lock:
             until_s, found = self._known.get(key, (-math.inf, None))
@@ -94,12 +98,12 @@ _LOOKS = Looks(Clock())
 
 
 def takes_models(track: ModelTrack) -> bool:
-    """Tell whether models are handed in to a track, not files of results."""
+    """Return True if a track takes models, False if it takes results files."""
     return track.rule_name != RESULTS
 
 
 def require_confined(contest: Contest, track: ModelTrack) -> None:
-    """Raise RefereeError `not-confined` unless a track's models run confined here, or may run unconfined."""
+    """Raise RefereeError `not-confined` unless models of a track run confined here or may run unconfined."""
     if takes_models(track) and not track.unconfined:
         found = _LOOKS.confinement_of(hidden_files(contest))
         if not found.is_in_force:
@@ -112,7 +116,7 @@ def require_confined(contest: Contest, track: ModelTrack) -> None:
 def unconfined_tracks(
     contest: Contest, found: Confinement
 ) -> Iterator[tuple[ModelTrack, str]]:
-    """The tracks that take models, and what follows for each where models are not confined."""
+    """Return the tracks that take models but cannot confine them here, and the consequence for each."""
     for track in contest.config.tracks:
         if takes_models(track) and not found.is_in_force:
             words = (
@@ -124,7 +128,7 @@ def unconfined_tracks(
 
 
 def note_confinement(contest: Contest) -> None:
-    """Write into the log how the models of this contest are confined, if a track takes any."""
+    """Log how the models of this contest are confined, if a track takes any."""
     if any(map(takes_models, contest.config.tracks)):
         found = confinement_of(hidden_files(contest))
         if found.is_in_force:
@@ -134,7 +138,7 @@ def note_confinement(contest: Contest) -> None:
 
 
 def hidden_files(contest: Contest) -> list[Path]:
-    """List the files that no model may see: the contest folder, and the test sets of its tracks."""
+    """Return the files that no model may see: the contest folder, and the test sets of its tracks."""
     sets = {
         name
         for track in contest.config.tracks
@@ -146,7 +150,7 @@ def hidden_files(contest: Contest) -> list[Path]:
 
 
 def unit_socket() -> Path | None:
-    """Return the socket of the unit of models, or None."""
+    """Return the socket of the systemd unit for models, or None if there is none."""
     path = Path(os.environ.get(SOCKET_VARIABLE) or SOCKET)
     return path if path.is_socket() else None
 
@@ -159,10 +163,10 @@ def ask_unit(
     hidden: Sequence[Path],
     within_s: float = LONGEST_S,
 ) -> dict[str, Any]:
-    """Have the unit run a `command` of the harness on `files` (by their names in the archive); None: only look.
+    """Have the unit run a harness `command` on `files`, keyed by name in the archive; None only tests confinement.
 
-    Returns its limits, and what the harness printed. Raises RefereeError `not-confined` where the unit does not answer
-    or can reach what it must not, `check-failed` where it ended without an answer.
+    Returns the limits of the unit and the harness's output. Raises RefereeError `not-confined` if the unit does not
+    answer or can reach what it must not, and `check-failed` if it ended without an answer.
     """
     request = {"command": command, "arguments": [*arguments], "uid": os.getuid()}
     request["hidden"] = [str(path) for path in hidden]

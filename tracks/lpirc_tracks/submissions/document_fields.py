@@ -1,4 +1,4 @@
-"""The fields of a result document: each is checked, and what is wrong with it said in one sentence. Pure."""
+"""Checks for the fields of a result document; each failure is described in one sentence. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Field = Callable[[str, object], None]
 
 
 def bad(problem: str) -> ModelFault:
-    """The error of a document with this problem."""
+    """Return the error for a document with this problem."""
     return ModelFault("bad-result", f"The result document cannot be taken: {problem}.")
 
 
@@ -31,7 +31,7 @@ def field_of(values: Mapping[str, Any], path: str) -> Any:
 
 
 def number(least: float) -> Field:
-    """A finite number, not below `least`."""
+    """Return a check for a finite number that is not below `least`."""
 
     def check(path: str, value: object) -> None:
         if not is_number(value) or value < least:
@@ -43,7 +43,7 @@ def number(least: float) -> Field:
 
 
 def whole(least: int, most: int) -> Field:
-    """A whole number in that range."""
+    """Return a check for an integer in that range."""
 
     def check(path: str, value: object) -> None:
         if type(value) is not int or not least <= value <= most:
@@ -55,7 +55,7 @@ def whole(least: int, most: int) -> Field:
 
 
 def one_of(*words: str) -> Field:
-    """One of those words."""
+    """Return a check for one of those words."""
 
     def check(path: str, value: object) -> None:
         if value not in words:
@@ -65,7 +65,7 @@ def one_of(*words: str) -> Field:
 
 
 def optional(field: Field) -> Field:
-    """Accept null, or a value that `field` accepts."""
+    """Return a check that accepts null or what `field` accepts."""
 
     def check(path: str, value: object) -> None:
         if value is not None:
@@ -75,7 +75,7 @@ def optional(field: Field) -> Field:
 
 
 def list_of(field: Field) -> Field:
-    """A list whose items `field` accepts."""
+    """Return a check for a list whose items `field` accepts."""
 
     def check(path: str, value: object) -> None:
         if not isinstance(value, list):
@@ -104,7 +104,7 @@ def boolean(path: str, value: object) -> None:
 
 
 def shown(value: object) -> str:
-    """A value for a sentence: one line, not too long."""
+    """Return a value in a form for a sentence: one line, shortened."""
     if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
         return "a huge number"
     words = repr(value)
@@ -112,7 +112,7 @@ def shown(value: object) -> str:
 
 
 def is_number(value: object, largest: float = LARGEST_NUMBER) -> TypeGuard[float]:
-    """Tell whether it is a finite number, not beyond `largest`."""
+    """Return True if the value is a finite number not beyond `largest`."""
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)

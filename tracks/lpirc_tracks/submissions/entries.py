@@ -1,4 +1,4 @@
-"""Entries: files that teams upload to a track at any time, their state at each moment, and the board for everyone."""
+"""Entries: files that teams upload to a track at any time, the current state of each, and the public board."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from referee.store.model_records import JobKind, JobState, Submission
 
 LONGEST_NAME = 100
 SUFFIXES = {True: (".json", ".csv", ".txt"), False: (".tflite", ".onnx")}
-"""Suffixes of results files, and of models."""
+"""Allowed suffixes: of results files under True, of models under False."""
 
 
 def require_open(
     contest: Contest, config: ModelTrack, team: str, file: str, now: datetime
 ) -> None:
-    """Raise RefereeError unless an entry of that name may come: `track-closed`, `submission-limit`, ..."""
+    """Raise RefereeError unless the team may upload a file of that name: `track-closed`, `submission-limit`, ..."""
     if is_closed(config, now):
         raise RefereeError(
             "track-closed",
@@ -74,7 +74,7 @@ def require_open(
 
 
 def _has_metered_device(contest: Contest, track: str) -> bool:
-    """Tell whether a device whose measurements count has a meter; no device named: any device."""
+    """Return True if a device whose measurements count has a meter; if none is named, any device will do."""
     meters = contest.store.devices.meters()
     return any(
         device in meters for device in expected_devices(contest, track) or meters
@@ -89,9 +89,9 @@ def check_model(
     limits: Limits,
     hidden: Sequence[Path],
 ) -> dict[str, str]:
-    """Return the digests of the splits that a model is measured on; it runs without access to `hidden`.
+    """Return the digests of the splits that a model will be measured on; the check runs without access to `hidden`.
 
-    Raises RefereeError `model-refused`, with every reason, `not-confined`.
+    Raises RefereeError `model-refused` with every reason, or `not-confined`.
     """
     if found := refusals(model, rule, limits, unit_socket(), hidden):
         reasons = [
@@ -108,12 +108,12 @@ def check_model(
 
 
 def is_closed(config: ModelTrack, now: datetime) -> bool:
-    """Tell whether a track takes no more uploads."""
+    """Return True if a track takes no more uploads."""
     return config.holdout_until is not None and now >= config.holdout_until
 
 
 def entry_document(store: Store, one: Submission) -> dict[str, Any]:
-    """Return an entry with its present state, as its team sees it. See also `upload_document`."""
+    """Return an entry with its current state, as its team sees it. See also `upload_document`."""
     keys = {
         "id": one.id,
         "track": one.track,
@@ -173,9 +173,9 @@ def board_by(
     split: str,
     digest: str | None = None,
 ) -> dict[str, Any]:
-    """The board of a track by the images of a split, and how many entries failed, wait or are left out.
+    """Return the board of a track for one split, with the number of entries that failed, wait or are left out.
 
-    Measurements on other images than those of `digest`, None: than the newest ones, are left out.
+    Only measurements on the images with `digest` are included; None means the newest images.
     """
     rule = rule_of(contest, config)
     made = [one for one in submissions if one.withdrawn is None]
@@ -217,7 +217,7 @@ def board_by(
 def _without_place(
     made: Sequence[Submission], split: str, digest: str | None
 ) -> dict[str, int]:
-    """Count the standing entries that failed, wait for their measurement, or were measured on other images."""
+    """Count the entries not withdrawn that failed, await their measurement, or were measured on other images."""
     newest = {one.model_key: one for one in made if one.split == split}.values()
     images = digest or _newest_images(made, split)
     measured = [one for one in newest if one.measurement is not None]
@@ -248,7 +248,7 @@ def _newest_images(made: Sequence[Submission], split: str) -> str | None:
 
 
 def _level(store: Store, lines: Sequence[Line]) -> list[list[str]]:
-    """Return for each line the neighbours whose order relative to it is uncertain."""
+    """Return for each line the adjacent teams whose order relative to it is uncertain."""
     level: list[list[str]] = [[] for _ in lines]
     for at, pair in enumerate(pairwise(lines)):
         kept = [store.jobs.scoring(line.candidate.made.job or "") for line in pair]

@@ -1,4 +1,4 @@
-"""Runs the device harness, `lpirc-harness validate` and `bench`, as a process."""
+"""Runs the device harness, `lpirc-harness validate` and `bench`, as a subprocess."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REFUSED = frozenset(
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a model, and settings that a suite gives it; None: the default, of the rule or of the harness."""
+    """Limits of a model, and settings that a suite gives it; None means the default of the rule or of the harness."""
 
     memory_mb: int | None = None
     timeout_s: float | None = None
@@ -58,10 +58,10 @@ def refusals(
     unit: Path | None = None,
     hidden: Sequence[Path] = (),
 ) -> tuple[str, ...]:
-    """The validator's reasons to refuse a model, one sentence each; empty for a valid model.
+    """Return the validator's reasons to refuse a model, one sentence each; empty for a valid model.
 
-    It runs in the `unit` of models that has this socket and must not see the files `hidden`, or, without one, here.
-    Raises RefereeError when validation fails for a reason other than the model.
+    The validator runs in the systemd unit with the socket `unit`, where it must not see the files `hidden`; without a
+    unit it runs here. Raises RefereeError if validation fails for a reason other than the model.
     """
     given = {name: getattr(limits, name) for name in ("memory_mb", "timeout_s", "core")}
     options = of_rule(rule) | given
@@ -92,9 +92,9 @@ def bench(
     limits: Limits,
     energy_loop_s: float | None = None,
 ) -> bytes:
-    """The result document of a model on a test-set folder, as the harness prints it.
+    """Return the result document of a model on a test-set folder, as printed by the harness.
 
-    Raises RefereeError with the harness's code and sentence: ModelCrashed, ModelFault for a model it refuses.
+    Raises RefereeError with the harness's code and sentence: ModelCrashed, or ModelFault for a model that it refuses.
     """
     options = of_rule(rule) | {
         "images": images,
@@ -110,7 +110,7 @@ def bench(
 
 
 def of_rule(rule: Track) -> dict[str, Any]:
-    """The options that a rule asks for."""
+    """Return the harness options that a rule requires."""
     runtime = None if rule.runtime == "any" else rule.runtime
     rules = "open" if rule.is_suite else None
     return {"task": rule.task, "runtime": runtime, "rules": rules}
@@ -119,7 +119,7 @@ def of_rule(rule: Track) -> dict[str, Any]:
 def _run(
     command: str, model: Path, options: dict[str, Any]
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the harness to its end. It ends when this process does, or when this call is interrupted."""
+    """Run the harness and wait for its end. It is stopped if this process ends or this call is interrupted."""
     client_version()
     process = subprocess.Popen(  # noqa: S603 - our own program
         [
@@ -155,7 +155,7 @@ def in_unit(
     images: Mapping[str, bytes],
     hidden: Sequence[Path],
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the harness on a model of that `name`, and on `images` by their files' names, in the unit of models.
+    """Run the harness in the systemd unit, on a model called `name` and on `images` under their file names.
 
     Raises RefereeError as `ask_unit`.
     """
@@ -172,7 +172,7 @@ def in_unit(
 
 
 def _words(options: Mapping[str, Any]) -> list[str]:
-    """Return the options in the harness's form; those that are None or False are left out."""
+    """Return the options as command-line arguments; options that are None or False are left out."""
     named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
     given = {
         name: value
@@ -191,7 +191,10 @@ def _lines(stderr: bytes) -> list[str]:
 
 
 def failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
-    """Return the error of a failed harness: ModelCrashed, ModelFault for a model that it refuses, or another."""
+    """Return the error for a failed harness.
+
+    It is ModelCrashed, ModelFault for a model that the harness refuses, or another RefereeError.
+    """
     try:
         error: Any = json.loads(done.stdout)["error"]
         code = str(error["code"])

@@ -1,6 +1,6 @@
-"""The detections of a file that was checked, kept as columns: scoring does not parse the file again.
+"""Stores the detections of a checked file as columns, so that scoring does not parse the file again.
 
-They are a cache: one that is missing or damaged is made again from the file.
+The columns are a cache: if they are missing or damaged, they are made again from the file.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from lpirc_score import Detections
 
 COLUMNS = "columns"
-"""Their folder in the contest's."""
+"""The folder for the columns, inside the contest folder."""
 
 
 def write_columns(path: Path, given: Detections) -> None:
-    """Keep columns at a path; without free space for them, do not."""
+    """Store columns at a path; do nothing if there is no free space."""
     partial = path.with_name(f".{secrets.token_hex(8)}.partial")
     present = {
         name: column for name, column in vars(given).items() if column is not None
@@ -35,7 +35,7 @@ def write_columns(path: Path, given: Detections) -> None:
 
 
 def read_columns(path: Path) -> Detections | None:
-    """The columns at a path; None if they are missing or damaged."""
+    """Return the columns at a path, or None if they are missing or damaged."""
     try:
         with np.load(path, allow_pickle=False) as kept:
             return Detections(**kept)

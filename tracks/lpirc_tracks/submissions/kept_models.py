@@ -1,4 +1,4 @@
-"""The files of models: read as teams hand them in, and kept in the contest folder under their SHA-256."""
+"""Reads the model files that teams hand in, and stores them in the contest folder under their SHA-256."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_MODEL_BYTES = 500 << 20
 
 
 def read_submitted(path: Path, most: int, what: str) -> bytes:
-    """Return the first `most` bytes of a file that a team hands in; `what` names it in errors: "model", "result".
+    """Read a file that a team hands in, at most `most` bytes; `what` names it in errors: "model", "result".
 
     Raises RefereeError `model-unreadable`, `result-unreadable`.
     """
@@ -50,7 +50,7 @@ def _kept_path(folder: Path, sha256: str, model_file: str) -> Path:
 
 
 def keep_model(folder: Path, data: bytes, sha256: str, model_file: str) -> Path:
-    """Keep a model in the contest folder under its SHA-256; repair one that is damaged."""
+    """Store a model in the contest folder under its SHA-256, replacing a damaged copy."""
     path = _kept_path(folder, sha256, model_file)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     sync_folder(folder)
@@ -70,7 +70,7 @@ def _intact_bytes(path: Path, sha256: str) -> bytes | None:
 
 
 def kept_model(contest: Contest, made: Submission) -> bytes:
-    """Return the model of a submission. Raises ModelFault `model-missing`."""
+    """Return the stored model of a submission. Raises ModelFault `model-missing`."""
     kept = _kept_path(contest.folder, made.model_sha256, made.model_file)
     with suppress(RefereeError):  # said below
         require_file(contest, kept)

@@ -1,4 +1,4 @@
-"""The locks of a contest's submissions: one model is measured, and one result document is accepted, at a time.
+"""Locks of a contest's submissions: one model is measured, and one result document is accepted, at a time.
 
 The operating system releases a lock when its process dies. The file holds the number of the submission in progress.
 """
@@ -27,7 +27,7 @@ Record = Callable[[int], None]
 
 @contextmanager
 def measuring_lock(contest: Contest, clock: Clock) -> Iterator[Record]:
-    """Measure one model at a time: two would slow each other down. Raises RefereeError `bench-busy`."""
+    """Hold the lock for measuring a model: two at once would slow each other down. Raises RefereeError `bench-busy`."""
     with (contest.folder / MEASURING).open("ab", buffering=0) as file:
         until_s = clock.monotonic_s() + TIMEOUT_S
         while not _try_lock(file, fcntl.LOCK_EX):
@@ -40,14 +40,20 @@ def measuring_lock(contest: Contest, clock: Clock) -> Iterator[Record]:
 
 @contextmanager
 def handing_in_lock(contest: Contest) -> Iterator[Record]:
-    """Accept one result document at a time, which takes a moment, so the same one twice at once is noticed."""
+    """Hold the lock for accepting a result document, which is brief.
+
+    It detects the same document sent twice at once.
+    """
     with (contest.folder / HANDING_IN).open("ab", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield _recorder(file)
 
 
 def broken_off(contest: Contest) -> frozenset[int]:
-    """The submissions whose measurement ended without an outcome, as when the referee was killed; they still count."""
+    """Return the submissions whose measurement ended without an outcome, for example by a killed referee.
+
+    They still count.
+    """
     # Look twice: a submission may just have been accepted, or just have finished.
     found = _abandoned(contest)
     return found & _abandoned(contest) if found else found

@@ -1,7 +1,7 @@
-"""Models that wait for a device: it leases one at a time, and hands in what the harness says of it.
+"""Leases waiting models to devices, one at a time, and takes what the harness reports about each.
 
-A result document is judged like one that an operator hands in, a fault of the model is its outcome, and any other
-failure gives the job back. Nothing is stored of a job that is over: no model is measured twice.
+A result document is judged like one that an operator hands in, a fault of the model is its outcome, and after any other
+failure the job is given back. Nothing is stored for a job that is over, so no model is measured twice.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ IMAGES_BY_RENEWAL = (
 )
 SPARE_RENEWALS = 20
 METER = "meter-"
-"""The beginning of the codes of lpirc_power: a meter that failed says nothing of a model, as a device that vanished."""
+"""Prefix of the error codes of lpirc_power. Like a vanished device, a failed meter says nothing about the model."""
 
 logger = logging.getLogger(__name__)
 
 
 def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | None:
-    """Lease the oldest model that a device may measure, and say how; None: none waits, or it has one already.
+    """Lease the oldest model that a device may measure, and say how to measure it.
 
-    A track's calibration model comes before those of teams. A device that has said that it has a meter measures energy,
-    whatever the track; others get no track that needs it.
+    Returns None if no model waits or the device already has one. A track's calibration model comes before those of
+    teams. A device that reports a meter measures energy on every track; a device without one gets no track that needs
+    energy.
     """
     store = contest.store
     now = clock.utc()
@@ -96,7 +97,10 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
 def _leased_work(
     contest: Contest, kind: JobKind, made: Submission, device: Device, now: datetime
 ) -> dict[str, Any] | None:
-    """Lease a model and return how to measure it; None: another device has it, this one has work, or no device can."""
+    """Lease a model and return how to measure it, or None.
+
+    None means that another device has the model, this device has work already, or the track is not set up well.
+    """
     store = contest.store
     if not store.jobs.lease(kind, device.name, now, LEASE_S, made.job, alone=True):
         return None
@@ -135,7 +139,10 @@ def _calibrations(
 def _suits_another(
     contest: Contest, made: Submission, device: str, now: datetime
 ) -> bool:
-    """Tell whether a model failed on this device, while one of its pool on which it has not failed may soon take it."""
+    """Return True if a model failed on this device and another device of its pool may soon take it.
+
+    A device on which the model has failed already is no such device.
+    """
     failed_on = contest.store.jobs.get(str(made.job)).failed_on
     return device in failed_on and _is_there_another(contest, made, {*failed_on}, now)
 
@@ -143,7 +150,7 @@ def _suits_another(
 def _is_there_another(
     contest: Contest, made: Submission, than: set[str], now: datetime
 ) -> bool:
-    """Tell whether a device of a model's pool other than `than` may soon take it."""
+    """Return True if a device of a model's pool, other than the devices in `than`, may take the model soon."""
     known = contest.store.devices.all()
     others = set(expected_devices(contest, made.track)) - than
     return any(
@@ -156,10 +163,10 @@ def _is_there_another(
 def _tracks_of(
     contest: Contest, device: str, now: datetime, *, has_meter: bool
 ) -> frozenset[str]:
-    """The tracks whose models a device may measure.
+    """Return the tracks whose models a device may measure.
 
-    Where no device is named, and none has measured yet, whoever is at the first model keeps the track: a second
-    device's result could not be compared with it.
+    If a track names no device and none has measured yet, the device at work on the first model keeps the track: results
+    of a second device could not be compared with its own.
     """
     store = contest.store
     holders = {
@@ -188,7 +195,7 @@ def _needs_energy(contest: Contest, track: ModelTrack) -> bool:
 
 
 def limit_s(track: OpenTrack) -> float:
-    """The seconds after which a harness that still runs is hung, by the budget of the track's rule."""
+    """Return the seconds after which a running harness is considered hung, from the budget of the track's rule."""
     images = len(track.test_set.images)
     budget_s = track.rule.budget_s(images)
     if budget_s is None:
@@ -222,14 +229,17 @@ def _work(
 
 
 def track_of(contest: Contest, made: Submission) -> OpenTrack:
-    """The track and test set that a submission is measured on. Raises RefereeError, TestSetError as `open_track`."""
+    """Open the track on the test set that a submission is measured on.
+
+    Raises RefereeError, TestSetError as `open_track`.
+    """
     return open_track(contest, made.track, holdout=made.split == HOLDOUT, to_run=False)
 
 
 def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
-    """The submission of a job that a device is at; renews the lease. Raises RefereeError `lease-lost`.
+    """Return the submission of a job leased by a device, and renew the lease. Raises RefereeError `lease-lost`.
 
-    A device that renewed its lease too often loses it: its harness has hung, and another device may be whole.
+    A device that has renewed too often loses the lease: its harness hangs, and another device may be in order.
     """
     store = contest.store
     if store.jobs.renew([job], device, clock.utc(), LEASE_S):
@@ -250,9 +260,9 @@ def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
 def _require_confirmed(
     contest: Contest, made: Submission, device: str, fault: ModelFault, now: datetime
 ) -> None:
-    """Raise RefereeError `not-confirmed` for a fault that the first device finds: it may be broken itself.
+    """Raise RefereeError `not-confirmed` for a fault found by the first device, since that device may be broken.
 
-    Another one of the pool tries the model next, if there is one; what it finds counts.
+    If the pool has another device, that one tries the model next, and its finding counts.
     """
     job = contest.store.jobs.get(str(made.job))
     if job.failures or not _is_there_another(
@@ -273,11 +283,11 @@ def take_outcome(
     clock: Clock,
     doubt: Doubt,
 ) -> str:
-    """Store the harness's document, or its failure if the model `failed`, and return the sentence.
+    """Store the document of the harness, or its failure if `failed`, and return the sentence to answer.
 
-    `doubt` looks at a valid result before it is stored.
+    `doubt` inspects a valid result before it is stored.
 
-    Raises RefereeError `not-measured` for any other failure, after giving the job back.
+    Raises RefereeError `not-measured` for any failure that is not the model's, after giving the job back.
     """
     calibration = contest.store.calibrations.of_job(str(made.job))
 

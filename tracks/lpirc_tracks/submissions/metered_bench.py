@@ -20,7 +20,7 @@ DEFAULT_LOOP_S = 10.0
 
 @dataclass(frozen=True)
 class Metering:
-    """The meter's address, the length of the energy loop, and how long to measure the idle device before it."""
+    """The meter's address, the length of the energy loop, and how long to measure the device idle beforehand."""
 
     address: str
     loop_s: float = DEFAULT_LOOP_S
@@ -30,7 +30,7 @@ class Metering:
 def bench_on(
     track: OpenTrack, limits: Limits, metering: Metering | None, clock: Clock
 ) -> Bench:
-    """Return the function that benches a model on a track's test set, within the rule's budget, by a meter if given."""
+    """Return a function that benches a model on a track's test set within the rule's budget, with a meter if given."""
     images = track.test_set
     rule = track.rule
     bench = partial(
@@ -50,7 +50,7 @@ def bench_on(
 def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> bytes:
     """Bench while a meter samples, and add the energy to the result document.
 
-    Raises MeterError; RefereeError as `bench`, and `energy-unmeasured`.
+    Raises MeterError; RefereeError as `bench` does, and `energy-unmeasured`.
     """
     address = metering.address
     idle_s = metering.idle_s

@@ -1,4 +1,4 @@
-"""Oddities of a track's final board that an operator should look at before it is published. Pure."""
+"""Finds oddities of a track's final board that an operator should check before publishing it. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIGITS_OF_SHA256 = 12
 
 @dataclass(frozen=True)
 class Oddity:
-    """A finding to look at before publication: a stable code, a sentence, and the submissions that it concerns."""
+    """A finding to check before publication: a stable code, a sentence, and the submissions concerned."""
 
     code: str
     sentence: str
@@ -26,7 +26,7 @@ class Oddity:
 def oddities(
     config: ModelTrack, submissions: Sequence[Submission], holdout_digest: str
 ) -> Iterator[Oddity]:
-    """List what an operator should look at before publishing the final board of a track with these submissions."""
+    """Return what an operator should check before publishing the final board of a track with these submissions."""
     standing = [one for one in submissions if one.withdrawn is None]
     yield from _equal_files(standing)
     yield from _withdrawn(submissions)
@@ -62,7 +62,7 @@ def _withdrawn(submissions: Sequence[Submission]) -> Iterator[Oddity]:
 
 
 def _without_holdout(standing: Sequence[Submission], digest: str) -> Iterator[Oddity]:
-    """Entries with a score on the public images, but no chance of one on the final board."""
+    """Yield entries with a score on the public images that were not measured on the present hold-out images."""
     on_holdout = {
         one.model_key
         for one in standing
@@ -78,7 +78,7 @@ def _without_holdout(standing: Sequence[Submission], digest: str) -> Iterator[Od
 
 
 def equal_scores(places: Sequence[Mapping[str, Any]]) -> Iterator[Oddity]:
-    """Teams whose scores are equal on both test sets, as of a copy with another blank at its end."""
+    """Yield groups of teams with equal scores on both test sets, as from a file copied with an added blank."""
     by_scores: dict[tuple[float, float | None], list[str]] = {}
     for place in places:
         by_scores.setdefault((place["score"], place["public_score"]), []).append(

@@ -36,9 +36,10 @@ from referee.errors import BadTrack, RefereeError
 
 @dataclass(frozen=True, eq=False)
 class OpenTrack:
-    """A track's rule on one test set. `truth` is labels (N,) for classification, else objects; of results files none.
+    """A track's rule on one test set.
 
-    `digest` identifies images and truth, `images_sha256` the images alone, as a result document does.
+    `truth` is labels (N,) for classification, otherwise objects; it is empty for results files. `digest` identifies
+    images and truth, and `images_sha256` the images alone, as in a result document.
     """
 
     name: str
@@ -50,7 +51,10 @@ class OpenTrack:
     truth: GroundTruth | NDArray[np.int64]
 
     def accuracy_percent(self, document: ResultDocument) -> float:
-        """Return the accuracy of a document over all images. Raises RefereeError, as `lpirc_tracks.model_accuracy`."""
+        """Return the accuracy of a document over all images.
+
+        Raises RefereeError as `lpirc_tracks.model_accuracy` does.
+        """
         if not isinstance(self.truth, GroundTruth):
             return top1_percent(self.truth, document.answers)
         if self.rule.accuracy == "mean-iou":
@@ -59,7 +63,7 @@ class OpenTrack:
 
 
 def configured_track(contest: Contest, name: str) -> ModelTrack:
-    """The track's entry in the configuration. Raises RefereeError `track-unknown`."""
+    """Return the track's entry in the configuration. Raises RefereeError `track-unknown`."""
     for one in contest.config.tracks:
         if one.name == name:
             return one
@@ -73,7 +77,7 @@ def configured_track(contest: Contest, name: str) -> ModelTrack:
 
 
 def rule_of(contest: Contest, config: ModelTrack) -> Track:
-    """The rule with the contest's settings. Raises RefereeError `bad-config`, `bad-track`."""
+    """Return the rule with the contest's settings. Raises RefereeError `bad-config`, `bad-track`."""
     where = f"{contest.folder / CONFIG_NAME}: track {config.name!r}"
     try:
         rule = track_named(config.rule_name, config.settings)
@@ -96,7 +100,7 @@ def rule_of(contest: Contest, config: ModelTrack) -> Track:
 def open_track(
     contest: Contest, name: str, *, holdout: bool = False, to_run: bool = True
 ) -> OpenTrack:
-    """A track on its public or its hold-out test set; `to_run` as for `track_on`.
+    """Open a track on its public or its hold-out test set; `to_run` as for `track_on`.
 
     Raises RefereeError `track-unknown`, `bad-config`, `no-holdout`, and what `track_on` raises.
     """
@@ -128,10 +132,10 @@ def open_track(
 def track_on(
     folder: Path, name: str, rule: Track, split: str = PUBLIC, *, to_run: bool = True
 ) -> OpenTrack:
-    """A rule on the test set in `folder`. `to_run`: a model will see the images, so each file is verified first.
+    """Open a rule on the test set in `folder`. With `to_run`, a model will see the images, so each file is verified.
 
     Raises RefereeError `testset-empty`, `testset-changed`, `testset-unfit` (no labels, or no categories),
-    `bad-ground-truth` (not the one object an image that the rule needs); TestSetError.
+    `bad-ground-truth` (not exactly one object per image, though the rule needs that); TestSetError.
     """
     test_set = load_test_set(folder)
     if not test_set.images:
@@ -147,7 +151,7 @@ def track_on(
 
 
 def _require_kept_back(opened: OpenTrack, other: Path) -> None:
-    """Refuse a hold-out set whose images are all public, whatever its path."""
+    """Raise RefereeError for a hold-out set whose images are all public, whatever its path."""
     try:
         others = {image.sha256 for image in load_test_set(other).images}
     except TestSetError:
@@ -159,7 +163,7 @@ def _require_kept_back(opened: OpenTrack, other: Path) -> None:
 
 
 def first_images(track: OpenTrack, limit: int | None) -> OpenTrack:
-    """The same classification track on its first `limit` images; None: on all."""
+    """Return a classification track limited to its first `limit` images; with None, all of them."""
     truth = track.truth
     if limit is None or isinstance(truth, GroundTruth):
         return track
@@ -173,7 +177,7 @@ def first_images(track: OpenTrack, limit: int | None) -> OpenTrack:
 
 
 def images_sha256(test_set: TestSet) -> str:
-    """The digest of images and their numbers in a result document: of one line "number sha256" for each."""
+    """Return the digest of images and their numbers for a result document: a hash of the lines "number sha256"."""
     lines = (f"{image.number} {image.sha256}\n" for image in test_set.images)
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 

@@ -1,7 +1,8 @@
-"""The final board of a track: as an operator lists and publishes it, and what everyone sees of it.
+"""The final board of a track: how an operator lists and publishes it, and what everyone sees.
 
-A publication is the document of the board by the hold-out images, as it was when an operator looked at it. Withdrawing
-or restoring an entry takes it back, so that no one withdrawn leads, and no place changes without an operator's act.
+A publication stores the document of the board by the hold-out images, as the operator looked at it. Withdrawing or
+restoring an entry takes the publication back, so that no withdrawn entry leads and no rank changes without an
+operator's act.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ CODE_LENGTH = 12
 
 @dataclass(frozen=True)
 class FinalBoard:
-    """A final board that could be published: its document, what looks odd, and a code that identifies both.
+    """A final board that can be published: its document, its oddities, and a code that identifies both.
 
-    `mark` is the state of the track that it was computed at: see `PublicationTables.track_mark`.
+    `mark` is the state of the track at the time: see `PublicationTables.track_mark`.
     """
 
     document: dict[str, Any]
@@ -41,7 +42,7 @@ class FinalBoard:
 
 
 def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoard:
-    """The final board as it would be published now.
+    """Return the final board as it would be published now.
 
     Raises RefereeError `no-holdout`, `track-open`, `track-unsettled`, `nothing-to-publish`, and what `open_track`
     raises.
@@ -82,7 +83,7 @@ def publish(
     now: datetime,
     act: Act | None = None,
 ) -> FinalBoard:
-    """Publish the final board with this code, which is the one that the operator looked at.
+    """Publish the final board with this code, which identifies the board that the operator looked at.
 
     Raises RefereeError as `final_board`, `track-changed`, `already-published`.
     """
@@ -104,11 +105,11 @@ def publish(
 def board_document(
     contest: Contest, config: ModelTrack, now: datetime
 ) -> dict[str, Any]:
-    """The board for everyone, by the hold-out images once it is published: `published` says when and by whom.
+    """Return the public board, by the hold-out images once they are published.
 
-    `taken_back` says why there is no final board any more, null while there is none or it stands; `closed`, whether the
-    track takes no more entries. `being_scored` counts the entries that are checked or scored; `provisional` says why
-    the board may still change by what came before, null if it cannot.
+    `published` says when and by whom. `taken_back` says why the final board was taken back, null if there was none or
+    it is still published. `closed` is true if the track takes no more entries. `being_scored` counts the entries being
+    checked or scored. `provisional` says why entries received in time may still change the board, null if they cannot.
     """
     newest = contest.store.publications.newest(config.name)
     is_over = newest is not None or is_closed(config, now)
@@ -158,7 +159,7 @@ def count_unscored(contest: Contest, config: ModelTrack) -> int:
 def unsettled_sentence(
     contest: Contest, config: ModelTrack, now: datetime
 ) -> str | None:
-    """Return why uploads in time, or their replacements, may still change the board; None if they cannot."""
+    """Return why uploads received in time, or their replacements, may still change the board, or None."""
     if count := count_unscored(contest, config):
         return f"Provisional: {count} {'entry is' if count == 1 else 'entries are'} being scored."
     since = now - timedelta(minutes=config.replacement_minutes)
@@ -176,13 +177,13 @@ def unsettled_sentence(
 
 
 def publishes_itself(contest: Contest, config: ModelTrack, now: datetime) -> bool:
-    """Tell whether the organizer let the hold-out figures come out by themselves, and they are out."""
+    """Return True if the contest publishes hold-out figures automatically and their time has come."""
     is_over = config.publish_automatically and is_closed(config, now)
     return is_over and unsettled_sentence(contest, config, now) is None
 
 
 def is_final_shown(contest: Contest, config: ModelTrack, now: datetime) -> bool:
-    """Tell whether everyone may know the hold-out figures."""
+    """Return True if the hold-out figures are public."""
     newest = contest.store.publications.newest(config.name)
     is_published = newest is not None and newest.taken_back is None
     return is_published or publishes_itself(contest, config, now)

@@ -1,7 +1,7 @@
 """Receives uploads: each is on disk, dated and in the queue of checks before it is acknowledged.
 
-A file arrives in `uploads/`. With its last byte it is renamed to `*.arrived`, so that no process takes the track's
-queue for empty; then it is synced, moved to `models/` under its SHA-256, and stored.
+A file arrives in `uploads/`. On its last byte it is renamed to `*.arrived`, so that no process sees the track's queue
+as empty. Then it is synced to disk, moved to `models/` under its SHA-256, and stored.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ ARRIVED = ".arrived"
 
 logger = logging.getLogger(__name__)
 _moving = threading.Lock()
-"""Lock held while a file gets its row, and while a file without a row is removed."""
+"""Lock held while a file gets its row in the database, and while a file without a row is removed."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A file that a team hands in: to which track, under which name, for which refused upload (None: none)."""
+    """A file that a team hands in: its track, its name, and the refused upload that it replaces, or None."""
 
     config: ModelTrack
     team: str
@@ -49,9 +49,9 @@ class Offer:
 
 
 def require_takes(contest: Contest, offer: Offer, now: datetime) -> str | None:
-    """Raise RefereeError unless the offer may come now: as `require_open`, `not-replaceable`.
+    """Raise RefereeError unless the offer may be made now: as `require_open`, and `not-replaceable`.
 
-    Returns the day whose limit it counts towards where it is not that of `now`.
+    Returns the day whose limit the offer counts towards, or None for the day of `now`.
     """
     replaced = (
         None
@@ -68,7 +68,7 @@ def receive_body(
 ) -> Submission:
     """Receive a file that arrives in one piece. A refused file leaves nothing behind.
 
-    Raises as `require_takes` and `SubmissionTables.receive_upload`, and what `body` raises; OSError.
+    Raises what `require_takes`, `SubmissionTables.receive_upload` and `body` raise, and OSError.
     """
     folder = uploads_folder(contest)
     path = folder / f"{secrets.token_hex(8)}{PART}"
@@ -82,11 +82,11 @@ def receive_body(
 def receive_file(
     contest: Contest, clock: Clock, offer: Offer, path: Path, sha256: str | None = None
 ) -> Submission:
-    """Receive a file whose last byte has arrived at `path`, which is moved away. Raises as `receive_body`.
+    """Receive a file whose last byte has arrived at `path`, and move it away. Raises as `receive_body`.
 
-    After OSError and StorageFailed it is there as it was: the fault is the referee's.
+    After OSError and StorageFailed the file is at `path` again, since the referee is at fault.
 
-    With `sha256` also RefereeError `upload-mismatch` unless it has this SHA-256.
+    If `sha256` is given and differs, raises RefereeError `upload-mismatch`.
     """
     arrived = path.with_suffix(ARRIVED)
     path.rename(arrived)
@@ -134,7 +134,7 @@ def receive_file(
 
 
 def remove_unneeded(contest: Contest, refused: Submission) -> None:
-    """Remove the file of a refused upload, unless it is another entry's, too."""
+    """Remove the file of a refused upload, unless another entry has the same file."""
     with _moving:
         _remove_unneeded(contest, refused)
 
@@ -164,25 +164,28 @@ def _keep(file: Path, kept: Path) -> None:
 
 
 def append(path: Path, body: Iterable[bytes]) -> None:
-    """Append a body to a file, keeping the part before a break. Raises OSError, and the body's errors."""
+    """Append a body to a file. If the body breaks off, the part received stays.
+
+    Raises OSError, and the body's errors.
+    """
     with path.open("ab") as file:
         file.writelines(body)
 
 
 def uploads_folder(contest: Contest) -> Path:
-    """Return the folder of uploads that have not arrived completely."""
+    """Return the folder of uploads that have not fully arrived, creating it if necessary."""
     folder = contest.folder / UPLOADS
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 
 
 def count_arrived(contest: Contest) -> int:
-    """Count the files that have arrived whole and are not stored yet."""
+    """Count the files that have fully arrived but are not stored yet."""
     return len(list((contest.folder / UPLOADS).glob(f"*{ARRIVED}")))
 
 
 def replaceable_until(config: ModelTrack, upload: Upload) -> datetime | None:
-    """Return until when a refused upload may be replaced; None if it may not."""
+    """Return until when a refused upload may be replaced, or None if it may not."""
     if (
         upload.problem is None
         or upload.checked_utc is None
@@ -195,7 +198,7 @@ def replaceable_until(config: ModelTrack, upload: Upload) -> datetime | None:
 
 
 def upload_document(contest: Contest, one: Submission) -> dict[str, Any]:
-    """Return facts of an upload for its team, beside its state: its `receipt`, and what its check found.
+    """Return the facts about an upload that its team sees besides the state: its `receipt`, and any problem found.
 
     The receipt is signed by the contest's key over `entry_text`: it proves what was received, and when.
     """
@@ -230,7 +233,7 @@ def upload_document(contest: Contest, one: Submission) -> dict[str, Any]:
 
 
 def _replaceable(contest: Contest, offer: Offer, number: int, now: datetime) -> Upload:
-    """The refused upload that an offer replaces. Raises RefereeError `not-replaceable`."""
+    """Return the refused upload that an offer replaces. Raises RefereeError `not-replaceable`."""
     upload = contest.store.uploads.of_submission(number)
     one = None if upload is None else contest.store.submissions.get(number)
     if (

@@ -1,6 +1,6 @@
-"""The result document of a benched model, version 1, or the short one of any other program. Pure.
+"""The result document of a benched model, version 1, or the short document of any other program. Pure.
 
-Both are checked without trust: they may be made by hand. Every fault is one sentence, ModelFault `bad-result`. Unknown
+Both are fully checked, since they may be made by hand. Every fault is one sentence in ModelFault `bad-result`. Unknown
 keys are ignored.
 """
 
@@ -110,9 +110,9 @@ ENERGY_FIELDS: Mapping[str, Field] = {
 
 @dataclass(frozen=True, eq=False)
 class ResultDocument:
-    """A consistent document. `values` is all of it; `rows` (M, 7) float64 are the detections.
+    """A consistent document: `values` is all of it, and `rows` (M, 7) float64 are the detections.
 
-    `answers` are the (image, top-1 index) pairs of a classification; what the task does not have is empty.
+    `answers` are the (image, top-1 index) pairs of a classification. The one that the task does not have is empty.
     """
 
     values: Mapping[str, Any]
@@ -121,11 +121,11 @@ class ResultDocument:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Tell whether another program than the harness made it."""
+        """Return True if a program other than the harness made the document."""
         return ELSEWHERE in self.values
 
     def __getitem__(self, path: str) -> Any:
-        """The value at a path such as `latency.mean_ms`."""
+        """Return the value at a path such as `latency.mean_ms`."""
         return field_of(self.values, path)
 
     def get(self, path: str) -> Any:
@@ -168,7 +168,10 @@ def parse_result(content: bytes) -> ResultDocument:
 
 
 def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
-    """A document of another program, with what follows from it; answers for all images, or for those with a label."""
+    """Read the document of another program, and derive the fields that it does not have.
+
+    Answers cover all images, or as many as there are labels.
+    """
     if type(given[ELSEWHERE]) is not int or given[ELSEWHERE] != 1:
         raise bad(f"{ELSEWHERE} is {shown(given[ELSEWHERE])}, this program reads 1")
     for path, check in ELSEWHERE_FIELDS.items():
@@ -205,7 +208,7 @@ def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
 
 
 def says_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two documents state the same measurement, in whatever form; unknown keys are ignored."""
+    """Return True if two documents state the same measurement, whatever their format; unknown keys are ignored."""
     answers = (
         "predictions.rows" if one.get("task") == "detection" else "predictions.labels"
     )
@@ -268,7 +271,7 @@ def _json(content: bytes) -> dict[str, Any]:
 
 
 def _check_latency(document: ResultDocument) -> None:
-    """Raise ModelFault unless the figures agree with each other."""
+    """Raise ModelFault unless the latency figures are consistent."""
     figures = [(name, document[f"latency.{name}"]) for name in ORDERED]
     for (low, low_value), (high, high_value) in pairwise(figures):
         if low_value > high_value:
@@ -314,10 +317,10 @@ def _is_near(value: float, other: float) -> bool:
 
 
 def _detection_rows(rows: Any, processed: int) -> NDArray[np.float64]:
-    """Rows (M, 7) image, category, confidence, xmin, ymin, xmax, ymax of images 1..`processed`.
+    """Return rows (M, 7) image, category, confidence, xmin, ymin, xmax, ymax of images 1..`processed`.
 
-    Raises ModelFault `bad-result` for anything but seven finite numbers, another image, a category below 1, or more
-    than a hundred rows of an image.
+    Raises ModelFault `bad-result` for a row that is not seven finite numbers, another image, a category below 1, or
+    more than a hundred rows of an image.
     """
     if not isinstance(rows, list):
         raise bad(f"predictions.rows = {shown(rows)} is not a list")
@@ -345,7 +348,7 @@ def _detection_rows(rows: Any, processed: int) -> NDArray[np.float64]:
 def _top1_answers(
     labels: Any, images: int, processed: int
 ) -> tuple[tuple[int, int], ...]:
-    """The answers (image, index 0..1000), one for each of `processed` images of 1..`images`.
+    """Return the answers (image, index 0..1000): `processed` of them, for images in 1..`images`.
 
     Raises ModelFault `bad-result`.
     """

@@ -1,4 +1,4 @@
-"""Results files of a track: their test set with its secret part; checked and scored by worker processes."""
+"""Results files of a track: the test set with its secret part, and worker processes that check and score."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ResultsSet:
-    """The test set of a track, by `metric`; `part` of its images, chosen with `key`, is the hold-out set."""
+    """The test set of a track, scored by `metric`; the share `part` of its images, drawn by `key`, is held out."""
 
     test_set: TestSet
     metric: str
@@ -60,19 +60,19 @@ class ResultsSet:
     key: bytes
 
     def digest(self, split: str) -> str:
-        """Identifies images, ground truth, metric and part."""
+        """Return a digest that identifies images, ground truth, metric and hold-out part."""
         return _digest(
             self.test_set.digest, self.metric, self.part, self.key.hex(), split
         )
 
     def job(self, split: str, file_sha256: str) -> str:
-        """The name of the job that scores a file: a hash of all that the result follows from."""
+        """Return the name of the job that scores a file: a hash of everything that determines the result."""
         return _digest(
             "entry-2", RULES_VERSION, HALVES, SEED, self.digest(split), file_sha256
         )
 
     def columns(self, folder: Path, file_sha256: str) -> Path:
-        """Return the path where a file's columns are kept in a contest: they follow from file, images and rules."""
+        """Return the path for a file's columns in a contest folder; it is a hash of file, images and rules."""
         return (
             folder
             / COLUMNS
@@ -80,7 +80,7 @@ class ResultsSet:
         )
 
     def images(self, split: str) -> list[int]:
-        """The numbers of a split's images: one is held out if its draw, a keyed hash, lies below `part`."""
+        """Return the numbers of a split's images: an image is held out if its keyed hash is below `part`."""
         drawn = (
             (one, hmac.digest(self.key, one.sha256.encode(), "sha256"))
             for one in self.test_set.images
@@ -97,9 +97,9 @@ class ResultsSet:
 
 
 def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
-    """The set of a track for results files.
+    """Return the test set of a track for results files.
 
-    Raises RefereeError `bad-config`, `testset-empty`, `testset-unfit` when the lot leaves a split without images;
+    Raises RefereeError `bad-config`, `testset-empty`, `testset-unfit` (the draw leaves a split without images);
     TestSetError.
     """
     metric = config.metric or contest.config.metric
@@ -122,7 +122,7 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
 
 
 def check_file(path: Path, of: ResultsSet, columns: Path) -> dict[str, str]:
-    """The digests of the splits that a file is scored on; its detections are kept in `columns`.
+    """Check a file, and return the digests of the splits that it will be scored on; its detections go to `columns`.
 
     Raises as `read_submission` does, at the latest at 1,000 problems.
     """
@@ -134,9 +134,9 @@ def check_file(path: Path, of: ResultsSet, columns: Path) -> dict[str, str]:
 def score_file(
     path: Path, of: ResultsSet, split: str, digest: str, columns: Path
 ) -> tuple[float, int, bytes]:
-    """The mAP of a kept file on a split, the number of images, and the mAPs of its halves (HALVES,) as float64.
+    """Score a checked file on a split: return its mAP, the number of images, and the mAPs of the halves.
 
-    It takes the detections from `columns`, where they are kept.
+    The last are (HALVES,) float64, as bytes. The detections are read from `columns` if they are kept there.
 
     Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
     """
@@ -162,7 +162,7 @@ def score_file(
 
 
 def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
-    """The ground truth of the whole set and the file's detections; what is wrong is said without the path."""
+    """Return the ground truth of the whole set and the detections of a file; errors do not name the file's path."""
     if (size := path.stat().st_size) > LARGEST_JSON_BYTES and is_json(path):
         words = f"at most {LARGEST_JSON_BYTES >> 20} MiB are taken: send CSV, which may have more."
         raise RefereeError("too-large", f"The JSON file has {size} bytes; {words}")
@@ -179,7 +179,7 @@ def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
 
 
 def kept_upload(contest: Contest, one: Submission) -> Path:
-    """Return the path where the file of an upload is kept."""
+    """Return the path where the file of an upload is stored."""
     return (
         contest.folder
         / MODELS
@@ -188,7 +188,7 @@ def kept_upload(contest: Contest, one: Submission) -> Path:
 
 
 class EntryDesk:
-    """Scores results files that were checked, one at a time, in a process of low priority."""
+    """Scores checked results files, one at a time, in a process of low priority."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self.contest = contest
@@ -199,11 +199,11 @@ class EntryDesk:
 
     @cached_property
     def workers(self) -> LocalWorkers:
-        """Started with the first file."""
+        """The worker process, started with the first file."""
         return LocalWorkers(1)
 
     def ask(self) -> None:
-        """Have waiting files scored soon, also those that waited before a restart."""
+        """Request that waiting files are scored soon, including those from before a restart."""
         if self._asked.acquire(blocking=False):
             threading.Thread(target=self._score, name="entries", daemon=True).start()
 
@@ -225,7 +225,7 @@ class EntryDesk:
             self.ask()
 
     def _all_are_scored(self) -> bool:
-        """Score waiting files; returns False if some still wait until the operator puts the contest right."""
+        """Score waiting files. Return False if some must wait until the operator fixes the contest."""
         tracks = {config.name: config for config in self.contest.config.tracks}
         try:
             for one in self._waiting():
@@ -265,7 +265,7 @@ class EntryDesk:
         ]
 
     def _accept_again(self, config: ModelTrack) -> None:
-        """Accept again what was handed in before the set was corrected: its score is computed again."""
+        """Accept entries again that were handed in before the set was corrected, so that they get a new score."""
         store = self.contest.store
         of = results_set(self.contest, config)
         newest = {
@@ -325,7 +325,7 @@ class EntryDesk:
         carry_out(store, {name: task}, self.workers, self.clock, self._stop)
 
     def _end(self, one: Submission, valid: bool, sentence: str, **figures: Any) -> None:
-        """Store the outcome; a withdrawn entry has failed at nothing, and is scored if it is restored."""
+        """Store the outcome, except a failure of a withdrawn entry, which is scored if it is restored."""
         if not valid and self._is_withdrawn(one):
             return
         made = ModelMeasurement(

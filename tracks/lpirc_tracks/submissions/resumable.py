@@ -1,7 +1,7 @@
-"""Uploads that resume after a cut: the bytes received so far, and the size of the whole file (tus 1.0.0).
+"""Uploads that can be resumed: the bytes received so far, and the size of the whole file (tus 1.0.0).
 
-An upload is `uploads/ID.part` and, beside it, what was stated at its creation. Both outlive the server. One to which
-nothing was added for a day is removed.
+An upload is `uploads/ID.part`, with a file beside it for what was stated at its creation. Both survive a restart of the
+server. An upload without new bytes for a day is removed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_OF_A_TEAM = 4
 
 @dataclass(frozen=True)
 class Stated:
-    """Statements about an upload at its creation; `size` in bytes, `sha256` of the whole file."""
+    """What was stated when an upload was created; `size` is in bytes, `sha256` is of the whole file."""
 
     team: str
     track: str
@@ -49,7 +49,7 @@ class Stated:
 
 @dataclass(frozen=True)
 class Resumable:
-    """An upload that is under way."""
+    """An upload in progress."""
 
     number: str
     path: Path
@@ -57,17 +57,17 @@ class Resumable:
 
     @property
     def offset(self) -> int:
-        """The number of bytes that have come."""
+        """The number of bytes received."""
         return self.path.stat().st_size
 
     @property
     def expires(self) -> datetime:
-        """The time at which the upload is removed unless more of it arrives."""
+        """The time at which the upload is removed unless more bytes arrive."""
         return datetime.fromtimestamp(self.path.stat().st_mtime, UTC) + IDLE
 
 
 class ResumableUploads:
-    """The uploads of a contest that are under way; each is written by one request at a time."""
+    """The uploads in progress of a contest; only one request at a time writes to each."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest = contest
@@ -77,7 +77,7 @@ class ResumableUploads:
         self._sweep(clock.utc(), is_start=True)
 
     def create(self, stated: Stated) -> Resumable:
-        """Begin an upload. Raises RefereeError `too-many-uploads`, OSError."""
+        """Create an upload. Raises RefereeError `too-many-uploads`, OSError."""
         self._sweep(self._clock.utc())
         folder = uploads_folder(self._contest)
         with self._lock:
@@ -92,7 +92,7 @@ class ResumableUploads:
         return Resumable(number, path, stated)
 
     def find(self, number: str, team: str) -> Resumable:
-        """The upload of a team. Raises RefereeError `upload-unknown`."""
+        """Return an upload of a team. Raises RefereeError `upload-unknown`."""
         found = next((one for one in self._all() if one.number == number), None)
         if found is None or found.stated.team != team:
             raise _unknown(number)
@@ -104,8 +104,8 @@ class ResumableUploads:
         """Append received bytes; return the submission once the whole file has arrived, else None.
 
         Raises RefereeError `upload-unknown`, `offset-mismatch`, `upload-busy`, and what `body` and `receive_file`
-        raise; what has come before `body` raises stays. After a fault of the referee it goes on at its last byte, which
-        makes the entry.
+        raise. Bytes received before `body` raises are kept. If the referee failed to store the complete file, the
+        client sends the last byte again, and that makes the entry.
         """
         with self._alone(one):
             if not one.path.is_file():
@@ -133,7 +133,7 @@ class ResumableUploads:
             return made
 
     def remove(self, one: Resumable) -> None:
-        """Forget an upload. Raises RefereeError `upload-busy`."""
+        """Delete an upload. Raises RefereeError `upload-busy`."""
         with self._alone(one):
             _remove(one.path)
 
@@ -161,10 +161,10 @@ class ResumableUploads:
                 yield Resumable(path.stem, path, stated)
 
     def _sweep(self, now: datetime, *, is_start: bool = False) -> None:
-        """Remove uploads without progress for a day, and, at the start, those that only a killed server knew.
+        """Remove uploads without progress for a day and, at start, files whose upload only a killed server knew.
 
-        What came whole, but was not received when the server was killed, goes on at its last byte. If it was received
-        and only its answer was lost, that byte brings `entry-repeated`, which names the entry.
+        If a file was complete but not stored when the server was killed, its upload resumes at the last byte. If it was
+        stored and only the answer was lost, that byte is answered with `entry-repeated`, which names the entry.
         """
         if is_start:
             for path in uploads_folder(self._contest).glob(f"*{ARRIVED}"):
@@ -194,9 +194,9 @@ def _beside(path: Path) -> Path:
 
 
 def _ask_for_last_byte(one: Resumable) -> None:
-    """Cut the last byte of a complete file that was not received: complete, it would look received to its client.
+    """Cut the last byte of a complete file that was not stored, since its client would take a complete file as stored.
 
-    Where that is impossible the upload is removed, and its client begins again.
+    If that is impossible, the upload is removed and its client starts again.
     """
     size = max(0, one.stated.size - 1)
     try:

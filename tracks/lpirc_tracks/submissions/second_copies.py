@@ -1,4 +1,4 @@
-"""Second copies of uploads: beside a journal that lies elsewhere, so that a host that takes over has the files, too."""
+"""Second copies of uploads, stored beside a shared journal, so that a host that takes over has the files, too."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ logger = logging.getLogger(__name__)
 
 
 def copy_aside(contest: Contest, file: Path, name: str) -> None:
-    """Copy an upload onto the disk of a shared journal, under its name in `models/`; nothing without one.
+    """Copy an upload onto the disk of a shared journal, under its name in `models/`; do nothing without one.
 
-    Raises StorageFailed where nothing is acknowledged that the journal does not have; else it is said in the log.
+    On failure, raises StorageFailed if the journal is required; otherwise logs a warning.
     """
     copy = _copy_of(contest, name)
     if copy is None:
@@ -36,9 +36,9 @@ def copy_aside(contest: Contest, file: Path, name: str) -> None:
 
 
 def require_file(contest: Contest, kept: Path) -> None:
-    """Make sure that an upload is in its place; one that another host received is copied from the journal's disk.
+    """Make sure that an uploaded file is in place, copying it from the journal's disk if another host received it.
 
-    Raises RefereeError `upload-missing` if it is at neither place: that is no fault of its team.
+    Raises RefereeError `upload-missing` if neither place has it, which is not the team's fault.
     """
     if kept.is_file():
         return
@@ -58,14 +58,14 @@ def require_file(contest: Contest, kept: Path) -> None:
 
 
 def remove_copy(contest: Contest, name: str) -> None:
-    """Remove the second copy of an upload that no one needs."""
+    """Remove the second copy of an upload that is no longer needed."""
     copy = _copy_of(contest, name)
     if copy is not None:
         copy.unlink(missing_ok=True)
 
 
 def _copy_of(contest: Contest, name: str) -> Path | None:
-    """Return the path of a second copy; None: the journal is not shared."""
+    """Return the path of a second copy, or None if the journal is not shared."""
     if not is_shared(contest.config):
         return None
     return journal_folder(contest.folder, contest.config) / MODELS / name

@@ -1,4 +1,4 @@
-"""Tell whether a latency is the model's own, or something else slowed the model down while it was measured. Pure."""
+"""Detects latencies that are not the model's own because something else slowed the measurement down. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOTICED_S = 0.5  # below it, what was lost is an interruption, not another job
 
 
 def disturbance(document: ResultDocument) -> str | None:
-    """The figures that show an unstable latency, for people; None for a stable one."""
+    """Return a sentence with the figures that show an unstable latency, or None for a stable one."""
     mean_ms = document["latency.mean_ms"]
     means_ms = document["latency.repeat_means_ms"]
     counted_s = document["latency.counted"] * mean_ms / 1000

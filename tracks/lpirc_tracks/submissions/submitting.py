@@ -1,9 +1,9 @@
 """Turns a model that a team hands in into a stored, judged submission.
 
 Every model that is accepted for measurement uses up one of the team's submissions of the day, even if it then crashes,
-never ends or wants too much memory; it is listed as not valid. These cost nothing: a model that the validator refuses,
-an invalid result document, a measurement that fails for any other reason, and one with an unstable latency, which is
-stored as to be measured again.
+never ends or needs too much memory. Such a model is listed as not valid. These cost nothing: a model that the validator
+refuses, an invalid result document, a measurement that fails for any other reason, and one with an unstable latency,
+which is stored as to be measured again.
 """
 
 from __future__ import annotations
@@ -44,19 +44,22 @@ PLAIN = {
     "settings.mean": [0, 0, 0],
     "settings.sigma": [1, 1, 1],
 }
-"""The only settings of the input that a document may state: a track's model does the rest by itself."""
+"""The only input settings that a document may state; a track's model does all other preprocessing itself."""
 ATTEMPTS = 3  # to measure a stable latency
 
 Bench = Callable[[Path], bytes]
 """Measures the model in a file and returns the result document; raises ModelCrashed, or another RefereeError."""
 
 Doubt = Callable[[ResultDocument], str | None]
-"""Says why a document is in review, None where it is not."""
+"""Returns why a document must be reviewed, or None if it need not be."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """A team and what it hands in. `result`: a document of `measured_by` (None: the team); None: measured here."""
+    """A team and what it hands in.
+
+    `result` is a document measured by `measured_by` (None: by the team). Without `result` the model is measured here.
+    """
 
     team: str
     model: Path | None
@@ -74,11 +77,11 @@ def submit(
     clock: Clock,
     act: Act | None = None,
 ) -> Submission:
-    """Accept a model, measure it unless that was done elsewhere, judge and store it; the submission with its outcome.
+    """Accept a model, measure it unless that was done elsewhere, judge it, and return the stored submission.
 
     Raises RefereeError: `team-unknown`, `bad-build`, `model-unreadable`, `submission-limit`, `bench-busy`,
-    `bad-result`, `wrong-device`, `result-repeated`, what `validate` raises; and what `bench` raises unless the model
-    crashed: then the submission is given up.
+    `bad-result`, `wrong-device`, `result-repeated`, and what `validate` raises. It also raises what `bench` raises, and
+    gives the submission up, unless the model crashed.
     """
     contest.store.teams.require(order.team)
     _require_build(order.build)
@@ -132,7 +135,7 @@ def measure_again(
     clock: Clock,
     act: Act | None = None,
 ) -> Submission:
-    """Measure a kept model again, in another build or on the other test set; this counts towards no limit.
+    """Measure a stored model again, in another build or on the other test set; this counts towards no limit.
 
     Raises RefereeError `bad-build`, `wrong-device`, `bench-busy`, `model-missing`, and what `bench` raises unless the
     model crashed.
@@ -149,10 +152,10 @@ def measure_again(
 def to_measure_again(
     submissions: Sequence[Submission], split: str, build: str
 ) -> list[Submission]:
-    """Each team's models that no submission of that build has measured on `split`, by the oldest submission.
+    """Return each team's models not yet measured by that build on `split`, each as its oldest submission.
 
-    A measurement that was broken off, is in review, or whose latency is unstable, is repeated; a model that failed, or
-    whose submissions are withdrawn, is not.
+    A measurement that was broken off, is in review or has an unstable latency is repeated. A model that failed, or
+    whose submissions are withdrawn, is not measured again.
     """
     standing = [
         one
@@ -184,7 +187,7 @@ def _carry_out(
     clock: Clock,
     act: Act | None,
 ) -> Submission:
-    """Accept, keep and measure a model; give the submission up when that fails for another reason than the model."""
+    """Accept, store and measure a model. If that fails for a reason other than the model, give the submission up."""
     limit = configured_track(contest, track.name).submissions_per_day
     accepted = contest.store.submissions.accept(made, clock.utc(), limit, act=act)
     try:
@@ -257,7 +260,7 @@ def measure(
 
 
 def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict]:
-    """Judge a document's run by the track's rule, by itself. Raises RefereeError for what cannot be judged."""
+    """Judge a document's run by the track's rule, without other entries. Raises RefereeError if it cannot be judged."""
     energy = document.values.get("energy")
     measured = Measured(
         accuracy_percent=track.accuracy_percent(document),
@@ -328,7 +331,7 @@ def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) ->
 
 
 def expected_devices(contest: Contest, track: str) -> tuple[str, ...]:
-    """The hosts whose measurements count: the configured ones, or that of the first submission that stands, if any."""
+    """Return the hosts whose measurements count: those configured, else that of the first submission not withdrawn."""
     configured = configured_track(contest, track)
     if configured.devices or configured.device:
         return configured.devices or (configured.device,)
@@ -360,7 +363,7 @@ def _require_build(build: str) -> None:
 
 
 def _require_new(contest: Contest, made: Submission, document: ResultDocument) -> None:
-    """Raise RefereeError unless the document is new: the same measurement is not another build."""
+    """Raise RefereeError if the same measurement was handed in before: it is not another build."""
     for one in contest.store.submissions.all(made.track):
         is_same_model = (one.team, one.model_sha256, one.split) == (
             made.team,

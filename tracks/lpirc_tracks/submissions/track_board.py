@@ -16,12 +16,12 @@ from referee.store.model_records import Submission
 
 @dataclass(frozen=True)
 class Candidate:
-    """A measured submission; `measured` is None where it has no place, as `sentence` says.
+    """A measured submission; `measured` is None if it gets no rank, for the reason in `sentence`.
 
-    The model failed, its latency is unstable, or it is in review.
+    The reason is that the model failed, its latency is unstable, or it is in review.
 
-    `handed_in` is the team's first submission of that model, of which this one may be a later build; of equal values
-    the lower one is the earlier.
+    `handed_in` is the number of the team's first submission of that model, of which this may be a later build. If
+    values are equal, the lower number is the earlier entry.
     """
 
     made: Submission
@@ -30,7 +30,7 @@ class Candidate:
 
     @property
     def sentence(self) -> str:
-        """The statement of the measurement, by the settings of its time; or why it is in review."""
+        """The sentence of the measurement, by the settings at that time; or why it is in review."""
         outcome = self.made.measurement
         if outcome is None:
             return ""
@@ -40,18 +40,18 @@ class Candidate:
 
     @property
     def confined(self) -> bool | None:
-        """Tell whether the model was; None if unknown."""
+        """True if the model ran confined; None if unknown."""
         return None if self.made.measurement is None else self.made.measurement.confined
 
     @property
     def official(self) -> bool:
-        """False where the meter is simulated or one for rehearsing at home."""
+        """False if the meter is simulated or is for rehearsing at home."""
         return self.made.measurement is None or self.made.measurement.official
 
 
 @dataclass(frozen=True)
 class Line:
-    """A rank and the team's best submission; `builds` is how often that model of the team was measured."""
+    """A line of the board: rank and best submission of a team; `builds` counts the measurements of that model."""
 
     rank: int
     candidate: Candidate
@@ -61,16 +61,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Board:
-    """The lines, best first, and every submission that is not valid, with the reason, oldest first."""
+    """The lines, best first, and every submission that is not valid with its reason, oldest first."""
 
     lines: tuple[Line, ...]
     invalid: tuple[tuple[Candidate, str], ...]
 
 
 def candidates(submissions: Sequence[Submission], split: str) -> list[Candidate]:
-    """The measured submissions of a track, oldest first, on a test set that are not withdrawn.
+    """Return the measured submissions of a track on a test set, oldest first, without the withdrawn ones.
 
-    One that has no place is among them only while its model has none that has one.
+    A submission that can get no rank is included only if its model has none that can.
     """
     found: list[Candidate] = []
     handed_in: dict[tuple[str, str], int] = {}
@@ -94,8 +94,8 @@ def candidates(submissions: Sequence[Submission], split: str) -> list[Candidate]
 def board(track: Track, candidates: Sequence[Candidate]) -> Board:
     """Rank the candidates of one test set.
 
-    Of a team's equal values the earlier submission counts; the rule decides how teams of equal values rank. Where a
-    verdict depends on the field, a team's best submission is the one that is best by itself.
+    If a team has equal values, its earlier submission counts; the rule decides how teams with equal values rank. If
+    verdicts depend on the other entries, a team's best submission is the one that is best when judged alone.
     """
     judged = [
         (one, track.judge(one.measured))
@@ -137,7 +137,7 @@ def board(track: Track, candidates: Sequence[Candidate]) -> Board:
 
 
 def judged_now(one: Submission, rule: Track) -> Submission:
-    """A submission judged by itself by the rule's present settings, as on the board."""
+    """Return a submission judged alone by the rule's present settings, as on the board."""
     if one.measurement is None or one.measurement.measured is None or one.is_unstable:
         return one
     verdict = rule.judge(Measured(**one.measurement.measured))
@@ -155,7 +155,7 @@ def outcome_of(verdict: Verdict) -> dict[str, Any]:
 
 
 def build_number(made: Submission, submissions: Sequence[Submission]) -> int:
-    """Count how often a track's submissions have measured that model of that team on that test set, up to this one."""
+    """Count how many submissions, up to this one, have measured that model of that team on that test set."""
     measured = (
         one
         for one in submissions

@@ -1,4 +1,4 @@
-"""Checks one upload in a process of its own, with limits of time and memory, and returns its findings."""
+"""Checks one upload in its own process, with limits on time and memory, and returns the findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from referee.errors import RefereeError
 LIMIT_S = 60
 """Limit of processor time: the largest CSV takes 12 s."""
 MEMORY_BYTES = 3 << 30
-"""Limit of the process's own data: the largest CSV takes 1.2 GB."""
+"""Limit on the data memory of the process: the largest CSV takes 1.2 GB."""
 FAULTS_OF_FILE = frozenset(
     {"bad-detections", "unreadable-file", "too-large", "model-refused"}
 )
@@ -30,13 +30,13 @@ class _OutOfTimeError(Exception):
 
 @dataclass(frozen=True)
 class Refused:
-    """Refusal of an upload: `code`, the sentence as `detail`, and facts."""
+    """The refusal of an upload: `code`, the sentence as `detail`, and facts."""
 
     problem: dict[str, Any]
 
     @classmethod
     def by(cls, error: RefereeError) -> Refused:
-        """Return the refusal that an error states."""
+        """Return the refusal for an error."""
         return cls({"code": error.code, "detail": error.sentence} | error.facts)
 
 
@@ -60,7 +60,7 @@ def check_results(
 def check_other(
     check: Callable[..., dict[str, str]], *args: object
 ) -> dict[str, str] | Refused:
-    """Return the findings of another check, which has limits of its own."""
+    """Return the findings of another check, which sets limits of its own."""
     try:
         return check(*args)
     except RefereeError as error:

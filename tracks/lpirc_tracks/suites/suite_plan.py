@@ -18,17 +18,20 @@ from referee.presence import is_file
 IMAGES = 5000
 LONGEST_COOLDOWN_S = 24 * 3600.0
 OPTIONS = {"threads": 64, "memory_mb": 1_000_000, "repeats": 1000}
-"""The whole numbers that a test may set beside `timeout_s`, with their maxima."""
+"""The integer options that a test may set besides `timeout_s`, with their maxima."""
 WORDS = ("delegate", "channels")
 LEVELS = {"mean": (-1e6, 1e6), "sigma": (1e-6, 1e6)}
-"""The words, and the numbers by channel, that a test may set; `delegate` as the harness takes it."""
+"""Options with a number per channel and their bounds.
+
+WORDS has the options with a word; `delegate` is as in the harness.
+"""
 LEAST_TIMEOUT_S = 0.01
 LONGEST_TIMEOUT_S = 24 * 3600.0
 
 
 @dataclass(frozen=True)
 class PlannedTest:
-    """A test: its model by name and by file, the MFLOPs of one image, and options of the harness."""
+    """A test: its model by name and by file, the MFLOPs of one image, and options for the harness."""
 
     model: str
     implementation: str
@@ -38,13 +41,13 @@ class PlannedTest:
 
     @property
     def name(self) -> str:
-        """The test for people."""
+        """The name of the test in messages."""
         return f"{self.model} ({self.implementation})"
 
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """The tests in order; `device` is its name in the table ("": the host name), `limit` the number of images."""
+    """The tests in order. `device` is its name in the table ("": the host name), `limit` the number of images."""
 
     device: str
     cooldown_s: float
@@ -53,12 +56,12 @@ class SuitePlan:
 
     @property
     def mflops(self) -> dict[str, float]:
-        """MFLOPs of one image by model."""
+        """Return the MFLOPs of one image by model."""
         return {test.model: test.mflops for test in self.tests}
 
 
 def read_plan(path: Path) -> SuitePlan:
-    """Read a suite; files of models are relative to it.
+    """Read a suite; paths of model files are relative to its file.
 
     Raises RefereeError `bad-suite`, naming file, test and value.
     """
@@ -152,7 +155,7 @@ class _Table:
         return value
 
     def levels(self, key: str, least: float, most: float) -> str:
-        """One number for all channels, or a list of three, as the harness's option takes it."""
+        """Return one number for all channels, or a list of three, as the harness's option takes it."""
         value = self.values[key]
         each = value if isinstance(value, list) and len(value) == 3 else [value]
         numbers = [

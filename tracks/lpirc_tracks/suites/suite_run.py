@@ -1,4 +1,4 @@
-"""Measures every test of a suite, one after the other, and keeps each in the table as soon as it is done."""
+"""Measures every test of a suite in turn, and stores each in the table as soon as it is done."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from referee.errors import ModelFault, RefereeError
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """One run of a plan on a track's images, into a table that may hold tests of other devices as well.
+    """One run of a plan on a track's images, into a table that may also hold tests of other devices.
 
-    `report` gets a line for people about each test and each cool-down.
+    `report` is called with a line of text about each test and each cool-down.
     """
 
     plan: SuitePlan
@@ -34,7 +34,7 @@ class SuiteRun:
     report: Callable[[str], None]
 
     def measure(self) -> list[SuiteRow]:
-        """The rows of all tests, in the plan's order; a model that fails is a row without figures.
+        """Measure all tests and return their rows in the plan's order; the row of a model that fails has no figures.
 
         Raises RefereeError for any other failure.
         """

@@ -1,4 +1,4 @@
-"""AIoTBench's CSV tables: the tests and FLOPs that scores are computed from, and the table that a run writes."""
+"""AIoTBench's CSV tables: the tests and FLOPs that scores are computed from, and the table written by a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FLOPS_COLUMNS = ("model", "mflops")
 
 @dataclass(frozen=True)
 class SuiteRow:
-    """A test that was run: accuracy and time as text, both blank where it failed for the reason in `sentence`.
+    """A test that was run: accuracy and time as text, both blank if it failed, with the reason in `sentence`.
 
     `model_sha256` and `images_sha256` identify the model file and the images.
     """
@@ -39,7 +39,7 @@ class SuiteRow:
 
     @property
     def test(self) -> SuiteTest:
-        """The test as it is scored."""
+        """Return the test in the form that is scored."""
         figures = (
             float(cell) if cell else None
             for cell in (self.accuracy_percent, self.time_ms)
@@ -51,7 +51,7 @@ COLUMNS = tuple(field.name for field in fields(SuiteRow))
 
 
 def read_flops(path: Path) -> dict[str, float]:
-    """MFLOPs of one image by model. Raises RefereeError `unreadable-file`, `bad-table`."""
+    """Return the MFLOPs of one image by model. Raises RefereeError `unreadable-file`, `bad-table`."""
     found: dict[str, float] = {}
     for row in read_table(path, FLOPS_COLUMNS):
         model = row.text("model")
@@ -62,13 +62,13 @@ def read_flops(path: Path) -> dict[str, float]:
 
 
 def write_flops(path: Path, mflops: Mapping[str, float]) -> None:
-    """Write the MFLOPs as `read_flops` reads them."""
+    """Write the MFLOPs in the format that `read_flops` reads."""
     rows = [{"model": model, "mflops": value} for model, value in mflops.items()]
     write_atomically(path, table_bytes(FLOPS_COLUMNS, rows))
 
 
 def read_tests(path: Path, mflops: Mapping[str, float]) -> tuple[SuiteTest, ...]:
-    """The tests in the order of the file; a test whose accuracy and time are both blank is missing.
+    """Return the tests in the order of the file; a test with blank accuracy and time is missing.
 
     Raises RefereeError `unreadable-file`, `bad-table` with file, line and value, `unknown-flops` for a model without
     FLOPs.
@@ -93,7 +93,7 @@ def read_tests(path: Path, mflops: Mapping[str, float]) -> tuple[SuiteTest, ...]
 
 
 def read_rows(path: Path) -> list[SuiteRow]:
-    """The rows of the table of an earlier run; none where there is no such file.
+    """Return the rows of the table of an earlier run; none if the file does not exist.
 
     Raises RefereeError `not-accessible`, `unreadable-file`, `bad-table`.
     """
@@ -113,9 +113,9 @@ def write_rows(path: Path, rows: Iterable[SuiteRow]) -> None:
 
 
 def row_of(rows: Iterable[SuiteRow], wanted: SuiteRow, path: Path) -> SuiteRow | None:
-    """The row of the same test in an earlier run; None where that run has not measured it.
+    """Return the row of the same test in an earlier run, or None if that run has not measured the test.
 
-    Raises RefereeError `suite-changed` when that was another model file or other images.
+    Raises RefereeError `suite-changed` if the earlier run had another model file or other images.
     """
     key = (wanted.device, wanted.implementation, wanted.model)
     row = next(
@@ -134,9 +134,9 @@ def row_of(rows: Iterable[SuiteRow], wanted: SuiteRow, path: Path) -> SuiteRow |
 
 @contextmanager
 def table_lock(path: Path) -> Iterator[None]:
-    """Keep other suites from running into the table's folder: they would slow each other down and overwrite tests.
+    """Hold the lock of the table's folder: two suites would slow each other down and overwrite each other's tests.
 
-    Raises RefereeError `suite-busy`, `bad-table` where no table can be written.
+    Raises RefereeError `suite-busy`, `bad-table` if no table can be written.
     """
     try:
         require_writable(path)
@@ -160,7 +160,7 @@ def table_lock(path: Path) -> Iterator[None]:
 
 
 def _figures(row: TableRow) -> tuple[float, float] | tuple[None, None]:
-    """A test's accuracy in percent and time in ms, or neither. Raises RefereeError `bad-table`."""
+    """Return a test's accuracy in percent and time in ms, or None for both. Raises RefereeError `bad-table`."""
     accuracy = row.cells["accuracy_percent"]
     time = row.cells["time_ms"]
     if not accuracy and not time:

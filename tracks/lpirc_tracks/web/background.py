@@ -1,4 +1,4 @@
-"""The background work of model tracks in a server: received uploads are checked, and results files scored."""
+"""The background work of model tracks in a server: checks received uploads and scores results files."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from referee.installed import TRACKS
 
 @dataclass(frozen=True)
 class Background:
-    """Checks of received uploads, scores of results files, and uploads in progress."""
+    """Background work: the checks of received uploads, the scoring of results files, and uploads in progress."""
 
     entries: EntryDesk
     checks: CheckQueue
     resumable: ResumableUploads
 
     def ask(self) -> None:
-        """Have waiting uploads checked and scored soon, also those that waited before a restart."""
+        """Request that waiting uploads are checked and scored soon, including those from before a restart."""
         self.checks.ask()
         self.entries.ask()
 
@@ -35,12 +35,12 @@ class Background:
 
 
 def background_of(contest: Contest, clock: Clock) -> Background:
-    """Make the background work of a contest; none of it runs yet."""
+    """Create the background work of a contest, without starting it."""
     entries = EntryDesk(contest, clock)
     checks = CheckQueue(contest, clock, entries.ask)
     return Background(entries, checks, ResumableUploads(contest, clock))
 
 
 def background() -> Background:
-    """Return the background work of the app that handles the present request."""
+    """Return the background work of the app that handles the current request."""
     return cast(Background, current_app.extensions[TRACKS])

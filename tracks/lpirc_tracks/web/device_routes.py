@@ -1,4 +1,4 @@
-"""Devices ask for a model to measure, its images and more time, and hand in what was measured (docs/http.md)."""
+"""Routes for devices: lease a model to measure, get its images, renew the lease, and hand in results (docs/http.md)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ blueprint = Blueprint("work", __name__, url_prefix="/v1/jobs")
 
 @blueprint.before_request
 def authenticate() -> None:
-    """Let in registered devices, to jobs that they hold. Raises RefereeError `bad-token`, `lease-lost`."""
+    """Admit registered devices, each only to its leased jobs. Raises RefereeError `bad-token`, `lease-lost`."""
     contest = part(Callers).contest
     clock = part(Callers).clock
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
@@ -55,7 +55,7 @@ def authenticate() -> None:
 
 @blueprint.post("")
 def lease() -> Response:
-    """A model to measure, or 204 when none waits for this device."""
+    """Answer with a model to measure, or 204 if none is waiting for this device."""
     name, theirs, meter = read_texts("name", "version", meter="")
     ours = program_version()
     if name != g.device:
@@ -81,7 +81,7 @@ def lease() -> Response:
 
 @blueprint.route("/<job>", methods=["PUT", "DELETE"])
 def renew(job: str) -> Response:
-    """Lease it for longer, which each request does, or give it back."""
+    """Renew the lease of a job, which every request does anyway, or give the job back."""
     if request.method == "DELETE":
         store = part(Callers).contest.store
         now = part(Callers).clock.utc()
@@ -91,7 +91,7 @@ def renew(job: str) -> Response:
 
 @blueprint.get("/<job>/model")
 def model(job: str) -> Response:
-    """The model's file."""
+    """Answer with the model's file."""
     return Response(
         kept_model(part(Callers).contest, g.made),
         content_type="application/octet-stream",
@@ -100,7 +100,7 @@ def model(job: str) -> Response:
 
 @blueprint.get("/<job>/images")
 def images(job: str) -> Response:
-    """Images as one zip, named by their numbers: a file's own name may tell what is to be seen."""
+    """Answer with images as one zip, named by number, since an original file name may reveal the content."""
     test_set = measuring_queue.track_of(part(Callers).contest, g.made).test_set
     first, count = wanted(request.query_string.decode("latin-1"))
     files = ImageFiles(test_set, 0)

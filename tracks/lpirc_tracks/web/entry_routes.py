@@ -1,6 +1,7 @@
-"""Entries by upload: a team's files for the tracks, with its password or a token, whenever it likes.
+"""Routes for entries: a team uploads files for the tracks at any time, with its password or a token.
 
-A file is dated and acknowledged as soon as it is on disk; who asks to wait learns what its check finds.
+A file is dated and acknowledged as soon as it is on disk. A client that asks to wait also gets the outcome of the
+check.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ blueprint = Blueprint("entries", __name__, url_prefix="/v1/entries")
 
 @blueprint.post("")
 def hand_in() -> tuple[Response, int]:
-    """Take a file as an entry that waits for its check; with `wait`, say what that finds."""
+    """Receive a file as an entry that waits for its check; with `wait`, answer with the outcome of the check."""
     team = team_of_request()
     state = part(Callers)
     wait_s = _wait_s()
@@ -76,7 +77,10 @@ def hand_in() -> tuple[Response, int]:
 @blueprint.get("")
 @blueprint.get("/<number>")
 def show(number: str | None = None) -> Response:
-    """The team's entries, oldest first, or one of them, as they stand now; on hold-out sets once that is published."""
+    """Answer with the team's entries, oldest first, or one of them, in their current state.
+
+    Figures on hold-out sets are included once they are published.
+    """
     team = team_of_request()
     state = part(Callers)
     wait_s = 0 if number is None else _wait_s()
@@ -116,7 +120,7 @@ def team_of_request() -> str:
 
 
 def offer_of(team: str, track: str, file: str, replaces: str | None) -> Offer:
-    """Return the offer of a team. Raises RefereeError unless it may do so now, before any byte is read."""
+    """Return the offer of a team. Raises RefereeError, before any byte is read, unless it may be made now."""
     contest = part(Callers).contest
     config = configured_track(contest, track)
     if replaces is not None and not (
@@ -133,13 +137,13 @@ def offer_of(team: str, track: str, file: str, replaces: str | None) -> Offer:
 
 
 def most_bytes(config: ModelTrack) -> int:
-    """Return the most bytes of a track's file."""
+    """Return the largest size in bytes of a file for a track."""
     return LARGEST_RESULTS_BYTES if config.rule_name == RESULTS else LARGEST_MODEL_BYTES
 
 
 @contextmanager
 def upload_slot(team: str) -> Iterator[None]:
-    """Hold a slot for uploads, instead of one for unknown callers. Raises RefereeError `too-many-requests`."""
+    """Hold a slot for uploads instead of one for unknown clients. Raises RefereeError `too-many-requests`."""
     slots = part(ConcurrencyLimits).uploads
     if not slots.acquire(team):
         raise too_many_requests()
@@ -151,7 +155,7 @@ def upload_slot(team: str) -> Iterator[None]:
 
 
 def document_of(one: Submission) -> dict[str, Any]:
-    """An entry as its team sees it, with its receipt."""
+    """Return an entry as its team sees it, with its receipt."""
     contest = part(Callers).contest
     shown = entry_document(contest.store, one)
     if one.split == PUBLIC:
@@ -163,7 +167,7 @@ def document_of(one: Submission) -> dict[str, Any]:
 
 
 def _wait_s() -> int:
-    """Read how long the client wants to wait. Raises RefereeError `bad-request`."""
+    """Return how long the client wants to wait. Raises RefereeError `bad-request`."""
     given = request.args.get("wait", "0")
     if not (given.isascii() and given.isdigit() and len(given) <= 9):
         raise RefereeError(

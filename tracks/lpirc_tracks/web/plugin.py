@@ -1,4 +1,4 @@
-"""The pages of model tracks as the referee's server takes them: the entry `tracks` of `lpirc.pages`."""
+"""Offers the pages of model tracks to the referee's server: the entry `tracks` of `lpirc.pages`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUTES = (entry_routes, upload_routes, device_routes, track_board_pages)
 
 
 def tracks_pages(contest: Contest, clock: Clock) -> Pages:
-    """Make the pages, links and background work of a contest's tracks."""
+    """Create the pages, links and background work of a contest's tracks."""
     names = [one.name for one in contest.config.tracks]
     background = background_of(contest, clock)
     return Pages(

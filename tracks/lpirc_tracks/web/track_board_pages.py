@@ -1,4 +1,4 @@
-"""The boards of the tracks for everyone, as pages and as JSON."""
+"""The public boards of the tracks, as pages and as JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEVEL = "Level with: its order with that neighbour is less than 95 % sure on oth
 
 @blueprint.get("/<name>.json")
 def as_json(name: str) -> Response:
-    """The board of a track as a document."""
+    """Answer with the board of a track as JSON."""
     state = part(Callers)
     second = int(state.clock.utc().timestamp())
     return through_flask(
@@ -43,7 +43,7 @@ def as_json(name: str) -> Response:
 
 @blueprint.get("/<name>")
 def as_page(name: str) -> Response:
-    """The board of a track for a browser."""
+    """Answer with the board of a track as a page."""
     board = _board(name)
     rows = [
         [_cell(_shown(place, column)) for column in COLUMNS]
@@ -70,7 +70,7 @@ def as_page(name: str) -> Response:
 
 
 def _which(board: dict[str, Any]) -> str:
-    """Return which board it is, and who published it when."""
+    """Return a sentence on which board is shown, and who published it when."""
     published = board["published"]
     if published is None and board["holdout_until"] is None:
         return "This is the board by the public images; there will be no final one."
@@ -83,7 +83,7 @@ def _which(board: dict[str, Any]) -> str:
 
 
 def _notes(board: dict[str, Any]) -> list[str]:
-    """List notes about the final board while it is not shown."""
+    """Return notes about the final board as long as it is not shown."""
     if board["published"] is not None or board["holdout_until"] is None:
         return []
     until = board["holdout_until"]
@@ -115,7 +115,7 @@ def _kept_at(folder: Path, name: str, second: int) -> Kept:
 
 @lru_cache(16)
 def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
-    """Return the board, the same one for all requests within a second."""
+    """Return the board; all requests within a second get the same one."""
     contest = part(Callers).contest
     return board_document(
         contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC)
@@ -123,7 +123,10 @@ def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
 
 
 def _shown(place: dict[str, Any], column: str) -> object:
-    """A column of a place; the team's with who measured it, and with what meter, where that is not the organiser's."""
+    """Return the value of a column.
+
+    The team column also names who measured, if not the organiser, and an unofficial meter.
+    """
     if column != "team":
         return place.get(column, "")
     doubts = []

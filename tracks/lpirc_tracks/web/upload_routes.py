@@ -1,4 +1,4 @@
-"""Uploads that go on after a cut, by the protocol tus 1.0.0: core, creation, expiration and termination.
+"""Routes for uploads that can be resumed, by the protocol tus 1.0.0: core, creation, expiration and termination.
 
 The last byte makes an entry, as `POST /v1/entries` does.
 """
@@ -49,7 +49,7 @@ def about() -> Response:
 
 @blueprint.post("")
 def create() -> Response:
-    """Begin an upload."""
+    """Create an upload."""
     team = team_of_request()
     stated = _stated(team)
     _require_version()
@@ -67,7 +67,7 @@ def create() -> Response:
 
 @blueprint.route("/<number>", methods=["HEAD"])
 def offset(number: str) -> Response:
-    """Answer how much of an upload has come."""
+    """Answer with the number of bytes received of an upload."""
     found = background().resumable.find(number, team_of_request())
     size = {"Upload-Length": str(found.stated.size), "Cache-Control": "no-store"}
     return Response(status=200, headers=_headers(found) | size)
@@ -103,7 +103,7 @@ def add(number: str) -> Response:
 
 @blueprint.delete("/<number>")
 def remove(number: str) -> Response:
-    """Forget an upload."""
+    """Delete an upload."""
     found = background().resumable.find(number, team_of_request())
     _require_version()
     background().resumable.remove(found)
@@ -125,7 +125,7 @@ def _require_version() -> None:
 
 
 def _stated(team: str) -> Stated:
-    """Read the client's statements about the file. Raises RefereeError `bad-request`."""
+    """Return what the client states about the file. Raises RefereeError `bad-request`."""
     given = dict(_pairs(request.headers.get("Upload-Metadata", "")))
     missing = [name for name in ("track", "name", "sha256") if not given.get(name)]
     if missing:
@@ -153,7 +153,7 @@ def _stated(team: str) -> Stated:
 
 
 def _pairs(header: str) -> list[tuple[str, str]]:
-    """The keys of Upload-Metadata with their values. Raises RefereeError `bad-request`."""
+    """Return the keys and values of Upload-Metadata. Raises RefereeError `bad-request`."""
     pairs = []
     for item in header.split(","):
         key, _, value = item.strip().partition(" ")

@@ -26,7 +26,7 @@ def read_coco_results(
     finders: Finders,
     inverted_boxes: bool,
 ) -> Detections:
-    """Read COCO results; problems and notices go into the finders' findings, by the number of the entry."""
+    """Read COCO results; problems and notices are added to the finders' findings by the number of the entry."""
     plain = read_plain_results(path)
     if plain is not None and _all_good(plain, finders):
         return plain
@@ -38,7 +38,10 @@ def read_coco_results(
 
 
 def _entries(path: Path) -> Iterator[object]:
-    """The entries of a file, one by one, with the errors of `elements`. Raises `CodedError` `unreadable-file`."""
+    """Yield the entries of a file one by one, with the errors of `elements`.
+
+    Raises `CodedError` `unreadable-file`.
+    """
     text = text_of(path)
     if not is_array(text):
         reason = "COCO results are a JSON array of {image_id, category_id, bbox, score}"

@@ -1,4 +1,4 @@
-"""The findings of a reader in a file: problems, which refuse it, and notices, which only warn."""
+"""What a reader finds in a file: problems, for which the file is refused, and notices, which only warn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Notice:
 
 @dataclass
 class Findings:
-    """Problems and notices of one file, by line (in JSON by the number of the entry)."""
+    """Problems and notices of one file, by line number (in JSON by entry number)."""
 
     path: Path
     problems: ProblemList = field(default_factory=ProblemList)
@@ -41,11 +41,14 @@ class Findings:
         line: int,
         value: str,
     ) -> None:
-        """Count what is accepted with a warning; the first of its kind is kept."""
+        """Count a value that is accepted with a warning; the first of each kind is kept."""
         self._notices.setdefault(kind, _Notice(line, value)).count += 1
 
     def raise_if_any(self, code: str) -> None:
-        """Raise `CodedError` with the first problem in words and the facts `file`, `problems`, `total`."""
+        """Raise `CodedError` if there are problems.
+
+        The sentence states the first problem; the facts are `file`, `problems` and `total`.
+        """
         if not self.problems.total:
             return
         line, problem = self.problems.first[0]

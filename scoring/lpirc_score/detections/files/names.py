@@ -18,7 +18,7 @@ from lpirc_testsets.values import LARGEST_ID, text_number
 
 @dataclass
 class Finder:
-    """Finds ids by text or number; `new` are accepted ids that the ground truth lacks."""
+    """Finds ids by text or number; `new` are the accepted ids that the ground truth does not have."""
 
     what: str
     ids: Mapping[str, int]
@@ -33,7 +33,7 @@ class Finder:
         text: str,
         line: int,
     ) -> int:
-        """Return the id of a text. Raises ValueError when it names nothing."""
+        """Return the id that a text means. Raises ValueError if there is none."""
         found = self.ids.get(text)
         if found is not None:
             return found
@@ -49,7 +49,7 @@ class Finder:
         value: object,
         line: int,
     ) -> int:
-        """Return a JSON number as an id. Raises ValueError unless it is known."""
+        """Return a JSON number as an id. Raises ValueError if the id is not known."""
         name = f"{self.what}_id {shown(value)}"
         if type(value) is not int:
             raise ValueError(f"{name} is unknown")
@@ -71,7 +71,7 @@ class Finder:
 
 @dataclass(frozen=True)
 class Finders:
-    """The finders of images and of categories."""
+    """The finder of images and the finder of categories."""
 
     images: Finder
     categories: Finder
@@ -83,7 +83,7 @@ class Finders:
         tolerance: Tolerance,
         findings: Findings,
     ) -> Finders:
-        """Look up in a ground truth; what `tolerance` accepts beyond it is noted in the findings."""
+        """Make finders for a ground truth; ids that `tolerance` accepts beyond it are noted in the findings."""
         image_ids = ground_truth.image_ids.tolist()
         category_ids = ground_truth.category_ids.tolist()
         images = _names(image_ids, ground_truth.image_names)
@@ -116,7 +116,7 @@ class Finders:
         )
 
     def completed(self, ground_truth: GroundTruth) -> GroundTruth:
-        """Return the ground truth with the images and categories that were new."""
+        """Return the ground truth with the new images and categories added."""
         images = _merged(
             ground_truth.image_ids,
             ground_truth.image_names,
@@ -136,9 +136,10 @@ class Finders:
 
 
 def has_misleading_names(ground_truth: GroundTruth) -> bool:
-    """Tell if a number in a file might be a name and not an id.
+    """Return True if a number in a file might be a name instead of an id.
 
-    An image 3 called 000005.jpg: then 000005 is its name, and only reading by text keeps that apart from 5.
+    An example is an image with id 3 and name 000005.jpg: 000005 is its name, and only reading it as text keeps it apart
+    from id 5.
     """
     ids = ground_truth.image_ids.tolist()
     for id_, name in zip(ids, ground_truth.image_names, strict=True):

@@ -1,7 +1,7 @@
-"""The fast way to COCO results: entries of numbers, read in pieces into columns (docs/decisions/0018-reading-files.md).
+"""The fast path for COCO results: reads entries of numbers in pieces (docs/decisions/0018-reading-files.md).
 
-It takes only what `coco_results` takes too, as the same numbers to the last bit. Of anything else it says nothing but
-that: `coco_results` reads such a file entry by entry, and names its problems.
+It accepts only what `coco_results` accepts too, as the same numbers to the last bit. For any other file it returns
+None; `coco_results` then reads the file entry by entry and names the problems.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.values import has_long_number
 
 PIECE_BYTES = 2**15
-"""Bytes of a piece, so few that boxing its entries does not start the garbage collector."""
+"""Bytes of a piece; small enough that creating the objects of its entries does not start the garbage collector."""
 LONGEST_ENTRY_BYTES = 2**18
 
 # The last comma between two objects. Where it lies inside an entry, the piece that ends before it is not JSON.
@@ -30,7 +30,7 @@ _CUT = re.compile(rb"(?s:.*)\}[ \t\r\n]*(,)[ \t\r\n]*\{")
 
 
 class _Entry(msgspec.Struct, gc=False):
-    """An entry. Other fields are skipped: they must be JSON, and take no memory."""
+    """One entry. Other fields are skipped: they must be valid JSON, but take no memory."""
 
     image_id: int
     category_id: int
@@ -44,7 +44,10 @@ _NOT_PLAIN = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError, O
 
 
 def read_plain_results(path: Path) -> Detections | None:
-    """Read a file of COCO results; None unless all are numbers where those belong. Ids and numbers are not checked."""
+    """Read a file of COCO results, or return None if a field is not a number where one belongs.
+
+    Ids and values are not checked.
+    """
     image = array("q")
     category = array("q")
     confidence = array("d")
@@ -85,9 +88,9 @@ def _entries(piece: bytes) -> list[_Entry]:
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    """Cut a JSON array between two objects into arrays that are JSON if, and only if, the whole is.
+    """Cut a JSON array between objects into smaller arrays, all valid JSON if and only if the whole array is.
 
-    Raises ValueError if an entry is too long to look for its end again and again.
+    Raises ValueError if an entry is so long that searching for its end repeatedly would be too slow.
     """
     opening = b""
     rest = file.read(PIECE_BYTES).removeprefix(BOM_UTF8)

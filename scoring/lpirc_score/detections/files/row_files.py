@@ -1,4 +1,4 @@
-"""Rows of seven values: CSV below a header, or the contest's own rows without one."""
+"""Rows of seven values: CSV with a header, or the contest's own rows without one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_rows(
     finders: Finders,
     inverted_boxes: bool,
 ) -> Detections:
-    """Read rows of a file that begins with `head`; problems and notices go into the finders' findings."""
+    """Read the rows of a file that begins with `head`; problems and notices are added to the finders' findings."""
     first = next((line for line in head.splitlines() if line.strip()), "")
     has_header = _cells(first) in _HEADERS
     if not has_header and not _looks_like_row(first):
@@ -64,7 +64,7 @@ def _plain_numbers(
     has_header: bool,
     delimiter: str | None,
 ) -> NDArray[np.float64] | None:
-    """Return rows (M, 7) when the file holds nothing but numbers, which numpy's C reader takes quickly."""
+    """Return rows (M, 7) if the file holds only numbers, read fast by numpy's C reader."""
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", UserWarning

@@ -1,4 +1,4 @@
-"""Reads files of detections in any of their forms, and blacklists: (image, category) pairs that do not count."""
+"""Reads files of detections in any format, and blacklists: (image, category) pairs that are left out of the scoring."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLACKLIST_HEADERS = (["image", "class"], ["image", "category"])
 
 @dataclass(frozen=True, eq=False)
 class Submission:
-    """Detections, the ground truth with the images and categories that only they name, and the warnings."""
+    """Detections, the ground truth extended by the images and categories that only they name, and the warnings."""
 
     detections: Detections
     ground_truth: GroundTruth
@@ -30,7 +30,7 @@ class Submission:
 
 
 def read_detections(path: Path, ground_truth: GroundTruth) -> Detections:
-    """Read a file of detections and accept nothing questionable. Raises as `read_submission` does."""
+    """Read a file of detections without accepting anything questionable. Raises as `read_submission` does."""
     return read_submission(path, ground_truth).detections
 
 
@@ -76,7 +76,7 @@ def read_submission(
 
 
 def is_json(path: Path) -> bool:
-    """Tell if a file is read as COCO results. Raises `CodedError` `unreadable-file`."""
+    """Return True if a file is read as COCO results. Raises `CodedError` `unreadable-file`."""
     return path.suffix.lower() == ".json" or head_of(path).lstrip()[:1] in ("[", "{")
 
 
@@ -88,9 +88,9 @@ def read_blacklist(
 ) -> frozenset[tuple[int, int]]:
     """Read the (image id, category id) pairs of a CSV with the header `image,class`.
 
-    The header alone is none. A pair of a new image or category that `tolerance` accepts has no effect: it
-    is left out, and `warn` gets a sentence. Raises `CodedError` `bad-blacklist` or `unreadable-file`, as
-    `read_submission` does.
+    A file with only the header gives no pairs. A pair with a new image or category that `tolerance` accepts has no
+    effect: it is left out, and `warn` is called with a sentence. Raises `CodedError` `bad-blacklist` or
+    `unreadable-file`, as `read_submission` does.
     """
     findings = Findings(path)
     finders = Finders.of(ground_truth, tolerance, findings)

@@ -19,7 +19,7 @@ Numbered = Iterator[tuple[int, list[str]]]
 
 
 def head_of(path: Path) -> str:
-    """Return the beginning of a file that is read whole afterwards.
+    """Return the beginning of a file that will be read completely later.
 
     Raises `CodedError` `unreadable-file`, also for an empty file and for a pipe, which cannot be read twice.
     """
@@ -35,7 +35,7 @@ def head_of(path: Path) -> str:
 
 
 def text_of(path: Path) -> str:
-    """Return the whole file. Raises `CodedError` `unreadable-file` unless it is UTF-8, also for an empty file."""
+    """Return the whole text of a file. Raises `CodedError` `unreadable-file` if it is empty or not UTF-8."""
     try:
         text = read_text(path)
     except TestSetError as error:
@@ -46,7 +46,7 @@ def text_of(path: Path) -> str:
 
 
 def csv_lines(path: Path, headers: Iterable[list[str]]) -> Numbered:
-    """Yield line numbers and cells below one of the headers; blank lines are skipped."""
+    """Yield line numbers and cells below the header, which must be one of `headers`; blank lines are skipped."""
     reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
     try:
         header: list[str] | None = None
@@ -68,7 +68,7 @@ def csv_lines(path: Path, headers: Iterable[list[str]]) -> Numbered:
 
 
 def bare_lines(path: Path) -> Numbered:
-    """Yield line numbers and cells of lines whose values stand between blanks or commas."""
+    """Yield line numbers and cells of lines with values separated by blanks or commas."""
     for number, line in enumerate(text_of(path).split("\n"), start=1):
         if line.strip():
             yield number, bare_cells(line)
@@ -80,7 +80,7 @@ def bare_cells(line: str) -> list[str]:
 
 
 def check_length(cells: list[str], wanted: int) -> None:
-    """Raise ValueError unless there are as many cells as wanted."""
+    """Raise ValueError unless the number of cells is the wanted one."""
     if len(cells) != wanted:
         raise ValueError(
             f"a row is {wanted} values, this has {len(cells)}: {shown(','.join(cells))}"
@@ -93,7 +93,7 @@ def numbers(cells: list[str]) -> list[float]:
 
 
 def checked_finite(value: float, source: object) -> float:
-    """Return a finite number. Raises ValueError with the source of any other."""
+    """Return a finite number. Raises ValueError with `source` for any other value."""
     if not isfinite(value):
         raise ValueError(f"{shown(source)} is not a finite number")
     return value

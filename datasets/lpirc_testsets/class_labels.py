@@ -25,7 +25,7 @@ LARGEST_LABEL = 1000
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """`by_image[i]` is the label of image i + 1, shape (N,), int64; `sha256` that of the file."""
+    """The labels of a set: `by_image[i]` is that of image i + 1, shape (N,), int64; `sha256` is that of the file."""
 
     by_image: NDArray[np.int64]
     sha256: str

@@ -105,7 +105,10 @@ class Problems:
                 self.rows.append(row)
 
     def raise_if_any(self, code: str) -> None:
-        """Raise TestSetError with the first problem, the number of the others, and all that were kept."""
+        """Raise TestSetError if there are problems.
+
+        The error has the first problem, the number of further ones, and all kept problems.
+        """
         if not self.count:
             return
         others = self.count - 1

@@ -1,11 +1,11 @@
-"""Plug-ins by entry point: objects that this and other distributions offer by name in a group.
+"""Plug-ins by entry point: named objects in a group, offered by this and other distributions.
 
 A distribution declares them in its pyproject.toml:
 
     [project.entry-points."lpirc.formats"]
     yolo = "my_formats.yolo:FORMAT"
 
-Nothing is imported before its name is asked for, so that a broken plug-in fails only those who use it.
+A plug-in is imported only when it is requested by name, so a broken one affects only its users.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ class PluginError(TestSetError):
 
 
 class UnknownPlugin(PluginError):
-    """No plug-in of that name is installed."""
+    """No plug-in with that name is installed."""
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plug-in as it was loaded: `value` is the object that its entry point refers to."""
+    """A loaded plug-in; `value` is the object that its entry point refers to."""
 
     point: EntryPoint
     value: Any
 
     @property
     def distribution(self) -> str:
-        """The name and version of the distribution that offers it, such as `my-formats 1.2`."""
+        """The name and version of the distribution that offers the plug-in, such as `my-formats 1.2`."""
         return _distribution_of(self.point)
 
     def broken(self, problem: str) -> PluginError:
-        """Return the error for an object that is not what its group asks for."""
+        """Return the error for an object that does not meet the requirements of its group."""
         sentence = f"{_cannot_be_used(self.point)}: {problem}"
         return PluginError("plugin-broken", sentence)
 
     @contextmanager
     def running(self, *expected: type[BaseException]) -> Iterator[None]:
-        """Raise PluginError, with the plug-in and the line that failed, for all that its code raises but `expected`."""
+        """Raise PluginError, with plug-in and line, for any exception of the plug-in's code except `expected`."""
         try:
             yield
         except expected:
@@ -60,18 +60,18 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Seam:
-    """A group of entry points; `what` names one of its objects in sentences, `home` offers the built-in ones."""
+    """A group of entry points: `what` describes one of its objects in sentences, `home` offers the built-in ones."""
 
     group: str
     what: str
     home: str
 
     def names(self) -> list[str]:
-        """Return the names of all that is installed, sorted."""
+        """Return the names of all installed plug-ins of the group, sorted."""
         return sorted(_points(self.group))
 
     def load(self, name: str) -> Plugin:
-        """Load the plug-in of that name. Raises PluginError."""
+        """Load the plug-in with that name. Raises PluginError."""
         found = _points(self.group).get(name, ())
         if not found:
             raise self._missing(name)
@@ -107,7 +107,7 @@ class Seam:
 
 
 def failure_of(error: BaseException) -> str:
-    """Return kind, words and line of an error in a plug-in: "KeyError: 'ap' (metrics.py, line 51)"."""
+    """Return the kind, message and line of an error in a plug-in: "KeyError: 'ap' (metrics.py, line 51)"."""
     words = f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
@@ -117,13 +117,13 @@ def failure_of(error: BaseException) -> str:
 
 
 def forget_plugins() -> None:
-    """Look for installed plug-ins again, after one was installed while this process runs."""
+    """Clear the cache of installed plug-ins, so that one installed while this process runs is found."""
     _points.cache_clear()
 
 
 @cache
 def _points(group: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of a group by name; an installation that is found twice counts once."""
+    """Return the entry points of a group by name; an installation found twice counts once."""
     found: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=group):
         offers = found.setdefault(point.name, {})

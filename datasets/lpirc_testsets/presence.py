@@ -1,6 +1,6 @@
-"""Tells what is at a path: one that may not be looked at is an OSError, not "not there".
+"""Checks what is at a path; if access is denied, raises OSError instead of answering "not there".
 
-`Path.exists` and its like answer False for both since Python 3.14; before, it depended on the error.
+`Path.exists` and similar methods return False in both cases since Python 3.14; before, it depended on the error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NoReturn
 
 
 def status(path: Path) -> os.stat_result | None:
-    """Return the system's record of a path, links followed; None if nothing is there. Raises OSError."""
+    """Return the `os.stat` result of a path, following links, or None if nothing is there. Raises OSError."""
     try:
         return path.stat()
     except (
@@ -24,26 +24,26 @@ def status(path: Path) -> os.stat_result | None:
 
 
 def is_there(path: Path) -> bool:
-    """Tell if anything is there. Raises OSError."""
+    """Return True if anything is at the path. Raises OSError."""
     return status(path) is not None
 
 
 def is_file(path: Path) -> bool:
-    """Tell if a regular file is there. Raises OSError."""
+    """Return True if a regular file is at the path. Raises OSError."""
     found = status(path)
     return found is not None and stat.S_ISREG(found.st_mode)
 
 
 def is_folder(path: Path) -> bool:
-    """Tell if a folder is there. Raises OSError."""
+    """Return True if a folder is at the path. Raises OSError."""
     found = status(path)
     return found is not None and stat.S_ISDIR(found.st_mode)
 
 
 def files_below(folder: Path) -> list[Path]:
-    """Return the files in a folder and in the folders in it, by name; links to folders are not followed.
+    """Return the files in a folder and its subfolders, by name; links to folders are not followed.
 
-    Raises OSError for a folder that may not be listed, where `Path.rglob` finds nothing.
+    Raises OSError for a folder that may not be listed, where `Path.rglob` would find nothing.
     """
     found = [
         Path(place, name)

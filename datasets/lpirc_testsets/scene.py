@@ -25,7 +25,7 @@ TRIES = 25
 
 @dataclass(frozen=True)
 class Placed:
-    """A shape at its place: coverage of the pixels of its box, which lies in the image."""
+    """A shape placed in the image: the coverage of each pixel of its box, which is within the image."""
 
     kind: Kind
     box: Box
@@ -38,9 +38,9 @@ def paint(
     wanted: Sequence[Kind],
     size: tuple[int, int],
 ) -> tuple[Pixels, list[Placed]]:
-    """Paint a scene of `size` (width, height) with 1 to 6 objects of the `wanted` kinds, later ones in front.
+    """Paint a scene of `size` (width, height) with 1 to 6 objects of the `wanted` kinds, later objects in front.
 
-    Boxes enclose the pixels that an object covers by half or more, as if nothing stood in front of it.
+    A box encloses the pixels of which its object covers half or more, as if nothing were in front of it.
     """
     pixels = _background(rng, size)
     for _ in range(int(rng.integers(2, 6))):
@@ -68,7 +68,7 @@ def paint(
 
 
 def _impostors(rng: np.random.Generator, wanted: Sequence[Kind]) -> list[Kind]:
-    """Choose up to two coloured objects that are not a category, with fills that do occur."""
+    """Choose up to two coloured objects that are in no category, with fills that do occur."""
     fills = {kind.fill for kind in wanted}
     others = [kind for kind in kinds() if kind.fill in fills and kind not in wanted]
     count = int(rng.integers(0, 3))
@@ -83,7 +83,7 @@ def _place_free(
     size: tuple[int, int],
     standing: Sequence[Placed],
 ) -> Placed | None:
-    """Find a place that does not hide another object too much, or give up after a few tries."""
+    """Find a position that does not hide another object too much, or return None after a few attempts."""
     for _ in range(TRIES):
         placed = _place(rng, kind, size)
         if placed is not None and all(
@@ -98,7 +98,7 @@ def _place(
     kind: Kind,
     size: tuple[int, int],
 ) -> Placed | None:
-    """Choose a place, its centre half a radius or more inside the image; None if too little is visible."""
+    """Choose a position with the centre at least half a radius inside the image; None if too little is visible."""
     low, high = (math.log(relative * min(size)) for relative in RADIUS)
     radius = max(math.exp(rng.uniform(low, high)), 5.0)
     alpha = coverage(
@@ -198,7 +198,7 @@ def _pattern(
     y: NDArray[np.float32],
     radius: float,
 ) -> NDArray[np.float32] | np.float32:
-    """Return the brightness of a fill: full, and half within its stripes, fields or dots."""
+    """Return the brightness of a fill: 1, or half within its stripes, fields or dots."""
     period = max(radius * 0.5, 6.0)
     dark: NDArray[np.bool_]
     if fill == "striped":

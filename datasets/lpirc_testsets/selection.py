@@ -1,4 +1,4 @@
-"""Makes smaller test sets from one: parts that share its categories evenly, or some of its images."""
+"""Makes smaller test sets from one: parts with an even share of each category, or a selection of its images."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lpirc_testsets.values import shown
 
 
 def contents(test_set: TestSet) -> NDArray[np.int64]:
-    """Count the objects of each category in each image: (N, K). Raises TestSetError as `truth_of` does."""
+    """Return the number of objects of each category in each image (N, K). Raises TestSetError as `truth_of` does."""
     truth = truth_of(test_set)
     counts = np.zeros((len(truth.image_ids), len(truth.category_ids)), np.int64)
     places = np.searchsorted(truth.category_ids, truth.category)
@@ -32,7 +32,7 @@ def contents(test_set: TestSet) -> NDArray[np.int64]:
 
 
 def truth_of(test_set: TestSet) -> GroundTruth:
-    """The objects of a set; in one for classification its labels, each a category of an object as large as the image.
+    """Return the objects of a set; for a classification set, each label is an object as large as its image.
 
     Raises TestSetError as `read_ground_truth` and `read_labels` do.
     """
@@ -56,9 +56,9 @@ def stratified(
 ) -> list[list[int]]:
     """Deal images, the rows of `counts` (N, K), into parts of the given sizes, which add up to N; return the rows.
 
-    Iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011): of the rarest category first, each image goes to
-    the part that lacks the largest share of its objects, then of its images. `order` (N) decides between equals. It
-    takes whole numbers only: the same on every machine.
+    Iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011): starting with the rarest category, each image goes
+    to the part that lacks the largest share of that category's objects, then of its images. `order` (N) breaks ties.
+    Only integers are used, so the result is the same on every machine.
     """
     left = counts.sum(axis=0)
     lacking = np.outer(np.array(sizes, np.int64), left)
@@ -94,7 +94,7 @@ def drawn_order(
     seed: int,
     rows: Collection[int],
 ) -> list[int]:
-    """The rows in an order that depends on the seed and the bytes of the images alone."""
+    """Return the rows in an order that depends only on the seed and the bytes of the images."""
     return sorted(
         rows,
         key=lambda row: hashlib.sha256(
@@ -108,7 +108,10 @@ def split(
     shares: Sequence[int],
     seed: int,
 ) -> list[list[int]]:
-    """The rows (image number - 1) of each part; `shares` in any unit. Raises TestSetError `bad-selection`."""
+    """Return the rows (image number - 1) of each part; `shares` may be in any unit.
+
+    Raises TestSetError `bad-selection`.
+    """
     count = len(test_set.images)
     edges = [count * sum(shares[:end]) // sum(shares) for end in range(len(shares) + 1)]
     sizes = np.diff(edges).tolist()
@@ -129,10 +132,10 @@ def subset(
     wanted: Collection[str],
     seed: int,
 ) -> list[int]:
-    """Choose so many `images`, stratified, or all, of those that `only` names and that hold `wanted` categories.
+    """Choose `images` images, stratified, or all, from those named by `only` that contain `wanted` categories.
 
-    `only` has files or source ids; if it or `wanted` is empty, it asks for nothing. Returns rows, ascending. Raises
-    TestSetError `bad-selection`.
+    `only` contains files or source ids. If `only` or `wanted` is empty, it restricts nothing. Returns rows, ascending.
+    Raises TestSetError `bad-selection`.
     """
     known = {
         name: row
@@ -177,10 +180,10 @@ def write_selection(
     reports: Reports,
     wanted: Collection[str] = (),
 ) -> TestSet:
-    """Copy these images, numbered again from 1, with their objects, into the new folder `out`.
+    """Copy the images of these rows, renumbered from 1, with their objects into the new folder `out`.
 
-    Categories keep their ids; only the `wanted` ones, if any, and their objects stay. Raises TestSetError as an import
-    does, also for an image that changed since the set was made.
+    Categories keep their ids. If `wanted` is given, only those categories and their objects are kept. Raises
+    TestSetError as an import does, also for an image that changed since the set was made.
     """
     if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(test_set.folder)):
         raise TestSetError(

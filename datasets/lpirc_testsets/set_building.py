@@ -1,4 +1,4 @@
-"""Builds a test set from what an importer read: copies images untouched, refuses sources that contradict each other.
+"""Builds a test set from what an importer read: copies images unchanged and refuses contradictory sources.
 
 A format has a reader (`coco_reader`, `voc_reader`, `csv_reader`) and an importer (`coco_import`, `voc_import`).
 """
@@ -43,15 +43,15 @@ REPLACE = "put a whole JPEG with the stated size there, or take the image out of
 
 Sizes = dict[str, tuple[int, int]]
 Categories = dict[str, Category]
-"""Category numbers by the names that annotations use."""
+"""Categories with their numbers, by the names used in annotations."""
 
 
 @dataclass(frozen=True)
 class SourceImage:
     """An image to import.
 
-    `path` is its file, `file` the name that it keeps, `size` (width, height) what the annotation file `origin` states,
-    None without a statement; `sha256` what it must have, if that is known.
+    `path` is its file, `file` the name that it will have in the set. `size` is the (width, height) stated by the
+    annotation file `origin`, or None if it states none. `sha256` is the expected hash, if known.
     """
 
     path: Path
@@ -70,12 +70,12 @@ def build_test_set(
     reports: Reports,
     labels: bytes | None = None,
 ) -> TestSet:
-    """Copy the images, numbered in the order given, and write the set, unless there are problems.
+    """Copy the images, numbered in the given order, and write the set, unless there are problems.
 
-    `labels` is the content of its `labels.csv`, if it has one. If it is interrupted, the next call with the same `out`
-    neither decodes nor copies again what is copied already, unless it changed.
+    `labels` is the content of `labels.csv`, if the set has labels. After an interruption, the next call with the same
+    `out` does not decode or copy again the images already copied, unless they changed.
 
-    Raises TestSetError `import-invalid` with everything in `problems`, and those of `writing.new_folder`.
+    Raises TestSetError `import-invalid` with everything in `problems`, and the errors of `writing.new_folder`.
     """
     problems = reports.problems
     files = Counter(source.file for source in sources)
@@ -110,7 +110,7 @@ def build_annotated(
     annotations: Path,
     reports: Reports,
 ) -> TestSet:
-    """Build a set from images and what is in them, read from `annotations`. Raises as `build_test_set` does."""
+    """Build a set from images and their objects, read from `annotations`. Raises as `build_test_set` does."""
     objects = []
     problems = reports.problems
     for number, (source, boxes) in enumerate(annotated, start=1):
@@ -151,7 +151,7 @@ def build_annotated(
 
 
 def require_folder(folder: Path) -> None:
-    """Raise TestSetError `import-missing` if there is no such folder, or it may not be looked at."""
+    """Raise TestSetError `import-missing` if the folder does not exist or cannot be accessed."""
     try:
         problem = "" if is_folder(folder) else "no such folder"
     except OSError as error:
@@ -165,7 +165,10 @@ def numbered(
     path: Path,
     problems: Problems,
 ) -> Categories:
-    """The categories of the file `path` by what annotations call them: (that, number, name) each."""
+    """Return the categories of the file `path`, by the names used in annotations.
+
+    `names` has (name used in annotations, number, name) for each.
+    """
     found = [(key, Category(number, name)) for key, number, name in names]
     if not found:
         problems.add(f"{path}: no categories in it")
@@ -186,7 +189,7 @@ def numbered(
 
 
 def jpeg_size(data: bytes) -> tuple[int, int]:
-    """Decode all of a JPEG and return its width and height in pixels. Raises ValueError for anything else."""
+    """Decode a JPEG completely and return its width and height in pixels. Raises ValueError for anything else."""
     try:
         with Pillow.open(io.BytesIO(data)) as picture:
             if picture.format not in JPEG_FORMATS:
@@ -204,7 +207,7 @@ def _copy_all(
     partial: Path,
     reports: Reports,
 ) -> dict[int, Image]:
-    """Copy on all cores (decoding releases Python's lock); return the images by number."""
+    """Copy on all cores (decoding releases Python's lock), and return the copied images by number."""
     made: dict[int, Image] = {}
     journal = partial / COPIED
     known = _copied(journal)
@@ -233,7 +236,7 @@ def _copy_all(
 
 
 def _copied(journal: Path) -> Sizes:
-    """The sizes of images that are copied already by SHA-256; a line that a crash cut off does not count."""
+    """Return the sizes of the images already copied, by SHA-256; a line cut off by a crash is ignored."""
     text = ""
     if journal.exists():
         text = journal.read_text("ascii", "replace")
@@ -246,7 +249,10 @@ def _copy(
     images: Path,
     known: Sizes,
 ) -> tuple[str, tuple[int, int]] | str:
-    """Copy one image, if need be; return its SHA-256 and size, or what is wrong. Raises OSError if it cannot write."""
+    """Copy one image if necessary; return its SHA-256 and size, or a sentence about a problem.
+
+    Raises OSError if it cannot write.
+    """
     try:
         target = images / contained(source.file)
         contained(source.source_id)
@@ -275,7 +281,7 @@ def _copy(
 
 
 def _remove_others(partial: Path, files: Iterable[str]) -> None:
-    """Remove what an interrupted import of something else left, and the list of what is copied."""
+    """Remove the list of copied images, and files left by an interrupted import of other images."""
     wanted = {partial / IMAGES / file for file in files}
     for path in partial.rglob("*"):
         if path.is_file() and path not in wanted:

@@ -22,9 +22,9 @@ IMPORT_AGAIN = "bring the file back from where the set was made, or import it ag
 def check(folder: Path, problems: Problems | None = None) -> tuple[str, ...]:
     """List every problem of a test-set folder, one sentence each; none if it is fit for a contest.
 
-    Beyond what `folder.verify` finds: images that are not JPEG or have another size than stated, the same image twice,
-    files that the manifest does not list, a ground truth that contradicts the manifest, boxes that are inverted, leave
-    their image or have an unknown category, and what is wrong with `labels.csv`, if there is one.
+    Besides the findings of `folder.verify`, problems are: images that are not JPEG or do not have the stated size, the
+    same image twice, files that the manifest does not list, a ground truth that contradicts the manifest, boxes that
+    are inverted, leave their image or have an unknown category, and errors in `labels.csv`, if it exists.
 
     Raises TestSetError `testset-missing`, `testset-not-a-testset` or `testset-damaged` if the manifest cannot be read.
     """

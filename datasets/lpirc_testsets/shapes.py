@@ -31,7 +31,7 @@ Points = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Kind:
-    """The look of an object, by name: one shape, one hue, one fill."""
+    """The look of an object: one shape, one hue and one fill, each by name."""
 
     shape: str
     hue: str
@@ -39,16 +39,16 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """The category's name: "red-disc", or "striped-red-disc" when the fill is not plain."""
+        """The name of the category: "red-disc", or "striped-red-disc" if the fill is not plain."""
         if self.fill == "plain":
             return f"{self.hue}-{self.shape}"
         return f"{self.fill}-{self.hue}-{self.shape}"
 
 
 def kinds() -> tuple[Kind, ...]:
-    """Return all 256 kinds, in the order in which categories are taken from them.
+    """Return all 256 kinds, in the order in which categories are taken.
 
-    Any run of eight holds eight hues and eight shapes; the first 64 are plain.
+    Any eight consecutive kinds have eight hues and eight shapes; the first 64 are plain.
     """
     hues = tuple(HUES)
     return tuple(
@@ -67,7 +67,7 @@ def coverage(
 ) -> NDArray[np.float32]:
     """Return how much of each pixel a shape covers, 0..1, in a square window of odd side around its centre.
 
-    `radius` in pixels, `stretch` widens the shape and flattens it by the same factor, `turn` is in radians.
+    `radius` is in pixels. `stretch` widens the shape and flattens it by the same factor. `turn` is in radians.
     """
     outline = _outline(shape)
     reach = radius * max(math.hypot(x * stretch, y / stretch) for x, y in outline)
@@ -120,7 +120,7 @@ def _placed(
 
 
 def _outline(shape: str) -> Points:
-    """Return the corners of a shape of radius 1 around the origin, y downwards."""
+    """Return the corners of a shape with radius 1 around the origin, with y pointing down."""
     if shape in ("disc", "ring"):
         return _regular(48)
     if shape == "triangle":

@@ -1,4 +1,4 @@
-"""Describes a test set in figures, and as a picture."""
+"""Describes a test set in figures and as a picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from lpirc_testsets.ground_truth import GroundTruth
 
 FEW_OBJECTS = 10
 AREAS = {"small": (0, 32**2), "medium": (32**2, 96**2), "large": (96**2, np.inf)}
-"""Square pixels, from and below, as COCO has them: https://cocodataset.org/#detection-eval."""
+"""Areas in square pixels, from the first limit to below the second, as in COCO.
+
+Source: https://cocodataset.org/#detection-eval.
+"""
 
 CELL = (240, 180)
 TITLE = 14
@@ -24,7 +27,7 @@ COLOURS = ("red", "lime", "blue", "yellow", "magenta", "cyan", "orange", "white"
 
 
 def statistics(test_set: TestSet, truth: GroundTruth) -> dict[str, Any]:
-    """Return images, objects by category, image and area, sizes and aspect ratios, and warnings; fit for JSON."""
+    """Return a JSON-ready summary: images, objects by category, image and area, sizes, aspect ratios, warnings."""
     sizes = np.array([(one.width, one.height) for one in test_set.images], np.float64)
     per_image = np.bincount(
         np.searchsorted(truth.image_ids, truth.image), minlength=len(sizes)
@@ -83,7 +86,7 @@ def contact_sheet(
     numbers: list[int],
     columns: int = 6,
 ) -> Pillow.Image:
-    """Draw the images 1..N with their boxes and names in a grid. Raises TestSetError `testset-damaged`."""
+    """Draw the images with these numbers, their boxes and names, in a grid. Raises TestSetError `testset-damaged`."""
     names = dict(zip(truth.category_ids.tolist(), truth.category_names, strict=True))
     rows = -(-len(numbers) // columns)
     sheet = Pillow.new("RGB", (columns * CELL[0], rows * (CELL[1] + TITLE)), "black")
@@ -116,7 +119,7 @@ def contact_sheet(
 
 
 def _small(path: Path) -> tuple[Pillow.Image, float]:
-    """An image as large as a cell has room for, and its scale."""
+    """Return an image scaled to fit a cell, and the scale."""
     try:
         with Pillow.open(path) as picture:
             width, height = picture.size

@@ -61,8 +61,8 @@ def synthesize(
 ) -> TestSet:
     """Write a synthetic test set of `images` JPEG files of `size` (width, height) to a new folder.
 
-    Raises TestSetError: `synthetic-images`, `synthetic-categories`, `synthetic-seed`, `synthetic-size`, and
-    those of `writing.new_folder`.
+    Raises TestSetError: `synthetic-images`, `synthetic-categories`, `synthetic-seed`, `synthetic-size`, and the errors
+    of `writing.new_folder`.
     """
     names = category_names(categories)
     _check_arguments(images, seed, size)
@@ -103,7 +103,7 @@ def render(
     seed: int,
     size: tuple[int, int],
 ) -> tuple[bytes, list[Placed]]:
-    """Return one image of a synthetic set: the bytes of the JPEG and its objects."""
+    """Return one image of a synthetic set: the JPEG as bytes, and its objects."""
     rng = np.random.default_rng([seed, number])
     pixels, placed = paint(rng, wanted, size)
     out = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Numbers and names as files hold them: read, or refused in a sentence that shows the value, shortened."""
+"""Reads numbers and names from files, or refuses them in a sentence that shows the value, shortened."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def shown(value: object) -> str:
-    """Return a value as a person sent it, cut to a length that fits a sentence."""
+    """Return a value from a user, shortened to fit a sentence."""
     if isinstance(value, (str, bytes, list)):
         value = value[:200]  # repr of a very long one is slow
     text = repr(value)
@@ -27,9 +27,9 @@ def shown(value: object) -> str:
 
 
 def is_name(value: str) -> bool:
-    """Tell if it is not blank, has at most `LONGEST_NAME` characters, and UTF-8 can hold it.
+    """Return True for text that is not blank, has at most `LONGEST_NAME` characters, and can be encoded as UTF-8.
 
-    UTF-8 holds neither half of a surrogate pair, which JSON can write, nor a file name in another encoding.
+    UTF-8 cannot encode half of a surrogate pair, which JSON can contain, nor a file name in another encoding.
     """
     return (
         len(value) <= LONGEST_NAME
@@ -39,7 +39,7 @@ def is_name(value: str) -> bool:
 
 
 def text_number(item: object) -> float:
-    """The number in a text, which may be NaN. Raises ValueError."""
+    """Return the number in a text, possibly NaN. Raises ValueError."""
     token = str(item)
     try:
         if (
@@ -82,14 +82,15 @@ def json_value(text: str) -> object:
 
 
 def not_json(error: Exception) -> str:
-    """Say why text is not JSON, by the error that reading it gave."""
+    """Return why text is not JSON, from the error raised when reading it."""
     return f"not JSON: {str(error).partition('; use sys')[0]}"
 
 
 def has_long_number(text: str | bytes) -> bool:
-    """Tell if JSON may hold an integer of more than 4,300 digits, which Python refuses and msgspec skips.
+    """Return True if JSON may contain an integer of more than 4,300 digits, which Python refuses and msgspec skips.
 
-    Of every 128th character, 33 in a row would be digits; in text of other numbers that hardly ever happens.
+    The test is whether 33 in a row of every 128th character are digits. In text without such a number that hardly ever
+    happens.
     """
     some = text[::_EACH]
     return (

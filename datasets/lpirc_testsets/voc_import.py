@@ -1,4 +1,4 @@
-"""Imports a data set annotated in VOC's form: a folder of XML files and a folder of images."""
+"""Imports a data set annotated in VOC format: a folder of XML files and a folder of images."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def import_voc(
 ) -> TestSet:
     """Import a folder of VOC annotations and their images into the new folder `out`.
 
-    The annotations, in subfolders too, define the set: images without one are left out, images whose annotation names
-    no object belong to it. Images are numbered by ascending file name. `categories` is a file with one name per line,
-    numbered from 1; without it the names that occur are sorted and numbered from 1.
+    The annotations, also those in subfolders, define the set: images without an annotation are left out, and images
+    whose annotation names no object are included. Images are numbered by ascending file name. `categories` is a file
+    with one name per line, numbered from 1; without it the names that occur are sorted and numbered from 1.
 
-    Raises TestSetError: `import-missing` (no such folders), `import-invalid` with all problems found (20 at
-    most), `testset-exists`, `testset-not-written`.
+    Raises TestSetError: `import-missing` (no such folders), `import-invalid` with all problems found (20 at most),
+    `testset-exists`, `testset-not-written`.
     """
     reports = reports or Reports()
     named = None if categories is None else _listed(categories, reports.problems)
@@ -74,9 +74,9 @@ def import_annotations(
     listed: Sequence[str] | None,
     reports: Reports,
 ) -> TestSet:
-    """Import as `import_voc` does; `listed` has the images' ids, without extension, in the order of their numbers.
+    """Import as `import_voc` does; `listed` has the ids of images, without extension, in the order of their numbers.
 
-    Those without annotation have no objects.
+    Listed images without an annotation have no objects.
     """
     require_folder(annotations)
     require_folder(images)
@@ -141,7 +141,10 @@ def _of_list(
     listed: Sequence[str],
     found: Sequence[Path],
 ) -> list[Path]:
-    """The annotations of listed images: an id names a subfolder too, or only the file if no other has its name."""
+    """Return the annotations of listed images.
+
+    An id includes the subfolder. It may be only the file name if no other annotation has that name.
+    """
     uses = Counter(path.stem for path in found)
     known = {path.stem: path for path in found if uses[path.stem] == 1}
     known |= {
@@ -155,9 +158,10 @@ def image_file(
     annotation: Path,
     stated: str,
 ) -> str:
-    """Find the image of an annotation: the stated name, else the annotation's own, in its subfolder or at the top.
+    """Find the image of an annotation under the stated name, else under the annotation's own name.
 
-    Return the stated name if there is no such image, for the copy to fail on.
+    It may be in the annotation's subfolder or at the top. Returns the stated name if there is no such image, so that
+    the copy reports it.
     """
     plain = annotation.with_suffix("").name
     for stem in filter(None, (stated, plain)):

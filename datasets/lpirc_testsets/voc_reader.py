@@ -1,8 +1,8 @@
 """Reads one VOC annotation file.
 
-Format: the VOC development kit, http://host.robots.ox.ac.uk/pascal/VOC/voc2012/htmldoc/; ILSVRC DET uses the same,
-without `difficult` and without the extension in `filename`. Corners are inclusive, the first pixel is 1, and some files
-have fractions.
+Format: the VOC development kit, http://host.robots.ox.ac.uk/pascal/VOC/voc2012/htmldoc/. ILSVRC DET uses the same
+format without `difficult` and without the extension in `filename`. Corners are inclusive, the first pixel is 1, and
+some files contain fractions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_BYTES = 2 * 2**20  # some ten thousand objects
 
 
 class _WithoutDtd(ET.TreeBuilder):
-    """Builds the elements of a document, whatever its encoding, that declares no entities or attributes."""
+    """Builds the elements of a document in any encoding, and refuses declarations of entities or attributes."""
 
     def doctype(
         self,
@@ -31,7 +31,7 @@ class _WithoutDtd(ET.TreeBuilder):
         pubid: str | None,
         system: str | None,
     ) -> None:
-        """Refuse a document type declaration as soon as it begins."""
+        """Refuse a document type declaration at its start."""
         raise ValueError(
             "it has a DTD (<!DOCTYPE ...>), which annotations do not need; remove it"
         )
@@ -39,7 +39,7 @@ class _WithoutDtd(ET.TreeBuilder):
 
 @dataclass(frozen=True)
 class VocAnnotation:
-    """The statements of a file about its image: `size` (width, height) if any, objects, and `problems`."""
+    """The content of an annotation file: `size` (width, height) of the image if stated, objects, and `problems`."""
 
     file: str
     size: tuple[int, int] | None
@@ -48,7 +48,7 @@ class VocAnnotation:
 
 
 def read_voc(path: Path) -> VocAnnotation:
-    """Read one annotation file. Raises ValueError, which names the file, if nothing in it can be used."""
+    """Read one annotation file. Raises ValueError that names the file if nothing in it can be used."""
     root = _root(path)
     problems: list[str] = []
     size: tuple[int, int] | None = None
@@ -68,9 +68,9 @@ def read_voc(path: Path) -> VocAnnotation:
 
 
 def voc_files(folder: Path) -> list[Path]:
-    """The annotation files of a folder of VOC's form, or below it; none where it is a test set, or no folder.
+    """Return the annotation files in or below a VOC folder; none if the path is a test set or not a folder.
 
-    Raises OSError, also for a folder in it that may not be listed.
+    Raises OSError, also for a subfolder that may not be listed.
     """
     if not is_folder(folder) or is_there(folder / MANIFEST):
         return []
@@ -79,12 +79,12 @@ def voc_files(folder: Path) -> list[Path]:
 
 
 def annotations_below(folder: Path) -> list[Path]:
-    """The XML files of a folder and those in it. Raises OSError."""
+    """Return the XML files in a folder and its subfolders. Raises OSError."""
     return [path for path in files_below(folder) if path.suffix.lower() == ".xml"]
 
 
 def read_voc_folder(files: list[Path]) -> GroundTruth:
-    """Read the annotation files of a folder, one image each; images and categories are numbered by ascending name.
+    """Read annotation files, one per image; images and categories are numbered by ascending name.
 
     Raises TestSetError `ground-truth-invalid` with every problem found, 20 at most.
     """

@@ -31,7 +31,7 @@ from lpirc_testsets.presence import is_folder, is_there
 
 @dataclass(frozen=True)
 class ObjectRecord:
-    """One object: `image` is the number 1..N, `bbox` x, y, w, h as in COCO, `area` in square pixels."""
+    """One object: `image` is its image's number 1..N, `bbox` is x, y, w, h as in COCO, `area` is in square pixels."""
 
     image: int
     category: int
@@ -42,7 +42,10 @@ class ObjectRecord:
 
 
 def require_new(out: Path) -> None:
-    """Raise TestSetError `testset-exists` if `out` exists and is not an empty folder, or `testset-not-written`."""
+    """Raise TestSetError `testset-exists` unless `out` is missing or an empty folder.
+
+    Raises `testset-not-written` if the system denies access.
+    """
     try:
         is_new = not is_there(out) or (is_folder(out) and not any(out.iterdir()))
     except OSError as error:
@@ -55,11 +58,12 @@ def require_new(out: Path) -> None:
 
 @contextmanager
 def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
-    """Make a folder beside `out`, with an empty `images/`, that becomes `out` when the block ends without failure.
+    """Make a folder beside `out`, with an empty `images/`, and rename it to `out` if the block ends without an error.
 
-    It is on disk then; a block that fails leaves nothing behind, but a `resumable` one that is interrupted, or whose
-    disk is full, leaves its hidden folder to the next that makes the same `out`. Raises TestSetError `testset-exists`
-    if `out` exists and is not an empty folder, `testset-not-written` if the system refuses.
+    The folder is then on disk. If the block fails, nothing is left behind. The exception is a `resumable` block that is
+    interrupted or finds the disk full: it leaves its hidden folder for the next call with the same `out`. Raises
+    TestSetError `testset-exists` if `out` exists and is not an empty folder, `testset-not-written` if the system
+    refuses.
     """
     out = Path(os.path.realpath(out))  # unlike Path.resolve it accepts a loop of links
     require_new(out)
@@ -106,7 +110,7 @@ def write_records(
     categories: Sequence[Category],
     objects: Iterable[ObjectRecord],
 ) -> None:
-    """Write `ground_truth.json`, then `manifest.json`, for images that are already in `images/`."""
+    """Write `ground_truth.json`, then `manifest.json`; the images must already be in `images/`."""
     annotations = [
         _annotation(number, record) for number, record in enumerate(objects, start=1)
     ]
@@ -150,14 +154,14 @@ def _annotation(number: int, record: ObjectRecord) -> dict[str, Any]:
 
 
 def _plain(value: float) -> float:
-    """Drop a fraction of zero: 3.0 becomes 3."""
+    """Return a float with zero fraction as an integer: 3.0 becomes 3."""
     if float(value).is_integer():
         return int(value)
     return float(value)
 
 
 def _write_json(path: Path, document: dict[str, Any]) -> None:
-    """Write one line per entry of each list, for people to read and to compare."""
+    """Write JSON with one line per entry of each list, so that people can read and compare it."""
     parts = [
         f"{json.dumps(key)}: {_json_value(value)}" for key, value in document.items()
     ]

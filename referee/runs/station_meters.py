@@ -163,7 +163,7 @@ class StationMeters:
     def forget(self, run: Run) -> None:
         """Close the meter of a run that will not be opened.
 
-        If an earlier process armed it, the meter's keys are locked.
+        If an earlier process armed the run, the meter's panel is unlocked first.
         """
         kept = self._armed.pop(run.id, None)
         if kept is not None:

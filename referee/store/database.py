@@ -225,9 +225,9 @@ class Database:
         return found[0]["utc"] if found else None
 
     def begin_journal_again(self) -> None:
-        """Restart a journal that is behind, with a copy of the whole database; all writes wait for it meanwhile.
+        """Restart a journal that is behind, with a copy of the whole database.
 
-        Raises StorageFailed, RefereeError, OSError: the journal then stays behind.
+        All writes wait until this ends. If it raises StorageFailed, RefereeError or OSError, the journal stays behind.
         """
         if self._journaling is None:
             return

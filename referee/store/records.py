@@ -39,7 +39,7 @@ class EnergyMissing(StrEnum):
 
 
 class RunState(StrEnum):
-    """The states of a run; `void` can follow any of the others."""
+    """The states of a run. A run in any other state can become `void`."""
 
     ARMED = "armed"
     OPEN = "open"

@@ -19,7 +19,7 @@ READY_TIMEOUT_S = 30.0
 def announce_server(
     listen: Listen, contest: Contest, on_ready: Callable[[str], None]
 ) -> None:
-    """Write the server's address into the contest folder and pass it to `on_ready`, once the server answers."""
+    """Write the server's URL into the contest folder and call `on_ready` with a message, once the server answers."""
     clock = Clock()
     never = threading.Event()
     deadline_s = clock.monotonic_s() + READY_TIMEOUT_S

@@ -139,7 +139,7 @@ class ConcurrencyLimits:
 
 
 def limits_of(stations: Iterable[str]) -> ConcurrencyLimits:
-    """Return the limits of a contest, with log-in slots for each of these stations, which must list addresses."""
+    """Return the limits of a contest, with log-in slots for each of `stations`, the stations that list addresses."""
     log_ins = {
         name: AddressSlots(LOG_INS_OF_A_STATION, LOG_INS_OF_AN_ADDRESS)
         for name in (*stations, OPERATORS_LOG_IN)

@@ -26,9 +26,9 @@ BUSY_TIMEOUT_S = 1.0  # for a server that is just ending
 
 
 def end_with(parent: int, signalled: int | None = None) -> None:
-    """Watch the process `parent` in a thread; once it is gone, send SIGTERM to `signalled`, then SIGKILL.
+    """Watch the process `parent` in a thread, and send SIGTERM to the process `signalled` once `parent` is gone.
 
-    Without `signalled` the signals go to this process.
+    Without `signalled`, this process gets the SIGTERM, and a SIGKILL if it is still running after STOP_TIMEOUT_S.
     """
     target = os.getpid() if signalled is None else signalled
     threading.Thread(

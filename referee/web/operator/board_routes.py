@@ -37,10 +37,11 @@ def freeze() -> Response:
 
 @blueprint.post("/unveil")
 def unveil() -> Response:
-    """Unveil the lowest place not shown yet, or with `places` "all" every remaining one; then the board is live again.
+    """Unveil the lowest place not shown yet, or with `places` "all" every remaining one.
 
-    `seen` is how many places the operator sees unveiled: if two operators act at once, only one place is shown. Raises
-    RefereeError `board-state`, also if the board is not frozen, and `bad-json`.
+    Once all places are shown, the board is live again. `seen` is how many places the operator sees unveiled: if two
+    operators act at once, only one place is shown. Raises RefereeError `board-state`, also if the board is not frozen,
+    and `bad-json`.
     """
     wanted, seen = read_texts(places="1", seen="")
     if wanted not in ("1", ALL):

@@ -43,7 +43,10 @@ _report_lock = threading.Lock()
 
 @blueprint.before_request
 def lead_to_log_in() -> Any:
-    """Redirect a page request without a session to the log-in, which leads back; refuse any other such request."""
+    """Redirect a page request without a session to the log-in, which leads back.
+
+    Any other request, such as for /live, is refused unless an operator makes it.
+    """
     if request.endpoint == LOGIN:
         return None
     is_page = request.method == "GET" and not request.path.endswith("/live")

@@ -53,7 +53,7 @@ def ask(
     )
     if url is None or not is_served(
         folder
-    ):  # of a server that was killed, or a copy of a served folder
+    ):  # left by a killed server, or copied with a served folder
         raise not_served
     timeout_s = (LOOK_TIMEOUT_S if body is None else ACT_TIMEOUT_S) + more_s
     try:

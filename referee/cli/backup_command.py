@@ -1,4 +1,4 @@
-"""`referee backup` and `referee restore`."""
+"""`referee backup` and `referee restore`: save a contest to a file, and rebuild it from one."""
 
 from __future__ import annotations
 

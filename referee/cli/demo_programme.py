@@ -43,8 +43,10 @@ LOOK_S = 0.2
 PAUSE_S = 5.0  # between two acts
 UNVEIL_S = 3.0  # between two places
 VOID_AFTER_S = 30.0
-READY_WITHIN_S = 120.0  # not shortened: programs start no faster in a demo that is
-MORE_S = 30.0  # that a client may take beyond its window
+READY_WITHIN_S = (
+    120.0  # not divided by `speed`: programs start no faster in a fast demo
+)
+MORE_S = 30.0  # time that a client may take beyond its window
 VOID_REASON = "the board's power supply failed"
 REVIEW_NOTE = (
     "Looked at with the team: the link had lost readings, the integrator had not."
@@ -182,7 +184,9 @@ def _start(stage: Stage, heat: str) -> bool:
     runs = stage.contest.store.runs.find(heat=heat)
     if not any(run.state is RunState.ARMED for run in runs):
         return True
-    with suppress(RefereeError):  # the first seconds are for the teams to log in
+    with suppress(
+        RefereeError
+    ):  # refused during the first seconds, in which the teams log in
         ask(stage.folder, "/heats/start", {"heat": heat})
         return True
     return False

@@ -42,7 +42,9 @@ from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
 
 LEAST_FREE_BYTES = 2**30
-SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
+SLACK = timedelta(
+    seconds=2
+)  # a clock that is being synchronized may step back by this much
 
 
 @click.command()
@@ -105,7 +107,7 @@ def doctor(
 
 
 def _print(folder: Path, found: Sequence[Finding]) -> None:
-    """Failures first; of a folder that has none it says so."""
+    """Print the failures, then the advice; if there is no failure, print that."""
     for one in found:
         if not one.is_advice:
             click.echo(f"{one.code}: {one.sentence}")
@@ -178,7 +180,7 @@ def _look_at_journal(folder: Path) -> Iterator[Finding]:
 
     It must answer, be another disk than the contest's, and this contest must own the journal.
     """
-    with suppress(RefereeError):  # what is wrong with contest.toml is named already
+    with suppress(RefereeError):  # errors in contest.toml are findings already
         config = read_config(folder)
         if not is_shared(config):
             return
@@ -229,7 +231,7 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
             f"The host's clock says {now:%Y-%m-%d %H:%M:%S} UTC, but the contest's last record is of "
             f"{last:%Y-%m-%d %H:%M:%S}; set the clock.",
         )
-    with suppress(OSError, subprocess.TimeoutExpired):  # where systemd knows
+    with suppress(OSError, subprocess.TimeoutExpired):  # only systemd can answer
         asked = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]
         answer = subprocess.run(  # noqa: S603
             asked, capture_output=True, text=True, timeout=2, check=False

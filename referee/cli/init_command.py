@@ -1,4 +1,4 @@
-"""`referee init` and `referee serve`."""
+"""`referee init` and `referee serve`: create a contest folder and serve it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`referee jobs`."""
+"""`referee jobs`: lists the jobs of scoring and measuring, and cancels jobs."""
 
 from __future__ import annotations
 

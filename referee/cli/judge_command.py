@@ -1,4 +1,4 @@
-"""`referee judge`."""
+"""`referee judge`: judges closed runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`referee leaderboard`."""
+"""`referee leaderboard`: ranks the teams by their best judged runs."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Relay:
                     threading.Event().wait(self._slow_s)
                     fate = (
                         fate and "before"
-                    )  # it takes effect only now: nothing of the answer passes
+                    )  # the request took effect: nothing of the answer is relayed
                 if not data or fate == "before":
                     return
                 (far if source is near else near).sendall(data)

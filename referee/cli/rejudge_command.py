@@ -1,4 +1,4 @@
-"""`referee rejudge`."""
+"""`referee rejudge`: judges runs again, and shows what changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`referee season`."""
+"""`referee season`: ranks the teams of many contests."""
 
 from __future__ import annotations
 

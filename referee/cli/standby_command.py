@@ -1,4 +1,4 @@
-"""`referee standby`."""
+"""`referee standby`: serves a copy of a contest once the first host is dead."""
 
 from __future__ import annotations
 

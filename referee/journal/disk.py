@@ -32,7 +32,7 @@ class _Task:
         self.has_moved = self.is_given_up = False
         self.is_over = (
             threading.Lock()
-        )  # released by the thread: an Event takes several times as long
+        )  # released by the disk's thread; an Event would take several times as long
         self.is_over.acquire()
         self.result: Any = None
         self.error: BaseException | None = None
@@ -137,7 +137,7 @@ class JournalDisk:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise self._stalled() from None  # another process of this host waits for that disk
+            raise self._stalled() from None  # another process of this host still waits for the disk
 
     def _release(self) -> None:
         if self._lock >= 0:

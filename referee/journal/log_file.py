@@ -15,9 +15,7 @@ SYNC_BYTES = 2**23
 """Bytes between two syncs while a copy of a whole contest is written."""
 ROOM_BYTES = 2**18
 """Number of bytes by which a file grows at once: a sync is faster if the file's length does not change."""
-_LOOK_BYTES = (
-    4  # of what stands somewhere: a record begins with its magic, room with zeros
-)
+_LOOK_BYTES = 4  # enough to tell a record, which begins with the magic bytes, from free space, which is zeros
 
 
 def log_path(journal: Path, epoch: int) -> Path:
@@ -115,7 +113,7 @@ class LogFile:
 
     def _write(self, data: bytes, at: int) -> None:
         written = os.pwrite(self._descriptor, data, at)
-        while written < len(data):  # the disk is full: the next write says so
+        while written < len(data):  # the disk is full: the next write raises the error
             written += os.pwrite(self._descriptor, data[written:], at + written)
 
     def _require_uncommitted(self, former: Position) -> None:

@@ -101,7 +101,7 @@ def encode(former: Position, changes: Sequence[Change]) -> tuple[bytes, bytes]:
 def _head(seq: int, changes: Sequence[Change]) -> bytes:
     head = {"seq": seq, "changes": changes}
     has_infinity = any(inf in values or -inf in values for _, _, values in changes)
-    if has_infinity:  # orjson writes null for it
+    if has_infinity:  # orjson would write null for this value
         text = json.dumps(head, default=_stands_for)
         return text.encode()
     return orjson.dumps(head, default=_stands_for)
@@ -163,7 +163,7 @@ def read_records(
             link, head, blobs, size = found
             if link != _link(former.link, head, blobs):
                 if end is None and not _has_record_behind(descriptor, former.size):
-                    return  # a power cut may leave the end of a record without its middle
+                    return  # a power failure may leave the end of a record on disk without its middle
                 raise _damaged(path, former)
             values = json.loads(head)
             if values["seq"] != former.seq + 1:

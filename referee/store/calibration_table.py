@@ -31,7 +31,10 @@ class CalibrationTable:
         self._database = database
 
     def add(self, wanted: Calibration, now: datetime) -> Calibration:
-        """Queue a calibration for a device and return it with its number. A calibration that still waits is ended."""
+        """Queue a calibration for a device and return it with its number.
+
+        A calibration of the same device and track that has not ended is cancelled.
+        """
         with self._database.transaction() as connection:
             waiting = connection.execute(
                 f"{_OPEN} AND track = ?", (wanted.device, wanted.track)
@@ -83,5 +86,5 @@ class CalibrationTable:
         return next((Calibration(*row) for row in self._database.rows(sql, job)), None)
 
     def measured_since(self, track: str, device: str, utc: str) -> int:
-        """Return how many results of a device on a track were stored after the time `utc`."""
+        """Return the number of submissions to a track that a device has measured after the time `utc`."""
         return int(self._database.rows(_SINCE, track, device, utc)[0][0])

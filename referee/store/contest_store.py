@@ -37,7 +37,7 @@ from referee.store.upload_table import UploadTable
 
 @dataclass(frozen=True)
 class Store:
-    """The contest's database, divided by content. Open it with a path, close it when done."""
+    """The contest's database, divided into parts by content. Open it with a path, and close it after use."""
 
     database: Database
     identity: ContestTable

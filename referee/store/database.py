@@ -225,9 +225,9 @@ class Database:
         return found[0]["utc"] if found else None
 
     def begin_journal_again(self) -> None:
-        """Restart a journal that is behind, with a copy of the whole database; all writes wait for it meanwhile.
+        """Restart a journal that is behind, with a copy of the whole database.
 
-        Raises StorageFailed, RefereeError, OSError: the journal then stays behind.
+        All writes wait until this ends. If it raises StorageFailed, RefereeError or OSError, the journal stays behind.
         """
         if self._journaling is None:
             return
@@ -241,8 +241,8 @@ class Database:
     def _make_journal_ready(self) -> None:
         """Make the journal ready in a separate transaction, so that a new journal file never starts amid another write.
 
-        The commit waits for the disk. Otherwise a power failure could leave records in a journal file that the database
-        does not know.
+        The commit waits for the disk. Otherwise records could be written to a journal file that is unknown to the
+        database after a power failure.
         """
         if self._journaling is not None and not self._journaling.is_ready:
             self._bring_together(self._journaling)

@@ -120,7 +120,7 @@ class DeviceTable:
             put_on_record(connection, act)
 
     def enable(self, name: str, now: datetime, act: Act | None = None) -> None:
-        """Let a device measure again with a clean history. Raises `device-unknown`."""
+        """Enable a device again with a clean history. Raises RefereeError `device-unknown`."""
         sql = "UPDATE devices SET disabled = NULL, disabled_utc = NULL, enabled_utc = ? WHERE name = ?"
         with self._database.transaction() as connection:
             found = connection.execute(

@@ -35,7 +35,7 @@ class MeterHead(NamedTuple):
 class _Remembered(NamedTuple):
     newest: tuple[
         int, float, str
-    ]  # row, elapsed_s and utc: what was rolled back comes again as another
+    ]  # row, elapsed_s and utc: after a rollback the same row may come again with other values
     head: MeterHead
 
 

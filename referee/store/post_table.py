@@ -123,7 +123,7 @@ class PostTable:
         return self.append_post(run, post)
 
     def append_post(self, run: int, post: NewPost) -> Post:
-        """Commit an accepted body, together with others that wait, and return its receipt once it is on disk.
+        """Commit an accepted body and return its receipt once it is on disk; bodies that wait share one commit.
 
         If the run has used the idempotency key before, nothing is stored, and the first body's receipt is returned.
         Raises RefereeError `no-room` when the disk is nearly full, `storage-failed`.

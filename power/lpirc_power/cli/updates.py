@@ -12,7 +12,7 @@ from lpirc_power.meter import Reading
 SHORT_S: Final = 3.0
 """Integration time for the single calls: a few steps of TIME, which is in whole seconds."""
 LEAST_UPDATES: Final = 4
-"""Fewest readings taken after START, whatever the update interval."""
+"""Updates read in addition to those within SHORT_S, which may hold few at long update intervals."""
 POLLS: Final = 10
 """Polls for an update in each update interval."""
 OFF_STEP: Final = 0.4

@@ -124,8 +124,8 @@ class Sampler:
         """Open, identify and set up the meter, wait until it has settled, and lock its panel.
 
         The integrator is reset. A meter that integrates is left unchanged (`meter-busy`) unless `take_over` is set,
-        which stops it first. With `spare_energy`, so is a meter that has ended and still holds an energy. `zero`
-        compensates the zero level; `zero_error` says why that failed.
+        which stops it first. With `spare_energy`, a meter that has ended and still holds an energy is also left
+        unchanged. `zero` compensates the zero level; `zero_error` says why that failed.
         """
         with self._link_lock:
             self._require_idle()

@@ -85,7 +85,7 @@ class Seam:
         (point,) = found
         try:
             value = point.load()
-        # A module may raise anything at its import, or call sys.exit.
+        # A module may raise any exception when imported, or call sys.exit.
         except (Exception, SystemExit) as error:
             problem = f"{type(error).__name__}: {error}"
             sentence = f"{_cannot_be_used(point)}: {problem}"

@@ -132,10 +132,10 @@ def subset(
     wanted: Collection[str],
     seed: int,
 ) -> list[int]:
-    """Choose `images` images, stratified, or all, from those named by `only` that contain `wanted` categories.
+    """Choose `images` images, stratified, or with None all, among those that match `only` and `wanted`.
 
-    `only` contains files or source ids. If `only` or `wanted` is empty, it restricts nothing. Returns rows, ascending.
-    Raises TestSetError `bad-selection`.
+    `only` has files or source ids, `wanted` names of categories of which an image must contain one. If either is empty,
+    it restricts nothing. Returns rows, ascending. Raises TestSetError `bad-selection`.
     """
     known = {
         name: row

@@ -35,7 +35,7 @@ from lpirc_testsets.presence import is_folder
 from lpirc_testsets.values import shown
 from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 
-# Pillow's name for a JPEG with further pictures in it, as some cameras and telephones write, is MPO.
+# MPO is Pillow's name for a JPEG that contains further pictures; some cameras and phones write these.
 JPEG_FORMATS = ("JPEG", "MPO")
 COPIED = "copied.txt"  # SHA-256, width and height of what is copied already, while a set is made
 AT_ONCE = 256  # so many images at most are still copied after Ctrl-C

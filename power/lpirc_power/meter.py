@@ -69,7 +69,7 @@ class Identity:
     firmware: str
 
     def __str__(self) -> str:
-        # Blanks stand between the parts: within one they would make it two.
+        # Blanks separate the parts, so a blank within a part would split it.
         parts = [plain_name(one) for one in (self.maker, self.model, self.serial)]
         return " ".join([*parts, self.firmware])
 

@@ -96,7 +96,7 @@ def cpu_time_s(pid: int) -> float:
     """
     if sys.platform == "linux":
         found = [facts for one in _linux_family(pid) if (facts := _linux_facts(one))]
-        # Fields 13 and 14 are of children that have ended; the others are in the family.
+        # Fields 13 and 14 cover children that have ended; living children are in the family.
         ticks = sum(int(count) for facts in found for count in facts[11:15])
         return ticks / os.sysconf("SC_CLK_TCK")
     if sys.platform == "darwin":

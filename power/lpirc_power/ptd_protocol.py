@@ -158,7 +158,7 @@ class Daemon:
         )
 
     def _identify(self) -> str:
-        # Driver, interval, whether it can measure W, V, A, PF, Wh, Hz, and whether SPEC accepts it; then ourselves.
+        # Driver, interval, whether it can measure W, V, A, PF, Wh, Hz, and whether SPEC accepts it; then our own name.
         can = f"{self._driver},{INTERVAL_MS},1,1,1,1,0,0,0"
         own = f"version={OWN_NAME}-not SPEC PTDaemon,OS={platform.platform().replace(',', ' ')},mode=power"
         meter = ";".join(str(self._identity).split(" ", 3))
@@ -199,7 +199,7 @@ class Daemon:
         return f"Starting untimed measurement, {limits}"
 
     def _configure(self, setup: Setup) -> None:
-        # What is set already is left alone: a range that is set again costs the next sample.
+        # Settings already made are not repeated: setting a range again spoils the next sample.
         if (
             not self._is_set
             or setup != self._setup
@@ -227,7 +227,7 @@ class Daemon:
             self._record(f"{sample.line},Mark,{self._mark}")
         except OSError as error:
             self.say(f"ERROR: The log of samples is incomplete: {error.strerror}.")
-        # The harness looks for these beginnings.
+        # The harness looks for these prefixes.
         if len(sample.values) < len(QUANTITIES):
             self.say(
                 f"ERROR: Bad watts reading nan from {self._identity.model}: no data, or out of range"

@@ -205,7 +205,7 @@ def _moment(text: str) -> datetime:
 
 def _number(text: str) -> float:
     number = float(text)
-    # Python reads 1_0 and digits of every script, and takes a number that is too large as infinite: here over range.
+    # Python also accepts 1_0 and digits of every script, and reads a too large number as infinite: here, over range.
     if (
         "_" in text
         or not text.isascii()

@@ -37,7 +37,7 @@ class VisaAddress(Scheme):
 
     def connect(self, clocks: Clocks) -> Meter:
         """Open a link, send *IDN?, and return the meter made by the driver of its family."""
-        # VISA takes a fifth of a second to import, so it is imported only where a link is opened.
+        # VISA takes a fifth of a second to import, so it is imported only when a link is opened.
         from lpirc_power.visa.introduction import introduction
         from lpirc_power.visa.link import Link
 

@@ -241,8 +241,8 @@ class Database:
     def _make_journal_ready(self) -> None:
         """Make the journal ready in a separate transaction, so that a new journal file never starts amid another write.
 
-        The commit waits for the disk. Otherwise a power failure could leave records in a journal file that the database
-        does not know.
+        The commit waits for the disk. Otherwise records could be written to a journal file that is unknown to the
+        database after a power failure.
         """
         if self._journaling is not None and not self._journaling.is_ready:
             self._bring_together(self._journaling)

@@ -235,8 +235,8 @@ class Score:
     `map` is by the contest's metric; `map_ilsvrc_det`, None in an earlier form, is comparable with the published
     champions. `mean_power_w` is None unless the energy covers exactly the window. `energy_limit` is the largest
     possible error of the energy, relative to it. `energy_known_by` says what states that limit, or why there is none
-    (both None in earlier forms). `energy_own_limit` is the part of the limit that runs on one meter do not share (None
-    in earlier forms). `rules` are those by which the run was judged; None if no rules are bound to the run.
+    (None in earlier forms). `energy_own_limit` is the part of the limit that runs on one meter do not share (None in
+    earlier forms). `rules` are those by which the run was judged; None if no rules are bound to the run.
     """
 
     run: int

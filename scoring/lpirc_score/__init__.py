@@ -1,9 +1,9 @@
 """Scoring: detections and ground truth as columns in, AP and mAP out; pure functions on numpy arrays.
 
-No clock, no SQL. Start with `metrics`, which has a module for each family of published metrics; `analysis` says how
-sure a mAP is and where it is lost; `detections` and `files` read and write.
+No clock, no SQL. Start with `metrics`, which has a module for each family of published metrics; `analysis` computes how
+certain a mAP is and which errors lower it; `detections` and `files` read and write.
 
-A name is imported when it is first used: a command that scores nothing does not wait for numpy.
+A name is imported when it is first used, so a command that scores nothing does not wait for numpy.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def place_labels(
     for text, place, (x, y) in zip(texts, places, pixels, strict=False):
         if not text.strip():
             continue
-        # Draw a team's name as it is, even with dollar signs.
+        # Draw a team's name literally, even with dollar signs.
         label = axes.annotate(
             text,
             place,

@@ -51,7 +51,7 @@ class Boundary(click.Group):
             _abandon(sys.stdout)
             ctx.exit(1)
         except OSError as error:
-            # Rights, a full disk, a missing folder: the system's words and the file say it all.
+            # Permissions, a full disk, a missing folder: the system's message and the file name are enough.
             _abandon(sys.stdout)
             place = f"{error.filename}: " if error.filename else ""
             raise StatedFailure(f"{place}{error.strerror or error}.") from error
@@ -86,7 +86,7 @@ def warnings_printed() -> Iterator[None]:
 
 
 def _abandon(stream: TextIO) -> None:
-    # Else the interpreter writes the rest at exit, and fails again.
+    # Otherwise the interpreter writes the rest at exit, and fails again.
     with contextlib.suppress(OSError, ValueError, AttributeError):
         descriptor = os.open(os.devnull, os.O_WRONLY)
         os.dup2(descriptor, stream.fileno())

@@ -181,7 +181,7 @@ class Certification:
             if not self.findings[-1].ok:  # nothing would reset what is started now
                 return
             left = self._try("read", updates.emptied)
-            # Also -0: what a meter shows that counted a little backwards. NaN is no data yet.
+            # Also -0, which a meter shows after integrating a slightly negative power. NaN means no data yet.
             left_wh = left and (
                 0.0 if math.isnan(left.energy_wh) else abs(left.energy_wh)
             )
@@ -194,7 +194,7 @@ class Certification:
             )
             before_s = self._try("update", updates.let_one_pass)
             call("start")
-            # The last that a driver writes is the START: then it asks whether the meter integrates.
+            # START is the last message that a driver writes; after it, the driver queries whether the meter integrates.
             since_update_s = self.transcript.last_written_s() - (before_s or -math.inf)
             followed = self._try("updates", updates.after_start)
             if followed:

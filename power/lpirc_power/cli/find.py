@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NothingFound(NamedMeterError):
-    """Neither a meter nor a serial port was found."""
+    """Nothing was found where a meter may be: no instrument and no serial port."""
 
     CODE = "meter-not-found"
 

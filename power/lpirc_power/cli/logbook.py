@@ -48,7 +48,7 @@ class Logbook:
         if not (is_new or self._force):  # made since the meter was armed
             raise _exists(self.path)
         try:
-            # Without a buffer nothing is left to be written at the end.
+            # Without a buffer, no data remains to be written at the end.
             with self.path.open("ab", buffering=0) as file:
                 if is_new:
                     self._begin(

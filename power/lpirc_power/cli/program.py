@@ -81,13 +81,13 @@ class Course:
             yield
             return
         with _started(self._command, self._output) as program:
-            # The end of the program is noticed at once: whatever comes after it is measured too.
+            # The end of the program is noticed at once, since any time after it is measured too.
             watcher = threading.Thread(target=self._watch, args=(program,), daemon=True)
             watcher.start()
             try:
                 yield
             finally:
-                # At a terminal the program has had a Ctrl-C of its own, and may need a while.
+                # At a terminal the program has received the Ctrl-C too, and may need a while to end.
                 _end(
                     program,
                     watcher,

@@ -67,7 +67,7 @@ def ptd(address: str, log: IO[str], port: int, element: str) -> None:
     ended = threading.Event()
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings_printed())
-        # A signal only ends the waiting: interrupting a question to the meter leaves the link out of step.
+        # A signal only ends the waiting: interrupting a query to the meter leaves the link out of step.
         stack.enter_context(on_endings(setting(ended)))
         record = functools.partial(print, file=log, flush=True)
         daemon = Daemon(address, element, real_clocks(), record, click.echo)

@@ -48,7 +48,7 @@ class _Run:
         self._clocks = real_clocks()
         self._events: list[LinkEvent] = []
         timer_s = 0 if course.duration_s is None else math.ceil(course.duration_s)
-        # The timer ends the integral on the meter's own clock, also if this program dies.
+        # The timer ends the integral on the meter's own clock, even if this program dies.
         self._setup = replace(order.setup, integrator_timer_s=timer_s)
         self._sampler = Sampler(
             order.address,

@@ -12,7 +12,7 @@ from lpirc_power.meter import Reading
 SHORT_S: Final = 3.0
 """Integration time for the single calls: a few steps of TIME, which is in whole seconds."""
 LEAST_UPDATES: Final = 4
-"""Fewest readings taken after START, whatever the update interval."""
+"""Updates read in addition to those within SHORT_S, which may hold few at long update intervals."""
 POLLS: Final = 10
 """Polls for an update in each update interval."""
 OFF_STEP: Final = 0.4
@@ -86,7 +86,7 @@ def start_part(readings: Sequence[Reading], interval_s: float) -> float | None:
     powers_w = [one.power_w for one in counted]
     if min(powers_w) < (1 - STEADY) * max(powers_w) or min(powers_w) <= 0:
         return None
-    # WH is not compared with the power itself: what the meter's clock or its ratio is off must not count.
+    # WH is not compared with the power itself: an error of the meter's clock or ratio must not matter.
     rose_wh = last.energy_wh - first.energy_wh
     count = round(rose_wh * 3600 / (powers_w[0] * interval_s))
     if count < 1:

@@ -26,7 +26,7 @@ def accuracy(energy: Energy) -> Check:
 
     The check is a warning with automatic ranges: the limit then assumes the worst ranges they may have chosen.
     """
-    # A meter that has limits, but shows no power to apply them to, may not keep them.
+    # A meter with limits that shows no power to apply them to may be outside its limits.
     ok = (
         energy.source is None
         if energy.meter_limit is None

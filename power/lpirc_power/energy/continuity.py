@@ -85,7 +85,7 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
 
 def restarted(before: Reading, after: Reading) -> bool:
     """Return True if the integrator was reset between two readings."""
-    # A negative power lowers the energy, noise around 0 W lowers it a little. A reset begins at 0.
+    # Negative power lowers the energy, and noise around 0 W lowers it a little. After a reset it starts at 0.
     drawing = not (before.power_w < 0 or after.power_w < 0)
     halved = drawing and after.energy_wh < before.energy_wh / 2.0
     reset = after.state is IntegratorState.RESET is not before.state

@@ -118,7 +118,7 @@ def _start_stop_share(measured: Measurement) -> float:
     """Return the largest relative error due to the integrator running before or after the window."""
     if 0 < measured.setup.integrator_timer_s == measured.integrator_s:
         return 0.0  # the timer has ended it
-    # One update more: nothing says that a meter begins and ends to integrate between two of its updates.
+    # One update more: a meter need not start and stop integrating exactly between two of its updates.
     edges_s = (
         measured.start_stop_at_most_s
         + measured.late_s

@@ -103,7 +103,7 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
             if math.isfinite(reading.apparent_va)
             else abs(reading.power_w)
         )
-        # So close to 0 nothing tells AC from DC.
+        # So close to 0, AC and DC cannot be told apart.
         limit = limit_w(reading.power_w, apparent, range_w, limits, None)
         return UNKNOWN_NOISE * largest_w if limit is None else limit
 
@@ -219,7 +219,7 @@ def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
 
 def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`no-data`: every reading has data, except before the meter has had time to measure."""
-    # Just after the start the meter has not measured yet; that is how it should be.
+    # Just after the start the meter has not measured yet, which is normal.
     settled_s = measured.start_s + max(
         2.0 * measured.setup.update_interval_s, TIME_RESOLUTION_S
     )

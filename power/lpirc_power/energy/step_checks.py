@@ -110,7 +110,7 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
         *((one.monotonic_s, one.energy_wh) for one in seen),
         (stop_s, measured.integrator_wh),
     ]
-    # On a busy host an answer may be late. What it shows is certainly older than the next question.
+    # On a busy host an answer may be late. Its values are certainly older than the next query.
     untils_s = [*(at_s for at_s, _ in sums[2:]), stop_s + interval_s]
     for place, ((before_s, before_wh), (after_s, after_wh)) in enumerate(
         pairwise(sums)
@@ -121,9 +121,9 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
         known = len(around) > 1 and all(math.isfinite(one.power_w) for one in around)
         known = known and pause_s <= UNSEEN_UPDATES * interval_s
         runs = known and all(one.state is IntegratorState.START for one in around)
-        # The last rows may be later than the end that the timer made.
+        # The last rows may be later than the end set by the timer.
         runs = runs and after_s < measured.end_s - TIME_TOLERANCE_S
-        # Nothing says that a meter begins an update with the integration: the first one may hold a part of it.
+        # A meter need not begin an update when integration starts: the first update may be only partly integrated.
         runs = runs and before_wh != 0.0
         seen_all = known and longest_s <= (UPDATES_BESIDE + UNSEEN_UPDATES) * interval_s
         most_w = (

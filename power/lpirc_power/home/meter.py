@@ -199,7 +199,7 @@ class HomeMeter:
         late_s = self._clocks.monotonic() - self._due_s
         if self._reading is not None and late_s < 0:
             return self._reading, False
-        # On a grid: asking a little late must not delay every later update; after a pause, on a new grid.
+        # Updates are on a grid, so a slightly late query does not delay all later updates; a pause starts a new grid.
         return self._update(
             self._integrator.advance,
             late_s if late_s < self._update_interval_s else 0.0,

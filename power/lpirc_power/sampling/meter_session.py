@@ -43,7 +43,7 @@ class MeterSession:
         """
         if self._meter is None:
             meter = self._address.connect(self._clocks)
-            # As they are written: an identity that was stored may have its blanks elsewhere.
+            # Compared in written form: a stored identity may have its blanks elsewhere.
             if self.identity is not None and str(meter.identity) != str(self.identity):
                 meter.close()
                 raise MeterChanged(
@@ -148,7 +148,7 @@ class MeterSession:
                 self.identity,
             )
         elif state is IntegratorState.RESET or (
-            # An energy that is not known yet may still be read later.
+            # An energy that has not been read yet may still be read later.
             final is not None
             and math.isfinite(final.energy_wh + final.integrator_s)
             and _energy(self.meter().read()) == _energy(final)

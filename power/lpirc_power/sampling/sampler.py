@@ -124,8 +124,8 @@ class Sampler:
         """Open, identify and set up the meter, wait until it has settled, and lock its panel.
 
         The integrator is reset. A meter that integrates is left unchanged (`meter-busy`) unless `take_over` is set,
-        which stops it first. With `spare_energy`, so is a meter that has ended and still holds an energy. `zero`
-        compensates the zero level; `zero_error` says why that failed.
+        which stops it first. With `spare_energy`, a meter that has ended and still holds an energy is also left
+        unchanged. `zero` compensates the zero level; `zero_error` says why that failed.
         """
         with self._link_lock:
             self._require_idle()
@@ -269,7 +269,7 @@ class Sampler:
             self._drop_if_passing(error)
             if not isinstance(error, PassingMeterError):
                 raise
-            # The command may have arrived before the link broke, and the integrator have run since: begin again.
+            # The command may have arrived before the link broke, so the integrator may be running: begin again.
             meter = self._session.meter()
             meter.stop()
             self._session.configure(self._setup)
@@ -322,13 +322,13 @@ class Sampler:
         deadline_s = self._clocks.monotonic() + FINAL_S
         self._lost_at_end = self._lost_at_end or self.link_error is not None
         reached_s = self._insist(self._stop, deadline_s)
-        # Once: it does not run during a second try.
+        # Only once: the integrator does not run during a second attempt.
         if not self._has_stopped:
             self._note_stop(reached_s)
         final = self._insist(lambda meter: meter.read_final(), deadline_s)
         self._require_alive(final)
         self._final = final
-        # After the energy, which a meter that fails now has given; what read_final undid is among them.
+        # After the energy, which is safe even if the meter fails now; includes the changes that read_final undid.
         self.changes = self._changes(deadline_s)
         if self._sampling is not None:
             late = late_sentence(self.late_s, self._sampling.last, final)
@@ -347,7 +347,7 @@ class Sampler:
     def _stop(self, meter: Meter) -> float:
         reached_s = self._clocks.monotonic()
         meter.stop()
-        # Only now it is known that the link was not lost on the way.
+        # Only now is it certain that the link was not lost in between.
         return reached_s
 
     def _note_stop(self, reached_s: float) -> None:
@@ -362,7 +362,7 @@ class Sampler:
         try:
             return self._insist(lambda meter: meter.changes(self._setup), deadline_s)
         except MeterError as error:
-            # The energy is still good, but it is unknown how it was measured: that must show.
+            # The energy is still good, but the settings in use are unknown, which must be visible.
             _log.warning(
                 "The meter's settings could not be read back: %s", error.sentence
             )

@@ -188,7 +188,7 @@ class Callbacks:
         self._calls: queue.SimpleQueue[Callable[[], object] | None] = (
             queue.SimpleQueue()
         )
-        # A daemon: a call that never returns must not keep the program from ending.
+        # A daemon thread: a call that never returns must not keep the program from ending.
         self._thread = threading.Thread(target=self._run, name="callbacks", daemon=True)
         self._thread.start()
 
@@ -202,7 +202,7 @@ class Callbacks:
         After `timeout_s` it logs a warning and returns; the remaining calls are still made. When called from one of the
         calls, it does not wait.
         """
-        # After its end the thread may live on for a moment, and would never reach what is put now.
+        # An ending thread may still be alive for a moment, but would never make a call that is queued now.
         if (
             self._thread is threading.current_thread()
             or self._ended

@@ -60,7 +60,7 @@ COMMON: Final = (
         lambda meter: meter.status.take_events(),
         "The standard event register, which it clears.",
     ),
-    # The answer that carries the status byte is itself not yet waiting.
+    # The answer that contains the status byte does not count as waiting.
     query(
         "*STB",
         lambda meter: meter.status.status_byte(answer_waiting=False),

@@ -97,7 +97,7 @@ def _change_range(server: Vxi11Server, _text: str) -> None:
 
 
 def _knob(server: Vxi11Server, text: str) -> str | None:
-    # A command that waits here blocks every other one, `heal` too.
+    # A command that waits here blocks every other command, even `heal`.
     if not text or may_wait(text):
         raise MeterError(
             "simulator-control",
@@ -234,7 +234,7 @@ class ControlServer:
         with contextlib.suppress(OSError), connection.makefile("rwb") as stream:
             while line := stream.readline(LONGEST_LINE):
                 if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-                    # What follows is the rest of it, not another command.
+                    # The bytes that follow are the rest of this command, not another one.
                     stream.write(b"error The line is too long.\n")
                     return
                 with self._lock:

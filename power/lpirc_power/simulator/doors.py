@@ -35,7 +35,7 @@ class Door:
         self.port = port
         with contextlib.ExitStack() as kept:
             if KEEPS_PORTS:
-                # Bound but never listening: while the door is shut the port refuses connections and stays reserved.
+                # Bound but never listening: while closed, the port refuses connections and stays reserved.
                 keeper = kept.enter_context(_bound(host, port))
                 self.host, self.port = keeper.getsockname()[:2]
             self.open()
@@ -88,7 +88,7 @@ class Door:
             except OSError:
                 if self._listener is not listener:
                     return  # shut
-                # The connection broke off, or there are no more file descriptors: others will come.
+                # The connection broke, or no file descriptor is left: wait for the next connection.
                 self._resting.wait(PAUSE_S)
                 continue
             threading.Thread(

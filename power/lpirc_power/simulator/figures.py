@@ -68,7 +68,7 @@ def summed(share: Figures, elements: int) -> Figures:
 def largest(one: Figures, other: Figures) -> Figures:
     """Return, value by value, the larger of two sets of measured values."""
     names = ("voltage_v", "current_a", "power_w", "voltage_peak_v", "current_peak_a")
-    # The second comes out of max() only if it is larger: NaN never is.
+    # max() returns the second value only if it is larger, and NaN never is.
     return replace(
         one, **{name: max(getattr(one, name), getattr(other, name)) for name in names}
     )

@@ -108,7 +108,7 @@ class Settings:
         if len(places) > 1:
             places.append(None)
         self.items: dict[int, Item] = {}
-        # Every element has its place, tens apart, also on a model that lacks the second; the sum is fourth.
+        # Each element has its own block of items, tens apart, even on a model without element 2; the sum is fourth.
         stride = 10 * math.ceil(len(functions) / 10)
         for element in places:
             for index, function in enumerate(

@@ -257,7 +257,7 @@ def _readings(readings: Sequence[Reading]) -> Load:
 
 
 def _electrical(reading: Reading) -> tuple[float, float, float]:
-    # Meters for rehearsing at home may know nothing but the power.
+    # A rehearsal meter at home may measure only the power.
     if math.isfinite(reading.voltage_v) and math.isfinite(reading.current_a):
         return reading.voltage_v, reading.current_a, reading.power_w
     volts = Wave().voltage_v

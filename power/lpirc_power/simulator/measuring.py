@@ -280,7 +280,7 @@ class Measuring:
         if self.integrator.left_s() <= 1e-9:
             self.integrator.time_up()
             self._show_state()
-        # One comparison for both: a timer may end on the very moment of an update.
+        # One comparison for both: a timer may end exactly at an update.
         if self._now_s >= self._update.start_s + self.rate_s:
             self._publish()
             self._update = _Update(self._now_s)
@@ -322,7 +322,7 @@ class Measuring:
         self._status.set(UPDATING, False)
 
     def _follow(self, volts: float, amperes: float) -> bool:
-        # Changing a range costs the next reading. After power-on and *RST the ranges settle unseen.
+        # Changing a range spoils the next reading. After power-on and *RST the ranges settle without that.
         peak_v = self._update.peak_v
         peak_a = self._update.peak_a
         switched_v = self.ranges.voltage.follow(volts, peak_v)

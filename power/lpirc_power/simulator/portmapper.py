@@ -57,7 +57,7 @@ class Portmapper:
 
     def _answer(self, request: Any, sender: Any, _server: object) -> None:
         record, datagrams = request
-        # Ignore what is not a call, and senders that cannot be answered.
+        # Ignore messages that are not calls, and senders that cannot be answered.
         with contextlib.suppress(MalformedError, OSError):
             datagrams.sendto(self._reply(record), sender)
 

@@ -51,7 +51,7 @@ _TWO: Final = {"P1W3": (1, 3), "P3W3": (1, 3)}
 _THREE: Final = {"P3W4": (1, 2, 3), **_TWO, "V3A3": (1, 3)}
 
 MODELS: Final = (
-    # WT310-01EN knows of protected ranges no more than of the E model's other additions.
+    # WT310-01EN mentions neither protected ranges nor the other additions of the E models.
     Model("WT310", (1,), _FINE_A, _RATES_S, _SINGLE, enhanced=False),
     Model("WT310E", (1,), _FINE_A, _ENHANCED_RATES_S, _SINGLE, protected_a=0.2),
     Model("WT310EH", (1,), _HIGH_A, _ENHANCED_RATES_S, _SINGLE, over_at_top=1.1),

@@ -65,7 +65,7 @@ def serve(
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, setting(ending))
-    # Whatever it is called, no simulated meter counts in a contest.
+    # No simulated meter counts in a contest, whatever its serial number.
     serial = (
         plan.serial
         if plan.serial.startswith(SIMULATED)
@@ -117,7 +117,7 @@ class SerialLine:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        # Kept open here, or the line would hang up for good when its last client leaves.
+        # Kept open here; otherwise the line would close permanently when its last client leaves.
         self._ours, self._theirs, self.path = raw_pty()
         threading.Thread(target=self._serve, name="serial", daemon=True).start()
 

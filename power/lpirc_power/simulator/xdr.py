@@ -135,7 +135,7 @@ class Records:
                 return bytes(record)
 
     def _take(self, length: int) -> bytes | None:
-        # What has come is read at once, not header and body apart: each look at a socket costs its time.
+        # Read all available bytes at once, not header and body separately: each socket call takes time.
         unread = self._unread
         while len(unread) < length:
             part = self._connection.recv(RECEIVE_SIZE)

@@ -50,7 +50,7 @@ def _named(link: Asked, keeps_answers: bool) -> tuple[str, int]:
         try:
             answer = link.query("*IDN?")
         except MeterTimeout:
-            # The end of a message that a killed program began may have swallowed the question.
+            # The query may have been appended to an unfinished message of a killed program.
             if number > 1 or not (keeps_answers and link.clear()):
                 raise
             continue

@@ -36,7 +36,7 @@ with warnings.catch_warnings():
 
     from lpirc_power.visa.library import EndingSocket, Library
 
-# Our own errors report failures of the link; the library's log lines name neither meter nor run.
+# Our own errors report link failures; pyvisa's log lines name neither meter nor run.
 logging.getLogger("pyvisa").setLevel(logging.CRITICAL)
 _log: Final = logging.getLogger(__name__)
 """Logger; at level DEBUG it records each sent message as text, and each answer as bytes."""
@@ -109,10 +109,10 @@ class Link:
         """
         _log.debug("> %s", message)
         if timeout_ms and self._is_unshared:
-            # There an answer that is given up aborts a transfer, which a meter may refuse.
+            # On an unshared link, abandoning an answer aborts a transfer, which a meter may refuse.
             timeout_ms = max(timeout_ms, self._timeout_ms)
         with self._translated(message, timeout_ms or self._timeout_ms):
-            # Only where it differs: setting it takes its time.
+            # Only if it differs, since setting it takes time.
             if timeout_ms:
                 self._resource.timeout = timeout_ms
             try:
@@ -266,7 +266,7 @@ def _socket_of(resource: MessageBasedResource) -> EndingSocket | None:
 
 
 def _behind(error: BaseException) -> Iterator[BaseException]:
-    # pyvisa-py hides the failure of a portmapper behind its own.
+    # pyvisa-py hides a portmapper's failure behind an error of its own.
     while True:
         yield error
         if error.__context__ is None:
@@ -280,7 +280,7 @@ def _unopened(address: str, error: Exception) -> MeterError:
     if isinstance(error, pyvisa.VisaIOError):
         code = error.error_code
         text = error.description
-    # pyvisa-py calls a network resource "not found" also if its host is silent.
+    # pyvisa-py reports a network resource as "not found" even if its host just does not answer.
     silent = code == StatusCode.error_resource_not_found and link_failures.host_of(
         address
     )
@@ -340,7 +340,7 @@ def _unopened_usb(address: str, error: Exception) -> MeterError | None:
     if "No device found" not in str(error):
         return None
     found = usb.devices(*ids)
-    # Without the right to open it a device's serial number cannot be read, and pyvisa-py calls that "not found".
+    # Without permission to open a device its serial number cannot be read, which pyvisa-py reports as "not found".
     if any(one.serial is None for one in found):
         return link_failures.no_permission(address, *ids)
     if found:

@@ -174,7 +174,7 @@ def strange(text: str, wanted: str) -> MeterAnswerError:
 
 def _fields(text: str) -> list[str]:
     word = data(text).replace(" ", "").upper()
-    # A meter with the harmonics option names the order behind an item: U,1,TOTAL.
+    # A meter with the harmonics option appends the order to an item: U,1,TOTAL.
     function, *rest = word.removesuffix(",TOTAL").removesuffix(",TOT").split(",")
     if function in _WITHOUT_ELEMENT or (rest == ["1"] and _WORD.fullmatch(function)):
         rest = []
@@ -182,7 +182,7 @@ def _fields(text: str) -> list[str]:
 
 
 def _equal(found: str, wanted: str) -> bool:
-    # Words are shortened to their first three or four letters, if another client wants them so: LAMB for LAMBDA.
+    # If another client has selected short words, they are the first three or four letters: LAMB for LAMBDA.
     short, long = sorted((found, wanted), key=len)
     if short == long or (
         len(short) in SHORT and short.isalpha() and long.startswith(short)

@@ -170,7 +170,7 @@ class Wt300:
         self._former.keep(headers, self._dialogue.ask_all)
         self._former.undone.clear()
         self._link.write("*CLS")
-        # First: most settings are refused until the integrator is reset.
+        # This comes first: most settings are refused until the integrator is reset.
         self._integration.reset()
         self._dialogue.apply_all(settings)
         self._update_interval_s = setup.update_interval_s
@@ -218,7 +218,7 @@ class Wt300:
         """
         holds = (one for one in HOLDS if self._dialogue.knows(one.header))
         wanted = [*holds, *TELLING, *self._form.settings]
-        # The last question clears older events.
+        # The last query clears older events.
         *found, _ = self._dialogue.ask_all(
             [*(setting.query for setting in wanted), EVENTS]
         )

@@ -114,7 +114,7 @@ class SampleForm:
 
     def _require_items(self, found: Sequence[str]) -> None:
         for place, answer in zip(NAMED, found, strict=True):
-            # An echo without meaning says nothing of another program; `changes` reports it after the run.
+            # An echo without meaning is no sign of another program; `changes` reports it after the run.
             if self.items[place].contradicts(answer):
                 raise MeterAnswerError(
                     f"The meter gives {answer} where {self.items[place].expected} was set: another program "
@@ -128,7 +128,7 @@ def _number(function: str, text: str) -> float:
     except MeterAnswerError:
         if function in NEEDED:
             raise
-        # A range that changes may be a hyphen, a power factor without a current `ERROR`.
+        # A range that is changing may be a hyphen, and a power factor without a current `ERROR`.
         return math.nan
 
 

@@ -104,7 +104,7 @@ class Choice(Control):
 
     def read(self, answer: str) -> str:
         """Return the word in an answer, long or short; an unknown word is returned unchanged."""
-        # Short words are beginnings of the long ones; none of those of a setting begins another.
+        # A short word is a prefix of its long word, and no word of a setting is a prefix of another one.
         short = answer.lower()
         for word in self.words:
             if short and word.startswith(short):
@@ -126,7 +126,7 @@ class CrestFactor(Control):
     @staticmethod
     def read(answer: str) -> int:
         """Return the crest factor in an answer."""
-        # E models have a third one, A6: that of 6 with automatic ranging that looks at the rms value only.
+        # E models have a third crest factor, A6: like 6, but with automatic ranging by the rms value only.
         return 6 if answer.upper() in ("6", "A6") else 3
 
 
@@ -148,7 +148,7 @@ class Range(Control):
     @staticmethod
     def read(answer: str) -> float:
         """Return the range in an answer; NaN for the range of an external current sensor."""
-        # EXTERNAL,0.05: the range of a current sensor at the socket for one, in volts; no amperes are known then.
+        # EXTERNAL,0.05: the range of a current sensor at its socket, in volts; the range in amperes is unknown.
         return math.nan if answer.upper().startswith("EXT") else answers.value(answer)
 
 
@@ -163,7 +163,7 @@ class UpdateRate(Control):
     @staticmethod
     def read(answer: str, model: Model) -> float:
         """Return the interval in an answer, in seconds."""
-        # E models can follow the signal's period; no other figure than the shortest interval is known then.
+        # E models can follow the signal's period; then only the shortest interval is known.
         if answer.upper() == AUTOMATIC:
             return model.rates_s[0]
         interval_s = answers.value(answer)
@@ -319,7 +319,7 @@ CONTROLS: Final[tuple[Control, ...]] = (
 
 def item_functions(functions: Sequence[str], element: str) -> list[str]:
     """Return functions of one element, or of the "sum", as written for items."""
-    # The integrator is one for all elements, so TIME goes without; ranges are common to them, and have no sum.
+    # All elements share one integrator, so TIME has no element; they also share the ranges, which have no sum.
     whole = {"TIME": "TIME"}
     named = element
     if element == ALL_ELEMENTS:

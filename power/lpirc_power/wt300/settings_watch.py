@@ -54,7 +54,7 @@ class Watch:
     def differing(self, query: Callable[[str], str]) -> str:
         """Query the next settings in one message; return a phrase for those that differ, "" if none do."""
         asked = list(itertools.islice(self._turns, self._at_once))
-        # An answer that got lost or garbled on its way is not a setting that was changed.
+        # Ask again: a lost or garbled answer does not mean that a setting was changed.
         return _differing(asked, query) and _differing(asked, query)
 
 

@@ -113,7 +113,7 @@ def find(
     is_used = _marked(found[found >= 0], len(ignored))
     is_error = found < 0 if rule is TIDECV else found == UNMATCHED
     left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
-    # For tidecv a box that overlaps by exactly the threshold is misplaced, although it may find an object.
+    # In tidecv a box whose overlap equals the threshold is misplaced, although it may find an object.
     is_placed = meets
     if rule is TIDECV:
         is_placed = pairs.overlap > needed.take(pairs.object)
@@ -232,7 +232,7 @@ def _errors(
         most = np.zeros(detections)
         np.maximum.at(most, about.detection, about.overlap)
         best = about.take(about.overlap == most.take(about.detection))
-        # Of equal overlaps the first object: those of a detection ascend, and the last write stays.
+        # If overlaps are equal, take the first object: objects ascend, so write in reverse; the last write stays.
         target[best.detection[::-1]] = best.object[::-1]
     return kind, target
 

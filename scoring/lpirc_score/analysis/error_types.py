@@ -71,10 +71,10 @@ def analyse_errors(
     metric: str = "lpirc",
     iou: float | None = None,
 ) -> ErrorAnalysis:
-    """Analyse detections by a metric, as `evaluate` judges them. Raises `CodedError` as it does.
+    """Analyse the errors of detections by a metric. Raises `CodedError` as `evaluate` does.
 
-    A metric without a single threshold is analysed at one, by default 0.5: `coco` as the program tidecv 1.0.1 does,
-    another by the rule `lpirc`. The `map` is then not that of the metric, and a gain may be below 0.
+    A metric without a single threshold is analysed at one threshold, by default 0.5: `coco` as the program tidecv 1.0.1
+    does, any other metric by the rule `lpirc`. The `map` is then not the metric's, and a gain may be below 0.
     """
     rule = TIDECV if metric == COCO else rule_shown(metric)
     found = find(ground_truth, detections, rule, rule.threshold(iou))
@@ -239,7 +239,7 @@ def worst_images(
     for image, its_cost in zip(ids, cost[worst].tolist(), strict=True):
         rows = np.flatnonzero(detections.image == image)
         objects = np.flatnonzero(ground_truth.image == image)
-        # By cost, then by confidence: the last key of lexsort comes first.
+        # By cost, then by confidence: the last key of lexsort is the primary one.
         keys = (-detections.confidence[rows], -analysis.cost[rows])
         rows = rows[np.lexsort(keys)]
         false = int((analysis.found.outcome[rows] >= 0).sum())

@@ -209,7 +209,7 @@ def _variance_of_halves(one: Halved, other: Halved) -> float:
 
 
 def _by_half(one: Halved) -> Floats:
-    """Return half of the difference of each pair of halves, relative to the mAP."""
+    """Return half the difference within each pair of halves, relative to the mAP."""
     difference: Floats = (one.halves[::2] - one.halves[1::2]) / 2
     if one.map:
         return difference / one.map

@@ -15,16 +15,19 @@ NAME = "lpirc-score"
 
 
 class Boundary(click.Command):
-    """A command that prints the project's failures as one line. Anything else is a defect and keeps its traceback."""
+    """A command that prints the project's failures as one line.
+
+    Any other exception is a defect and keeps its traceback.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        # A file name may hold what the terminal's encoding does not.
+        # A file name may contain characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The reader of our output has gone (`| head`).
+            # The reader of our output has closed the pipe (`| head`).
             sys.stderr.close()
             sys.exit(1)
         except OSError as error:

@@ -241,7 +241,7 @@ def _evaluated(
             banned,
             digest,
         )
-    # Only who asks for it waits for its import, and needs it installed.
+    # Imported here, so that only users of this option wait for it and need it installed.
     try:
         from lpirc_score.metrics.coco_reference import evaluate_with_pycocotools
     except ImportError:

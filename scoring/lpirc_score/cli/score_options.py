@@ -1,4 +1,4 @@
-"""Options and their types that several commands share."""
+"""Options and option types that several commands share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of `lpirc-score` as one JSON document, or as a table."""
+"""Writes the result of `lpirc-score` as one JSON document or as a table."""
 
 from __future__ import annotations
 

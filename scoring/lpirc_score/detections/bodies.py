@@ -73,12 +73,12 @@ def parse_detections(
     images: int,
     category_ids: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Read and check the rows of a body: float64 of shape (n, 7).
+    """Parse and check the rows of a body; return them as float64 of shape (n, 7).
 
-    Images are 1..`images`; `category_ids` (K,) ascend; `content_type` chooses the parser.
+    Images are 1..`images`; `category_ids` (K,) must ascend; `content_type` selects the parser.
 
-    Raises `CodedError` with code `unsupported-media-type`, `bad-json`, `length-mismatch` or `bad-rows`;
-    the last has the facts `problems` (at most 20 of {"line", "problem"}) and `total`.
+    Raises `CodedError` with code `unsupported-media-type`, `bad-json`, `length-mismatch` or `bad-rows`; the last has
+    the facts `problems` (at most 20 of {"line", "problem"}) and `total`.
     """
     kind = _kind(content_type)
     parse = _PARSERS.get(kind)

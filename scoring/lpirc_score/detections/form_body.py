@@ -28,7 +28,7 @@ _SUFFIX = b".jpg"
 _LONGEST_TEXT = 200
 _PLAIN = NUMBER_CHARACTERS.replace(b"+", b"") + b","  # a plus is a blank here
 _ESCAPE = re.compile(rb"%([0-9a-fA-F]{2})")
-# An escaped & or = belongs to a name or a value: it must not separate fields, and no number has one.
+# An escaped & or = is part of a name or value: it must not separate fields, and is in no number.
 _CHARACTERS = [bytes([value]) for value in range(256)]
 for _mark in b"&=":
     _CHARACTERS[_mark] = b"\0"
@@ -101,7 +101,7 @@ def _interleaved_rows(form: bytes) -> Rows | None:
     if _SUFFIX in form:
         form = form.replace(_SUFFIX + _KEYS[_CATEGORY], _KEYS[_CATEGORY])
     count = form.count(_KEYS[_IMAGE])
-    # Without the characters of numbers: which fields there are, and in which order. A key with an
+    # Without the characters of numbers, the fields and their order are left. A key with an
     # additional such character is not replaced below, so the result is not a list of numbers.
     if (
         not count

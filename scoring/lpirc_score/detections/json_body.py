@@ -19,11 +19,11 @@ def parse_json(body: bytes) -> Rows:
     """Read a JSON array of rows. An empty body has no rows. Raises CodedError `bad-json`."""
     if not body or body.isspace():
         return Rows.none()
-    # The fast way: what is left without numbers and blanks is just the marks of rows of seven.
+    # The fast path: without numbers and blanks, only the punctuation of rows of seven is left.
     marks = body.translate(None, NUMBER_CHARACTERS + _BLANK)
     count = (len(marks) - 1) // len(_ROW_MARKS)
     if count and marks == b"[" + (_ROW_MARKS * count)[:-1] + b"]":
-        # A blank for each bracket: a number beside one on the wrong side does not join its neighbour.
+        # Replace each bracket by a blank, so that misplaced numbers beside a bracket are not joined.
         values = flat_array(body.translate(_NO_BRACKETS), (count, 7))
         if values is not None:
             return Rows(values, range(1, count + 1))

@@ -121,7 +121,7 @@ def read_each(
     `number_of` converts one value to a number, and raises ValueError if it cannot.
     """
     problems = ProblemList()
-    # numpy takes its buffer at once; from lists it would stop every other thread meanwhile.
+    # numpy takes the array's buffer at once; converting lists would block all other threads.
     values = array("d")
     lines: list[int] = []
     for line, row in numbered:

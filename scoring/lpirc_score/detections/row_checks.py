@@ -23,7 +23,7 @@ def check_rows(
     images: int,
     category_ids: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the values (n, 7) of rows if all are good. Raises BadRows `bad-rows` with every problem."""
+    """Return the values (n, 7) of the rows. Raises BadRows `bad-rows` with every problem unless all rows are good."""
     values, problems = good_rows(rows, images, category_ids)
     if problems.total:
         raise bad_rows(problems)
@@ -109,7 +109,7 @@ def _describe(
     bad: NDArray[np.bool_],
     words: Callable[[NDArray[np.float64]], str],
 ) -> None:
-    # Only the lines that are reported are put into words, however many are bad.
+    # However many lines are bad, only those that are reported get a sentence.
     places = np.flatnonzero(bad)
     described = [
         (int(rows.lines[place]), words(rows.values[place]))

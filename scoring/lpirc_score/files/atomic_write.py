@@ -81,7 +81,7 @@ def require_writable(path: Path) -> None:
 
 def real_path(path: Path) -> Path:
     """Return the file that a path refers to, following links. Raises OSError for circular links."""
-    # Path.resolve raises RuntimeError, or nothing, depending on Python's version.
+    # For circular links Path.resolve raises RuntimeError or nothing, depending on the Python version.
     real = Path(os.path.realpath(path))
     if real.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))

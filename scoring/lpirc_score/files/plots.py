@@ -101,7 +101,7 @@ def inline_svg(
             return found[0]
         return ""
 
-    # Each drawing numbers its parts from 1: two in one page would share their ids.
+    # Each drawing numbers its parts from 1, so two drawings in one page would have the same ids.
     text = re.sub(r' id="([^"]*)"', id_if_used, text)
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
 

@@ -70,7 +70,7 @@ def rank(
     detection within its image and category.
     """
     needed = _needed(objects)
-    # How many detections before each one count.
+    # The number of counted detections before each one.
     counted = np.zeros(len(inside) + 1, np.int32)
     precision = []
     found = []
@@ -102,7 +102,7 @@ def matched_at_each_iou(
     inside: Bools,
 ) -> Iterator[tuple[Bools, Ints]]:
     """Yield for each IoU which detections count (N,), and the indices of the true ones (T,). Input as for `rank`."""
-    # By detection, those that are ignored last.
+    # By detection, with ignored objects last.
     keys = 2 * pairs.detection + ignored.take(pairs.object)
     pairs = pairs.take(np.argsort(keys, kind="stable"))
     for least in LEAST_OVERLAPS:

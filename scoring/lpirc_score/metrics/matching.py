@@ -199,7 +199,7 @@ def in_turn(
         rivals = turn.take(several)
         by_overlap = -pairs.overlap.take(rivals)
         by_rank = rank.take(several)
-        # The last key of lexsort comes first.
+        # The last key of lexsort is the primary one.
         sort_keys = [by_overlap, by_rank]
         if last_first:
             sort_keys.insert(0, -pairs.object.take(rivals))
@@ -236,7 +236,7 @@ def assign_greedily(
     free = np.ones(len(shared), np.bool_)
     while len(pairs.detection):
         places = np.arange(len(pairs.detection))
-        # The last write stays: the earliest claim.
+        # Written in reverse, so that the earliest claim is the last write and stays.
         first_claim[pairs.object[::-1]] = places[::-1]
         is_earliest = first_claim.take(pairs.object) == places
         is_unrivalled = is_earliest | shared.take(pairs.object)

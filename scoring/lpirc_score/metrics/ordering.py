@@ -42,7 +42,7 @@ def descending(values: Floats) -> Ints:
         is_begin = np.append(True, keys[1:] != keys[:-1])
         runs = np.cumsum(is_begin)
         mixed = np.flatnonzero(np.isin(runs, runs[wrong]))
-        # By run, then by value, then by position: the last key of lexsort comes first.
+        # By run, then by value, then by position: the last key of lexsort is the primary one.
         within = np.lexsort((order[mixed], -ordered[mixed], runs[mixed]))
         order[mixed] = order[mixed[within]]
     return order

@@ -1,4 +1,4 @@
-"""The commands of model tracks, as `referee` lists them; each is imported when it is called.
+"""The commands of model tracks in the form that `referee` lists; each is imported when it is called.
 
 Knows neither rules nor SQL. Start with `model_command`.
 """

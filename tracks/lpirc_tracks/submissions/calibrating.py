@@ -277,7 +277,7 @@ def _add(
 def _counting(
     contest: Contest, config: ModelTrack, digest: str
 ) -> dict[str, list[Calibration]]:
-    """Return by device of the pool, oldest first, its results since it was last enabled."""
+    """Return, for each device of the pool, its results since it was last enabled, oldest first."""
     known = contest.store.devices.all()
     found = dict[str, list[Calibration]]()
     pool = expected_devices(contest, config.name)

@@ -16,7 +16,7 @@ AGAIN_AFTER_RESULTS = 20
 
 
 def is_due(newest: Calibration | None, results: int, now: datetime) -> bool:
-    """Return True if a device must calibrate again, after that many results since its newest calibration."""
+    """Return True if a device must calibrate again, by the age of its newest calibration and the results since then."""
     if newest is None or newest.measured_utc is None:
         return True
     age = now - datetime.fromisoformat(newest.measured_utc)

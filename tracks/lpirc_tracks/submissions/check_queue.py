@@ -249,7 +249,10 @@ class CheckQueue:
 
 
 def _within_limit(workers: Workers, checked: Future[Any]) -> Future[Any]:
-    """Return the outcome, with a process that died or took too long as a failed check: the file may be the cause."""
+    """Return the same outcome, but turn a process that died or took too long into a failed check.
+
+    The file may be the cause.
+    """
     outcome: Future[Any] = Future()
     is_late = threading.Event()
 

@@ -179,7 +179,7 @@ def _rows(document: ResultDocument, number: int) -> NDArray[np.float64]:
 def _with_partner(
     rows: NDArray[np.float64], others: NDArray[np.float64], scale: float
 ) -> int:
-    """Count the rows for which the other rows have one with the same category and a similar box and confidence."""
+    """Count the rows that match one of the other rows: same category, similar confidence, overlapping box."""
     found = 0
     for row in rows:
         is_same_category = others[:, CATEGORY] == row[CATEGORY]

@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Confinement:
-    """How models are confined on this host, as a sentence; if `is_in_force` is false, why they are not."""
+    """A sentence on how models are confined on this host; if `is_in_force` is false, on why they are not."""
 
     is_in_force: bool
     sentence: str
@@ -116,7 +116,7 @@ def require_confined(contest: Contest, track: ModelTrack) -> None:
 def unconfined_tracks(
     contest: Contest, found: Confinement
 ) -> Iterator[tuple[ModelTrack, str]]:
-    """Return the tracks that take models but cannot confine them here, and the consequence for each."""
+    """Yield the tracks that take models, with the consequence for each, if `found` is not in force."""
     for track in contest.config.tracks:
         if takes_models(track) and not found.is_in_force:
             words = (

@@ -39,7 +39,10 @@ SUFFIXES = {True: (".json", ".csv", ".txt"), False: (".tflite", ".onnx")}
 def require_open(
     contest: Contest, config: ModelTrack, team: str, file: str, now: datetime
 ) -> None:
-    """Raise RefereeError unless the team may upload a file of that name: `track-closed`, `submission-limit`, ..."""
+    """Raise RefereeError unless the team may upload a file of that name.
+
+    Examples of the codes are `track-closed` and `submission-limit`.
+    """
     if is_closed(config, now):
         raise RefereeError(
             "track-closed",

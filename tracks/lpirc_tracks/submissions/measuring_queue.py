@@ -73,7 +73,7 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
         or max(leases, default="") > now.isoformat()
     ):
         return None
-    # Who vanished with a job must be known before it is leased again.
+    # Find out which device vanished with a job before leasing it again.
     for kind in (JobKind.CALIBRATING, JobKind.MEASURING):
         store.jobs.give_expired_back(kind, now)
     may_measure = _tracks_of(contest, device, now, has_meter=known.meter is not None)
@@ -308,7 +308,7 @@ def take_outcome(
 
     now = clock.utc()
     track = track_of(contest, made)
-    # The harness has ended: what renews the lease from here on is the referee's own look at the result.
+    # The harness has ended; from here on the referee's own check of the result renews the lease.
     contest.store.jobs.limit_renewals(str(made.job), device, None)
     if calibration is not None:
         return calibrating.take(contest, calibration, track, bench, clock, doubt)

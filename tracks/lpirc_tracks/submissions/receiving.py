@@ -90,7 +90,7 @@ def receive_file(
     """
     arrived = path.with_suffix(ARRIVED)
     path.rename(arrived)
-    # `count_arrived` counts it from here on: no one takes the queue of before this moment for empty.
+    # From here on `count_arrived` counts it, so that the queue does not look empty.
     received = clock.utc()
     try:
         limit_day = require_takes(contest, offer, received)

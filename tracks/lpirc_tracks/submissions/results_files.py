@@ -217,7 +217,7 @@ class EntryDesk:
     def _score(self) -> None:
         with self._scoring:
             self._asked.release()
-            # Once it is to stop, the database may be closed.
+            # Once asked to stop, do not use the database: it may be closed.
             is_over = self._stop.is_set() or self._all_are_scored()
         if not is_over and not self.clock.wait(
             self._stop, self.clock.monotonic_s() + RETRY_S

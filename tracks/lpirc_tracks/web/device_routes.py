@@ -118,7 +118,7 @@ def images(job: str) -> Response:
 
 @blueprint.post("/<job>/<any(result, failed):what>")
 def hand_in(job: str, what: str) -> Response:
-    """Accept the harness's output: the result document, or how it failed."""
+    """Accept the harness's output: the result document, or its failure."""
     printed = read_body(present_request(), LARGEST_BYTES)
     state = part(Callers)
     track = measuring_queue.track_of(state.contest, g.made)

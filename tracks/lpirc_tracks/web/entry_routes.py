@@ -109,7 +109,7 @@ def show(number: str | None = None) -> Response:
 
 
 def team_of_request() -> str:
-    """Return the team of a request: by HTTP Basic, or by the token of a run."""
+    """Return the team of a request, from HTTP Basic or from the token of a run."""
     given = request.authorization
     if given is None or given.type != "basic":
         team = session_of(part(Callers), present_request()).team

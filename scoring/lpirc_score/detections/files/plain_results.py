@@ -25,7 +25,7 @@ PIECE_BYTES = 2**15
 """Bytes of a piece; small enough that creating the objects of its entries does not start the garbage collector."""
 LONGEST_ENTRY_BYTES = 2**18
 
-# The last comma between two objects. Where it lies inside an entry, the piece that ends before it is not JSON.
+# The last comma between two objects. If it is inside an entry, the piece before it is not valid JSON.
 _CUT = re.compile(rb"(?s:.*)\}[ \t\r\n]*(,)[ \t\r\n]*\{")
 
 
@@ -56,7 +56,7 @@ def read_plain_results(path: Path) -> Detections | None:
         with path.open("rb") as file:
             for piece in _pieces(file):
                 entries = _entries(piece)
-                # An array takes a list in half the time that it takes an iterator.
+                # Extending an array by a list takes half the time of an iterator.
                 image.extend(array("q", [one.image_id for one in entries]))
                 category.extend(array("q", [one.category_id for one in entries]))
                 confidence.extend(array("d", [one.score for one in entries]))
@@ -65,7 +65,7 @@ def read_plain_results(path: Path) -> Detections | None:
                 )
     except _NOT_PLAIN:
         return None
-    # The arrays lend their memory: a copy would double it.
+    # Share the memory of the arrays: a copy would double it.
     coco_boxes = np.asarray(boxes).reshape(-1, 4)
     with np.errstate(over="ignore"):
         corners = corners_from_coco(coco_boxes)
@@ -79,7 +79,7 @@ def read_plain_results(path: Path) -> Detections | None:
 
 
 def _entries(piece: bytes) -> list[_Entry]:
-    """Decode a piece. Raises one of `_NOT_PLAIN`."""
+    """Decode a piece. Raises one of the errors in `_NOT_PLAIN`."""
     if not piece.isascii():
         piece.decode()  # what is skipped must be UTF-8, too
     if has_long_number(piece):

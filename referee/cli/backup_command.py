@@ -78,7 +78,7 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
             f"{file} has no keys: new ones were made. The id is now {contest}, it was {former};"
         )
         click.echo(
-            "tokens of open runs are void, another secret draws images, and another key signs."
+            "tokens of open runs are void, images are drawn with another secret, and another key signs."
         )
         click.echo(
             "Bundles of earlier runs still verify, by their first id. New signatures have the new key, the"

@@ -44,9 +44,7 @@ def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
         else f"any number of runs of {of_run} images"
     )
     repeat = f"The test set has {images} images, for {runs} of each team"
-    look_up = (
-        "who keeps the images of one run can answer the next one without detecting"
-    )
+    look_up = "a team that keeps the images of one run can answer the next run without detecting"
     most = images // attempts if attempts else 0
     fewer = f"per_attempt = {most} in [images], or " if most else ""
     return f"{repeat}: {look_up}; write {fewer}attempts = 1."

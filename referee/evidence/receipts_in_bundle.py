@@ -165,7 +165,7 @@ def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> s
         one for one in receipts.closings if one["public_key"] == key and _is_signed(one)
     ]
     if not signed:
-        return "Nothing that the contest's key signed decides it: receipts or bundle may have been altered."
+        return "Nothing signed by the contest's key decides which: the receipts or the bundle may have been altered."
     if any(one[name] != value for one in signed for name, value in now.items()):
         return "The closing receipt has a valid signature but other contents: the run was closed with other data."
     return "The key of the bundle signed the closing receipt, which fits: the other receipts are not those of the run."

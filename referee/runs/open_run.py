@@ -253,5 +253,5 @@ def key_reused() -> RefereeError:
     """Return the error for a body whose idempotency key came earlier with another body."""
     return RefereeError(
         "key-reused",
-        "This Idempotency-Key came with another body before; use a new key for new detections.",
+        "This Idempotency-Key was used with another body before; use a new key for new detections.",
     )

@@ -43,7 +43,7 @@ class StartChecks:
         never = threading.Event()
         while self._found.value == Found.NOT_YET:
             if clock.monotonic_s() >= until_s:
-                sentence = "The referee is still looking at its images and its database after its start; try again."
+                sentence = "The referee is still checking its images and its database after its start; try again."
                 raise RefereeError("not-ready", sentence, retry_after_s=RETRY_AFTER_S)
             clock.wait(never, clock.monotonic_s() + LOOK_S)
         if self._found.value == Found.FAULTS:

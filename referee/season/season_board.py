@@ -190,7 +190,7 @@ def _standing(one: SeasonRun) -> SeasonStanding | str:
     if told := [
         doubt.sentence for doubt in one.doubts if doubt.code is not DoubtCode.NOT_BOUND
     ]:
-        reason = f"what was read of it does not hold: {'; '.join(told)}"
+        reason = f"its records do not hold: {'; '.join(told)}"
         found = replace(
             found,
             not_ranked_code=NotRanked.NOT_VERIFIED,

@@ -119,7 +119,7 @@ def doubts_of_run(
         and "head" in closed
         and head != (closed["posts"], closed["head"])
     ):
-        clause = f"its bodies ({head[0]}) or whose they are is not as when it was closed (with {closed['posts']})"
+        clause = f"its {head[0]} bodies, or the run they are bound to, differ from its close with {closed['posts']}"
         found.append(Doubt(DoubtCode.BODIES, clause))
     if record.is_void.get(run.id, False) and not is_shown:
         found.append(

@@ -119,7 +119,7 @@ def read_season(
         first = taken.get(contest) or taken.setdefault(what, path)
         if first is not path:
             problems.append(
-                f"{path} is left out: {first} is of the same contest, and its log is no shorter."
+                f"{path} is left out: {first} is of the same contest, with a log at least as long."
             )
         elif frozen_utc is not None:
             problems.append(f"{path}: {frozen_sentence(frozen_utc)}")

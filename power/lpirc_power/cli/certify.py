@@ -41,7 +41,7 @@ FORM: Final = "meter-certify-1"
 @click.option(
     "--yes",
     is_flag=True,
-    help="Ask nothing: one run with the load as it is, no link pulled.",
+    help="Ask nothing: make one run with the present load, and no break of the link.",
 )
 @setup_options
 def certify(

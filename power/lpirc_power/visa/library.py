@@ -33,7 +33,7 @@ class EndingSocket(socket.socket):
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
         """Receive bytes; ConnectionError if the connection closed or is too slow, EOFError if it is not VXI-11."""
         if bufsize > LARGEST_ANSWER:  # text, taken for the length of a record
-            raise EOFError("its answer is none of VXI-11")
+            raise EOFError("its answer is not VXI-11")
         if time.monotonic() > self.end_s:
             raise ConnectionAbortedError("its answer came too slowly to be waited for")
         data = super().recv(bufsize, flags)

@@ -31,7 +31,7 @@ def latch(
         change(wanted)
     except (MeterRefused, MeterTimeout) as error:
         dialogue.errors()
-        said = "What happens between two samples of the meter %s is not guarded, it does not latch it: %s"
+        said = "Events between two samples of the meter %s go unnoticed, because it does not latch them: %s"
         _log.warning(said, identity, error.sentence)
         return ()
     return wanted

@@ -322,12 +322,12 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
         (
             {"attempts": None},
             "images-repeated",
-            "any number of runs of 5 images of each team: who keeps the images",
+            "any number of runs of 5 images of each team: a team that keeps the images",
         ),
         (
             {"attempts": 2},
             "images-repeated",
-            "2 attempts of 5 images of each team: who keeps the images of one run can",
+            "2 attempts of 5 images of each team: a team that keeps the images of one run can",
         ),
         (
             {"attempts": 2},

@@ -293,10 +293,12 @@ def test_receipts_that_anybody_can_make_do_not_accuse_an_honest_organizer(
     ).hex()
     code, text = with_receipts(bundle, tmp_path, [*lines[:-1], json.dumps(more)])
     assert code == 1
-    assert "body 8 is missing. Nothing that the contest's key signed decides it" in text
+    assert (
+        "body 8 is missing. Nothing signed by the contest's key decides which" in text
+    )
     text = with_receipts(bundle, tmp_path, [*lines, json.dumps(more)])[1]
     assert "which fits: the other receipts are not those of the run" in text
     assert "the run was closed with something else" not in text
     forged = json.dumps({"closing": closing | {"posts": 8, "head": more["link"]}})
     text = with_receipts(bundle, tmp_path, [*lines[:-1], json.dumps(more), forged])[1]
-    assert "receipts or bundle may have been altered" in text
+    assert "the receipts or the bundle may have been altered" in text

@@ -35,7 +35,7 @@ def test_a_log_in_waits_for_the_look_and_a_fault_opens_no_window(
             way()
         errors.append(refused.value)
     assert [getattr(error, "code", error) for error in errors] == ["not-ready"] * 6
-    assert ["still looking" in str(error) for error in errors] == [True] * 3 + [
+    assert ["still checking" in str(error) for error in errors] == [True] * 3 + [
         False
     ] * 3
     assert house.store.runs.find() == []

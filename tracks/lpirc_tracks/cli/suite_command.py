@@ -54,7 +54,8 @@ def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
         )
         return
     table = figures_table(
-        "device", figures=("VIPS images/s", "VOPS GFLOP/s", "tests that the sums lack")
+        "device",
+        figures=("VIPS images/s", "VOPS GFLOP/s", "tests missing from the sums"),
     )
     for one in found:
         table.add_row(
@@ -140,7 +141,9 @@ def _print_run(rows: list[SuiteRow], score: SuiteScore) -> None:
             row.model, row.implementation, *figures, f"{test.images_per_s:.2f}"
         )
     console().print(table)
-    lacking = f"; the sums lack {', '.join(score.missing)}" if score.missing else ""
+    lacking = (
+        f"; missing from the sums: {', '.join(score.missing)}" if score.missing else ""
+    )
     console().print(
         f"VIPS {score.vips:.2f} images/s, VOPS {score.vops_gflops:.2f} GFLOP/s{lacking}"
     )

@@ -113,7 +113,7 @@ class Connection:
 
     @property
     def remaining_s(self) -> float:
-        """Seconds left of the window, by the referee's latest answer; 0 before login and after the end."""
+        """Return the seconds left of the window, by the referee's latest answer; 0 before login and after the end."""
         deadline = self.window.deadline
         return 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
 
@@ -254,7 +254,7 @@ class Connection:
         body: bytes,
         content_type: str,
     ) -> Receipt:
-        """Hand in rows; returns once the referee has them on disk and confirmed the SHA-256 of the body."""
+        """Post rows; return once the referee has them on disk and has confirmed the SHA-256 of the body."""
         headers = {"Content-Type": content_type, "Idempotency-Key": uuid.uuid4().hex}
         answer = self._send("POST", "/v1/detections", body, headers)
         receipt = read_document(answer, 202, receipt_from)

@@ -24,11 +24,11 @@ class Image(NamedTuple):
 
 
 class Feed:
-    """Images of these numbers, in this order, fetched ahead on a connection of their own, until `close`.
+    """Fetches images of these numbers, in this order, ahead of the detector on a separate connection, until `close`.
 
     Up to `size` of consecutive numbers come in one request. While the detector works on one batch, the next one
-    arrives: at most two are in memory. A batch is read to its end at once, so the referee never waits for the
-    detector. A referee without batches is asked for single images.
+    arrives: at most two are in memory. A batch is read completely at once, so the referee never waits for the
+    detector. From a referee without batches it fetches single images.
     """
 
     def __init__(

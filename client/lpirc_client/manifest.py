@@ -28,7 +28,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The images and categories of the test set in `folder`."""
+    """The images and categories listed in the manifest of the test set in `folder`."""
 
     folder: Path
     images: tuple[Image, ...]

@@ -23,7 +23,7 @@ if sys.platform == "win32":
         signal.raise_signal(signal.SIGINT)
 
     def lives(pid: int, *, is_parent: bool) -> bool:
-        """Tell if process `pid` lives; on Windows only a handle tells, also of our parent."""
+        """Return True if process `pid` lives; on Windows only a handle shows it, even for our parent."""
         try:
             process = _winapi.OpenProcess(_winapi.SYNCHRONIZE, False, pid)
         except PermissionError:  # of another user
@@ -50,7 +50,7 @@ else:
         signal.pthread_kill(thread, signal.SIGINT)
 
     def lives(pid: int, *, is_parent: bool) -> bool:
-        """Tell if process `pid` lives; `is_parent` says whether it is the parent of this one."""
+        """Return True if process `pid` lives; `is_parent`: it is the parent of this process."""
         if is_parent:
             return os.getppid() == pid  # a zombie still answers signal 0
         try:

@@ -26,10 +26,10 @@ LOOK_S = 0.5
 
 
 class Outbox:
-    """Posts the rows of `batch` images or more in one body; while a body is on its way, the next one gathers.
+    """Posts the rows of `batch` images or more in one body; while a body is on its way, the next one fills.
 
-    A body has all rows of its images, unless those of a single one are more than MOST_ROWS. `images` counts those whose
-    rows the referee has on disk, in the order of `put`; `detections` counts the rows that it has accepted.
+    A body holds all rows of its images, unless one image has more than MOST_ROWS. `images` counts the images whose
+    rows are on the referee's disk, in the order of `put`; `detections` counts the rows that it has accepted.
     `posted` is called with each receipt, in this thread.
     """
 

@@ -1,4 +1,4 @@
-"""The time that a run has left, as this host knows it."""
+"""Tracks the time left in a run, by this host's clock."""
 
 from __future__ import annotations
 

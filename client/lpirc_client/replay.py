@@ -20,7 +20,7 @@ from lpirc_client.run import Answer
 from lpirc_client.wire import Login
 
 Recorded = Mapping[int, List[Tuple[str, Values]]]
-"""The rows by image number: (the category's text, its five numbers)."""
+"""Rows by image number: (text that names the category, its five numbers)."""
 
 Rows = List[Tuple[float, ...]]
 """category id, confidence, xmin, ymin, xmax, ymax."""

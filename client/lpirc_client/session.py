@@ -106,7 +106,7 @@ class Session:
 
     @property
     def login(self) -> Login:
-        """The run, its images and categories; after `open`."""
+        """Return the run, with its images and categories; valid after `open`."""
         if self._login is None:
             raise ClientError(
                 "not-logged-in", "the session is not open: use it in a with block"
@@ -115,7 +115,7 @@ class Session:
 
     @property
     def remaining_s(self) -> float:
-        """Seconds left of the window, by the referee's latest answer."""
+        """Return the seconds left of the window, by the referee's latest answer."""
         return self.connection.remaining_s
 
     @property
@@ -125,7 +125,7 @@ class Session:
 
     @property
     def detections_posted(self) -> int:
-        """The number of rows that the referee has accepted."""
+        """Return the number of rows that the referee has accepted."""
         return 0 if self._outbox is None else self._outbox.detections
 
     def open(self) -> Login:
@@ -276,7 +276,7 @@ class Session:
                 time.sleep(WAIT_PAUSE_S)
 
     def _warn(self, receipt: Receipt) -> None:
-        """Show the first warnings of a run: those of later POSTs repeat them."""
+        """Show the first warnings of a run only: those of later POSTs repeat them."""
         if receipt.warnings and not self._is_warned:
             self._is_warned = True
             warnings = " ".join(receipt.warnings)

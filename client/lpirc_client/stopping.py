@@ -7,14 +7,14 @@ from typing import Sequence
 
 MINUTE_S = 60.0
 LOSS = 0.05
-"""Least part of the score at stake in the next minute: a provisional mAP scatters."""
+"""Least share of the score that a predicted loss in the next minute must reach: a provisional mAP scatters."""
 STEP = 0.01
-"""Rounding step of a provisional mAP; a change within a minute that rounding alone explains decides nothing."""
+"""Rounding step of a provisional mAP; a change within a minute no larger than rounding explains is ignored."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The provisional figures `at_s` seconds after the log-in; `left` images were not answered then."""
+    """The provisional figures `at_s` seconds after the log-in, with `left` images not answered yet."""
 
     at_s: float
     left: int
@@ -23,7 +23,7 @@ class Sample:
 
     @property
     def score(self) -> float:
-        """The mAP / Wh of a log-out at that moment."""
+        """Return the score, mAP / Wh, of a log-out at that moment."""
         return self.map / self.energy_wh
 
 

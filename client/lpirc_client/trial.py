@@ -31,7 +31,7 @@ ANY_IDS = dict.fromkeys(range(10_000), "unknown")
 
 @dataclass
 class Trial:
-    """The seconds and good rows of a detector by image, and the first problem of each kind with its count."""
+    """The time and valid rows of a detector for each image, and the first problem of each kind with its count."""
 
     detector: Detector
     categories: Sequence[Category]

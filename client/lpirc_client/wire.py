@@ -1,4 +1,4 @@
-"""The documents of HTTP version 1 as values: a login and a receipt."""
+"""Parses the documents of HTTP version 1: a login and a receipt."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ PASSED_ON = (
     "budget_s",
     "energy_loop_s",
 )
-"""The options of the harness that the referee sets."""
+"""Options of the harness that the referee sets."""
 
 
 def add_parser(subparsers: Any) -> None:

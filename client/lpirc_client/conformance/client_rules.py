@@ -76,7 +76,7 @@ class Exchange:
 
 
 class Run:
-    """The exchanges of a run, sorted for the rules."""
+    """The exchanges of a run, grouped as the rules need them."""
 
     def __init__(self, seen: Sequence[Exchange]) -> None:
         self.all = seen

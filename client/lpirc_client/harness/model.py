@@ -17,7 +17,7 @@ IDENTIFIER = b"TFL3"
 SHORTEST_FILE_BYTES = 12
 """A flatbuffer's offset to its root, its identifier, and at least the root itself."""
 ONNX_START = b"\x08"
-"""The tag of the IR version, which every exporter writes first; ONNX has no identifier."""
+"""The tag of the IR version, written first by every exporter; ONNX files have no other identifier."""
 
 CHANNELS = 3
 
@@ -70,7 +70,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Signature:
-    """The runtime's description of a loaded model, and of itself."""
+    """The runtime's description of a loaded model, with facts about the runtime."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]

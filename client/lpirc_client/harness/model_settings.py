@@ -27,7 +27,7 @@ DEFAULT_PREPROCESSING = {"classification": "central-crop", "detection": "resize"
 class Settings:
     """Settings of a model's run.
 
-    `core` None: the system chooses; `budget_s` None: all images; `rules` None: those of the runtime.
+    `core` None: the system chooses; `budget_s` None: all images; `rules` None: the runtime's rules.
     A float32 input is (level - mean) / sigma, `mean` and `sigma` in the order of `channels`.
     """
 

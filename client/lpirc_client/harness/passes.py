@@ -52,10 +52,10 @@ class Repeat:
 
 
 class Passes:
-    """A loaded model and its images (at least two). `report` takes lines about the progress.
+    """A loaded model and its images (at least two). `report` is called with progress lines.
 
-    `predictions` are those of the first pass; `span_s` begins with the monotonic time of the first inference and ends
-    with that of the last; `processor_s` is the processor time of all.
+    `predictions` come from the first pass. `span_s` goes from the start of the first inference to the end of the last,
+    in monotonic time; `processor_s` is the processor time of all passes.
     """
 
     def __init__(

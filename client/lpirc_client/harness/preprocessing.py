@@ -140,7 +140,7 @@ def resized(
 
 @dataclass(frozen=True, eq=False)
 class _Weights:
-    """The two old pixels around each new pixel of a side, and its distance from the first (float32)."""
+    """For each new pixel of a side: the two old pixels around it, and its distance from the first (float32)."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]

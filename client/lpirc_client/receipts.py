@@ -138,7 +138,7 @@ class ReceiptFile:
         elif not set(OF_METER) <= kept.keys() and kept.get("form", 1) != 1:
             self._warn(what, "it does not say which readings of the meter it binds")
         elif kept["link"] != link_of(kept):
-            self._warn(what, "its link is not that of its other figures")
+            self._warn(what, "its link does not match its other fields")
         elif not isinstance(kept["number"], int) or kept["number"] <= last.get(
             "number", 0
         ):

@@ -87,7 +87,7 @@ def check_rules(bundle: Bundle) -> str:
     if bundle.result is None:
         return f"{sentence}; no judgement is published."
     if others:
-        return f"{sentence}, and it was judged by them, but for the ground truth, which was corrected: {others[0]}."
+        return f"{sentence}, and it was judged by them, except that the ground truth was corrected: {others[0]}."
     return f"{sentence}, and it was judged by them."
 
 

@@ -228,7 +228,7 @@ def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
             receipt_link(bytes.fromhex(receipt["previous"]), number, *fields).hex()
             != receipt["link"]
         ):
-            problem = "the receipt contradicts itself, its link is not that of its other fields"
+            problem = "the receipt contradicts itself: its link does not match its other fields"
             yield RECEIPTS, f"body {number}: {problem}"
         elif number not in posts:
             yield POSTS, f"body {number} is missing"
@@ -262,7 +262,7 @@ def _of_closing(
     if closing["log"] != now["log"]:
         yield (
             EVENTS,
-            "the event of the close, or the log before it, is not that of the closing receipt",
+            "the event of the close, or the log before it, does not match the closing receipt",
         )
 
 

@@ -155,7 +155,7 @@ class Recomputed:
             link = receipt_link(link, place, *fields, post.readings, meter)
             if post.link != link.hex():
                 raise Failure(
-                    posts, f"The link of body {place} is not that of its other fields."
+                    posts, f"The link of body {place} does not match its other fields."
                 )
         return link.hex()
 
@@ -294,7 +294,7 @@ class Recomputed:
             raise NotChecked("The result has no interval.")
         if stated.get("method") != HALF_SAMPLING:
             raise NotChecked(
-                "It is a bootstrap of an earlier version, which this one does not compute."
+                "It is a bootstrap of an earlier version; this version does not compute it."
             )
         ground_truth, rows = counted_of(self.case)
         return asdict(

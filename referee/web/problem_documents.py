@@ -69,7 +69,7 @@ CODE_OF_STATUS = {
 }
 SENTENCE_OF_STATUS = {
     404: "There is nothing at this address.",
-    405: "This address does not take this method; the header Allow names those it takes.",
+    405: "This address does not take this method; the header Allow names the methods it takes.",
     500: "The referee failed at this request; the operator's log says why.",
 }
 

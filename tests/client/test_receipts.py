@@ -164,11 +164,11 @@ def test_a_run_whose_window_ended_gets_its_closing_receipt(
     [
         (
             (2, "link"),
-            "receipt 2 of run 3 does not fit: its link is not that of its other figures",
+            "receipt 2 of run 3 does not fit: its link does not match its other fields",
         ),
-        ((2, "previous"), "its link is not that of its other figures"),
-        ((2, "received_utc"), "its link is not that of its other figures"),
-        ((2, "meter"), "its link is not that of its other figures"),
+        ((2, "previous"), "its link does not match its other fields"),
+        ((2, "received_utc"), "its link does not match its other fields"),
+        ((2, "meter"), "its link does not match its other fields"),
         (
             (2, "form"),
             "receipt 2 is of form 0, which this client does not know; it is kept unchecked",

@@ -54,8 +54,8 @@ class Repeat:
 class Passes:
     """A loaded model and its images (at least two). `report` is called with progress lines.
 
-    `predictions` come from the first pass. `span_s` goes from the start of the first inference to the end of the last,
-    in monotonic time; `processor_s` is the processor time of all passes.
+    `predictions` come from the first pass. `span_s` lists the monotonic start and end of each batch in turn;
+    `processor_s` is the processor time of all batches.
     """
 
     def __init__(

@@ -78,7 +78,7 @@ def require_operator() -> None:
     if not hmac.compare_digest(given.encode(), csrf_token().encode()):
         raise SessionRefused(
             "bad-token",
-            "The header X-CSRF-Token is not that of this session; load the page again.",
+            "The header X-CSRF-Token does not belong to this session; load the page again.",
         )
 
 

@@ -207,7 +207,7 @@ def _check_options(
     others = [metric for metric in metrics if not has_one_threshold(metric)]
     if iou is not None and COCO in others:
         raise click.UsageError(
-            "The metric coco has ten IoU thresholds of its own; leave --iou out."
+            "The metric coco sets its own ten IoU thresholds; leave --iou out."
         )
     if iou is not None and others:
         raise click.UsageError(

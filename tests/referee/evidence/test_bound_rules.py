@@ -184,7 +184,7 @@ def test_a_truth_corrected_twice_shows_both_corrections_each_signed(day: Day) ->
     told = sentences(data)
     for old, new in pairwise(digests):
         assert f"from {old[:12]} to {new[:12]} by " in told["testset"]
-    assert "but for the ground truth, which was corrected" in told["rules"]
+    assert "except that the ground truth was corrected" in told["rules"]
     shown = board(day)["corrections"]
     assert [(one["old"], one["new"], one["runs"], one["reason"]) for one in shown] == [
         (digests[0], digests[1], [1], "box 1"),

@@ -41,7 +41,7 @@ def difference_sd(truth: GroundTruth, entries: Sequence[Detections]) -> float:
     sd = float(np.sqrt(mean_square)) / 2
     if sd < LEAST_SD:
         why = "there are no detections, all are right, or both entries are the same"
-        sentence = f"The mAP does not vary with the images: {why}; give detections of one real entry or two different ones."
+        sentence = f"The mAP does not vary with the images: {why}; use one real entry, or two different ones."
         raise CodedError("no-difference", sentence)
     return sd
 

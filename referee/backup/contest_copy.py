@@ -151,17 +151,7 @@ def restore(
     Raises RefereeError `contest-exists`, `contest-mixed`, `bad-backup`, and any error of the functions called; OSError.
     """
     folder = real_path(folder)
-    if not is_free(folder):
-        sentence = (
-            f"{folder} is a contest folder, or is not empty; restore into a new one."
-        )
-        raise RefereeError("contest-exists", sentence)
-    for outer in folder.parents:
-        if is_there(outer / CONFIG_NAME):
-            sentence = (
-                f"{folder} is inside the contest folder {outer}; restore beside it."
-            )
-            raise RefereeError("contest-exists", sentence)
+    _require_new(folder)
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
     partial.mkdir(mode=0o700, parents=True)
     try:
@@ -213,3 +203,18 @@ def restore(
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return contest, former, missing
+
+
+def _require_new(folder: Path) -> None:
+    """Raise RefereeError `contest-exists` for a folder that has files, or that is inside a contest folder."""
+    if not is_free(folder):
+        sentence = (
+            f"{folder} is a contest folder, or is not empty; restore into a new one."
+        )
+        raise RefereeError("contest-exists", sentence)
+    for outer in folder.parents:
+        if is_there(outer / CONFIG_NAME):
+            sentence = (
+                f"{folder} is inside the contest folder {outer}; restore beside it."
+            )
+            raise RefereeError("contest-exists", sentence)

@@ -18,8 +18,8 @@ from typing import NoReturn
 
 from referee.errors import RefereeError, StorageFailed
 from referee.journal.records import Change
-from referee.presence import status
 from referee.served import is_served
+from referee.store.database_file import find_columns, form_of, require_content
 from referee.store.group_commit import GroupCommit
 from referee.store.journaling import Journaling, place_of
 from referee.store.replaying import BEHIND
@@ -28,9 +28,6 @@ from referee.store.waiting_rows import WaitingRows
 
 DATABASE_NAME = "contest.db"
 LARGEST_NUMBER = 2**63 - 1  # that SQLite takes
-_COLUMNS = (
-    "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
-)
 _BEHIND_SINCE = "SELECT max(events.utc) AS utc FROM events, journal WHERE is_behind AND kind = ? GROUP BY journal.id"
 _INODE = attrgetter("st_dev", "st_ino")
 ATTEMPTS = 100  # between attempts at what SQLite does not wait for
@@ -276,45 +273,6 @@ class Database:
                 return own.execute(sql).fetchall()
         except sqlite3.Error as error:
             fail("read", error)
-
-
-def find_columns(
-    connection: sqlite3.Connection, path: Path, *, create: bool = False
-) -> set[tuple[str, str]]:
-    """Return the database's (table, column) pairs.
-
-    Raises RefereeError `database-foreign` if it is not a contest's database.
-    """
-    found = {(table, column) for table, column in connection.execute(_COLUMNS)}
-    if not create and ("posts", "rows") not in found:
-        raise RefereeError(
-            "database-foreign",
-            f"{path} is not a contest's database; put this contest's own, or a copy of it, there.",
-        )
-    return found
-
-
-def form_of(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the database's form. Raises RefereeError `database-version` if it is newer than this program."""
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if version > VERSION:
-        raise RefereeError(
-            "database-version",
-            f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
-        )
-    return version
-
-
-def require_content(path: Path) -> None:
-    """Raise RefereeError `database-missing` if the file is missing or empty, `not-accessible` if it cannot be read."""
-    found = status(path)
-    if found is not None and found.st_size:
-        return
-    raise RefereeError(
-        "database-missing",
-        f"{path} is missing or empty; make it from the journal: referee restore --journal {path.parent}, or put a copy "
-        "of it back (a new contest is made by: referee init).",
-    )
 
 
 def _files(names: Iterable[str]) -> list[os.stat_result]:

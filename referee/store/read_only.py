@@ -10,13 +10,8 @@ from urllib.parse import quote
 
 from referee.errors import RefereeError
 from referee.presence import is_there
-from referee.store.database import (
-    Database,
-    fail,
-    find_columns,
-    form_of,
-    require_content,
-)
+from referee.store.database import Database, fail
+from referee.store.database_file import find_columns, form_of, require_content
 from referee.store.integrity import Integrity
 from referee.store.schema import COLUMNS, VERSION
 from referee.store.waiting_rows import WaitingRows

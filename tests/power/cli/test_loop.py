@@ -43,7 +43,7 @@ def test_what_a_program_prints_gets_the_energy_of_its_loop_and_the_meter_its_set
         ("sim:", ("sh", "-c", "echo bad; exit 7"), 7, "bad\n"),
         ("sim:", ("echo", "no JSON"), 1, "states no energy_loop"),
         ("sim:", ("echo", '{"energy_loop": []}'), 1, "states no energy_loop"),
-        ("sim:", ("echo", ABSENT), 1, "of 0 inferences from 1 s to 2 s cannot be"),
+        ("sim:", ("echo", ABSENT), 1, "of 0 inferences from 1 s to 2 s is impossible"),
         ("nowhere", ("touch", "it-ran"), 1, '"code": "meter-wrong-address"'),
     ],
 )

@@ -115,7 +115,7 @@ def test_a_meter_that_cannot_lock_or_latch_runs_and_the_log_says_what_is_not_gua
     assert run.sampler.stop().energy_wh > 0
     assert run.sampler.changes == ()
     assert "is not locked. It knows no command for it." in caplog.text
-    assert "is not guarded" in caplog.text
+    assert "go unnoticed, because it does not latch them" in caplog.text
 
 
 def test_a_panel_that_a_killed_program_has_locked_is_given_back_by_meter_unlock(

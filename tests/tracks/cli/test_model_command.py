@@ -371,7 +371,7 @@ def test_a_model_that_would_be_measured_on_another_device_than_the_boards_is_ref
     model = hall.model("mean", models.classifier())
     told = hall.refusal("submit", model, "--track", "phones", "--team", "alpha")
     assert (
-        "but the board of the track phones is that of 'pi'; measure the model there."
+        "but the board of the track phones lists measurements on 'pi'; measure the model there."
         in told
     )
     assert hall.told("list") == []
@@ -854,7 +854,7 @@ def test_a_model_that_is_damaged_or_refused_keeps_no_other_from_being_measured_a
     config.write_text(
         config.read_text().replace('"phones"\n', '"phones"\ndevice = "pi"\n')
     )
-    assert "is that of 'pi'" in hall.refusal(
+    assert "lists measurements on 'pi'" in hall.refusal(
         "remeasure", "--track", "phones", "--build", "five"
     )
     assert len(hall.told("list")) == 7
@@ -958,7 +958,8 @@ def test_a_document_of_another_program_needs_its_author_and_the_boards_device_an
     elsewhere.write_text(text.replace("Elite", "Gen 3"))
     refusal = hall.refusal(*words, *by)
     assert (
-        "but the board of the track phones is that of 'Snapdragon 8 Elite'" in refusal
+        "but the board of the track phones lists measurements on 'Snapdragon 8 Elite'"
+        in refusal
     )
     elsewhere.write_text(text.replace('"sha256": "', '"sha256": "0'))
     assert "images.sha256 is '0" in hall.refusal(*words, *by)

@@ -498,7 +498,7 @@ def test_the_first_device_is_that_of_the_board(contest: Contest, hand_in: Hand) 
     )
     assert failure.code == "wrong-device"
     assert (
-        "measured on 'faster', but the board of the track phones is that of 'board-7'"
+        "measured on 'faster', but the board of the track phones lists measurements on 'board-7'"
         in failure.sentence
     )
     assert len(contest.store.submissions.all()) == 1

@@ -403,7 +403,7 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
     detail = problem(ours.ask("POST", name="jetson", json=HELLO), 401, "bad-token")[
         "detail"
     ]
-    assert "is that of device jetson, not of pixel-4" in detail
+    assert "belongs to device jetson, not to pixel-4" in detail
     status_code = ours.ask(
         "POST",
         name="jetson",
@@ -729,4 +729,4 @@ def test_a_result_of_a_device_whose_track_became_anothers_is_no_failure_of_the_e
     job = ours.house.store.jobs.get(str(first.job))
     assert job.state == JobState.WAITING
     assert job.failures == 0
-    assert "that of 'jetson'" in str(job.reason)
+    assert "lists measurements on 'jetson'" in str(job.reason)

@@ -46,7 +46,7 @@ class VisaAddress(Scheme):
         try:
             answer = introduction(link, keeps_answers=resource.host is None)
             found = identity(answer)
-            plugin, kind = _family_of(found)
+            plugin, kind = family_of(found)
             return self._meter(plugin, kind, link, found, clocks)
         except BaseException:
             link.close()
@@ -105,12 +105,11 @@ class VisaAddress(Scheme):
         return resource.host is not None and is_this_machine(resource.host)
 
 
-def driver_of(found: Identity) -> type[Driver]:
-    """Return the driver of the meter with the given identity; MeterError `meter-wrong-model` if none matches."""
-    return _family_of(found)[1]
+def family_of(found: Identity) -> tuple[Plugin, type[Driver]]:
+    """Return the driver that matches the identity, and its plug-in.
 
-
-def _family_of(found: Identity) -> tuple[Plugin, type[Driver]]:
+    Raises MeterError `meter-wrong-model` if none matches.
+    """
     known: list[str] = []
     for plugin, driver in families():
         try:

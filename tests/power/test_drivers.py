@@ -20,7 +20,7 @@ from lpirc_power.meter import Identity, IntegratorState, Limits, Setup
 from lpirc_power.meter_address import limits_of, open_meter, standing
 from lpirc_power.meter_standing import Standing
 from lpirc_power.sampling.sampler import Sampler
-from lpirc_power.visa_address import driver_of, identity
+from lpirc_power.visa_address import family_of, identity
 from lpirc_power.wt300.driver import Wt300Family
 from tests.power.foreign import served
 
@@ -166,7 +166,7 @@ def test_a_meter_without_a_driver_is_refused_by_its_name(
 def test_the_known_models_are_named_with_those_of_other_drivers(install: Any) -> None:
     install("acme_meter", FOREIGN)
     with pytest.raises(MeterError, match="WT332E and WT333E, PM100 are supported"):
-        driver_of(Identity("ELSE", "X1", "1", "1"))
+        family_of(Identity("ELSE", "X1", "1", "1"))
 
 
 def test_a_driver_that_cannot_be_loaded_holds_up_no_other(
@@ -175,7 +175,7 @@ def test_a_driver_that_cannot_be_loaded_holds_up_no_other(
 ) -> None:
     install("broken_meter", "raise RuntimeError('half installed')")
     install("acme_meter", FOREIGN)
-    assert driver_of(Identity("ACME", "PM100", "1", "1")).models == "PM100"
+    assert family_of(Identity("ACME", "PM100", "1", "1"))[1].models == "PM100"
     assert limits_of("a model that every driver is asked for") is None
     assert "broken_meter" in caplog.text
     assert "half installed" in caplog.text
@@ -186,7 +186,7 @@ def test_a_built_in_driver_comes_first_and_needs_no_metadata(install: Any) -> No
         "acme_meter",
         FOREIGN.replace("return identity.maker", "return True or identity.maker"),
     )
-    assert driver_of(Identity("YOKOGAWA", "WT310E", "1", "F1")) is Wt300Family
+    assert family_of(Identity("YOKOGAWA", "WT310E", "1", "F1"))[1] is Wt300Family
 
 
 def test_of_another_distributions_models_only_the_official_makers_count_and_only_with_limits(

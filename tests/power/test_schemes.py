@@ -341,9 +341,8 @@ def test_what_a_meter_returns_must_be_what_the_protocol_says(
     assert limits_of("JS") is None
     assert f"{plugin} returns 0.01 from `limits`" in caplog.text
     listed = meter(installer, "find")
-    assert f"Not searched: {plugin} failed to list its meters: TypeError" in (
-        listed.stderr.replace("; The", ": The")
-    )
+    not_searched = listed.stderr.split("Not searched: ")[1]
+    assert f"{plugin} failed to list its meters: TypeError" in not_searched
 
 
 EXITS = """
@@ -387,9 +386,8 @@ def test_a_driver_that_exits_ends_nothing_and_counts_in_no_contest(
     assert f"{plugin} failed to do `is_simulated`: ValueError: 1." in caplog.text
     assert is_loopback("joulescope:1")
     listed = meter(installer, "find")
-    assert f"Not searched: {plugin} failed to list its meters: SystemExit" in (
-        listed.stderr.replace("; The", ": The")
-    )
+    not_searched = listed.stderr.split("Not searched: ")[1]
+    assert f"{plugin} failed to list its meters: SystemExit" in not_searched
 
 
 def test_a_built_in_scheme_cannot_be_taken_over(

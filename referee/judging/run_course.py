@@ -157,7 +157,7 @@ def phase_uses(
 ) -> tuple[PhaseUse, ...]:
     """Return each phase with its time and its energy. `phases` (k,) lie between `edges_s` (k + 1,)."""
     took_s = np.bincount(phases, np.diff(edges_s), len(PHASES)).tolist()
-    unknown: list[float | None] = [None] * len(PHASES)
+    unknown: Sequence[float | None] = [None] * len(PHASES)
     took_wh = unknown
     shares = unknown
     if energies_wh is not None:

@@ -53,6 +53,9 @@ NO_CODE = frozenset(
         tokenize.ENDMARKER,
     )
 )
+# Before Python 3.12 an f-string is one token; since then it has a first, a last and several between.
+F_STRING_FIRST: int | None = getattr(tokenize, "FSTRING_START", None)
+F_STRING_LAST: int | None = getattr(tokenize, "FSTRING_END", None)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -106,7 +109,7 @@ def count(file: str, text: str) -> Counted:
             prose.update(_lines_of(node))
     tokens = 0
     lines = set[int]()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    for token in _tokens(text):
         first = token.start[0]
         last = token.end[0]
         if token.type not in NO_CODE and first not in prose:
@@ -158,6 +161,18 @@ def broken_rules(counted: Mapping[str, Counted]) -> Iterator[str]:
         if len(places) > limit:
             yield from map(str, places)
             yield f"{where}: {len(places)} times {rule}; the limit is {limit}"
+
+
+def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
+    """Yield the tokens of a module, each f-string as one token."""
+    starts: list[tuple[int, int]] = []  # of the f-strings that are open, the inner last
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == F_STRING_FIRST:
+            starts.append(token.start)
+        elif token.type == F_STRING_LAST:
+            token = token._replace(start=starts.pop())
+        if not starts:
+            yield token
 
 
 def _densest(counted: Mapping[str, Counted], most: int = 10) -> Iterator[str]:

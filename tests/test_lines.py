@@ -52,6 +52,13 @@ def test_only_code_is_counted_not_comments_texts_and_blank_lines() -> None:
     assert lines.count("some.py", TOLD) == expected
 
 
+def test_an_f_string_is_one_token_on_every_python() -> None:
+    text = 'text = f"""{first}\n{f"{second!r:>{width}}"}\n{third}"""\n'
+    counted = lines.count("some.py", text)
+    assert counted.tokens == 3
+    assert counted.lines == 3
+
+
 def test_a_text_over_several_lines_counts_with_each_of_them() -> None:
     counted = lines.count("some.py", 'text = """\none\ntwo\n"""\n')
     assert counted.tokens == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -97,73 +98,115 @@ def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
     return check("integrator-steps", not faults, "error", sentence, **figures)
 
 
+@dataclass(frozen=True)
+class _Step:
+    """WH at two consecutive readings, and the readings around it: the first of the two and up to two after it.
+
+    `longest_s` is the longest time that the difference in WH can cover.
+    """
+
+    before_s: float
+    before_wh: float
+    after_s: float
+    after_wh: float
+    longest_s: float
+    around: Sequence[Reading]
+
+    @property
+    def grown_wh(self) -> float:
+        """Return the difference in WH."""
+        return self.after_wh - self.before_wh
+
+    @property
+    def resolution_wh(self) -> float:
+        """Return the resolution of the larger of both values."""
+        return WH_RESOLUTION * max(abs(self.before_wh), abs(self.after_wh))
+
+    @property
+    def is_known(self) -> bool:
+        """Return True if at least two readings around the step have a power, and none lacks it."""
+        powers_w = [one.power_w for one in self.around]
+        return len(powers_w) > 1 and all(map(math.isfinite, powers_w))
+
+
 def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fault]:
     """Yield the faults of WH: it falls, rises by more or less than the power implies, or misses a shown power."""
+    powers_w = [one.power_w for one in seen if math.isfinite(one.power_w)]
+    least_w = min([0.0, *powers_w])  # below 0 for a source
+    earlier_wh = math.nan
+    for step in _steps(seen, measured):
+        yield from _rise_faults(step, measured, least_w)
+        if not math.isnan(earlier_wh):
+            yield from _spikes(step, measured, step.after_wh - earlier_wh)
+        earlier_wh = step.before_wh
+
+
+def _steps(seen: Sequence[Reading], measured: Measurement) -> Iterator[_Step]:
+    """Yield the steps from reading to reading; the last one leads to the integrator's final value."""
     interval_s = measured.setup.update_interval_s
-    least_w = min(
-        [0.0, *(one.power_w for one in seen if math.isfinite(one.power_w))]
-    )  # below 0 for a source
     ran_on_s = max(measured.integrator_s - measured.elapsed_s, 0.0)
     stop_s = measured.start_stop_at_most_s + (measured.end_s + ran_on_s)
-    timer_end_s = _earliest_timer_end_s(measured)
     sums = [
         *((one.monotonic_s, one.energy_wh) for one in seen),
         (stop_s, measured.integrator_wh),
     ]
     # On a busy host an answer may be late. Its values are certainly older than the next query.
     untils_s = [*(at_s for at_s, _ in sums[2:]), stop_s + interval_s]
-    for place, ((before_s, before_wh), (after_s, after_wh)) in enumerate(
-        pairwise(sums)
-    ):
-        pause_s = after_s - before_s
-        around = seen[place : place + 3]
-        longest_s = untils_s[place] - before_s + interval_s
-        known = len(around) > 1 and all(math.isfinite(one.power_w) for one in around)
-        known = known and pause_s <= UNSEEN_UPDATES * interval_s
-        runs = known and all(one.state is IntegratorState.START for one in around)
-        # The last rows may be later than the end set by the timer.
-        runs = runs and after_s < measured.end_s - TIME_TOLERANCE_S
-        # A meter need not begin an update when integration starts: the first update may be only partly integrated.
-        runs = runs and before_wh != 0.0
-        seen_all = known and longest_s <= (UPDATES_BESIDE + UNSEEN_UPDATES) * interval_s
-        most_w = (
-            max(0.0, *(one.power_w for one in around)) if seen_all else measured.most_w
-        )
-        most_wh = most_w * longest_s / 3600.0
-        least_wh = least_w * longest_s / 3600.0
-        if runs and least_wh == 0.0:
-            least_wh = (
-                LEAST_SHARE
-                * min(one.power_w for one in around)
-                * min(pause_s, interval_s)
-                / 3600.0
-            )
-        grown_wh = after_wh - before_wh
-        resolution_wh = WH_RESOLUTION * max(abs(before_wh), abs(after_wh))
-        at_s = min(after_s, measured.end_s)
-        words = f"WH goes from {before_wh:.6g} to {after_wh:.6g}"
-        if grown_wh < least_wh - resolution_wh:
-            yield at_s, words, most_wh - grown_wh if known else -grown_wh
-        elif grown_wh > most_wh + resolution_wh:
-            yield at_s, words, grown_wh - most_wh
-        around_wh = after_wh - sums[max(place - 1, 0)][1]
-        shown_wh = seen[place].power_w * interval_s / 3600.0
-        ended = (
-            around_wh <= resolution_wh and after_s >= measured.end_s - TIME_TOLERANCE_S
-        )
-        ended = (
-            ended or after_s + interval_s >= timer_end_s
-        )  # in the middle of an update
-        if (
-            place
-            and not ended
-            and resolution_wh + SPIKE * max(around_wh, 0.0) < shown_wh < math.inf
-        ):
-            yield (
-                before_s,
-                f"WH rises by {around_wh:.3g} around {seen[place].power_w:.4g} W",
-                shown_wh - around_wh,
-            )
+    for place, (before, after) in enumerate(pairwise(sums)):
+        longest_s = untils_s[place] - before[0] + interval_s
+        yield _Step(*before, *after, longest_s, seen[place : place + 3])
+
+
+def _rise_faults(
+    step: _Step,
+    measured: Measurement,
+    least_w: float,
+) -> Iterator[Fault]:
+    """Yield the fault of a step in which WH rises by more or less than the power implies."""
+    interval_s = measured.setup.update_interval_s
+    pause_s = step.after_s - step.before_s
+    known = step.is_known and pause_s <= UNSEEN_UPDATES * interval_s
+    longest_known_s = (UPDATES_BESIDE + UNSEEN_UPDATES) * interval_s
+    most_w = measured.most_w
+    if known and step.longest_s <= longest_known_s:
+        most_w = max(0.0, *(one.power_w for one in step.around))
+    most_wh = most_w * step.longest_s / 3600.0
+    least_wh = least_w * step.longest_s / 3600.0
+    if known and least_wh == 0.0 and _integrates(step, measured):
+        around_w = min(one.power_w for one in step.around)
+        least_wh = LEAST_SHARE * around_w * min(pause_s, interval_s) / 3600.0
+    grown_wh = step.grown_wh
+    at_s = min(step.after_s, measured.end_s)
+    words = f"WH goes from {step.before_wh:.6g} to {step.after_wh:.6g}"
+    if grown_wh < least_wh - step.resolution_wh:
+        yield at_s, words, most_wh - grown_wh if known else -grown_wh
+    elif grown_wh > most_wh + step.resolution_wh:
+        yield at_s, words, grown_wh - most_wh
+
+
+def _integrates(step: _Step, measured: Measurement) -> bool:
+    """Return True if the integrator certainly runs during the whole step."""
+    runs = all(one.state is IntegratorState.START for one in step.around)
+    # The last rows may be later than the end set by the timer.
+    is_before_end = step.after_s < measured.end_s - TIME_TOLERANCE_S
+    # A meter need not begin an update when integration starts: the first update may be only partly integrated.
+    is_first = step.before_wh == 0.0
+    return runs and is_before_end and not is_first
+
+
+def _spikes(step: _Step, measured: Measurement, around_wh: float) -> Iterator[Fault]:
+    """Yield the fault of a reading whose power is not in WH, which rises by `around_wh` in the steps around it."""
+    interval_s = measured.setup.update_interval_s
+    shown_w = step.around[0].power_w
+    shown_wh = shown_w * interval_s / 3600.0
+    is_last = step.after_s >= measured.end_s - TIME_TOLERANCE_S
+    ended = around_wh <= step.resolution_wh and is_last
+    # The timer may end in the middle of an update.
+    ended = ended or step.after_s + interval_s >= _earliest_timer_end_s(measured)
+    largest_wh = step.resolution_wh + SPIKE * max(around_wh, 0.0)
+    if not ended and largest_wh < shown_wh < math.inf:
+        words = f"WH rises by {around_wh:.3g} around {shown_w:.4g} W"
+        yield step.before_s, words, shown_wh - around_wh
 
 
 def _earliest_timer_end_s(measured: Measurement) -> float:

@@ -150,10 +150,8 @@ def test_dense_lines_are_refused_with_the_densest_files_of_their_folder_alone(
 def test_two_assignments_in_one_are_refused_everywhere(
     checkout: Path,
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
     folder: str,
 ) -> None:
-    monkeypatch.setattr(lines, "YET", {})
     add(checkout, f"{folder}/some.py", SPLIT * 5 + "one, other = 1, 2\n")
     assert lines.main([]) == 1
     assert f"lines: {folder}/some.py:11: {lines.DOUBLED}\n" in capsys.readouterr().err
@@ -167,7 +165,6 @@ def test_nested_comprehensions_are_counted_over_the_whole_product(
     nested = SPLIT * 10 + "[[cell for cell in row] for row in rows]\n"
     limits = {("the product", lines.NESTED): 1, ("tests", lines.NESTED): 1}
     monkeypatch.setattr(lines, "LIMITS", limits)
-    monkeypatch.setattr(lines, "YET", {})
     add(checkout, "referee/some.py", nested)
     add(checkout, "tests/some.py", nested)
     assert lines.main([]) == 0
@@ -182,9 +179,7 @@ def test_nested_comprehensions_are_counted_over_the_whole_product(
 
 def test_a_test_may_be_as_long_as_its_story(
     checkout: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lines, "YET", {})
     add(checkout, "tests/some.py", "value = 1\n" * (lines.MODULE_LINES + 1))
     assert lines.main([]) == 0
     add(checkout, "power/some.py", "value = 1\n" * (lines.MODULE_LINES + 1))

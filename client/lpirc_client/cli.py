@@ -140,6 +140,15 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
         metavar="N",
         help=text,
     )
+    _add_ends(parser)
+    _add_output(parser)
+    add("--ca-cert", metavar="F", help=CA_CERT)
+    add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
+
+
+def _add_ends(parser: argparse.ArgumentParser) -> None:
+    """Add the options for when a run begins and ends."""
+    add = parser.add_argument
     text = "wait up to S seconds for the referee to answer"
     add(
         "--wait",
@@ -165,6 +174,11 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
         "30 s the referee shows that score, rounded and over half of the images"
     )
     add("--stop", choices=["best"], help=text)
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the options for what a run shows and writes."""
+    add = parser.add_argument
     add(
         "--progress",
         choices=progress.CHOICES,
@@ -176,8 +190,6 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--receipts", type=Path, metavar="F", help=text)
     text = "write a timeline of the run to F, for chrome://tracing or Perfetto"
     add("--timeline", type=Path, metavar="F", help=text)
-    add("--ca-cert", metavar="F", help=CA_CERT)
-    add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
 
 
 def _add_check(subparsers: Any) -> None:
@@ -197,6 +209,11 @@ def _add_check(subparsers: Any) -> None:
     parser.add_argument(
         "--json", action="store_true", help="one JSON document on stdout"
     )
+    _add_detector_check(parser)
+    _add_referee_check(parser)
+
+
+def _add_detector_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("a detector, without a referee").add_argument
     add(
         "--detector",
@@ -227,6 +244,9 @@ def _add_check(subparsers: Any) -> None:
         metavar="N",
         help="look at the first N images (default: all)",
     )
+
+
+def _add_referee_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group(
         "a referee, or with --proxy a client of it"
     ).add_argument

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,8 @@ from lpirc_client.harness.images import ImageFile, digest
 from lpirc_client.harness.model import ModelFile, Signature, Tensor
 from lpirc_client.harness.model_process import ModelProcess
 from lpirc_client.harness.model_settings import Settings
-from lpirc_client.harness.passes import Passes
+from lpirc_client.harness.outputs import Predictions
+from lpirc_client.harness.passes import Passes, Repeat
 
 RESULT_VERSION = 1
 LEAST_IMAGES = 2
@@ -39,34 +40,20 @@ def measure(
         raise ModelError("too-few-images", sentence, images=len(images))
     sha256 = digest(images)
     started = datetime.now(UTC)
-    temperature_c = device.temperature_c()
-    throttled = device.throttle_count()
+    before = _Conditions.now()
     rules = validator.rules_of(model, settings)
-    with ModelProcess(
-        model.path.name, settings.core, confinement_with(settings.delegate)
-    ) as process:
+    confinement = confinement_with(settings.delegate)
+    with ModelProcess(model.path.name, settings.core, confinement) as process:
         signature = validator.load(process, model, settings)
         for problem in validator.problems(
             process.name, signature, settings.task, rules
         ):
             raise problem
-        if (
-            signature.inputs[0].dtype != "float32"
-            and (settings.mean, settings.sigma) != UNCHANGED
-        ):
-            what = "its input is uint8; --mean and --sigma are for float32"
-            raise ModelError("bad-preprocessing", f"{process.name}: {what}")
-        passes = Passes(
-            process,
-            signature,
-            images,
-            settings,
-            report,
-        )
+        _check_preprocessing(process.name, signature, settings)
+        passes = Passes(process, signature, images, settings, report)
         repeats = passes.repeats()
         energy_loop = passes.energy_loop()
     first = repeats[0]
-    predictions = passes.predictions
     document: dict[str, Any] = {
         "result_version": RESULT_VERSION,
         "task": settings.task,
@@ -80,8 +67,51 @@ def measure(
         },
         "processed": first.processed,
         "stopped_by": first.stopped_by,
+        **_timing(signature, passes, repeats),
+        "device": _device(model, signature, settings, before),
+        "confinement": {
+            "confined": bool(process.confinement.prefix),
+            "reason": process.confinement.reason,
+        },
+        "started_utc": started.isoformat(),
+        **_answers(passes.predictions, settings),
+        "energy": None,
+    }
+    return document if energy_loop is None else {**document, "energy_loop": energy_loop}
+
+
+@dataclass(frozen=True)
+class _Conditions:
+    """The device's temperature in °C and the number of times it was throttled; None if unknown."""
+
+    temperature_c: float | None
+    throttled: int | None
+
+    @classmethod
+    def now(cls) -> _Conditions:
+        return cls(device.temperature_c(), device.throttle_count())
+
+
+def _check_preprocessing(
+    name: str,
+    signature: Signature,
+    settings: Settings,
+) -> None:
+    is_float = signature.inputs[0].dtype == "float32"
+    if not is_float and (settings.mean, settings.sigma) != UNCHANGED:
+        what = "its input is uint8; --mean and --sigma are for float32"
+        raise ModelError("bad-preprocessing", f"{name}: {what}")
+
+
+def _timing(
+    signature: Signature,
+    passes: Passes,
+    repeats: Sequence[Repeat],
+) -> dict[str, Any]:
+    counted_ns = [each.counted_ns for each in repeats]
+    return {
         "latency": {
-            **latency.summarize([each.counted_ns for each in repeats], first.first_ns),
+            **latency.summarize(counted_ns, repeats[0].first_ns),
             "processor_share": passes.processor_share(),
             "load_ms": signature.load_ms,
         },
@@ -89,29 +119,36 @@ def measure(
             "start_monotonic_s": passes.span_s[0],
             "end_monotonic_s": passes.span_s[-1],
         },
-        "device": {
-            **device.device_facts(settings.core),
-            "temperature_c_before": temperature_c,
-            "temperature_c_after": device.temperature_c(),
-            "throttle_events": _difference(throttled, device.throttle_count()),
-            "runtime": RUNTIME_NAMES[model.runtime],
-            "runtime_version": signature.runtime_version,
-            "delegate": signature.delegate,
-        },
-        "confinement": {
-            "confined": bool(process.confinement.prefix),
-            "reason": process.confinement.reason,
-        },
-        "started_utc": started.isoformat(),
+    }
+
+
+def _device(
+    model: ModelFile,
+    signature: Signature,
+    settings: Settings,
+    before: _Conditions,
+) -> dict[str, Any]:
+    after = _Conditions.now()
+    return {
+        **device.device_facts(settings.core),
+        "temperature_c_before": before.temperature_c,
+        "temperature_c_after": after.temperature_c,
+        "throttle_events": _difference(before.throttled, after.throttled),
+        "runtime": RUNTIME_NAMES[model.runtime],
+        "runtime_version": signature.runtime_version,
+        "delegate": signature.delegate,
+    }
+
+
+def _answers(predictions: Predictions, settings: Settings) -> dict[str, Any]:
+    return {
         "predictions": {PREDICTED[settings.task]: predictions.rows},
         "unusable": {
             "not_finite_images": predictions.not_finite,
             "inverted_boxes": predictions.inverted,
             "out_of_range_rows": predictions.out_of_range,
         },
-        "energy": None,
     }
-    return document if energy_loop is None else {**document, "energy_loop": energy_loop}
 
 
 def described(model: ModelFile, signature: Signature) -> dict[str, Any]:

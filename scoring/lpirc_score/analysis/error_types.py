@@ -27,6 +27,7 @@ from lpirc_score.metrics.average_precision import (
 )
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.groups import Ids
+from lpirc_score.metrics.metric_kinds import Rule
 from lpirc_score.metrics.offered import COCO, rule_shown
 from lpirc_score.metrics.ordering import ascending_codes
 from lpirc_score.metrics.tidecv import TIDECV
@@ -79,51 +80,16 @@ def analyse_errors(
     rule = TIDECV if metric == COCO else rule_shown(metric)
     found = find(ground_truth, detections, rule, rule.threshold(iou))
     categories = len(ground_truth.category_ids)
-
-    def in_category(objects: Bools) -> Ints:
-        return np.bincount(found.object_category[objects], minlength=categories)
-
-    def judged(
-        true: Bools,
-        counted: Bools,
-        starts: Ints,
-        objects: Ints,
-    ) -> Floats:
-        ap = averages(
-            true,
-            counted,
-            starts,
-            objects,
-            rule.average,
-        )
-        if (
-            rule is TIDECV
-        ):  # its mean includes the categories with detections but without objects
-            ap[np.isnan(ap) & (np.diff(counts_before(counted, starts)) > 0)] = 0.0
-        return ap
-
     own = _Listing.of(found, found.category, categories)
-    objects = in_category(found.objects)
-    listed = own.outcome == TRUE, own.counted, own.starts
-    ap = judged(*listed, objects)
-    ordered = judged(listed[0], listed[0], own.starts, objects)
+    objects = _by_category(found, found.objects, categories)
+    is_true = own.outcome == TRUE
+    ap = _averages(rule, is_true, own.counted, own.starts, objects)
+    ordered = _averages(rule, is_true, is_true, own.starts, objects)
     mended = {
-        ErrorType.MISSED: judged(*listed, objects - in_category(found.missed)),
         ErrorType.FALSE_POSITIVE: np.where(np.isnan(ap), ap, np.nan_to_num(ordered)),
-        ErrorType.FALSE_NEGATIVE: judged(*listed, objects - in_category(found.unfound)),
+        **_with_objects_removed(rule, found, own, objects),
+        **_with_detections_mended(rule, found, own, objects),
     }
-    named = found.category.copy()
-    named[found.mends] = found.object_category[found.object[found.mends]]
-    renamed = _Listing.of(found, named, categories)
-    for kind, type_ in enumerate(OF_DETECTIONS):
-        rows = own
-        if type_ is ErrorType.CLASSIFICATION:
-            rows = renamed
-        is_kind = rows.outcome == kind
-        mends = is_kind & rows.mends
-        true = (rows.outcome == TRUE) | mends
-        counted = (rows.counted & ~is_kind) | mends
-        mended[type_] = judged(true, counted, rows.starts, objects)
 
     reached = mean_known(ap)
     scored = np.flatnonzero(objects)
@@ -148,6 +114,67 @@ def analyse_errors(
         cost=_costs(own, share),
         object_cost=np.where(found.unfound, share.take(found.object_category), 0.0),
     )
+
+
+def _by_category(found: Findings, objects: Bools, categories: int) -> Ints:
+    """Return the number of the marked objects in each category (K,)."""
+    return np.bincount(found.object_category[objects], minlength=categories)
+
+
+def _averages(
+    rule: Rule,
+    true: Bools,
+    counted: Bools,
+    starts: Ints,
+    objects: Ints,
+) -> Floats:
+    """Return the AP (K,) by the rule; NaN for a category that its mean leaves out."""
+    ap = averages(true, counted, starts, objects, rule.average)
+    if rule is TIDECV:
+        # Its mean includes the categories with detections but without objects.
+        has_detections = np.diff(counts_before(counted, starts)) > 0
+        ap[np.isnan(ap) & has_detections] = 0.0
+    return ap
+
+
+def _with_objects_removed(
+    rule: Rule,
+    found: Findings,
+    rows: _Listing,
+    objects: Ints,
+) -> dict[ErrorType, Floats]:
+    """Return the AP (K,) for each type of error that is mended by removing its objects."""
+    removed = {
+        ErrorType.MISSED: found.missed,
+        ErrorType.FALSE_NEGATIVE: found.unfound,
+    }
+    mended = {}
+    for type_, without in removed.items():
+        left = objects - _by_category(found, without, len(objects))
+        is_true = rows.outcome == TRUE
+        mended[type_] = _averages(rule, is_true, rows.counted, rows.starts, left)
+    return mended
+
+
+def _with_detections_mended(
+    rule: Rule,
+    found: Findings,
+    own: _Listing,
+    objects: Ints,
+) -> dict[ErrorType, Floats]:
+    """Return the AP (K,) for each type of error of a detection, with its errors mended."""
+    category = found.category.copy()
+    category[found.mends] = found.object_category[found.object[found.mends]]
+    renamed = _Listing.of(found, category, len(objects))
+    mended = {}
+    for kind, type_ in enumerate(OF_DETECTIONS):
+        rows = renamed if type_ is ErrorType.CLASSIFICATION else own
+        is_kind = rows.outcome == kind
+        mends = is_kind & rows.mends
+        true = (rows.outcome == TRUE) | mends
+        counted = (rows.counted & ~is_kind) | mends
+        mended[type_] = _averages(rule, true, counted, rows.starts, objects)
+    return mended
 
 
 @dataclass(frozen=True, eq=False)

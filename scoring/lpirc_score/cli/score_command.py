@@ -110,11 +110,7 @@ def score(
     """
     metrics = tuple(dict.fromkeys(metrics))
     _check_options(metrics, engine, iou, curves)
-    if energies_wh and len(energies_wh) != len(detections):
-        counts = f"{len(energies_wh)} --energy-wh for {len(detections)} files"
-        raise click.UsageError(
-            f"{counts}; give it once for each file, or leave it out."
-        )
+    _check_energies(energies_wh, detections)
     for file in filter(None, (ground_truth, images)):
         require_regular(file)  # it is read twice: for the digest and for the boxes
     truth = read_ground_truth(ground_truth, images)
@@ -220,6 +216,16 @@ def _check_options(
                 raise click.UsageError(
                     f"The metric {metric} has no single IoU threshold, so it has no curves; leave --curves out."
                 )
+
+
+def _check_energies(
+    energies_wh: tuple[float, ...], detections: tuple[Path, ...]
+) -> None:
+    if energies_wh and len(energies_wh) != len(detections):
+        counts = f"{len(energies_wh)} --energy-wh for {len(detections)} files"
+        raise click.UsageError(
+            f"{counts}; give it once for each file, or leave it out."
+        )
 
 
 def _evaluated(

@@ -49,9 +49,9 @@ def accepted_rows(
         need(len(good) == len(rows), "it has rows that cannot be accepted")
         return good
 
-    need(kind == "body", f"no body is of kind {kind!r}")
+    need(kind == "body", f"its kind is {kind!r}, but must be 'body' or 'rows'")
     is_own = sha256(body) == post["sha256"]
-    need(is_own, "it has another SHA-256")
+    need(is_own, "its SHA-256 differs from the one in its line of posts.jsonl.gz")
     content_type = post["content_type"]
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type in (URLENCODED, MULTIPART):
@@ -64,7 +64,10 @@ def accepted_rows(
         need(len(good) == len(rows), "it has rows that cannot be accepted")
 
     refused = len(rows) - len(good)
-    need(refused == post["refused"], f"{refused} rows are to be refused")
+    need(
+        refused == post["refused"],
+        f"{refused} of its rows must be refused, but its line states {post['refused']}",
+    )
     return good
 
 
@@ -114,7 +117,10 @@ def _plain_rows(body: bytes, media_type: str) -> list[Row]:
     if media_type == "application/json":
         return _json_rows(body)
     is_text = media_type in ("text/plain", "text/csv")
-    need(is_text, f"no body is of type {media_type!r}")
+    need(
+        is_text,
+        f"its media type is {media_type!r}, which the referee accepts for no body",
+    )
     return _text_rows(body)
 
 
@@ -136,14 +142,14 @@ def _json_rows(body: bytes) -> list[Row]:
 
 def _text_rows(body: bytes) -> list[Row]:
     """Return the rows of a text body: one row per line, values separated by blanks or commas. Raises Wrong."""
-    need(b"_" not in body, "it has a number with _")
+    need(b"_" not in body, "it has a number that contains _")
     rows = []
     for line in body.splitlines():
         text = line.decode(errors="backslashreplace").strip()
         if not text:
             continue
         numbers = BETWEEN_NUMBERS.split(text)
-        need("".join(numbers).isascii(), "it has other digits than 0 to 9")
+        need("".join(numbers).isascii(), "it has characters that are not ASCII")
         rows.append(tuple(map(float, numbers)))
     return rows
 
@@ -168,7 +174,7 @@ def _form_rows(
     images = lists[0]
     shortest = min(map(len, lists))
     is_whole = shortest == len(images)
-    need(is_whole, "a list of the form is shorter than that of the images")
+    need(is_whole, "a field of the form has fewer values than image_name")
     lists[0] = [JPEG.sub(r"\2", value) for value in images]
     rows = zip_longest(*lists, fillvalue="")
     return [tuple(map(_number, texts)) for texts in rows]

@@ -87,7 +87,7 @@ class Findings:
                 self.unchecked[name] = self.unchecked[other]
                 return None
             if self.wrong[other]:
-                self.unchecked[name] = f"it rests on {other}, which failed"
+                self.unchecked[name] = f"it depends on the item {other}, which failed"
                 return None
 
         try:
@@ -126,7 +126,7 @@ def verify(
     findings.item("signature", items.check_signature, bundle, key)
     findings.item("parts", items.check_parts, bundle)
     if findings.wrong["parts"]:
-        findings.leave_the_rest("it rests on parts, which failed")
+        findings.leave_the_rest("it depends on the item parts, which failed")
         return findings
 
     findings.item("testset", items.check_test_set, bundle)
@@ -186,11 +186,17 @@ def main() -> None:
     parser.add_argument("file")
     parser.add_argument(
         "--testset",
-        help="the folder of the test set, while the ground truth is secret",
+        help="the folder of the test set, needed while the ground truth is secret",
     )
-    parser.add_argument("--receipts", help="what the team's client kept of the run")
+    parser.add_argument(
+        "--receipts",
+        help="the receipts that the team's client kept of the run",
+    )
     parser.add_argument("--key", help="the contest's public key")
-    parser.add_argument("--head", help="a link of the log, as the board showed it")
+    parser.add_argument(
+        "--head",
+        help="a head of the log that the board showed, as EVENTS:HEX or HEX",
+    )
     asked = parser.parse_args()
 
     receipts = None
@@ -241,7 +247,7 @@ def _head(text: str | None) -> str | None:
     head = arguments.trimmed(text)
     if not re.fullmatch("([0-9]{1,15}:)?[0-9a-f]{12,64}", head):
         sys.exit(
-            f"--head {text!r} is not 12 to 64 hexadecimal digits, after the number of events and a colon"
+            f"--head is {text!r}, but must be EVENTS:HEX or HEX, where HEX has 12 to 64 hexadecimal digits"
         )
     return head
 

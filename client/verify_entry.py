@@ -118,7 +118,7 @@ def check_key(given: Given) -> None:
     named = given.receipt["public_key"]
     need(
         named == given.key,
-        f"the receipt is signed by {named}: it is of another contest",
+        f"the receipt is signed by {named}, not by the given key: it is of another contest",
     )
 
 
@@ -145,7 +145,7 @@ def check_answer(given: Given) -> None:
         if name in given.answer:
             said = {of_receipt: given.answer[name]}
             signed = {of_receipt: given.receipt[of_receipt]}
-            need_same("the answer beside the receipt", said, signed)
+            need_same("the part of the answer outside the receipt", said, signed)
 
 
 CHECKS: dict[str, Callable[[Given], None]] = {

@@ -68,7 +68,7 @@ def need_same(
     for name, value in expected.items():
         if name not in found or not is_same(found[name], value):
             wrong.append(name)
-    need(not wrong, f"{what} has another {', '.join(wrong)}")
+    need(not wrong, f"{what} has the wrong {', '.join(wrong)}")
 
 
 def is_same(one: object, other: object) -> bool:
@@ -122,7 +122,7 @@ def as_json(text: bytes, name: str) -> Any:
     with about(name):
         value = json.loads(text)
         expected = f"{json_of(value)}\n".encode()
-        need(text == expected, "not in the form of a bundle")
+        need(text == expected, "its JSON is not in the form that a bundle has")
     return value
 
 
@@ -134,12 +134,18 @@ def inflate(
     """Return a part's content, decompressed if it is a .gz. Raises Wrong unless it has the manifest's `size`."""
     with about(name):
         is_possible = 0 <= size <= LARGEST_PART
-        need(is_possible, f"{size} bytes are more than a part may have")
+        need(
+            is_possible,
+            f"the manifest states {size} bytes, but a part has 0 to {LARGEST_PART}",
+        )
         if name.endswith(".gz"):
             member = zlib.decompressobj(31)
             content = member.decompress(content, size + 1)
             is_whole = member.eof and not member.unused_data
-            need(is_whole, f"it has more than its {size} bytes, or is cut short")
+            need(
+                is_whole,
+                f"it is cut short, unpacks to more than the stated {size} bytes, or has data after its end",
+            )
         need(len(content) == size, f"it has {len(content)} bytes, not {size}")
     return content
 
@@ -169,12 +175,12 @@ def unpack(data: bytes) -> dict[str, bytes]:
 
     missing = [name for name in names if name not in parts]
     missing = [name for name in missing if name != GROUND_TRUTH]
-    need(not missing, f"it has no part {', '.join(missing)}, or is cut short")
+    need(not missing, f"the bundle has no part {', '.join(missing)}, or is cut short")
     expected = directory + _end(len(parts), len(directory), at)
     is_as_written = data[at:] == expected
     need(
         is_as_written,
-        f"the end is cut short or not that of a bundle: {PACKED_AGAIN}",
+        f"its end is cut short, or is not the end of a bundle: {PACKED_AGAIN}",
     )
     return parts
 
@@ -202,7 +208,7 @@ def _need_next(
     is_next = name in names and names.index(name) > max(places, default=-1)
     need(
         is_next,
-        f"{name[:80]!r} is not a part, or not in its place: {PACKED_AGAIN}",
+        f"{name[:80]!r} is not the name of a part, or is at the wrong position: {PACKED_AGAIN}",
     )
 
 

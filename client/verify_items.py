@@ -44,7 +44,7 @@ def check_signature(bundle: Bundle, key: str | None) -> None:
         ],
     }
     is_own = bundle.parts[ENVELOPE] == lines(json_of(expected)).encode()
-    need(is_own, "it is of another manifest")
+    need(is_own, f"{ENVELOPE} is not the envelope of this {MANIFEST}")
 
     begin = f"DSSEv1 {len(PAYLOAD_TYPE)} {PAYLOAD_TYPE} {len(manifest)} "
     text = begin.encode() + manifest
@@ -61,7 +61,7 @@ def check_parts(bundle: Bundle) -> None:
     wrong = [one["name"] for one in found if one not in bundle.subject]
     need(
         found == bundle.subject,
-        f"the SHA-256 of these differs from {MANIFEST}: {wrong}",
+        f"the SHA-256 of these parts is not the one in {MANIFEST}: {wrong}",
     )
 
     kinds = {
@@ -104,7 +104,7 @@ def check_test_set(bundle: Bundle) -> None:
         known = [id_ for id_, _ in categories]
         images_digest = sha256(json_of([shown, known]))
         is_own = images_digest == bundle.run["images_digest"]
-        need(is_own, "its images are not the run's")
+        need(is_own, "its images are not those of the run")
 
     numbers = {*bundle.order}
     need(
@@ -132,7 +132,7 @@ def _need_digest_of_run(bundle: Bundle, digest: str) -> None:
         led_to = _end_of_corrections(bundle)
         need(
             digest == led_to,
-            "the events `truth-corrected` lead to another digest",
+            f"the events `truth-corrected` end at the test set {led_to}, but the bundle has {digest}",
         )
 
 
@@ -141,7 +141,11 @@ def _end_of_corrections(bundle: Bundle) -> str:
     digest: str = bundle.run["testset_digest"]
     for event in bundle.events_of("truth-corrected"):
         with about(f"the correction of {event.utc}"):
-            need(event.detail["old"] == digest, "it is of another test set")
+            old = event.detail["old"]
+            need(
+                old == digest,
+                f"it corrects the test set {old}, but the test set was {digest}",
+            )
             _need_signed(bundle, event)
         digest = event.detail["new"]
     return digest
@@ -168,10 +172,10 @@ def _need_signed(bundle: Bundle, event: Event) -> None:
 def check_ground_truth(bundle: Bundle) -> None:
     """Check that the ground truth has the SHA-256 that the test set states."""
     if bundle.truth is None:
-        raise NotChecked("it is still secret: it needs --testset")
+        raise NotChecked("the ground truth is still secret: give --testset")
     digest = sha256(bundle.truth)
     is_own = digest == bundle.test_set["ground_truth_sha256"]
-    need(is_own, "it is not that of the test set")
+    need(is_own, "its SHA-256 is not the one that the test set states")
 
 
 # Bodies and chains
@@ -246,41 +250,49 @@ def check_meter_chain(bundle: Bundle) -> None:
         count = post["readings"]
         need(
             count >= before,
-            f"body {place} has fewer readings than the one before",
+            f"body {place} has {count} readings, but the body before it has {before}",
         )
         need(
             count < len(links),
-            f"body {place} has more readings than there are",
+            f"body {place} has {count} readings, but the bundle has {len(links) - 1}",
         )
         is_own = post["meter"] == links[count]
-        need(is_own, f"body {place} has another link of its {count} readings")
+        need(
+            is_own,
+            f"`meter` of body {place} is not the chained digest of its {count} readings",
+        )
         before = count
 
 
 def check_log_chain(bundle: Bundle, head: str | None) -> None:
     """Check that the links end at the manifest's head, and that the head given by the user is one of them."""
-    is_led_to = bundle.log[-1] == bundle.predicate["log_head"]
-    need(is_led_to, f"it does not lead to the head of {MANIFEST}")
+    stated = bundle.predicate["log_head"]
+    need(
+        bundle.log[-1] == stated,
+        f"the log's chain ends at the head {bundle.log[-1]}, but {MANIFEST} states {stated}",
+    )
     if head is None:
         return
 
     first = bundle.events_before
     last = first + len(bundle.log) - 1
-    span = f"this bundle has the links after {first} to {last} events"
-    advice = "for another one ask for `referee log --head`"
+    span = f"this bundle has the heads of the log from event {first} to event {last}"
+    advice = "for any other head, ask the operator to run `referee log --head`"
     count, colon, digits = head.rpartition(":")
     if not colon:
         is_among_them = any(link.startswith(digits) for link in bundle.log)
         if not is_among_them:
-            raise NotChecked(f"{digits} is not among its links; {span}: {advice}")
+            raise NotChecked(
+                f"the head {digits} is not in the bundle; {span}; {advice}"
+            )
         return
     if not first <= int(count) <= last:
-        raise NotChecked(f"the head is that of {count} events; {span}: {advice}")
+        raise NotChecked(f"the given head is that of event {count}; {span}; {advice}")
     link = bundle.log[int(count) - first]
     is_same_log = link.startswith(digits)
     need(
         is_same_log,
-        f"after {count} events it is {link}: the log was rewritten",
+        f"the head of event {count} is {link} in the bundle, not the given one: the log was rewritten",
     )
 
 
@@ -293,7 +305,9 @@ def check_closing(bundle: Bundle) -> None:
     has_links = any(post["number"] is not None for post in bundle.posts)
     is_of_earlier_version = bundle.rules is None and not has_links
     if "head" not in closed and is_of_earlier_version:
-        raise NotChecked("an earlier version closed the run")
+        raise NotChecked(
+            "an earlier version of the referee closed the run and recorded no digests of its data"
+        )
 
     expected = {
         "terms_sha256": _digest_of_terms(bundle),

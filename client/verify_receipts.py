@@ -54,13 +54,16 @@ def _check_line(bundle: Bundle, one: Fields) -> None:
 def _check_body(bundle: Bundle, one: Fields) -> None:
     """Check a body's receipt: its form, its link, and that the bundle holds the body. Raises Wrong."""
     form = one.get("form", 1)
-    need(form in (1, 2), f"it is of form {form}: use a newer verifier")
+    need(
+        form in (1, 2),
+        f"its `form` is {form}, which this verifier does not know: use a newer verifier",
+    )
     form_of_run = 2
     if bundle.rules is None:
         form_of_run = 1
     need(
         form == form_of_run,
-        f"it is of form {form}, the run is of form {form_of_run}",
+        f"its `form` is {form}, but the receipts of this run have form {form_of_run}",
     )
 
     number = one["number"]
@@ -68,7 +71,7 @@ def _check_body(bundle: Bundle, one: Fields) -> None:
     is_whole = link == one["link"]
     need(
         is_whole,
-        f"the receipt of body {number} does not match its own link: it was altered",
+        f"the receipt of body {number} was altered: its `link` does not match its other fields",
     )
     is_there = 1 <= number <= len(bundle.posts)
     need(is_there, f"body {number} is missing in the bundle")
@@ -106,7 +109,7 @@ def _check_rules(bundle: Bundle, one: Fields) -> None:
         "its rules were altered: their SHA-256 differs",
     )
     own = _digest_or_none(bundle.rules)
-    need(digest == own, "the run was armed with other rules")
+    need(digest == own, "its rules are not those that the run was armed with")
 
 
 def _digest_or_none(rules: Fields | None) -> str | None:

@@ -24,7 +24,7 @@ from verify_formats import (
 
 Fields = dict[str, Any]
 
-NOT_BOUND = "an earlier version armed the run: its rules are not bound"
+NOT_BOUND = "an earlier version of the referee armed the run and did not record its rules in its chain"
 NO_LINK = "0" * 64
 
 
@@ -87,7 +87,10 @@ class Bundle:
         """Return the unpacked content of every part by name. Raises Wrong."""
         sizes = self.predicate["sizes"]
         listed = [MANIFEST, ENVELOPE, *sizes]
-        need(listed == [*self.parts], f"{MANIFEST}: it lists other parts")
+        need(
+            listed == [*self.parts],
+            f"the parts listed in {MANIFEST} are not those in the bundle",
+        )
         texts = {}
         for name, size in sizes.items():
             texts[name] = inflate(self.parts[name], size, name)

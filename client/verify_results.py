@@ -78,7 +78,7 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
     stated = result["ap"] | {"map": result["map"]}
     need(
         stated.keys() == found.keys(),
-        "result.json has the AP of other categories",
+        "the categories with an AP in result.json are not those of the test set",
     )
 
     is_rounded = metric == "coco" and bundle.rules is None
@@ -174,13 +174,15 @@ def check_interval(bundle: Bundle) -> None:
     """Check the interval's seed, level and number of halves; its ends are not computed here."""
     interval = published(bundle)["interval"]
     if interval is None:
-        raise NotChecked("the result has none")
+        raise NotChecked("the result has no interval")
     is_of_halves = interval.get("method") == INTERVAL["method"]
     if bundle.rules is None and not is_of_halves:
-        raise NotChecked("it is a bootstrap of an earlier version")
+        raise NotChecked(
+            "the interval is a bootstrap by an earlier version of the referee"
+        )
     need_same("the interval", interval, INTERVAL)
     raise NotChecked(
-        "this verifier does not compute it; its seed, level and halves are right"
+        "this verifier does not compute the interval; its seed, level and number of halves are right"
     )
 
 
@@ -196,7 +198,7 @@ def check_result_signature(bundle: Bundle) -> None:
     if bundle.contest["metric"] not in METRICS:
         found = _without(found, ["iou:", "engine:"])
         expected = _without(expected, ["iou:"])
-    need(found == expected, f"it says {found}, but it is {expected}")
+    need(found == expected, f"the signature is {found}, but must be {expected}")
 
 
 def _signed_parts(bundle: Bundle) -> list[str]:
@@ -240,7 +242,7 @@ def _without(signature: str, begins: list[str]) -> str:
     parts = signature.split("|")
     for begin in begins:
         those = [part for part in parts if part.startswith(begin)]
-        need(those != [], f"it has no part {begin}")
+        need(those != [], f"the signature has no part that begins with {begin}")
         parts.remove(those[0])
     return "|".join(parts)
 
@@ -254,13 +256,15 @@ def check_judgements(bundle: Bundle) -> None:
         raise NotChecked(NOT_BOUND)
     judgements = bundle.judgements
     events = bundle.events_of("judged")
-    counts = f"there are {len(judgements)}, but {len(events)} events `judged`"
+    counts = (
+        f"there are {len(judgements)} judgements, but {len(events)} events `judged`"
+    )
     need(len(events) == len(judgements), counts)
     for place, judgement in enumerate(judgements, start=1):
         _need_event(f"judgement {place}", judgement, events[place - 1])
 
     if bundle.result is not None:
-        need(judgements != [], "that of the result is missing")
+        need(judgements != [], "the judgement of the result is missing")
         last = judgements[-1]
         expected = {name: last[name] for name in ("judged_utc", *FIGURES)}
         need_same("result.json", bundle.result, expected)
@@ -306,7 +310,10 @@ def check_rules(bundle: Bundle) -> None:
     _need_run_by_rules(bundle, bundle.rules)
     version = bundle.predicate["metric_version"]
     is_of_manifest = version == bundle.rules["metric_version"]
-    need(is_of_manifest, "manifest.json has another metric_version")
+    need(
+        is_of_manifest,
+        f"manifest.json has metric_version {version}, but the run's rules have {bundle.rules['metric_version']}",
+    )
     of_contest = {
         "metric": bundle.rules["metric"],
         "count_unserved": bundle.rules["count_unserved"],
@@ -320,7 +327,7 @@ def check_rules(bundle: Bundle) -> None:
     need_same("the published judgement", found, expected)
     need(
         found.keys() == expected.keys(),
-        "the published judgement has other rules",
+        "the rules of the published judgement have other keys than those of the run",
     )
 
 
@@ -331,16 +338,22 @@ def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
         need_same("run.json", run, {name: rules[name]})
     extra_s = rules["extra_s"]
     is_same_extra = extra_s == (run["extra_s"] or 0)
-    need(is_same_extra, "the run has another extra time")
+    need(
+        is_same_extra,
+        f"the run has {run['extra_s'] or 0} s of extra time, but its rules state {extra_s} s",
+    )
     window_s = rules["window_s"] + extra_s
     is_same_window = window_s == run["window_s"]
-    need(is_same_window, "the run has another window")
+    need(
+        is_same_window,
+        f"the run has a window of {run['window_s']} s, but its rules state {window_s} s, with the extra time",
+    )
 
     images = rules["per_attempt"]
     if images == 0:
         images = len(bundle.test_set["images"])
     found = run["images"]
-    need(found == images, f"the run has {found} images, not {images}")
+    need(found == images, f"the run has {found} images, but its rules state {images}")
     _need_standing_by_makers(run, rules)
 
 
@@ -354,13 +367,22 @@ def _need_standing_by_makers(run: Fields, rules: Fields) -> None:
     makers = [_plain(one) for one in rules["official_makers"]]
     is_official = _plain(maker) in makers and _plain(maker) != REHEARSALS
     if not is_official:
-        need(standing == "other-maker", f"{maker} is not an official maker")
+        need(
+            standing == "other-maker",
+            f"meter_standing is {standing!r}, but {maker} is not an official maker",
+        )
         return
     is_simulated = serial.upper().startswith("SIMULATED")
     if is_simulated:
-        need(standing == "simulated", f"the meter {serial} is simulated")
+        need(
+            standing == "simulated",
+            f"meter_standing is {standing!r}, but the meter {serial} is simulated",
+        )
         return
-    need(standing != "other-maker", f"{maker} is an official maker")
+    need(
+        standing != "other-maker",
+        f"meter_standing is {standing!r}, but {maker} is an official maker",
+    )
 
 
 def _plain(maker: str) -> str:

@@ -113,7 +113,8 @@ def _require_all(parts: Mapping[str, bytes]) -> None:
         has = "has the" if JUDGEMENTS in parts else "has no"
         raise BadBundle(
             JUDGEMENTS,
-            f"The bundle {has} part {JUDGEMENTS}, unlike bundles of format {number}.",
+            f"The bundle has format {number} and {has} part {JUDGEMENTS}; bundles have this part since format "
+            f"{WITH_JUDGEMENTS}.",
         )
 
 
@@ -127,8 +128,11 @@ def read_manifest(manifest: bytes) -> dict[str, Any]:
         versions = {"format": FORMAT, "metric_version": RULES_VERSION}
         for name, newest in versions.items():
             if type(predicate[name]) is not int or not 1 <= predicate[name] <= newest:
-                sentence = f"The bundle has {name} {predicate[name]!r}, this program knows up to {newest}"
-                raise BadBundle(MANIFEST, f"{sentence}: verify it with a newer one.")
+                sentence = f"The bundle has {name} {predicate[name]!r}, but this program knows only up to {newest}"
+                raise BadBundle(
+                    MANIFEST,
+                    f"{sentence}: verify it with a newer version of this program.",
+                )
         kinds = [
             statement["_type"],
             statement["predicateType"],
@@ -207,7 +211,7 @@ def _require_place(name: str, before: Mapping[str, bytes]) -> None:
     last = max((NAMES.index(one) for one in before), default=-1)
     if NAMES.index(name) <= last or (not before and name != MANIFEST):
         raise BadBundle(
-            name, f"Part {name} is there twice, or not in its place; {AGAIN}."
+            name, f"Part {name} occurs twice, or is at the wrong position; {AGAIN}."
         )
 
 
@@ -221,7 +225,7 @@ def _require_end(data: bytes, at: int, end: bytes) -> None:
         )
     raise BadBundle(
         "container",
-        f"The directory at the end of the bundle does not fit its parts; {AGAIN}.",
+        f"The zip directory at the end of the bundle does not match the parts before it; {AGAIN}.",
     )
 
 

@@ -39,15 +39,15 @@ CRATE = "ro-crate-metadata.json"
 DESCRIPTIONS = {
     "run.json": "The contest's rules, the run, its meter and how that was set up.",
     "testset.json": "The test set: images with size and SHA-256, categories, digests.",
-    "image_order.json": "The test-set numbers of the run's images in the order in which the team knows them.",
+    "image_order.json": "The run's images in the team's numbering: for each image, its number in the test set.",
     "ground_truth.json.gz": "The ground truth of the test set, in COCO form.",
-    "posts.jsonl.gz": "Each accepted body: when it came, its SHA-256, its rows, its link in the run's chain.",
+    "posts.jsonl.gz": "Each accepted body: arrival time, SHA-256, counts of rows, digest in the run's hash chain.",
     "bodies.gz": "The accepted bodies as they were received, one after the other.",
     "served.csv.gz": "Every image as it was served.",
     "readings.csv.gz": "Every reading of the power meter.",
     "events.jsonl.gz": "The contest's chained log from the run's first event on; other runs' events as digests.",
     "checks.json": "The checks of the published judgement.",
-    JUDGEMENTS: "Every judgement of the run, with the rules it was by.",
+    JUDGEMENTS: "Every judgement of the run, with the rules that it applied.",
     "result.json": "The published judgement: mAP, energy, score and its interval.",
 }
 _TYPES = {"json": "application/json", "jsonl": "application/jsonl", "csv": "text/csv"}
@@ -62,7 +62,7 @@ def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> P
     _require_place(path)
     run = contest.store.runs.get(number)
     if run.state not in OVER or run.start_s is None:
-        sentence = f"Run {run.id} is {run.state}; there is a bundle of a run once it has been closed."
+        sentence = f"Run {run.id} is {run.state}; a bundle can be exported only after the run is closed."
         raise RefereeError("run-state", sentence, run=run.id)
     require_same_images(contest, run)
     judged = current_judgement(contest, run)
@@ -83,7 +83,7 @@ def _require_place(path: Path) -> None:
     if begin not in (b"", BEGIN):
         raise RefereeError(
             "bundle-target",
-            f"{path} is there and is not a bundle; choose another name.",
+            f"{path} exists and is not a bundle; choose another name.",
         )
 
 
@@ -216,7 +216,7 @@ def _ground_truth(test_set: TestSet) -> bytes:
     if hashlib.sha256(content).hexdigest() != test_set.ground_truth_sha256:
         path = test_set.ground_truth_path
         raise TestSetChanged(
-            f"{path} changed since its manifest was made; put the former one back."
+            f"{path} changed since its manifest was made; put the former file back."
         )
     return content
 
@@ -290,9 +290,10 @@ def _metadata(contest: str, run: Run, parts: Sequence[str]) -> dict[str, object]
         "@id": "./",
         "@type": "Dataset",
         "name": f"Run {run.id} of {run.team} in {contest}",
-        "description": "Everything that the score of a low-power vision run rests on: docs/bundle.md of lpirc-referee.",
+        "description": "All records from which the score of a low-power vision run is computed. Their format is "
+        "described in docs/bundle.md of lpirc-referee.",
         "datePublished": run.closed_utc or run.armed_utc,
-        "license": "As the organizers of the contest say.",
+        "license": "The organizers of the contest decide on the license.",
         "hasPart": [{"@id": name} for name in parts],
     }
     about = {

@@ -214,7 +214,8 @@ def _require_same_run(bundle: Bundle) -> None:
     if says != (bundle.run.id, bundle.contest.get("id")):
         raise BadBundle(
             "run.json",
-            "Part run.json is of another run or contest than the manifest says.",
+            f"Part run.json is of run {bundle.run.id} in contest {bundle.contest.get('id')!r}, but the manifest names "
+            f"run {says[0]!r} in contest {says[1]!r}.",
         )
     with _reading("events.jsonl.gz"):
         if any(
@@ -314,7 +315,9 @@ def _log_before(first: Mapping[str, Any]) -> bytes:
         or {*first} != {"previous", "before"}
         or is_first != (first["before"] == 0)
     ):
-        raise ValueError("not the link before the first event")
+        raise ValueError(
+            "the first line is not the head of the log before the first event"
+        )
     return previous
 
 

@@ -40,7 +40,7 @@ def verify(data: bytes, given: Given) -> list[Item]:
     manifest = read_manifest(parts[MANIFEST])
     if given.receipts is not None:
         require_own(given.receipts, manifest["run"])
-    sentence = f"Every one of {len(data)} bytes is in its place, in {len(parts)} parts."
+    sentence = f"The zip is intact: {len(data)} bytes in {len(parts)} parts, written exactly as a bundle must be."
     items = [
         Item("container", "ok", sentence),
         *_signed_parts(parts, manifest, given.key),
@@ -102,7 +102,7 @@ def _signature(
     if not is_signed(parts[ENVELOPE], parts[MANIFEST], public_key):
         raise Failure(
             ENVELOPE,
-            "The envelope is not of this manifest, or not signed by the key it names.",
+            "The envelope does not contain this manifest, or is not signed by the key that the manifest names.",
         )
     if key is None:
         return f"The manifest is signed by the key {public_key}: compare it with the board's, or give --key."
@@ -137,7 +137,8 @@ def _parts(parts: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
     if not is_listed or stated_secret != (GROUND_TRUTH not in listed):
         raise Failure(
             MANIFEST,
-            "The manifest does not name exactly the parts there are, with their sizes.",
+            "The names or sizes of the parts differ from those in the manifest, or the manifest is wrong about whether "
+            "the ground truth is included.",
         )
     return f"All {len(listed)} parts have the SHA-256 that the manifest states."
 

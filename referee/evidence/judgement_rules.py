@@ -27,7 +27,7 @@ def require_bound(bundle: Bundle) -> Rules:
     """Return the rules bound to the run. Raises NotChecked if none are bound."""
     if bundle.run.rules is None:
         raise NotChecked(
-            "The run's rules are not bound: it was armed by an earlier version."
+            "An earlier version armed the run and did not record its rules in its chain."
         )
     return bundle.run.rules
 
@@ -45,13 +45,13 @@ def check_judgements(bundle: Bundle) -> str:
         raise NotChecked("The run is not judged yet.")
     events = [event for event in bundle.own_events() if event["kind"] == JUDGED]
     if len(events) != len(listed):
-        sentence = f"The log has {len(events)} events `judged` of the run, {len(listed)} judgements are listed."
+        sentence = f"The log has {len(events)} events `judged`, but the bundle lists {len(listed)} judgements."
         raise Failure(EVENTS, sentence)
     for place, (one, event) in enumerate(zip(listed, events, strict=True), start=1):
         _require_on_record(place, one, event)
         _require_signature(place, one)
     _require_published(bundle, listed[-1])
-    return f"{len(listed)} on record: {'; '.join(_told(one, bound) for one in listed)}."
+    return f"{len(listed)} recorded: {'; '.join(_told(one, bound) for one in listed)}."
 
 
 def check_rules(bundle: Bundle) -> str:
@@ -64,7 +64,7 @@ def check_rules(bundle: Bundle) -> str:
     of_manifest = bundle.manifest["metric_version"]
     require_same(
         RUN,
-        "By the rules that are bound, metric_version",
+        "metric_version in the run's rules",
         bound.metric_version,
         of_manifest,
     )
@@ -76,19 +76,19 @@ def check_rules(bundle: Bundle) -> str:
         "per_attempt": (bound.per_attempt or len(bundle.test_set.images), run.images),
     }
     for name, (stated, found) in of_run.items():
-        require_same(RUN, f"By the rules that are bound, {name}", stated, found)
+        require_same(RUN, f"{name} in the run's rules", stated, found)
     _require_standing(bundle, bound)
     others = _others(bundle, bound)
     for name in ("metric", "count_unserved"):
         stated = getattr(bound, name)
         found = bundle.contest[name]
-        require_same(RUN, f"By the rules that are bound, {name}", stated, found)
-    sentence = f"The rules {bound.sha256} are bound into the run's chain"
+        require_same(RUN, f"{name} in the run's rules", stated, found)
+    sentence = f"The rules {bound.sha256} are recorded in the run's chain"
     if bundle.result is None:
         return f"{sentence}; no judgement is published."
     if others:
-        return f"{sentence}, and it was judged by them, except that the ground truth was corrected: {others[0]}."
-    return f"{sentence}, and it was judged by them."
+        return f"{sentence}, and the run was judged by them, except that the ground truth was corrected: {others[0]}."
+    return f"{sentence}, and the run was judged by them."
 
 
 def _require_standing(bundle: Bundle, bound: Rules) -> None:
@@ -99,10 +99,10 @@ def _require_standing(bundle: Bundle, bound: Rules) -> None:
     identity = Identity.parse(run.meter_identity or "")
     excluded = excluded_by_identity(identity, bound.official_makers)
     if excluded is not None:
-        what = "By official_makers of the rules, meter_standing"
+        what = "meter_standing, as it follows from official_makers in the rules,"
         require_same(RUN, what, excluded, run.meter_standing)
     elif run.meter_standing is Standing.OTHER_MAKER:
-        sentence = f"The meter is of the official maker {identity.maker}, but is stated to be of another one."
+        sentence = f"The meter has the official maker {identity.maker}, but its meter_standing is {run.meter_standing}."
         raise Failure(RUN, sentence)
 
 
@@ -127,7 +127,7 @@ def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
     if len(others) > (judged.testset_digest != bound.testset_digest):
         raise Failure(
             JUDGEMENTS,
-            f"The run was judged by rules other than those it was bound to: {'; '.join(others)}.",
+            f"The run was judged by rules other than those recorded in its chain: {'; '.join(others)}.",
         )
     return others
 
@@ -147,7 +147,9 @@ def check_corrections(bundle: Bundle) -> str:
         old = event["old"]
         new = event["new"]
         by = event["by"]
-        require_same(EVENTS, f"The test set before its correction by {by}", old, at)
+        require_same(
+            EVENTS, f"The test set before the correction that {by} made", old, at
+        )
         text = correction_text(
             bundle.contest["id"],
             bundle.run.id,
@@ -160,14 +162,17 @@ def check_corrections(bundle: Bundle) -> str:
         if not is_by(event["public_key"], text.encode(), event["signature"]):
             raise Failure(
                 EVENTS,
-                f"The correction of the ground truth by {by} has no signature of its own.",
+                f"The correction of the ground truth by {by} is not signed by the key that its event names.",
             )
         told.append(
             f"from {old[:12]} to {new[:12]} by {by} on {event['utc'][:19].replace('T', ' ')} UTC"
         )
         at = new
     require_same(
-        "testset.json", "The test set that the log leads to", at, bundle.test_set.digest
+        "testset.json",
+        "The test set after all corrections in the log",
+        at,
+        bundle.test_set.digest,
     )
     if not told:
         return f"The test set {at[:12]} is the one that the run was armed with."
@@ -180,7 +185,10 @@ def _require_on_record(place: int, one: Judgement, event: Mapping[str, Any]) -> 
     stated["rules_sha256"] = None if judged is None else judged.sha256
     for name, value in stated.items():
         require_same(
-            EVENTS, f"In the log, {name} of judgement {place}", event.get(name), value
+            EVENTS,
+            f"The {name} of judgement {place} in the log",
+            event.get(name),
+            value,
         )
 
 
@@ -199,7 +207,7 @@ def _require_signature(place: int, one: Judgement) -> None:
     for name, value in said.items():
         require_same(
             JUDGEMENTS,
-            f"By its signature, {name} of judgement {place}",
+            f"{name} in the signature of judgement {place}",
             parts.get(name),
             value,
         )
@@ -220,6 +228,6 @@ def _require_published(bundle: Bundle, last: Judgement) -> None:
 def _told(one: Judgement, bound: Rules) -> str:
     when = one.judged_utc[:19].replace("T", " ")
     others = one.rules.differences(bound) if one.rules else ()
-    by = "by the bound rules" if not others else f"by other rules ({'; '.join(others)})"
+    by = "by the run's rules" if not others else f"by other rules ({'; '.join(others)})"
     score = "no score" if one.score is None else f"score {one.score}"
     return f"{when} UTC {by}: mAP {one.map}, {score}"

@@ -31,7 +31,10 @@ def _map(found: Recomputed, _: Given) -> str:
         require_same("result.json", name, result[name], getattr(judged, name))
     ap = {str(id_): ap for id_, ap in judged.ap.items()}
     require_same("result.json", "AP by category", result["ap"], ap)
-    return f"mAP {judged.map} by {found.bundle.contest['metric']} of {judged.detections} rows, bit by bit."
+    return (
+        f"mAP {judged.map} was recomputed from {judged.detections} rows with the metric "
+        f"{found.bundle.contest['metric']}; it is identical bit for bit."
+    )
 
 
 def _map_ilsvrc_det(found: Recomputed, _: Given) -> str:
@@ -39,10 +42,10 @@ def _map_ilsvrc_det(found: Recomputed, _: Given) -> str:
     stated = _result(found)["map_ilsvrc_det"]
     if stated is None:
         raise NotChecked(
-            "The run was judged by an earlier version, which did not compute it."
+            "The run was judged by an earlier version, which did not compute map_ilsvrc_det."
         )
     require_same("result.json", "map_ilsvrc_det", stated, judged.map_ilsvrc_det)
-    return f"mAP {judged.map_ilsvrc_det} by ilsvrc-det, bit by bit."
+    return f"mAP {judged.map_ilsvrc_det} was recomputed with the metric ilsvrc-det; it is identical bit for bit."
 
 
 def _score(found: Recomputed, _: Given) -> str:
@@ -77,7 +80,7 @@ def _result_signature(found: Recomputed, _: Given) -> str:
     for name in OF_PROGRAM:
         stated.pop(name), own.pop(name)
     require_same("result.json", "The signature of the result", stated, own)
-    return f"It says what the score was computed with: {_result(found)['signature']}."
+    return f"The signature states what the score was computed with: {_result(found)['signature']}."
 
 
 def _checks(found: Recomputed, _: Given) -> str:
@@ -100,7 +103,7 @@ def _checks(found: Recomputed, _: Given) -> str:
     warned = [check.code for check in own if not check.ok and check.severity != "error"]
     failures = f"these failed: {', '.join(failed)}" if failed else "none failed"
     warnings = f"; warnings: {', '.join(warned)}" if warned else ""
-    return f"All {len(own)} come out again as stated; {failures}{warnings}."
+    return f"All {len(own)} checks were recomputed, with the results that the bundle states; {failures}{warnings}."
 
 
 def _judged_event(found: Recomputed, _: Given) -> str:
@@ -111,7 +114,10 @@ def _judged_event(found: Recomputed, _: Given) -> str:
     for name in ("map", "energy_wh", "score", "signature"):
         if name in event:
             require_same(
-                "events.jsonl.gz", f"In the log, {name}", event[name], result[name]
+                "events.jsonl.gz",
+                f"The {name} in the event `judged`",
+                event[name],
+                result[name],
             )
     return "The log states the same judgement."
 
@@ -140,16 +146,18 @@ def _interval(found: Recomputed, given: Given) -> str:
                 "result.json", f"The {name} of the interval", stated[name], value
             )
     if not given.interval:
-        raise NotChecked("Computing it again takes seconds: --interval.")
+        raise NotChecked(
+            "The interval was not recomputed, because this takes seconds; give --interval."
+        )
     require_same(
         "result.json", "The interval", _result(found)["interval"], found.interval()
     )
-    return "It comes out again, bit by bit."
+    return "The interval was recomputed; it is identical bit for bit."
 
 
 def _receipts(found: Recomputed, given: Given) -> str:
     if given.receipts is None:
-        raise NotChecked("No receipts were given: --receipts.")
+        raise NotChecked("No receipts were given; give --receipts.")
     return check_receipts(found.bundle, given.receipts, found.head, found.closing_link)
 
 

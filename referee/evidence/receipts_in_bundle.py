@@ -77,8 +77,8 @@ def read_receipts(text: bytes, name: str) -> Receipts:
             )
             raise RefereeError("bad-receipts", sentence) from None
         if _form(one) not in FORMS:
-            sentence = f"{name}, line {number}: this receipt is of form {one['form']!r} of the protocol"
-            known = f"this program knows {' and '.join(map(str, FORMS))}; verify it with a newer one"
+            sentence = f"{name}, line {number}: this receipt has the protocol version (`form`) {one['form']!r}"
+            known = f"but this program knows only {' and '.join(map(str, FORMS))}; use a newer version of this program"
             raise RefereeError("bad-receipts", f"{sentence}, {known}.")
         found[kind].append(one)
     if not found["posts"] and not found["closings"]:
@@ -147,14 +147,15 @@ def check_receipts(
         problems = "; ".join(problem for _, problem in found[:MOST_SHOWN]) + more
         part = next((part for part, _ in found if part != RECEIPTS), RECEIPTS)
         raise Failure(
-            part, f"Receipts do not fit: {problems}. {_verdict(bundle, receipts, now)}"
+            part,
+            f"Receipts do not match the bundle: {problems}. {_verdict(bundle, receipts, now)}",
         )
     numbers = {one["number"] for one in receipts.posts}
-    sentence = f"The bodies of {len(numbers)} receipts are there, in their order and as acknowledged"
+    sentence = f"The bodies of {len(numbers)} receipts are in the bundle, in their order and as acknowledged"
     if not numbers:
         sentence = "No receipt of a body was given"
     if not receipts.closings:
-        return f"{sentence}; without a closing receipt it is unknown whether any were added after them."
+        return f"{sentence}; without a closing receipt it is unknown whether bodies were added after these."
     return f"{sentence}; the run was closed with {receipts.closings[-1]['posts']} bodies, and none was added."
 
 
@@ -165,10 +166,22 @@ def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> s
         one for one in receipts.closings if one["public_key"] == key and _is_signed(one)
     ]
     if not signed:
-        return "Nothing signed by the contest's key decides which: the receipts or the bundle may have been altered."
+        return (
+            "No closing receipt signed by the contest's key was given, so it is unknown whether the receipts or the "
+            "bundle "
+            "were altered."
+        )
     if any(one[name] != value for one in signed for name, value in now.items()):
-        return "The closing receipt has a valid signature but other contents: the run was closed with other data."
-    return "The key of the bundle signed the closing receipt, which fits: the other receipts are not those of the run."
+        return (
+            "The closing receipt has a valid signature but does not match the bundle: the run was closed with data "
+            "other "
+            "than those in the bundle."
+        )
+    return (
+        "The closing receipt is signed by the bundle's key and matches the bundle, so the other receipts are not those "
+        "of "
+        "the run."
+    )
 
 
 def _of_form(bundle: Bundle, receipts: Receipts) -> list[tuple[str, str]]:
@@ -177,14 +190,12 @@ def _of_form(bundle: Bundle, receipts: Receipts) -> list[tuple[str, str]]:
     others = [one["number"] for one in receipts.posts if _form(one) != own]
     if not others:
         return []
-    binds = {1: "do not bind rules and readings", 2: "bind rules and readings"}
-    problem = (
-        f"the receipts are of form {3 - own} of the protocol, which {binds[3 - own]}"
-    )
+    binds = {1: "do not cover rules and readings", 2: "cover rules and readings"}
+    problem = f"the receipts have the protocol version {3 - own} and {binds[3 - own]}"
     return [
         (
             POSTS,
-            f"{problem}; the run in the bundle is of form {own}, whose receipts {binds[own]}",
+            f"{problem}; the receipts of the run in the bundle have version {own} and {binds[own]}",
         )
     ]
 
@@ -199,11 +210,14 @@ def _of_rules(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
         if told is None or told.sha256 != one["rules_sha256"]:
             yield RECEIPTS, "the rules do not have the SHA-256 that is stated with them"
         elif bound is None:
-            yield RUN, "the team was told rules at its log-in, and none are bound"
+            yield (
+                RUN,
+                "the team received rules at its login, but the bundle has no rules of the run",
+            )
         elif told != bound:
             yield (
                 RUN,
-                f"the team was told other rules at its log-in: {'; '.join(told.differences(bound))}",
+                f"the team's rules at its login are not those in the bundle: {'; '.join(told.differences(bound))}",
             )
 
 
@@ -244,11 +258,14 @@ def _of_closing(
     if closing["public_key"] != (key := bundle.manifest["public_key"]):
         yield (
             MANIFEST,
-            f"the closing receipt is by the key {closing['public_key']}, the bundle by {key} "
-            "(a contest that was restored without its keys has another; compare both with the board's)",
+            f"the closing receipt is signed by the key {closing['public_key']}, but the bundle by {key} "
+            "(a contest that is restored without its keys gets a new key; compare both with the key on the board)",
         )
     if not _is_signed(closing):
-        yield RECEIPTS, "the closing receipt's signature is not of its content"
+        yield (
+            RECEIPTS,
+            "the signature of the closing receipt does not match its content",
+        )
     if closing["posts"] != now["posts"]:
         yield (
             POSTS,
@@ -262,7 +279,7 @@ def _of_closing(
     if closing["log"] != now["log"]:
         yield (
             EVENTS,
-            "the event of the close, or the log before it, does not match the closing receipt",
+            "the log up to the event `closed` does not match the closing receipt",
         )
 
 

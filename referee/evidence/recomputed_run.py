@@ -98,9 +98,7 @@ class Recomputed:
                 [(line, reason) for line, reason in post.refused_rows],
             )
         if post.kind != "body" or post.refused_rows:
-            sentence = (
-                f"Body {place} has a receipt, so it must be there as it was received."
-            )
+            sentence = f"Body {place} has a receipt, but the bundle does not have the body as it was received."
             raise Failure("posts.jsonl.gz", sentence)
         if hashlib.sha256(body).hexdigest() != post.sha256:
             raise Failure(
@@ -141,14 +139,17 @@ class Recomputed:
                 continue
             is_begun = True
             if post.number != place:
-                raise Failure(posts, f"Body {place} has the number {post.number}.")
+                raise Failure(
+                    posts,
+                    f"Body {place} has number {post.number}, but must have {place}.",
+                )
             if post.previous != link.hex():
                 raise Failure(posts, _not_following(place))
             binds_readings = {post.meter is not None, post.readings is not None}
             if binds_readings != {run.rules is not None}:
                 raise Failure(
                     posts,
-                    f"Body {place} must say which readings it binds if the rules are bound.",
+                    f"Body {place} must have `readings` and `meter` if the run has rules, and neither otherwise.",
                 )
             meter = None if post.meter is None else bytes.fromhex(post.meter)
             fields = post.sha256, post.received_utc, post.accepted, post.received_total
@@ -201,14 +202,14 @@ class Recomputed:
         if self._ground_truth is None:
             until = self.bundle.contest.get("ground_truth_secret_until")
             raise NotChecked(
-                f"The ground truth is secret until {until}: it needs --testset."
+                f"The ground truth is secret until {until}; give --testset."
             )
         if (
             hashlib.sha256(self._ground_truth).hexdigest()
             != self.bundle.test_set.ground_truth_sha256
         ):
             digest = self.bundle.test_set.digest[:12]
-            sentence = f"The ground truth is of another test set than {digest}: its SHA-256 differs."
+            sentence = f"The ground truth is not that of the test set {digest}: its SHA-256 differs."
             raise Failure(GROUND_TRUTH, sentence)
         problems = Problems()
         try:
@@ -294,7 +295,7 @@ class Recomputed:
             raise NotChecked("The result has no interval.")
         if stated.get("method") != HALF_SAMPLING:
             raise NotChecked(
-                "It is a bootstrap of an earlier version; this version does not compute it."
+                "The interval is a bootstrap by an earlier version; this version does not compute bootstraps."
             )
         ground_truth, rows = counted_of(self.case)
         return asdict(
@@ -306,9 +307,11 @@ class Recomputed:
 
 def _not_following(place: int) -> str:
     if place > 1:
-        return f"Body {place} does not follow from the one before it."
-    own = "contest id, number, nonce, team, test set or rules in run.json differ, or body 1 does"
-    return f"Body 1 does not follow from the run: {own}."
+        return f"Body {place} does not continue the chain: its `previous` is not the `link` of body {place - 1}."
+    own = "the contest id, number, nonce, team, test set or rules in run.json"
+    return (
+        f"Body 1 does not begin the run's chain: its `previous` does not match {own}."
+    )
 
 
 def rows_of(

@@ -47,17 +47,20 @@ def _test_set(found: Recomputed, _: Given) -> str:
         return check_corrections(bundle)
     if bundle.run.testset_digest == digest:
         return f"The test set {digest[:12]} is the one that the run was armed with."
-    return f"The images are those of the run; judged by a corrected ground truth, as the log says ({digest[:12]})."
+    return f"The images are those of the run. By the log, it was judged by a corrected ground truth ({digest[:12]})."
 
 
 def _require_judged_by(bundle: Bundle, digest: str) -> None:
     judged = bundle.last_event("judged")
     require_same(
-        "testset.json", "The test set judged with", judged.get("testset_digest"), digest
+        "testset.json",
+        "The test set that the run was judged with",
+        judged.get("testset_digest"),
+        digest,
     )
     require_same(
         "run.json",
-        "The test set armed with",
+        "The test set that the run was armed with",
         bundle.run.testset_digest,
         judged.get("armed_with"),
     )
@@ -80,17 +83,17 @@ def _bodies(found: Recomputed, _: Given) -> str:
             total,
         ):
             sentence = (
-                f"Body {place} holds {len(rows)} rows that count and {refused} refused ones, {total} with those before "
-                f"it, but {post.accepted}, {post.refused} and {post.received_total} are stated."
+                f"The line of body {place} states {post.accepted} accepted rows, {post.refused} refused rows and "
+                f"{post.received_total} accepted rows so far, but the bodies have {len(rows)}, {refused} and {total}."
             )
             raise Failure("posts.jsonl.gz", sentence)
     sentence = f"{len(found.bundle.posts)} bodies give the {total} rows that were acknowledged."
-    kept = f" An earlier version did not keep {earlier} of them: their stored rows are taken as they are."
+    kept = f" An earlier version kept only the rows of {earlier} of these bodies; these rows are used as they are."
     return sentence + kept if earlier else sentence
 
 
 def _run_chain(found: Recomputed, _: Given) -> str:
-    return f"Each body follows from the one before it, the first from the run; the head is {found.head[:12]}."
+    return f"The run's chain is intact from its start to the last body; its head is {found.head[:12]}."
 
 
 def _meter_chain(found: Recomputed, _: Given) -> str:
@@ -101,11 +104,14 @@ def _meter_chain(found: Recomputed, _: Given) -> str:
     for place, post in enumerate(bundle.posts, start=1):
         readings = post.readings or 0
         if not before <= readings < len(found.meter):
-            sentence = f"Body {place} binds {readings} readings, the one before it {before}, of {len(found.meter) - 1}."
+            sentence = (
+                f"Body {place} states {readings} readings, but must state at least the {before} of the body before it "
+                f"and at most the {len(found.meter) - 1} in the bundle."
+            )
             raise Failure("readings.csv.gz", sentence)
         require_same(
             "readings.csv.gz",
-            f"The link of reading {readings}",
+            f"The chained digest of the first {readings} readings",
             post.meter,
             found.meter[readings],
         )
@@ -115,7 +121,7 @@ def _meter_chain(found: Recomputed, _: Given) -> str:
         if before
         else ""
     )
-    return f"The receipts of the bodies bind {before} of {len(found.meter) - 1} readings{until}."
+    return f"The receipts of the bodies cover {before} of {len(found.meter) - 1} readings{until}."
 
 
 def _log_chain(found: Recomputed, given: Given) -> str:
@@ -126,14 +132,14 @@ def _log_chain(found: Recomputed, given: Given) -> str:
         found.log[-1],
     )
     if given.head is None:
-        return f"{len(found.bundle.events)} events follow one from the other; the newest head is {found.log[-1][:12]}."
+        return f"The log's chain is intact, with {len(found.bundle.events)} events; its head is {found.log[-1][:12]}."
     if given.head_events is None:
         is_there = any(link.startswith(given.head) for link in found.log)
     else:
         is_there = _is_head_of(found, given.head, given.head_events)
     if not is_there:
         raise NotChecked(_unknown_head(found, given))
-    return f"{len(found.bundle.events)} events follow one from the other, the given head among them."
+    return f"The log's chain is intact, with {len(found.bundle.events)} events; the given head is in it."
 
 
 def _is_head_of(found: Recomputed, head: str, events: int) -> bool:
@@ -145,7 +151,7 @@ def _is_head_of(found: Recomputed, head: str, events: int) -> bool:
     if not 0 <= place < len(found.log):
         return False
     if not found.log[place].startswith(head):
-        sentence = f"After {events} events the head of the log was {head}, here it is {found.log[place]}: "
+        sentence = f"The given head of event {events} is {head}, but the bundle has {found.log[place]}: "
         raise Failure(
             "events.jsonl.gz",
             f"{sentence}the log was rewritten, or the head is of another contest.",
@@ -162,13 +168,13 @@ def _unknown_head(found: Recomputed, given: Given) -> str:
         span = f"{span}, about {times[0]} to {times[-1]} UTC"
     if given.head_events is not None:
         return (
-            f"The head {given.head} is of event {given.head_events}, and this bundle covers {span}: "
-            "take one from there, or ask for `referee log --head`."
+            f"The head {given.head} is of event {given.head_events}, but this bundle covers {span}: "
+            "give the head of one of these events, or ask the operator to run `referee log --head`."
         )
     return (
-        f"The head {given.head} is not among the links of this bundle, which covers {span}. If the board showed it "
-        "within that span, the log was rewritten; if before or after, it proves nothing. To find out, give the number "
-        "of events, too: --head EVENTS:HEX."
+        f"The head {given.head} is not in this bundle, which covers {span}. If the board showed the head within that "
+        "span, the log was rewritten; if the board showed it earlier or later, nothing is proved. To find out, also "
+        "give the number of events: --head EVENTS:HEX."
     )
 
 
@@ -179,10 +185,10 @@ def _closing(found: Recomputed, _: Given) -> str:
         if any(post.number is not None for post in bundle.posts):
             raise Failure(
                 "events.jsonl.gz",
-                "The log has no event `closed` that binds the run's bodies.",
+                "The log has no event `closed` with the digest of the run's bodies.",
             )
         raise NotChecked(
-            "An earlier version closed the run: the log does not bind its records."
+            "An earlier version closed the run and recorded no digests of its data in the log."
         )
     row = bundle.run_row
     own: dict[str, dict[str, object]] = {
@@ -198,7 +204,9 @@ def _closing(found: Recomputed, _: Given) -> str:
             ),
         },
     }
-    require_same("run.json", "When it was closed", row["closed_utc"], closed["utc"])
+    require_same(
+        "run.json", "The closing time of the run", row["closed_utc"], closed["utc"]
+    )
     if closed["energy_wh"] is not None:
         own["run.json"] |= {
             "integrator_s": row["integrator_s"],
@@ -206,8 +214,8 @@ def _closing(found: Recomputed, _: Given) -> str:
         }
     for part, values in own.items():
         for name, value in values.items():
-            require_same(part, f"At the close, {name}", closed[name], value)
-    return "The log's event of the close binds these bodies, readings, served images and terms."
+            require_same(part, f"{name} in the event `closed`", closed[name], value)
+    return "The event `closed` in the log matches these bodies, readings, served images and terms."
 
 
 def _energy(found: Recomputed, _: Given) -> str:
@@ -218,15 +226,15 @@ def _energy(found: Recomputed, _: Given) -> str:
     # The energy of the close is final: a closing receipt binds it, but binds no later event.
     is_of_close = closed.get("energy_wh") is not None
     energy_wh = (closed if is_of_close else read).get("energy_wh")
-    require_same("run.json", "The energy of record", run.energy_wh, energy_wh)
+    require_same("run.json", "The run's energy", run.energy_wh, energy_wh)
     if energy_wh is None:
-        return "There is no energy of record, and no event states one."
+        return "The run has no energy, and no event states an energy."
     if not is_of_close:
         require_same(
             "run.json", "The integrator's time", run.integrator_s, read["integrator_s"]
         )
         return f"{run.energy_wh} Wh, which was read after the close, as the log says."
-    return f"{run.energy_wh} Wh, as the log says of the close."
+    return f"{run.energy_wh} Wh, as the event `closed` in the log states."
 
 
 RECORD_CHECKS: dict[str, Callable[[Recomputed, Given], str]] = {

@@ -113,8 +113,8 @@ def claim_epoch(
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         other = claim_of(journal, epoch)
-        words = f"{other} has it" if other else "it is being claimed"
-        sentence = f"Epoch {epoch} of the journal {journal} is taken: {words}. Only one host takes over."
+        words = f"{other} has it" if other else "another host is claiming it"
+        sentence = f"Epoch {epoch} of the journal {journal} cannot be claimed: {words}. Only one host can take over."
         raise EpochTaken(sentence) from None
     _write(descriptor, _OPEN + _text(claim))
     _sync_folder(journal)
@@ -153,8 +153,9 @@ def superseded(journal: Path, claim: Claim) -> Superseded:
     successor = claim_of(journal, newest) if newest > claim.epoch else None
     by = f"{successor} has" if successor else "another host has"
     return Superseded(
-        f"This host had epoch {claim.epoch} of the contest; {by} taken over. This host accepts nothing any "
-        "more: use that one. For the operator: this host can stand by now (referee standby --help).",
+        f"This host had epoch {claim.epoch} of the contest, but {by} taken over. This host accepts no more "
+        "requests: send them to the host that took over. For the operator: this host can now be the standby host "
+        "(referee standby --help).",
         epoch=claim.epoch,
         newest_epoch=newest,
     )
@@ -173,8 +174,10 @@ def own_epoch(
         if own is not None:
             raise RefereeError(
                 "journal-missing",
-                f"The journal of {folder} is not at {journal}, which has no epoch, while this folder has had epoch "
-                f"{own.epoch}; mount its disk. If it is lost, begin a new one: delete {folder / CLAIM_NAME}",
+                f"The journal of {folder} is not at {journal}: no epoch was found there, but this contest folder has "
+                "had "
+                f"epoch {own.epoch}. Mount the journal's disk. If the journal is lost, delete {folder / CLAIM_NAME} to "
+                "begin a new journal.",
             )
         journal.mkdir(mode=0o700, exist_ok=True)
         return claim_epoch(
@@ -216,11 +219,13 @@ def require_own(journal: Path, folder: Path) -> Claim:
 
 
 def _elsewhere(journal: Path, folder: Path, owner: Claim | None) -> RefereeError:
-    words = f"it has {owner}" if owner else "its newest epoch is no one's"
+    words = (
+        f"it has {owner}" if owner else "the claim of its newest epoch is unreadable"
+    )
     return RefereeError(
         "journal-elsewhere",
         f"{folder} may not write to the journal {journal}: {words}. Two hosts cannot serve one contest; when the other "
-        f"one is dead or stopped, take over: referee standby {folder} --now",
+        f"host is dead or stopped, take over: referee standby {folder} --now",
     )
 
 

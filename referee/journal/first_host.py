@@ -100,7 +100,7 @@ class FirstHost:
             self._said = False
         if self._beat is not None and self._beat.is_ended:
             self._say(
-                "the first host at %s was ended in order; to take over: referee standby --now",
+                "the first host at %s was shut down cleanly; to take over: referee standby --now",
                 self._address,
             )
             return False
@@ -108,7 +108,10 @@ class FirstHost:
             return False
         if not answers(self._address):
             return True
-        words = "no sign of life of %s has reached the journal for %.0f s, but it answers: check its mount"
+        words = (
+            "no sign of life of %s has reached the journal for %.0f s, but the host answers: check its mount of the "
+            "journal"
+        )
         self._say(words, self._address, self._after_s)
         return False
 

@@ -64,8 +64,10 @@ def _sync_folder(folder: Path) -> None:
 def older_database(path: Path) -> StorageFailed:
     """Return the error for a database that lacks records of the journal, which a write would overwrite."""
     return StorageFailed(
-        f"The database lacks transactions that are in the journal {path}: an older copy was put in its place while it "
-        "was in use, so nothing was taken. For the operator: start the server again; it takes them from the journal."
+        f"The database lacks transactions that are in the journal {path}: an older copy replaced the database while "
+        "the "
+        "database was in use. Nothing was accepted. For the operator: start the server again; the server then copies "
+        "the missing transactions from the journal."
     )
 
 
@@ -151,6 +153,6 @@ class LogFile:
         else:
             return ours.st_size
         raise StorageFailed(
-            f"The journal {self._path} {problem}, so nothing was taken. For the operator: put the file back, or start "
-            "the server again: it begins the journal again from the database."
+            f"The journal {self._path} {problem}, so nothing was accepted. For the operator: put the file back, or "
+            "start the server again; the server then begins a new journal from the database."
         )

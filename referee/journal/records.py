@@ -124,7 +124,7 @@ def read_header(path: Path) -> tuple[Header, Position]:
     with path.open("rb") as file:
         found = _read(file.fileno(), 0)
         if found is None:
-            raise JournalDamaged(f"{path} does not begin as a journal does.")
+            raise JournalDamaged(f"{path} does not begin with the header of a journal.")
         link, head, _, end = found
     try:
         values = json.loads(head)
@@ -137,7 +137,9 @@ def read_header(path: Path) -> tuple[Header, Position]:
         before = Position(**after)
         header = Header(**values, after=before)
     except (ValueError, TypeError, KeyError) as error:
-        raise JournalDamaged(f"{path} does not begin as a journal does.") from error
+        raise JournalDamaged(
+            f"{path} does not begin with the header of a journal."
+        ) from error
     if link != _link(before.link, head, b""):
         raise JournalDamaged(f"The beginning of {path} was changed.")
     return header, Position(before.seq, link, header.epoch, end)
@@ -259,8 +261,9 @@ def _stated(record: bytes) -> tuple[int, bytes | None]:
 
 def _damaged(path: Path, former: Position) -> JournalDamaged:
     return JournalDamaged(
-        f"{path} is damaged behind record {former.seq}, at byte {former.size}: it was changed, or its disk fails. What "
-        "follows cannot be trusted."
+        f"{path} is damaged after record {former.seq}, at byte {former.size}: the file was changed, or its disk is "
+        "failing. "
+        "Nothing after this byte can be trusted."
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from referee.judging.ranking import FailedCheck, NotRanked, Standing
 from referee.store.records import BoardState, Published
 
-NOTE_NOT_PUBLIC = "an operator let it stand"
+NOTE_NOT_PUBLIC = "accepted by an operator"
 NOT_KNOWN = {
     "power_w": None,
     "figure_state": None,

@@ -102,7 +102,8 @@ def _events(
         if again is None:
             advice = f"judge it again with: referee rejudge {run.id}"
             raise TestSetChanged(
-                f"Run {run.id} was judged on test set {old[:12]}, this is {digest[:12]}; {advice}"
+                f"Run {run.id} was judged on test set {old[:12]}, but the contest now has test set {digest[:12]}; "
+                f"{advice}"
             )
         events.append(_correction(contest, run, old, again, now.isoformat()))
     figures = {"map": judged.map, "energy_wh": judged.energy_wh, "score": judged.score}

@@ -70,21 +70,19 @@ def _decided(contest: Contest, run: Run) -> Figures:
     if run.state in (RunState.ARMED, RunState.OPEN):
         raise RefereeError(
             "run-state",
-            f"Run {run.id} is {run.state}; wait until it is over and judged.",
+            f"Run {run.id} is {run.state}; wait until it has ended and is judged.",
         )
     if run.state is not RunState.JUDGED or judged is None:
-        sentence = (
-            f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
-        )
+        sentence = f"Run {run.id} has no current judgement; see: referee judge {run.id}"
         raise RefereeError("run-state", sentence)
     figures = judged_figures(contest, run, judged)
     if figures.energy_wh is None:
         why = (
             f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
         )
-        raise RefereeError("energy-missing", f"The meeting is not decided: {why}")
+        raise RefereeError("energy-missing", f"The meeting cannot be decided: {why}")
     if figures.not_ranked_code is NotRanked.IN_REVIEW:
         why = f"run {run.id} of {run.team}: {figures.not_ranked}"
-        how = f'let it stand (referee run review {run.id} --note "…") or void it'
-        raise RefereeError("run-state", f"The meeting is not decided, {why}; {how}.")
+        how = f'accept the run (referee run review {run.id} --note "…") or void it'
+        raise RefereeError("run-state", f"The meeting cannot be decided: {why}; {how}.")
     return figures

@@ -146,7 +146,7 @@ def covered(one: Standing, other: Standing) -> str | None:
     mine, theirs = (
         signature_parts(each.signature).get(IMAGES) for each in (one, other)
     )
-    return f"{'same' if mine == theirs else 'other'} images; energy spread not known"
+    return f"{'same' if mine == theirs else 'different'} images; the energy spread is unknown"
 
 
 def differences(signature: str, usual: str) -> tuple[str, ...]:

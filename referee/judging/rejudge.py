@@ -58,10 +58,10 @@ def rejudge(
     runs, _ = _chosen(contest, number)
     others = [run.id for run in runs if run.testset_digest != contest.test_set.digest]
     if others and is_served(contest.folder):
-        why = f"run {others[0]} was armed with another ground truth; stop the server first"
+        why = f"run {others[0]} was armed with a ground truth other than the present one; stop the server first"
         raise RefereeError(
             "contest-busy",
-            f"{contest.folder} is being served, and {why}.",
+            f"{contest.folder} is being served, but {why}.",
         )
     return _rejudged(
         contest,

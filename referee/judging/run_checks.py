@@ -13,7 +13,7 @@ from lpirc_power.meter import Identity, Limits, Reading
 from lpirc_score.detections.plausibility import Implausible
 from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 
-NOT_ASKED = "its settings were not read back"
+NOT_ASKED = "the meter's settings were not read back"
 REASONS = 3  # shown at most
 
 
@@ -95,7 +95,7 @@ def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, 
         f"at {row['elapsed_s']:.1f} s, line {row['line']}: {row['reason']}"
         for row in kept[:REASONS]
     ]
-    sentence = f"{total} rows that the team posted were refused and do not count: {'; '.join(shown)}"
+    sentence = f"{total} rows that the team posted were refused and are not scored: {'; '.join(shown)}"
     return (Check("rows-refused", False, "warning", sentence, {"rows": total}),)
 
 
@@ -111,13 +111,13 @@ def images_not_fetched(
     It is a warning, because the score is right without these rows. With `count` they count, by contest.toml.
     """
     what = (
-        "count, by count_unserved"
+        "are scored, because count_unserved is set"
         if count
-        else f"do not count; with them mAP is {map_with_them:.5f}"
+        else f"are not scored; with them, the mAP would be {map_with_them:.5f}"
     )
     sentence = "Every row is for an image that the run was served."
     if rows:
-        sentence = f"Rows for images that the run was not served: {rows}, for {images} of them; they {what}."
+        sentence = f"{rows} rows are for {images} images that the run was not served; these rows {what}."
     figures: dict[str, float | int | None] = {
         "rows": rows,
         "images": images,
@@ -126,7 +126,10 @@ def images_not_fetched(
     return Check("images-not-fetched", count or not rows, "warning", sentence, figures)
 
 
-NOTHING_ODD = "No box lies wholly outside its image or looks like fractions of it, and no confidence is above 1."
+NOTHING_ODD = (
+    "No box lies wholly outside its image, no box seems to be given as fractions of the image, and no confidence is "
+    "above 1."
+)
 
 
 def implausible_boxes(found: Implausible) -> Check:
@@ -144,9 +147,9 @@ def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
     """Yield the checks that follow from a run's events, given by kind; `images-seen` is information and never fails."""
     if found := noted.get(REBOOTED):
         sentence = (
-            "The host was restarted, or another one took over, {recorded_s:.1f} s into the window; since then "
-            "{by_wall_clock_s:.1f} s have passed by the wall clock and {up_s:.1f} s since the boot, so "
-            "{remaining_s:.1f} s were left to the run."
+            "The host was restarted, or another host took over, during the run. The last record before that was made "
+            "{recorded_s:.1f} s into the window. Since that record, {by_wall_clock_s:.1f} s have passed by the wall "
+            "clock; since the boot, {up_s:.1f} s. The run had {remaining_s:.1f} s left."
         ).format(**found)
         figures = {name: value for name, value in found.items() if name.endswith("_s")}
         yield Check(
@@ -157,7 +160,7 @@ def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
             figures=figures,
         )
     if found := noted.get(IMAGES_SEEN):
-        sentence = f"The team has had {found['images']} of these images before: runs {found['runs']}."
+        sentence = f"The team was served {found['images']} of these images in earlier runs: {found['runs']}."
         yield Check(IMAGES_SEEN, True, "warning", sentence, {"images": found["images"]})
 
 
@@ -169,7 +172,7 @@ def is_scorable(energy_wh: float | None) -> TypeGuard[float]:
 def _energy_measured(run: Run, missing: str | None) -> Check:
     ok = is_scorable(run.energy_wh)
     if run.energy_wh is None:
-        sentence = f"There is no energy, so there is no score: {missing or 'the meter gave none at the end.'}"
+        sentence = f"There is no energy, so there is no score: {missing or 'the meter gave no energy at the end.'}"
     else:
         wanted = "" if ok else "; a score needs more than 0 Wh"
         sentence = f"The meter measured {run.energy_wh:.6g} Wh{wanted}."

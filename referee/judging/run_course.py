@@ -20,8 +20,10 @@ MJ_PER_WH = 3_600_000.0  # millijoules
 PHASES = ("waiting", "detecting", "posting", "idle")
 WAITING, DETECTING, POSTING, IDLE = range(4)
 DEFINITION = (
-    "waiting: until the first image is served; detecting: while a served image lacks its POST, the first with rows for "
-    "it or for an image served later; posting: the rest, up to the last POST; idle: after the last POST."
+    "waiting: until the first image is served; detecting: while at least one served image is unanswered (the first "
+    "POST "
+    "with rows for an image, or for an image served later, answers it); posting: all other time up to the last POST; "
+    "idle: after the last POST."
 )
 
 

@@ -177,12 +177,12 @@ def let_stand(
     run = contest.store.runs.get(number)
     judged = current_judgement(contest, run) if run.state is RunState.JUDGED else None
     if judged is None:
-        sentence = f"Run {number} is {run.state}, not judged as it stands; only a judged run can be reviewed."
+        sentence = f"Run {number} is {run.state} and has no current judgement; only a judged run can be reviewed."
         raise RefereeError("run-state", sentence, run=number)
     if not (codes := tuple(one.code for one in failed_checks(judged))):
         raise RefereeError(
             "run-state",
-            f"Run {number} needs no review: no check of it failed.",
+            f"Run {number} needs no review: none of its checks failed.",
             run=number,
         )
     review = Review(operator, note, now.isoformat(), codes)

@@ -82,8 +82,8 @@ def explain(
     if was != now:
         raise RefereeError(
             "judged-otherwise",
-            f"Run {run.id} was judged by {was[0]} on test set {was[1]}, and the contest has {now[0]} and {now[1]} "
-            f"now, so its errors are not shown; see: referee rejudge --help",
+            f"Run {run.id} was judged by the metric {was[0]} on test set {was[1]}, but the contest now has the metric "
+            f"{now[0]} and test set {now[1]}, so the run's errors are not shown; see: referee rejudge --help",
         )
     ground_truth, rows = counted_of(case_of(contest, run))
     detections = scored_detections(rows, metric)

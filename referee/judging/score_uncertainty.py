@@ -115,8 +115,8 @@ def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
     if interval is None:
         return []
     ends = [
-        ("mean of sets of this size", interval.map_low, interval.map_high),
-        ("another set of this size", interval.other_low, interval.other_high),
+        ("mean over sets of this size", interval.map_low, interval.map_high),
+        ("a new set of this size", interval.other_low, interval.other_high),
         ("unlimited images", interval.unlimited_low, interval.unlimited_high),
     ]
     rows = [
@@ -127,11 +127,12 @@ def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
     if interval.method != HALF_SAMPLING:
         name, figures = rows[0]
         return [
-            (name, f"{figures}, by {interval.method}, too narrow; judge the run again")
+            (
+                name,
+                f"{figures}, but too narrow, as computed by {interval.method}; judge the run again",
+            )
         ]
-    bias = (
-        f"{interval.map_bias:+.5f} at least, from halves of the images; not subtracted"
-    )
+    bias = f"{interval.map_bias:+.5f} at least, estimated from halves of the images and not subtracted"
     return [*rows, ("its bias", bias)]
 
 

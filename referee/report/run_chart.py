@@ -68,7 +68,7 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
             score.set_ylabel("score, mAP/Wh")
             score.set_ylim(bottom=0)
             score.set_title(
-                "had it ended there; dashed: best",
+                "score if the run had ended then; dashed: best time",
                 fontsize="medium",
                 loc="right",
                 color=BROWN,

@@ -40,13 +40,13 @@ from referee.store.records import OVER, Run, RunState, Score
 STYLES = (STATIC / "style.css", Path(__file__).with_name("report.css"))
 FEW = 10  # curves shown of the best categories, and of the worst
 ERRORS = {
-    ErrorType.CLASSIFICATION: "on an object, with another category",
+    ErrorType.CLASSIFICATION: "on an object, but with the wrong category",
     ErrorType.LOCALISATION: "on an object of its category, but the box fits too badly",
-    ErrorType.BOTH: "near an object of another category, and the box fits too badly",
+    ErrorType.BOTH: "near an object, but with the wrong category and a box that fits too badly",
     ErrorType.DUPLICATE: "on an object that another detection has found already",
     ErrorType.BACKGROUND: "on no object",
-    ErrorType.MISSED: "objects that no detection is about",
-    ErrorType.FALSE_POSITIVE: "all false detections, of whatever type",
+    ErrorType.MISSED: "objects that no detection finds, even with its errors corrected",
+    ErrorType.FALSE_POSITIVE: "all false detections, of any type",
     ErrorType.FALSE_NEGATIVE: "all objects that were not found",
 }
 
@@ -68,7 +68,7 @@ def write_report(
 def report_page(contest: Contest, run: Run) -> str:
     """Return a run's report as HTML; a sentence replaces a part that cannot be shown. Raises as `write_report`."""
     if run.state not in OVER:
-        sentence = f"Run {run.id} of {run.team} is {run.state}; there is a report once it is closed."
+        sentence = f"Run {run.id} of {run.team} is {run.state}; a report can be made only after it is closed."
         raise RefereeError("run-state", sentence, run=run.id)
     judged = current_judgement(contest, run)
     figures = figures_of(contest, run, Clock().utc())
@@ -114,15 +114,18 @@ def _notices(run: Run, figures: Figures) -> Iterator[str]:
     elif run.energy_wh is None:
         yield "This run has no energy, so it has no score."
     if not run.official and run.meter_identity:
-        yield "The meter is unofficial, and boards mark this energy so."
+        yield "The meter is unofficial, and boards mark this energy as unofficial."
     if run.extra_s:
-        yield f"Its window had {run.extra_s:g} s of extra time."
+        yield f"This run's window had {run.extra_s:g} s of extra time."
     if not figures.judged:
-        yield f"This run is not judged as it stands, so it has no result; see: referee judge {run.id}"
+        yield f"This run has no current judgement, so it has no result; see: referee judge {run.id}"
     if figures.needs_review:
-        yield "This run is in review: a check failed, see below. It has no rank until an operator lets it stand."
+        yield (
+            "This run is in review: a check failed, see below. It has no rank until an operator reviews and accepts "
+            "it."
+        )
     if figures.reviewed is not None:
-        yield "A check failed, see below; an operator has let this run stand."
+        yield "A check failed, see below; an operator has reviewed and accepted this run."
     if figures.images_seen:
         yield f"{figures.images_seen} of its images were served to earlier runs of this team, see below."
 
@@ -138,13 +141,13 @@ def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
         near = places[max(at - 1, 0) : at + 2]
         return {"place": own, "neighbours": [(one, _sure(own, one)) for one in near]}
     better = [place.standing.run for place in places if place.standing.team == run.team]
-    why = "it has no score by the contest's present rules"
+    why = "it has no score under the contest's present rules"
     if run.state is RunState.VOID:
         why = "it is void"
     elif figures.not_ranked or figures.score is None:
         why = figures.not_ranked or "it has no score"
     elif better:
-        why = f"the best one of its team is run {better[0]}"
+        why = f"the best run of its team is run {better[0]}"
     return {"place": None, "no_place": f"This run is not ranked: {why}."}
 
 
@@ -166,12 +169,12 @@ def _other_rule(metric: str) -> str:
         return ""
     if metric == COCO:
         return (
-            "The metric coco has ten IoU thresholds: these are gains in the mAP at 0.5 "
-            "alone, as the program tidecv counts"
+            "The metric coco has ten IoU thresholds: the gains below are in the mAP at "
+            "IoU 0.5 alone, as the program tidecv computes them"
         )
     return (
-        f"The metric {metric} has no single IoU threshold: these are gains in the mAP by "
-        f"lpirc at 0.5"
+        f"The metric {metric} has no single IoU threshold: the gains below are in the mAP of the "
+        f"metric lpirc at IoU 0.5"
     )
 
 
@@ -187,7 +190,7 @@ def _explained(
     drawn = best_first
     if len(best_first) > 2 * FEW:
         drawn = best_first[:FEW] + best_first[-FEW:]
-        caption += f" of the {FEW} best categories and, after them, the {FEW} worst"
+        caption += f": first the {FEW} best categories, then the {FEW} worst"
     losses = found.analysis.confidence_cost
     curves = inline_curves({one: found.curves[one] for one in drawn}, names, caption)
     return {

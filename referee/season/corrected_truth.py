@@ -57,7 +57,7 @@ def corrected(
             its_runs = [*of_path]
             if its_runs[0].frozen_utc is not None:
                 problems.append(
-                    f"{path} is not scored again while its board is frozen."
+                    f"{path} was not scored again, because its board is frozen."
                 )
                 after += its_runs
                 continue
@@ -75,7 +75,7 @@ def corrected(
                     )
                     its_runs = _scored(changed, its_runs, clock, workers, problems)
             except RefereeError as error:
-                problems.append(f"{path} stays as it is: {error.sentence}")
+                problems.append(f"{path} was not scored again: {error.sentence}")
             after += its_runs
     return after, problems
 
@@ -85,12 +85,15 @@ def _store(path: Path, season: Store) -> Store:
     if is_file(path):
         raise RefereeError(
             "bundle",
-            "a bundle is not scored again; give the folder of its contest.",
+            "a bundle cannot be scored again; give the folder of its contest.",
         )
     store = Store.read_only(path / DATABASE_NAME)
     if store.database.form <= OF_PARTS:
         store.close()
-        sentence = f"its database has form {store.database.form}; upgrade a copy: referee run list --contest COPY"
+        sentence = (
+            f"its database has the old format {store.database.form}; copy the folder, and upgrade the copy with: "
+            "referee run list --contest COPY"
+        )
         raise RefereeError("database-version", sentence)
     jobs = JobTable(season.database, older=store.jobs)
     return replace(store, jobs=jobs)
@@ -114,7 +117,9 @@ def _scored(
         made[run] = replace(made[run], judged=score, maps=maps)
 
     def failed(run: Run, reason: str) -> None:
-        problems.append(f"Run {run.id} in {changed.folder} stays as it is: {reason}")
+        problems.append(
+            f"Run {run.id} in {changed.folder} was not scored again: {reason}"
+        )
 
     wanted = [
         run

@@ -112,7 +112,7 @@ def season_board(
     for run in runs:
         if isinstance(standing := _standing(run), str):
             left_out.append(
-                f"Run {run.run.id} of {run.run.team} in {run.path} is left out: {standing}."
+                f"Run {run.run.id} of {run.run.team} in {run.path} is not on the board: {standing}."
             )
         else:
             found[standing] = run
@@ -190,7 +190,7 @@ def _standing(one: SeasonRun) -> SeasonStanding | str:
     if told := [
         doubt.sentence for doubt in one.doubts if doubt.code is not DoubtCode.NOT_BOUND
     ]:
-        reason = f"its records do not hold: {'; '.join(told)}"
+        reason = f"its records failed verification: {'; '.join(told)}"
         found = replace(
             found,
             not_ranked_code=NotRanked.NOT_VERIFIED,

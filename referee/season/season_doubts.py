@@ -65,7 +65,7 @@ def doubts_of_log(
     listed = list(runs)
     is_bound = any(run.rules is not None for run in listed)
     if not record.is_linked and form < LINKED and not is_bound:
-        clause = "its log has no chain, as in earlier versions: nothing shows whether its figures were changed"
+        clause = "an earlier version wrote its log without a hash chain: nothing shows whether its figures were changed"
         return (Doubt(DoubtCode.NOT_BOUND, clause),)
     found = []
     if record.broken_at is not None:
@@ -73,7 +73,7 @@ def doubts_of_log(
         found.append(Doubt(DoubtCode.LOG, clause))
     if missing := sorted(record.runs - {run.id for run in listed}):
         clause = (
-            f"its contest's log tells of run {missing[0]}, which is not in the database"
+            f"its contest's log mentions run {missing[0]}, which is not in the database"
         )
         found.append(Doubt(DoubtCode.RUN, clause))
     for run in listed:
@@ -106,7 +106,7 @@ def doubts_of_run(
     ]
     if not is_shown and figures.energy_wh != run.energy_wh:
         clause = (
-            f"it was judged with {figures.energy_wh} Wh, and has {run.energy_wh} Wh now"
+            f"it was judged with {figures.energy_wh} Wh, but has {run.energy_wh} Wh now"
         )
         found.append(Doubt(DoubtCode.ENERGY, clause))
     said_wh = record.energies_wh.get(run.id, run.energy_wh)
@@ -119,13 +119,16 @@ def doubts_of_run(
         and "head" in closed
         and head != (closed["posts"], closed["head"])
     ):
-        clause = f"its {head[0]} bodies, or the run they are bound to, differ from its close with {closed['posts']}"
+        clause = (
+            f"its {head[0]} bodies, or the run's data at the start of their chain, are not those of its event "
+            f"`closed`, which states {closed['posts']} bodies"
+        )
         found.append(Doubt(DoubtCode.BODIES, clause))
     if record.is_void.get(run.id, False) and not is_shown:
         found.append(
             Doubt(
                 DoubtCode.VOID,
-                "the log says that it is void, the database that it is not",
+                "the log says that it is void, but the database says that it is not",
             )
         )
     return tuple(found)
@@ -167,7 +170,10 @@ def _of_judgement(
                     "no event of the log says that it was judged",
                 )
             ]
-        clause = "its judgement is not in the log, as in earlier versions: nothing shows whether it was changed"
+        clause = (
+            "an earlier version judged it and did not log the judgement: nothing shows whether the judgement was "
+            "changed"
+        )
         return [Doubt(DoubtCode.NOT_BOUND, clause)]
     stated = {name: getattr(figures, name) for name in (*FIGURES, "signature")}
     if is_shown and any(_is_same(stated, one) for one in judged):
@@ -194,4 +200,4 @@ def _told_difference(stated: Mapping[str, Any], said: Mapping[str, Any]) -> str:
         for name, value in stated.items()
         if name in said and said[name] != value
     ]
-    return f"its judgement is not the one on record: {'; '.join(differ)}"
+    return f"its judgement is not the one in the log: {'; '.join(differ)}"

@@ -54,7 +54,10 @@ class Pins:
         pin = self.known.get(contest)
         found = []
         if pin is not None and pin.public_key not in (None, public_key):
-            clause = f"its contest signs with the key {public_key}; {pin.public_key} was noted before"
+            clause = (
+                f"its contest signs with the key {public_key}, but the season recorded the key {pin.public_key} for it "
+                "before"
+            )
             found.append(Doubt(DoubtCode.KEY, clause))
         if record is None:
             return tuple(found)
@@ -64,7 +67,7 @@ class Pins:
             and pin.events
             and record.link_then != pin.link
         ):
-            clause = f"the log of its contest is no longer the one that was read before, of {pin.events} events"
+            clause = f"the first {pin.events} events in its contest's log are not those that the season read before"
             found.append(Doubt(DoubtCode.HISTORY, clause))
         if not found and record.is_linked and record.broken_at is None:
             self.seen[contest] = Pin(public_key, record.events, record.link)

@@ -106,7 +106,7 @@ def read_season(
             problems.append(f"{path} is left out: {error.strerror or error}.")
         except (LookupError, TypeError, ValueError) as error:
             problems.append(
-                f"{path} is left out: it is damaged ({error}); put a copy in its place."
+                f"{path} is left out: it is damaged ({error}); replace it with a copy."
             )
     runs: list[SeasonRun] = []
     taken: dict[object, Path] = {}
@@ -119,13 +119,13 @@ def read_season(
         first = taken.get(contest) or taken.setdefault(what, path)
         if first is not path:
             problems.append(
-                f"{path} is left out: {first} is of the same contest, with a log at least as long."
+                f"{path} is left out: {first} is of the same contest and has a log that is at least as long."
             )
         elif frozen_utc is not None:
             problems.append(f"{path}: {frozen_sentence(frozen_utc)}")
             runs += its_runs
         elif not its_runs:
-            problems.append(f"{path} is left out: no run of it is over.")
+            problems.append(f"{path} is left out: none of its runs has ended.")
         else:
             runs += its_runs
     return runs, problems
@@ -133,7 +133,7 @@ def read_season(
 
 def frozen_sentence(frozen_utc: str) -> str:
     """Return the sentence about a contest whose board is frozen."""
-    return f"its board is frozen since {frozen_utc[:19]} UTC; its runs are as that board shows them."
+    return f"its board has been frozen since {frozen_utc[:19]} UTC; its runs are shown as on that board."
 
 
 def _folder(

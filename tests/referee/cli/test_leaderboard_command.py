@@ -89,7 +89,7 @@ def test_the_leaderboard_ranks_judged_runs_and_leaves_void_ones_out(
     told = called("leaderboard", "--contest", str(judged.folder), "--json")
     rows = json.loads(told.stdout)
     chance = pytest.approx(0.9, abs=1e-3)
-    covers = "same images; energy spread not known"
+    covers = "same images; the energy spread is unknown"
     assert [
         (row["rank"], row["team"], row["level_with"], row["differs"]) for row in rows
     ] == [
@@ -146,7 +146,7 @@ def test_the_table_and_the_csv_say_the_same(judged: House) -> None:
     assert head.index("mAP lpirc") < head.index("mAP ilsvrc-det")
     assert "0.30000         0.40000" in table
     notes = table.splitlines()[-2:]
-    covers = "same images; energy spread not known"
+    covers = "same images; the energy spread is unknown"
     assert notes == [
         f"ant: its order with bee is 90.0% sure ({covers}).",
         f"bee: its order with ant is 90.0% sure ({covers}), mode dc instead of rms.",
@@ -339,7 +339,7 @@ def test_the_page_stands_alone_and_says_its_marks_in_words(hostile: House) -> No
     )
     (second,) = (note for note in page.notes if note.startswith("+1: "))
     assert second.startswith(f"+1: its order with {HOSTILE[0]} is ")
-    assert second.endswith(" not known), mode rms instead of dc.")
+    assert second.endswith(" is unknown), mode rms instead of dc.")
     last = f"Run 5 of {HOSTILE[4]} is not ranked: it is in review until an operator decides: "
     assert page.notes[-1] == f"{last}peak-clipping failed (Clipped)."
 

@@ -88,8 +88,8 @@ def test_a_meeting_with_a_run_in_review_is_not_decided_until_it_is_let_stand(
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr == (
-        "referee: The meeting is not decided, run 1 of ant: it is in review until an operator decides: "
-        'peak-clipping failed (Clipped); let it stand (referee run review 1 --note "…") or void it.\n'
+        "referee: The meeting cannot be decided: run 1 of ant: it is in review until an operator decides: "
+        'peak-clipping failed (Clipped); accept the run (referee run review 1 --note "…") or void it.\n'
     )
     let_stand(hall.contest, 1, "jo", "a spike of 10 ms", START)
     stdout = versus(hall, *runs).stdout

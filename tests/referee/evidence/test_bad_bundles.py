@@ -106,10 +106,10 @@ def test_a_bundle_of_an_earlier_format_verifies_for_ever(number: int) -> None:
     later = ("meter-chain", "judgements", "rules")
     assert others == dict.fromkeys((*later, "interval", "receipts"), "not checked")
     assert {items[name].sentence for name in later} == {
-        "The run's rules are not bound: it was armed by an earlier version."
+        "An earlier version armed the run and did not record its rules in its chain."
     }
     if number == 1:
-        assert "a bootstrap of an earlier version" in items["interval"].sentence
+        assert "a bootstrap by an earlier version" in items["interval"].sentence
 
 
 def test_the_container_is_a_zip_that_others_read() -> None:
@@ -170,7 +170,10 @@ def test_bodies_of_an_earlier_version_are_taken_as_they_are_stored(
     items = {
         item.name: item for item in verify(exported(contest, run, tmp_path), Given())
     }
-    assert "An earlier version did not keep 2 of them" in items["bodies"].sentence
+    assert (
+        "An earlier version kept only the rows of 2 of these bodies"
+        in items["bodies"].sentence
+    )
     assert items["closing"].outcome == "not checked"
     # The links are those of the events before.
     assert failed([*items.values()]) == [("log-chain", MANIFEST)]
@@ -246,7 +249,7 @@ def test_a_secret_ground_truth_is_left_out_until_its_time_and_asked_for(
         "bundle", "verify", str(tmp_path / "run.zip"), "--testset", str(other.folder)
     )
     assert done.returncode == 1
-    assert f"of another test set than {small_set.digest[:12]}" in done.stdout
+    assert f"is not that of the test set {small_set.digest[:12]}" in done.stdout
     assert "does not hold: ground-truth (ground_truth.json.gz)" in done.stderr
 
 
@@ -320,7 +323,7 @@ def test_a_newer_format_or_metric_is_told_with_both_numbers(
 ) -> None:
     part, sentence = named(forge({}, **{what: known + 1}))
     assert part == MANIFEST
-    assert f"up to {known}: verify it with a newer one" in sentence
+    assert f"up to {known}: verify it with a newer version" in sentence
 
 
 def test_another_signer_is_seen_by_the_key_alone(forge: Forge, key: ContestKey) -> None:

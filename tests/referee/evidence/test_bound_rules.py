@@ -96,7 +96,7 @@ def test_a_rule_edited_after_a_run_changes_neither_its_figures_nor_its_rank_and_
     after = json.loads(opened(data)["result.json"])
     assert {**after, "judged_utc": None} == {**before, "judged_utc": None}
     assert failed(by_main(data)) == []
-    assert sentences(data)["judgements"].count("by the bound rules") == 2
+    assert sentences(data)["judgements"].count("by the run's rules") == 2
     assert day.server is not None
     assert day.server.end() == 0
     day.serve()
@@ -145,9 +145,12 @@ def test_a_run_judged_by_another_metric_says_so_everywhere(day: Day) -> None:
     told = sentences(bundle(day))
     words = "metric voc-area instead of the bound lpirc"
     assert failed(by_main(bundle(day))) == ["rules"]
-    assert f"judged by rules other than those it was bound to: {words}" in told["rules"]
+    assert (
+        f"judged by rules other than those recorded in its chain: {words}"
+        in told["rules"]
+    )
     assert words in told["judgements"]
-    assert "by the bound rules" in told["judgements"]
+    assert "by the run's rules" in told["judgements"]
     (place,) = board(day)["ranking"]
     assert words in place["differs"]
     assert place["other_rules"] == [words]
@@ -211,7 +214,7 @@ def test_a_truth_that_is_put_back_is_a_correction_too(day: Day) -> None:
     data = bundle(day)
     assert failed(by_main(data)) == []
     assert sentences(data)["testset"].count(" by ") == 2
-    assert sentences(data)["rules"].endswith("and it was judged by them.")
+    assert sentences(data)["rules"].endswith("and the run was judged by them.")
 
 
 def test_the_rules_of_a_restored_contest_of_an_older_form_are_not_bound_and_that_is_said(
@@ -239,7 +242,7 @@ def test_the_rules_of_a_restored_contest_of_an_older_form_are_not_bound_and_that
     for name in ("rules", "judgements", "meter-chain"):
         assert (
             told[name]
-            == "The run's rules are not bound: it was armed by an earlier version."
+            == "An earlier version armed the run and did not record its rules in its chain."
         )
     (place,) = board(day)["ranking"]
     assert place["rules_sha256"] is None

@@ -155,14 +155,14 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_one_that_never_was_fa
         code, text = told(bundle, "--head", head)
         assert (code, "ok           log-chain" in text) == (0, True), text
     for head, words in (
-        ("ab" * 32, "if before or after, it proves nothing"),
+        ("ab" * 32, "if the board showed it earlier or later, nothing is proved"),
         (
             f"{before - 1}:{'ab' * 32}",
-            f"is of event {before - 1}, and this bundle covers events {before} to {end}",
+            f"is of event {before - 1}, but this bundle covers events {before} to {end}",
         ),
         (
             f"{end + 1}:{'ab' * 32}",
-            f"is of event {end + 1}, and this bundle covers events {before} to {end}",
+            f"is of event {end + 1}, but this bundle covers events {before} to {end}",
         ),
     ):
         code, text = told(bundle, "--head", head)
@@ -171,7 +171,7 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_one_that_never_was_fa
     code, text = told(bundle, "--head", f"{end}:{'ab' * 32}")
     assert code == 1
     assert "log-chain (events.jsonl.gz)" in text
-    assert f"After {end} events the head of the log was abab" in text
+    assert f"The given head of event {end} is abab" in text
     assert "'x' is not a number of events" in told(bundle, "--head", f"x:{link}")[1]
 
 
@@ -184,7 +184,7 @@ def test_receipts_of_another_form_of_the_protocol_are_told_in_one_sentence(
     code, text = with_receipts(bundle, tmp_path, [newer])
     assert code == 1
     assert (
-        "this receipt is of form 3 of the protocol, this program knows 1 and 2; verify it with a newer one."
+        "this receipt has the protocol version (`form`) 3, but this program knows only 1 and 2; use a newer version"
         in text
     )
     older = [json.loads(line) for line in lines[:-1]]
@@ -192,9 +192,7 @@ def test_receipts_of_another_form_of_the_protocol_are_told_in_one_sentence(
         del one["form"], one["readings"], one["meter"]
     code, text = with_receipts(bundle, tmp_path, [*map(json.dumps, older)])
     assert code == 1
-    assert (
-        text.count("form 1 of the protocol, which do not bind rules and readings") == 1
-    )
+    assert text.count("protocol version 1 and do not cover rules and readings") == 1
     assert "contradicts itself" not in text
     assert "receipts (posts.jsonl.gz)" in text
 
@@ -220,7 +218,7 @@ def test_rules_that_the_team_was_told_and_that_are_not_those_bound_are_named(
     code, text = with_receipts(bundle, tmp_path, [json.dumps(of_login), *lines])
     assert code == 1
     assert (
-        "the team was told other rules at its log-in: metric coco instead of the bound lpirc"
+        "the team's rules at its login are not those in the bundle: metric coco instead of the bound lpirc"
         in text
     )
 
@@ -254,7 +252,7 @@ def test_receipts_show_what_is_missing_altered_added_or_of_another_run(
     )
     assert code == 1
     assert "was closed with 6 bodies, the bundle has 7" in text
-    assert "signature is not of its content" in text
+    assert "signature of the closing receipt does not match its content" in text
     code, text = with_receipts(
         bundle,
         tmp_path,
@@ -294,11 +292,12 @@ def test_receipts_that_anybody_can_make_do_not_accuse_an_honest_organizer(
     code, text = with_receipts(bundle, tmp_path, [*lines[:-1], json.dumps(more)])
     assert code == 1
     assert (
-        "body 8 is missing. Nothing signed by the contest's key decides which" in text
+        "body 8 is missing. No closing receipt signed by the contest's key was given"
+        in text
     )
     text = with_receipts(bundle, tmp_path, [*lines, json.dumps(more)])[1]
-    assert "which fits: the other receipts are not those of the run" in text
+    assert "matches the bundle, so the other receipts are not those of the run" in text
     assert "the run was closed with something else" not in text
     forged = json.dumps({"closing": closing | {"posts": 8, "head": more["link"]}})
     text = with_receipts(bundle, tmp_path, [*lines[:-1], json.dumps(more), forged])[1]
-    assert "the receipts or the bundle may have been altered" in text
+    assert "unknown whether the receipts or the bundle were altered" in text

@@ -74,7 +74,7 @@ def test_an_export_replaces_a_bundle_but_nothing_else(
         assert done.returncode == 1
         assert (
             done.stderr
-            == f"referee: {path} is there and is not a bundle; choose another name.\n"
+            == f"referee: {path} exists and is not a bundle; choose another name.\n"
         )
         assert path.read_bytes() == before
 
@@ -111,7 +111,7 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_has_a_bundle_and_a_half_
     data = exported(folder, run, out)
     assert failed(by_main(data)) == failed(by_second(data)) == []
     verified = called("bundle", "verify", str(out)).stdout
-    assert "judged by a corrected ground truth, as the log says" in verified
+    assert "By the log, it was judged by a corrected ground truth" in verified
 
 
 def test_a_bundle_states_for_which_change_of_temperature_its_limit_holds_and_the_close_binds_it(

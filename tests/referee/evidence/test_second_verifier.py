@@ -281,31 +281,31 @@ def test_both_say_the_same_of_what_a_holder_of_the_key_altered(
             "interval's seed",
             "interval",
             "The seed of the interval is stated as 7, but it is 0.",
-            "another seed",
+            "the wrong seed",
         ),
         (
             "interval's resamples",
             "interval",
             "stated as 100, but it is 300.",
-            "another resamples",
+            "the wrong resamples",
         ),
         (
             "interval's level",
             "interval",
             "stated as 0.5, but it is 0.95.",
-            "another level",
+            "the wrong level",
         ),
         (
             "metric-version",
             "rules",
-            "metric_version is stated as 7, but it is 1.",
-            "another metric_version",
+            "metric_version in the run's rules is stated as 7, but it is 1.",
+            "has metric_version 1",
         ),
         (
             "mean-power",
             "score",
             "mean_power_w is stated as 1000.0",
-            "another mean_power_w",
+            "the wrong mean_power_w",
         ),
     ],
 )
@@ -348,11 +348,11 @@ def test_both_refuse_a_manifest_of_another_run_or_contest_than_run_json(
     data = judged.sealed(_with_value(texts, MANIFEST, "predicate", name, value=value))
     with pytest.raises(
         BadBundle,
-        match="of another run or contest than the manifest says",
+        match="but the manifest names run",
     ) as bad:
         verify(data, Given())
     assert bad.value.part == RUN
-    assert by_second(data)["parts"] == f"manifest.json has another {name}"
+    assert by_second(data)["parts"] == f"manifest.json has the wrong {name}"
 
 
 @pytest.mark.parametrize("name", ["_type", "predicateType"])
@@ -394,7 +394,7 @@ def test_receipts_of_another_form_are_named(proved: dict[str, Proved]) -> None:
     judged = proved["judged"]
     kept = [json.loads(line) for line in judged.receipts.splitlines()]
     for form, words in (
-        (1, "the run is of form 2"),
+        (1, "the receipts of this run have form 2"),
         (7, "use a newer verifier"),
     ):
         others = [one | {"form": form} if "number" in one else one for one in kept]

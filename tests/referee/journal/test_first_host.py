@@ -75,14 +75,14 @@ def test_it_is_not_dead_while_it_answers_or_when_it_was_ended_in_order(
     for _ in range(3):
         clock.advance(AFTER_S)
         assert not first.is_dead()
-    assert caplog.text.count("but it answers: check its mount") == 1
+    assert caplog.text.count("but the host answers: check its mount") == 1
     write_beat(tmp_path, 1, Beat(0, process=7, is_ended=True))
     clock.advance(AFTER_S)
     assert not other.is_dead()
     clock.advance(AFTER_S)
     assert not other.is_dead()
     assert (
-        caplog.text.count("was ended in order; to take over: referee standby --now")
+        caplog.text.count("was shut down cleanly; to take over: referee standby --now")
         == 1
     )
 

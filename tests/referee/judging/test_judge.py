@@ -514,7 +514,7 @@ def test_only_rows_of_images_that_the_run_was_served_count(
         "images": len(np.unique(unearned[:, 0])),
         "map_with_them": with_them,
     }
-    assert f"with them mAP is {with_them:.5f}" in check.sentence
+    assert f"with them, the mAP would be {with_them:.5f}" in check.sentence
     assert len(contest.store.posts.detections(judged.run)) == len(sent)
     assert "|counts:served" in judged.signature
 

@@ -14,7 +14,7 @@ from referee.judging.ranking import Level, Standing, rank
 
 SIGNATURE = "lpirc|rules:1|v:0.1.0|images:all|counts:served|window:600s|mode:rms|meter:YOKOGAWA WT310 A F1"
 SPREAD = np.random.default_rng(1).normal(0.3, 0.05, HALVES)
-ONE_ATTEMPT = "same images; energy spread not known"
+ONE_ATTEMPT = "same images; the energy spread is unknown"
 
 
 def standing(
@@ -127,7 +127,7 @@ def test_an_order_covers_all_once_both_teams_have_several_attempts() -> None:
     )
     other = rank([both[0], apart], {1: halved(0.0), 2: halved(0.0)})
     assert other[0].level_with == (
-        Level("bee", 0.5, "other images; energy spread not known"),
+        Level("bee", 0.5, "different images; the energy spread is unknown"),
     )
 
 

@@ -90,7 +90,7 @@ def test_a_judgement_by_another_metric_or_ground_truth_is_not_explained(
     ):
         with pytest.raises(
             RefereeError,
-            match="so its errors are not shown",
+            match="so the run's errors are not shown",
         ) as refused:
             explain(hall.contest, run, replace(score, signature=signature))
         assert refused.value.code == "judged-otherwise"

@@ -36,7 +36,7 @@ from tests.referee.factories import (
 )
 
 CLOCK = DrivenClock()
-ONE_ATTEMPT = "same images; energy spread not known"
+ONE_ATTEMPT = "same images; the energy spread is unknown"
 FIXED = station(voltage_range_v=150.0, current_range_a=0.5)
 
 
@@ -382,10 +382,10 @@ def test_the_bootstrap_of_an_earlier_form_is_named_and_says_nothing_of_an_order(
     judged = contest.store.scores.latest(runs[0])
     assert judged is not None
     ((name, figures),) = described(judged.interval)
-    assert name == "mean of sets of this size"
+    assert name == "mean over sets of this size"
     assert (
         figures.partition(" at ")[2]
-        == "95%, by bootstrap, too narrow; judge the run again"
+        == "95%, but too narrow, as computed by bootstrap; judge the run again"
     )
     assert [place.level_with for place in standings(contest).places] == [(), ()]
     assert [place.standing.complete for place in standings(contest).places] == [

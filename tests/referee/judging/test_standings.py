@@ -259,7 +259,7 @@ def test_standings_rank_judged_runs_and_name_what_is_left_out(hall: House) -> No
         (2, "bee"),
     ]
     ((bee,), (ant,)) = (one.level_with for one in found.places)
-    covers = "same images; energy spread not known"
+    covers = "same images; the energy spread is unknown"
     assert bee.team == "bee"
     assert ant.team == "ant"
     assert bee.covers == covers
@@ -426,7 +426,7 @@ def test_a_meeting_gives_the_higher_score_two_points(hall: House) -> None:
     [
         (RunState.VOID, "Run 2 is void: loose cable"),
         (RunState.OPEN, "Run 2 is open"),
-        (RunState.CLOSED, "Run 2 is not judged"),
+        (RunState.CLOSED, "Run 2 has no current judgement"),
     ],
 )
 def test_a_run_without_a_judgement_meets_no_other(

@@ -180,9 +180,9 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     names = {one.id: one.name for one in hall.contest.test_set.categories}
     for shown in (
         f"{document['score']:.4f} mAP/Wh",
-        f"{interval['score_low']:.4f} to {interval['score_high']:.4f} at 95%, mean of sets of this size",
+        f"{interval['score_low']:.4f} to {interval['score_high']:.4f} at 95%, mean over sets of this size",
         f"{interval['other_low']:.5f} to {interval['other_high']:.5f} at 95%",
-        "another set of this size",
+        "a new set of this size",
         "unlimited images",
         f"{document['map']:.5f}",
         f"{document['energy_wh']:.6f} Wh",
@@ -210,7 +210,7 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     ]
     assert order == ["ant", "bee", "this run", "cat"]
     ((team, chance, covers),) = standings(hall.contest).places[1].level_with
-    assert covers == "same images; energy spread not known"
+    assert covers == "same images; the energy spread is unknown"
     assert team == "cat"
     assert (f"{chance:.1%} ({covers})\n" in page.text) is True
     assert page.text.count("not known\n") == 1  # that of ant, which has no interval
@@ -265,8 +265,8 @@ def test_what_a_run_lacks_is_said(build: Callable[..., House]) -> None:
     assert "This run is void and does not count: power cut" in shown
     assert "This run is not ranked: it is void." in shown
     text = page_of(hall.contest, judged_run(hall, share=0.5)).text
-    assert "the best one of its team is run 2" in text
-    assert "not judged as it stands" in page_of(hall.contest, closed_run(hall)).text
+    assert "the best run of its team is run 2" in text
+    assert "has no current judgement" in page_of(hall.contest, closed_run(hall)).text
     never = store.runs.change(
         stored_run(store).id,
         (RunState.ARMED,),
@@ -292,7 +292,7 @@ def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
         r"This run is not ranked: its mAP 0\.\d+ is below least_map 0\.9\.",
         shown,
     )
-    assert "Its window had 30 s of extra time." in shown
+    assert "This run's window had 30 s of extra time." in shown
     assert "<b>Ants & Co</b>. Test, station one" in shown
     assert "not bound (armed by an earlier version)" in shown
     failed = [
@@ -307,13 +307,13 @@ def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
     )
     shown = page_of(hall.contest, low).text
     assert "This run is in review" not in shown
-    assert "an operator has let this run stand" in shown
+    assert "an operator has reviewed and accepted this run" in shown
 
 
 def test_coco_says_what_its_figures_are_of(build: Callable[..., House]) -> None:
     hall = build(metric="coco")
     shown = page_of(hall.contest, judged_run(hall, share=0.5)).text
-    assert "as the program tidecv counts" in shown
+    assert "as the program tidecv computes them" in shown
     assert "Precision by recall at IoU 0.5" in shown
 
 
@@ -385,7 +385,7 @@ def test_a_run_of_an_earlier_form_and_one_on_another_test_set_show_what_is_known
     )
     shown = page_of(hall.contest, judged).text
     assert "8.3000 mAP/Wh" in shown
-    assert "so its errors are not shown" in shown
+    assert "so the run's errors are not shown" in shown
 
 
 def test_a_run_that_is_not_over_has_no_report(
@@ -396,7 +396,7 @@ def test_a_run_that_is_not_over_has_no_report(
     run = stored_run(hall.store)
     with pytest.raises(
         RefereeError,
-        match="Run 1 of otters is armed; there is a report once it is closed",
+        match="Run 1 of otters is armed; a report can be made only after it is closed",
     ):
         write_report(hall.contest, run.id, tmp_path / "none")
     assert not (tmp_path / "none").exists()

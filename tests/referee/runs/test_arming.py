@@ -405,7 +405,7 @@ def test_without_it_a_run_with_images_that_the_team_has_had_says_so_and_its_judg
     ]
     assert (
         found[2][0].sentence
-        == "The team has had 5 of these images before: runs [1, 2]."
+        == "The team was served 5 of these images in earlier runs: [1, 2]."
     )
 
 

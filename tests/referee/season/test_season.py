@@ -145,9 +145,11 @@ def test_a_run_that_its_contest_does_not_rank_is_left_out_with_the_reason(
     told = called("season", str(folder), "--json")
     assert [one["team"] for one in json.loads(told.stdout)] == ["ant"]
     low, unjudged = sorted(told.stderr.splitlines())
-    assert low.startswith(f"Run 2 of bee in {folder} is left out: its mAP 0.")
+    assert low.startswith(f"Run 2 of bee in {folder} is not on the board: its mAP 0.")
     assert low.endswith("is below least_map 0.6.")
-    assert unjudged == f"Run 3 of cat in {folder} is left out: it is not judged."
+    assert (
+        unjudged == f"Run 3 of cat in {folder} is not on the board: it is not judged."
+    )
 
 
 def test_the_files_have_every_team_with_its_best_latest_and_all_runs(
@@ -348,7 +350,7 @@ def test_a_bundle_counts_where_its_contest_is_not_there(
     another = {MANIFEST: parts[MANIFEST].replace(b'"log_head": "', b'"log_head": "0')}
     for forged, words in (
         (better, "Part result.json does not have the SHA-256"),
-        (another, "envelope is not of this"),
+        (another, "envelope does not contain this"),
     ):
         file.write_bytes(b"".join(pack(parts | forged)))
         told = called("season", str(file), str(made / "autumn"), "--json")
@@ -464,7 +466,9 @@ def test_a_contest_of_an_earlier_form_is_corrected_unless_its_bodies_lie_in_part
     told = called("season", str(folder), *map(str, how), "--json")
     assert json.loads(told.stdout) == was
     assert (was == now) is False
-    assert told.stderr.startswith(f"{folder} stays as it is: its database has form 7; ")
+    assert told.stderr.startswith(
+        f"{folder} was not scored again: its database has the old format 7; "
+    )
 
 
 def test_runs_on_other_images_stay_as_they_are(
@@ -637,7 +641,8 @@ def test_a_frozen_contest_is_in_a_season_as_its_public_board_shows_it(
         str(spring): board["frozen_utc"],
         str(autumn): None,
     }
-    sentence = f"{spring}: its board is frozen since {board['frozen_utc'][:19]} UTC; its runs are as that board shows"
+    since = board["frozen_utc"][:19]
+    sentence = f"{spring}: its board has been frozen since {since} UTC; its runs are shown as on that"
     assert told.stderr.startswith(sentence)
     assert sentence in (out / "season.html").read_text()
     assert json.loads((out / "season.json").read_text()) == every
@@ -716,7 +721,10 @@ def test_a_season_respects_a_freeze_that_no_server_has_carried_out(copy: Copy) -
     config = spring / "contest.toml"
     config.write_text(f"freeze_at = 2026-01-01T12:00:00+02:00\n{config.read_text()}")
     told = called("season", str(spring), str(autumn), "--json")
-    assert f"{spring}: its board is frozen since 2026-01-01T10:00:00 UTC" in told.stderr
+    assert (
+        f"{spring}: its board has been frozen since 2026-01-01T10:00:00 UTC"
+        in told.stderr
+    )
     assert {one["contest"] for one in json.loads(told.stdout)} == {str(autumn)}
 
 

@@ -251,7 +251,7 @@ def test_another_key_than_the_one_that_was_noted_is_said(
     told = called("season", str(bound), "--out", str(out))
     assert told.returncode == 0
     assert (
-        f"signs with the key {pin['public_key']}; {OTHER_KEY} was noted before"
+        f"signs with the key {pin['public_key']}, but the season recorded the key {OTHER_KEY} for it before"
         in told.stderr
     )
     assert all(line.split()[-1] == "?" for line in told.stdout.splitlines()[1:4])

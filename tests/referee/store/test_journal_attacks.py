@@ -114,7 +114,7 @@ def test_an_older_database_never_writes_over_what_was_committed(folder: Path) ->
                 [*vars(earlier).values()],
             )
             other.commit()
-        with pytest.raises(StorageFailed, match="an older copy was put in its place"):
+        with pytest.raises(StorageFailed, match="an older copy replaced the database"):
             post(store, 1, 52)
         with (
             closing(LogFile(log_of(folder))) as file,

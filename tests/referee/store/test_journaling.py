@@ -289,7 +289,7 @@ def test_a_journal_that_was_changed_makes_no_database(
     changed_in_the_middle(log(folder))
     with pytest.raises(
         JournalDamaged,
-        match=r"is damaged behind record \d+, at byte \d+: it was changed",
+        match=r"is damaged after record \d+, at byte \d+: the file was changed",
     ):
         rebuild(tmp_path / "made.db", folder / "journal")
 

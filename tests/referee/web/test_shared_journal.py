@@ -24,7 +24,7 @@ from tests.contest_day import ROWS, Day, problem, refers, until
 from tests.referee.store.test_journaling import content
 from tests.timeouts import TIMEOUT_S
 
-SINCE = r"what was taken since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d UTC ?"
+SINCE = r"what was (?:taken|accepted) since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d UTC ?"
 MakeDay = Callable[..., Day]
 
 
@@ -228,7 +228,9 @@ def test_a_host_that_was_superseded_ends_and_says_so_when_it_is_started_again(
     problem(server.ask("GET", "/v1/images/1", later), 503, "superseded")
     take_over(journal, made, tmp_path / "second")
     assert server.process.wait(TIMEOUT_S) == 1
-    words = f"This host had epoch 1 of the contest; epoch 2 of {tmp_path}/second on "
+    words = (
+        f"This host had epoch 1 of the contest, but epoch 2 of {tmp_path}/second on "
+    )
     assert words in (made.folder / "server.log").read_text()
     again = refers("serve", str(made.folder), "--port", "0")
     assert again.returncode == 1

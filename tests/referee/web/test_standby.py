@@ -222,7 +222,7 @@ def test_a_host_that_was_frozen_while_another_one_took_over_acknowledges_nothing
     again = refers("serve", str(first.folder), "--port", "0")
     assert again.returncode == 1
     assert (
-        "has taken over. This host accepts nothing any more" in again.stderr
+        "has taken over. This host accepts no more requests" in again.stderr
     ) is True
     told = refers("team", "disable", TEAM, "--contest", str(first.folder))
     assert told.returncode == 1

@@ -258,7 +258,7 @@ def test_the_points_of_a_heat_are_told_once_both_are_judged(
     early = made.refers("run", "versus", "1", "2")
     assert (
         early.stderr
-        == "referee: Run 1 is not judged as it stands; see: referee judge 1\n"
+        == "referee: Run 1 has no current judgement; see: referee judge 1\n"
     )
     assert made.refers("judge", "--all").returncode == 0
     told = made.refers("run", "versus", "1", "2").stdout.splitlines()

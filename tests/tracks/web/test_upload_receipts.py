@@ -117,7 +117,7 @@ def test_a_team_verifies_its_receipt_against_its_file_and_the_board_s_key(
     assert f"signed by {key}: compare it with the board" in said
     code, said = verifier(receipt, body + b"\n")
     assert code == 1
-    assert (f"{verifier.folder / 'a.csv'} has another size, sha256" in said) is True
+    assert (f"{verifier.folder / 'a.csv'} has the wrong size, sha256" in said) is True
 
 
 def test_a_receipt_that_was_altered_or_is_of_another_contest_does_not_hold(
@@ -158,7 +158,10 @@ def test_a_receipt_that_was_altered_or_is_of_another_contest_does_not_hold(
     code, said = verifier(dated, body, key)
     assert (code, said.endswith("does not hold: key\n")) == (1, True), said
     code, said = verifier(answer | {"accepted_utc": altered["received_utc"]}, body, key)
-    assert (code, "the answer beside the receipt has another received_utc" in said) == (
+    assert (
+        code,
+        "the part of the answer outside the receipt has the wrong received_utc" in said,
+    ) == (
         1,
         True,
     ), said
@@ -214,7 +217,10 @@ def test_the_receipt_of_a_replaced_file_says_when_it_came_and_not_that_it_counts
         ) == (0, True), said
     swapped = refused | {"receipt": answer["receipt"]}
     code, said = verifier(swapped)
-    assert (code, "the answer beside the receipt has another entry" in said) == (
+    assert (
+        code,
+        "the part of the answer outside the receipt has the wrong entry" in said,
+    ) == (
         1,
         True,
     ), said

@@ -20,8 +20,8 @@ INTERRUPTED = 130
 DEFAULT_FETCH = 50
 LARGEST_FETCH = 1000
 FROM_FILE = "file whose first line is the password (else LPIRC_PASSWORD, else a prompt)"
-CA_CERT = "PEM file to trust, for a referee with a certificate of its own"
-CHECK = "Check a detector on a folder of images, every row as a referee does; with URL: check a referee, or a client."
+CA_CERT = "PEM file of a certificate to trust, for a referee whose certificate no public authority signed"
+CHECK = "Check a detector on a folder of images, and each of its rows as a referee would. With a URL, check a referee or a client."
 EXAMPLE = "example: lpirc-client check --detector mymodule:detect --images DIR"
 
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] in ("bench", "validate"):
         terminal.say(
-            f"lpirc-client: {given[0]} has a command of its own: use lpirc-harness {given[0]}"
+            f"lpirc-client has no command {given[0]}: use lpirc-harness {given[0]}"
         )
         return USAGE
     try:
@@ -67,7 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--completion",
         action=PrintCompletion,
-        help="print what the shell evaluates to complete it: bash (default), zsh, tcsh",
+        help="print the completion script for a shell: bash (default), zsh or tcsh",
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -121,7 +121,7 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
         "--images",
         type=whole(1),
         metavar="N",
-        help="answer at most N images (default: all)",
+        help="post the detections of at most N images (default: all)",
     )
     add(
         "--batch",
@@ -170,8 +170,8 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
         help=text,
     )
     text = (
-        "best: log out when the provisional score is expected to fall, but not in the first 60 s (or --least); every "
-        "30 s the referee shows that score, rounded and over half of the images"
+        "best: log out when the provisional score is expected to fall, but not in the first 60 s (or --least). The "
+        "referee shows that score every 30 s; the score is rounded and covers half of the images"
     )
     add("--stop", choices=["best"], help=text)
 
@@ -242,13 +242,13 @@ def _add_detector_check(parser: argparse.ArgumentParser) -> None:
         "--limit",
         type=whole(1),
         metavar="N",
-        help="look at the first N images (default: all)",
+        help="use only the first N images (default: all)",
     )
 
 
 def _add_referee_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group(
-        "a referee, or with --proxy a client of it"
+        "check the referee at URL or, with --proxy, a client that talks to it"
     ).add_argument
     add(
         "--team",

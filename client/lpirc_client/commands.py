@@ -103,9 +103,7 @@ def _contest(options: argparse.Namespace) -> None:
         health = session.wait() if is_tried or plan.first > 1 else {}
         images = health.get("images")
         if isinstance(images, int) and plan.first > images:
-            sentence = (
-                f"--first {plan.first}: a run has {images} images here; none was opened"
-            )
+            sentence = f"--first {plan.first} is too high: a run of this contest has {images} images. No run was opened"
             raise ClientError("image-unknown", sentence)
         if is_tried:
             trial.preflight(options.detector, options.preflight, health)
@@ -217,7 +215,7 @@ def time_in_words(time: Mapping[str, float]) -> str:
     """Return how the time of a run was spent, in words."""
     return (
         f"time: detecting {time['detecting_s']:.1f} s, waiting for images {time['waiting_s']:.1f} s,"
-        f" posting {time['posting_s']:.1f} s, else, with the log-out, {time['idle_s']:.1f} s"
+        f" posting {time['posting_s']:.1f} s, the rest, including the log-out, {time['idle_s']:.1f} s"
     )
 
 

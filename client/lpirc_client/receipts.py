@@ -104,9 +104,15 @@ class ReceiptFile:
         kept = {"run": self._run, "rules": rules, "rules_sha256": rules_sha256}
         self._append(kept)
         if sha256_of(rules) != rules_sha256:
-            self._warn("what it says of the rules", "their SHA-256 is another one")
+            self._warn(
+                "the record of the rules",
+                "the rules do not have the SHA-256 that the referee reports",
+            )
         elif self._rules:
-            self._warn("what it says of the rules", "they were others before")
+            self._warn(
+                "the record of the rules",
+                "the referee reported other rules earlier in this run",
+            )
         self._rules = kept
 
     def keep(self, receipt: Receipt) -> None:
@@ -136,9 +142,9 @@ class ReceiptFile:
                 )
             )
         elif not set(OF_METER) <= kept.keys() and kept.get("form", 1) != 1:
-            self._warn(what, "it does not say which readings of the meter it binds")
+            self._warn(what, "it does not name the meter readings that it covers")
         elif kept["link"] != link_of(kept):
-            self._warn(what, "its link does not match its other fields")
+            self._warn(what, "its `link` is not the digest of its other fields")
         elif not isinstance(kept["number"], int) or kept["number"] <= last.get(
             "number", 0
         ):
@@ -150,7 +156,7 @@ class ReceiptFile:
         elif kept.get("readings", 0) < last.get("readings", 0):
             self._warn(
                 what,
-                f"it binds {kept['readings']} readings, receipt {last['number']} had {last['readings']}",
+                f"it covers {kept['readings']} readings, fewer than the {last['readings']} of receipt {last['number']}",
             )
         self._last = kept if isinstance(kept["number"], int) else last
 
@@ -167,10 +173,13 @@ class ReceiptFile:
             self._warn(what, f"it is of run {closing.get('run')}")
         elif not isinstance(posts, int) or posts < number:
             self._warn(
-                what, f"it counts {posts} bodies, but receipt {number} was given"
+                what,
+                f"it reports {posts} accepted bodies, fewer than the {number} receipts given",
             )
         elif posts == number and link is not None and closing.get("head") != link:
-            self._warn(what, f"its head is not the link of receipt {number}")
+            self._warn(
+                what, f"its `head` is not the `link` of the last receipt, {number}"
+            )
 
     def end(self) -> None:
         """Close the file, and warn if receipts are missing from it."""
@@ -203,7 +212,7 @@ class ReceiptFile:
                     {"number", "closing", "rules_sha256"} & one.keys() for one in lines
                 )
             ):
-                raise ValueError("it has other lines than receipts")  # noqa: TRY301 - one sentence for all
+                raise ValueError("it contains lines that are not receipts")  # noqa: TRY301 - one sentence for all
             if cut:  # by a crash
                 os.truncate(path, len(whole))
             self._file = path.open("ab", buffering=0)
@@ -244,7 +253,7 @@ class ReceiptFile:
         what: str,
         why: str,
     ) -> None:
-        sentence = f"WARNING: {what} of run {self._run} does not fit: {why}; the referee's record was altered, or"
+        sentence = f"WARNING: {what} of run {self._run} is inconsistent: {why}. The referee's record was altered, or"
         say(
             printable(
                 f"{sentence} {self.path} belongs to another contest. The run goes on; keep the file."

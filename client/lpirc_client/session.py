@@ -182,7 +182,7 @@ class Session:
         an unknown image, and then sends nothing of it.
         """
         if not 1 <= number <= self.login.images:
-            what = f"image {number}: there is no such image; expected 1 to {self.login.images}, as `images` gives"
+            what = f"image {number}: there is no such image; `images` has the numbers 1 to {self.login.images}"
             raise AnswerError("image-unknown", what)
         found = list(listed(number, rows))  # a generator detects while it is read
         found_s = time.perf_counter()

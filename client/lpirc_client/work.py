@@ -54,7 +54,7 @@ def add_parser(subparsers: Any) -> None:
     )
     add = parser.add_argument
     add("url", metavar="URL", help="the referee's, http://host:port")
-    add("--name", required=True, help="this device's, as the referee knows it")
+    add("--name", required=True, help="the name of this device in the contest")
     text = (
         "file whose first line is the device's key (else LPIRC_PASSWORD, else a prompt)"
     )
@@ -73,7 +73,7 @@ def add_parser(subparsers: Any) -> None:
     add(
         "--ca-cert",
         metavar="F",
-        help="PEM file to trust, for a referee with a certificate of its own",
+        help="PEM file of a certificate to trust, for a referee whose certificate no public authority signed",
     )
 
 

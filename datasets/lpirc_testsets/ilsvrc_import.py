@@ -107,7 +107,7 @@ FORMAT = Format(
         ),
         FileOption(
             "blacklist",
-            "Images to leave out: lines NUMBER (as in --list) or ID.",
+            "File of the images to leave out: each line is an image's number (as in --list) or its ID.",
             required=False,
         ),
         FileOption(

@@ -51,5 +51,11 @@ def import_labels(
 FORMAT = Format(
     import_labels,
     "Import images for classification; images without a label are left out.",
-    (FileOption("csv", "CSV file,label; labels from 1 to 1000.", parameter="labels"),),
+    (
+        FileOption(
+            "csv",
+            "CSV file with the header `file,label`; labels are from 1 to 1000.",
+            parameter="labels",
+        ),
+    ),
 )

@@ -73,7 +73,8 @@ def _check_extra_files(test_set: TestSet, problems: Problems) -> None:
         found = files_below(test_set.folder)
     except OSError as error:
         problems.add(
-            f"{error.filename}: {error.strerror}", remedy="let this user list it"
+            f"{error.filename}: {error.strerror}",
+            remedy="give this user the right to list the folder",
         )
         return
     for path in found:

@@ -337,7 +337,7 @@ def test_a_first_image_beyond_the_last_opens_no_run_where_the_referee_says_how_m
     assert referee.phase == "armed"
     assert (
         done.stderr
-        == "lpirc-client: --first 6: a run has 5 images here; none was opened\n"
+        == "lpirc-client: --first 6 is too high: a run of this contest has 5 images. No run was opened\n"
     )
 
 

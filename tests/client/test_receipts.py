@@ -164,20 +164,20 @@ def test_a_run_whose_window_ended_gets_its_closing_receipt(
     [
         (
             (2, "link"),
-            "receipt 2 of run 3 does not fit: its link does not match its other fields",
+            "receipt 2 of run 3 is inconsistent: its `link` is not the digest of its other fields",
         ),
-        ((2, "previous"), "its link does not match its other fields"),
-        ((2, "received_utc"), "its link does not match its other fields"),
-        ((2, "meter"), "its link does not match its other fields"),
+        ((2, "previous"), "its `link` is not the digest of its other fields"),
+        ((2, "received_utc"), "its `link` is not the digest of its other fields"),
+        ((2, "meter"), "its `link` is not the digest of its other fields"),
         (
             (2, "form"),
             "receipt 2 is of form 0, which this client does not know; it is kept unchecked",
         ),
         (
             (0, "head"),
-            "the closing receipt of run 3 does not fit: its head is not the link of receipt 3",
+            "the closing receipt of run 3 is inconsistent: its `head` is not the `link` of the last receipt, 3",
         ),
-        ((0, "posts"), "it counts 0 bodies, but receipt 3 was given"),
+        ((0, "posts"), "it reports 0 accepted bodies, fewer than the 3 receipts given"),
         ((0, "run"), "it is of run 0"),
     ],
 )
@@ -219,7 +219,7 @@ def test_rules_that_are_not_those_of_their_hash_are_kept_with_a_warning(
     referee.rules = {"metric": "coco"}
     post(referee, path, 1)
     assert every_line(path)[0]["rules"] == {"metric": "coco"}
-    assert "what it says of the rules of run 3 does not fit" in capsys.readouterr().err
+    assert "the record of the rules of run 3 is inconsistent" in capsys.readouterr().err
 
 
 def test_a_receipt_that_binds_fewer_readings_than_the_one_before_is_noticed(
@@ -230,7 +230,9 @@ def test_a_receipt_that_binds_fewer_readings_than_the_one_before_is_noticed(
     post(referee, path, 2)
     referee.readings_a_body = 1
     post(referee, path, 1)
-    assert "it binds 3 readings, receipt 2 had 8" in capsys.readouterr().err
+    assert (
+        "it covers 3 readings, fewer than the 8 of receipt 2" in capsys.readouterr().err
+    )
 
 
 def test_a_chain_that_was_begun_again_is_noticed(

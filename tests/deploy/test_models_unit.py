@@ -263,9 +263,9 @@ def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
         assert "m.tflite" in detail
         assert hand_in(detector()).status_code == 202
         told = called("doctor", str(day.folder)).stderr
-        assert "Models run confined in a unit of systemd" in told
+        assert "Models run confined, each in its own systemd unit" in told
         log = (day.folder / "server.log").read_text()
-    words = "confined in a unit of systemd each, as a user of its own, no network, no file of this contest, "
+    words = "confined, each in its own systemd unit, as a separate user, without network or access to the contest's files, "
     assert f"{words}at most 5120 MB of memory and 64 processes" in log
 
 
@@ -314,7 +314,7 @@ def test_the_documented_unit_of_the_server_confines_models_by_the_other_unit_or_
                 timeout=TIMEOUT_S,
             )
             said_at_start = (
-                "Models run confined in a unit"
+                "Models run confined, each in its own systemd unit"
                 if has_models_unit
                 else "takes no models: Models cannot run"
             )
@@ -337,7 +337,7 @@ def test_a_unit_that_does_not_answer_takes_no_models(
     found = confinement_of([])
     assert not found.is_in_force
     assert (
-        f"The unit of models at {left} does not answer (Connection refused);"
+        f"The systemd unit for models at {left} does not answer (Connection refused);"
         in found.sentence
     )
     assert "unconfined = true" in found.sentence

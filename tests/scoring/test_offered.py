@@ -238,6 +238,6 @@ def test_a_metric_that_is_missing_is_said_with_what_computed_it(
     installer.install("sample_metrics", GROUP, ENTRIES, SAMPLE.read_text())
     assert not_installed("found", engine) == ""
     assert not_installed("found", "sample_metrics-0.9") == (
-        "The metric found was computed by sample_metrics-0.9, and here sample_metrics-1.0 "
+        "The metric found was computed by sample_metrics-0.9, but here sample_metrics-1.0 "
         "is installed; install sample_metrics-0.9 and verify again."
     )

@@ -214,7 +214,7 @@ def test_the_client_benches_by_the_numbers_of_the_rule(name: str) -> None:
             "raise ZeroDivisionError('by zero')",
             r"failed to judge a run: ZeroDivisionError: by zero \(some_track.py, line 13\)",
         ),
-        ("return 7", "judged a run by 7, which is not a Verdict"),
+        ("return 7", "returned 7 for a run; it must return a Verdict"),
     ],
 )
 def test_a_rule_that_fails_to_judge_is_one_sentence(

@@ -87,13 +87,13 @@ def fit(
     values = np.asarray(accuracies, dtype=np.float64)
     if len(logs) == 0 or not float(np.ptp(logs)) > 0:
         many = (
-            f"all {len(logs)} points lie at {latencies_ms[0]:g} ms"
+            f"all {len(logs)} points have the latency {latencies_ms[0]:g} ms"
             if len(logs)
-            else "there is no point"
+            else "there are no points"
         )
         raise RefereeError(
             "no-frontier",
-            f"A frontier needs points at two latencies or more, but {many}.",
+            f"A frontier needs points at two latencies or more; {many}.",
         )
     shifts = logs - logs.mean()  # centred: latencies close together keep their digits
     k = float(shifts @ (values - values.mean()) / (shifts @ shifts))
@@ -125,7 +125,7 @@ def _warnings(
         )
     if not frontier.k > 0:
         found.append(
-            f"k = {frontier.k:.6g} is not above 0: slower models are not more accurate."
+            f"k = {frontier.k:.6g} must be above 0: on this frontier, slower models are not more accurate."
         )
     if target_ms is not None and not low <= target_ms <= high:
         found.append(

@@ -128,7 +128,7 @@ class Track(ABC):
             words = f"The rule {self.name} failed to judge a run: {failure_of(error)}."
             raise BadTrack(words) from error
         if not isinstance(verdict, Verdict):
-            words = f"The rule {self.name} judged a run by {verdict!r:.80}, which is not a Verdict."
+            words = f"The rule {self.name} returned {verdict!r:.80} for a run; it must return a Verdict."
             raise BadTrack(words)
         return verdict
 

@@ -83,8 +83,14 @@ def _are_names(values: Any) -> bool:
 
 EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "scale": ("a number", lambda value: _are(value, -1e9, 1e9)),
-    "mean": ("a number, or three", lambda value: _are(value, -1e9, 1e9, (3,))),
-    "std": ("a number above 0, or three", lambda value: _are(value, 1e-9, 1e9, (3,))),
+    "mean": (
+        "one number or a list of three numbers",
+        lambda value: _are(value, -1e9, 1e9, (3,)),
+    ),
+    "std": (
+        "one number or a list of three numbers, each above 0",
+        lambda value: _are(value, 1e-9, 1e9, (3,)),
+    ),
     "score": ("a number from 0 to 1", lambda value: _are(value, 0, 1)),
     "iou": ("a number from 0 to 1", lambda value: _are(value, 0, 1)),
     "max": (
@@ -207,7 +213,7 @@ class Adapter:
         if not ids:
             raise ModelError(
                 "no-category",
-                f"{what}, no category at all: set `names` to the contest's category names",
+                f"{what}; none of them is a category of the contest: set `names` to the contest's category names",
             )
         if missing:
             say(what)
@@ -283,9 +289,9 @@ def _completed(
         fits = False
     if not fits:
         listed = ", ".join(map("{0} {1.dtype} {1.shape}".format, model.names, arrays))
-        what = f"head = {head} does not fit" if head else "head is unknown"
+        what = f"head = {head} does not fit the model" if head else "head is unknown"
         raise ValueError(
-            f"{what}: its outputs are {listed}; of a detector state head: {', '.join(HEADS)}"
+            f"{what}: the model's outputs are {listed}; if it is a detector, set head to one of {', '.join(HEADS)}"
         )
     chosen = {"head": head, "layout": layout, "size": size}
     settings = {**DEFAULTS, **HEADS[head], **model.settings, **stated, **chosen}

@@ -204,7 +204,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     ),
     "rows-refused": (
         FAULT,
-        "nothing of such a body counts",
+        "the referee accepts no row of a refused body",
         lambda run: [one for one in run.posts if one.status == 422],
     ),
     "other-refusals": (
@@ -218,7 +218,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     ),
     "fetched-twice": (
         FAULT,
-        "keep an image until it is answered",
+        "keep an image until the referee has accepted its rows",
         lambda run: [one for one, n in run.fetched if run.first[n] is not one],
     ),
     "repeated-with-another-key": (
@@ -274,7 +274,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     ),
     "rows-as-text": (
         HINT,
-        "post packed rows, application/octet-stream: the board then makes no text of them",
+        "post packed rows as application/octet-stream: the device then need not format numbers as text",
         lambda run: [
             one
             for one in run.posts
@@ -283,7 +283,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     ),
     "silent-at-the-end": (
         HINT,
-        f"no rows in the last {SILENCE_S:.0f} s: near the end post each image at once",
+        f"no rows in the last {SILENCE_S:.0f} s: near the end, post the rows of each image immediately",
         lambda run: [
             one
             for one in run.posts[-1:]

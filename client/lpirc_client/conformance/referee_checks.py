@@ -159,7 +159,11 @@ class Checks(Connection):
         types = [
             type(document[name]).__name__ for name in ("contest", "version", "window_s")
         ]
-        _same("types of contest, version, window_s", types, ["str", "str", "int"])
+        _same(
+            "JSON types of the fields contest, version, window_s",
+            types,
+            ["str", "str", "int"],
+        )
 
     def _check_openapi(self) -> None:
         document = json_object(self._ask("GET", "/v1/openapi.json", "200"))
@@ -223,12 +227,16 @@ class Checks(Connection):
 
     def _check_batch(self) -> str | None:
         if self.paths and "/v1/images" not in self.paths:
-            return "its OpenAPI document has no batches"
+            return "its OpenAPI document has no path /v1/images"
         last = self.run.images
         first = max(1, self.run.images - 1)
         content = self._ask("GET", f"/v1/images?first={first}&count=5", "200").content
         images = dict(numbered(io.BytesIO(content).read, first))
-        _same("images, cut at the last one", list(images), list(range(first, last + 1)))
+        _same(
+            "images in a batch that asks for more images than there are",
+            list(images),
+            list(range(first, last + 1)),
+        )
         _same("broken entry", zipfile.ZipFile(io.BytesIO(content)).testzip(), None)
         is_same = images[last] == self._ask("GET", f"/v1/images/{last}", "200").content
         _require(
@@ -299,7 +307,7 @@ class Checks(Connection):
             {**one, **one["receipt"]} for one in self.receipts_given if "receipt" in one
         ]
         if not given:
-            return "this referee gives none"
+            return "this referee gives no receipts"
         links = {one["number"]: one["link"] for one in given}
         for one in given:
             expected = link_of(one), links.get(one["number"] - 1, one["previous"])
@@ -340,7 +348,7 @@ class Checks(Connection):
         self._post(json.dumps(self._rows(1)).encode(), "409 window-closed")
         if self.keyed is not None:
             _same(
-                "receipt of a key that came in time",
+                "receipt of a POST repeated after the window with a key from within it",
                 self._post(b"[]", Idempotency_Key=KEY),
                 self.keyed,
             )

@@ -195,7 +195,7 @@ def _lines(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("images", f"{images} (stopped by {document['stopped_by']})"),
         (
             "latency",
-            f"{ms['mean_ms']:.3f} ms on average of {ms['counted']}, sd {ms['sd_ms']:.3f}",
+            f"{ms['mean_ms']:.3f} ms, mean of {ms['counted']} inferences; sd {ms['sd_ms']:.3f} ms",
         ),
         ("", f"p50 {ms['p50_ms']:.3f}, p90 {ms['p90_ms']:.3f}, p99 {ms['p99_ms']:.3f}"),
         ("", outer),

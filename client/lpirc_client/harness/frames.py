@@ -44,7 +44,9 @@ def receive(
         return None
     text_length, payload_length = HEAD.unpack(head)
     if text_length > LARGEST_JSON or payload_length > largest:
-        raise BrokenFrameError(f"a message of {text_length} and {payload_length} bytes")
+        raise BrokenFrameError(
+            f"a message with {text_length} bytes of text and {payload_length} bytes of payload is too large"
+        )
     text = _exactly(descriptor, text_length, wait)
     payload = _exactly(descriptor, payload_length, wait)
     return None if text is None or payload is None else (_parsed(text), payload)

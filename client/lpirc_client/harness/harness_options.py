@@ -60,9 +60,9 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     add(
         "--runtime",
         choices=RUNTIMES,
-        help="default: by the file's content, whatever its name",
+        help="the runtime to use (default: chosen by the content of the file, not by its name)",
     )
-    text = "of inputs and outputs (default: the track's, else ovic for TFLite, open for ONNX)"
+    text = "the rules for the model's inputs and outputs (default: the track's, else ovic for TFLite, open for ONNX)"
     add("--rules", choices=RULES, help=text)
     text = "xnnpack, none, a LiteRT delegate's library, or an execution provider of ONNX Runtime"
     add("--delegate", metavar="D", help=text)
@@ -76,9 +76,9 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     )
     text = "the core to stay on (default: the last one, with one thread)"
     add("--core", type=whole(0), metavar="N", help=text)
-    text = f"memory for the model beside the runtime (default {Settings.memory_mb})"
+    text = f"memory in MB for the model, in addition to the runtime's own (default {Settings.memory_mb})"
     add("--memory-mb", type=whole(1), metavar="M", help=text)
-    text = f"longest time to load it, and for one inference (default {Settings.timeout_s:g})"
+    text = f"longest time in seconds to load the model, and for one inference (default {Settings.timeout_s:g})"
     add("--timeout-s", type=positive_seconds, metavar="S", help=text)
     text = "refuse to run the model where it cannot be confined"
     add("--confined", action="store_true", help=text)
@@ -103,9 +103,9 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     add(
         "--preprocessing",
         choices=PREPROCESSINGS,
-        help="default: central-crop, for detection resize",
+        help="how images are scaled (default: resize for detection, else central-crop)",
     )
-    text = "of a float32 input, (level - mean) / sigma: one number, or three in the order of --channels"
+    text = "a float32 input is (level - mean) / sigma; give one number, or three in the order of --channels"
     add(
         "--mean",
         type=three(-LARGEST_LEVEL),

@@ -164,7 +164,7 @@ class ModelProcess:
         if any(word in self._last_words for word in OUT_OF_MEMORY):
             return self._no_memory(doing)
         if code is None:
-            sentence = f"{self.name}: it broke its process while it was being {doing}: damaged model"
+            sentence = f"{self.name}: the model broke its process while being {doing}; the file is damaged"
             return ModelError("model-crashed", sentence)
         if self.confinement.prefix and code > SIGNALLED:
             code = SIGNALLED - code

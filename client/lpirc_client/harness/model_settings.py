@@ -110,7 +110,7 @@ def settings_from(options: argparse.Namespace, images: int) -> Settings:
         settings, **{name: value for name, value in given.items() if value is not None}
     )
     if task == "detection" and settings.preprocessing != "resize":
-        why = "detection needs resize, its boxes are of the whole image"
+        why = "detection needs resize, because box coordinates refer to the whole image"
         raise ModelError(
             "bad-preprocessing", f"--preprocessing {settings.preprocessing}: {why}"
         )

@@ -83,7 +83,8 @@ class Answers:
 def nonsense(name: str) -> ModelError:
     """Return the error for a model that broke its process without killing it, so it sent a malformed answer."""
     return ModelError(
-        "model-crashed", f"{name}: it broke its process, which then answered nonsense"
+        "model-crashed",
+        f"{name}: the model broke its process, and the process sent a malformed answer",
     )
 
 

@@ -44,7 +44,7 @@ class RuntimeModel(LoadedModel):
         available = onnxruntime.get_available_providers()
         if provider not in available:
             raise ValueError(
-                f"it has no {provider} here; it has {', '.join(available)}"
+                f"ONNX Runtime has no {provider} on this machine; it has {', '.join(available)}"
             )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads

@@ -70,7 +70,7 @@ def open_to(hidden: list[str], uid: int) -> str | None:
         return f"it sees {seen[0]}"
     networks = [name for _, name in socket.if_nameindex() if name != LOOPBACK]
     if networks:
-        return f"it has the network {networks[0]}"
+        return f"it has access to the network interface {networks[0]}"
     if os.getuid() == uid:
         return f"it runs as the referee's own user, {uid}"
     return None

@@ -40,8 +40,8 @@ def difference_sd(truth: GroundTruth, entries: Sequence[Detections]) -> float:
     mean_square = np.mean(of_pairs**2)
     sd = float(np.sqrt(mean_square)) / 2
     if sd < LEAST_SD:
-        why = "there are no detections, all are right, or both entries are the same"
-        sentence = f"The mAP does not vary with the images: {why}; use one real entry, or two different ones."
+        why = "an entry has no detections, all detections are correct, or both entries are the same"
+        sentence = f"The mAP does not vary with the images: {why}. Use one real entry, or two different entries."
         raise CodedError("no-difference", sentence)
     return sd
 

@@ -54,10 +54,12 @@ ENGINES = ("own", "pycocotools")
 @click.option(
     "--images",
     type=any_path,
-    help="CSV `image`: all images, including those without objects.",
+    help="CSV file with the header `image` that lists all images, also images without objects.",
 )
 @click.option(
-    "--blacklist", type=any_path, help="CSV `image,class`: pairs that do not count."
+    "--blacklist",
+    type=any_path,
+    help="CSV file with the header `image,class` that lists the pairs to ignore.",
 )
 @click.option(
     "--metric",

@@ -42,7 +42,7 @@ class Implausible:
         if self.above_1:
             found.append(
                 f"{self.above_1} {of_rows} confidences are above 1; "
-                f"they count as they are, ranked by their size."
+                f"these confidences are used unchanged to rank the detections."
             )
         if self.outside:
             found.append(

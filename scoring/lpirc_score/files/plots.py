@@ -22,7 +22,7 @@ def require_drawable(
     """Raise CodedError `code` unless the path ends in one of the suffixes and can be written."""
     if path.suffix.lower() not in suffixes:
         *most, last = suffixes
-        sentence = f"{path}: this is written to a file that ends in {', '.join(most)} or {last}"
+        sentence = f"{path}: the plot needs a file name that ends in {', '.join(most)} or {last}"
         raise CodedError(code, sentence, file=str(path))
     try:
         require_writable(path)

@@ -82,7 +82,7 @@ class Rule:
         """Return `iou`, or the usual threshold if it is None. Raises `CodedError` `bad-iou` outside (0, 1]."""
         asked = self.iou if iou is None else iou
         if not (math.isfinite(asked) and 0 < asked <= 1):
-            sentence = f"An IoU threshold lies above 0 and up to 1, {asked} does not."
+            sentence = f"The IoU threshold {asked} must be above 0 and at most 1."
             raise CodedError("bad-iou", sentence, iou=str(asked))
         return float(asked)
 

@@ -121,7 +121,7 @@ def not_installed(name: str, engine: str | None) -> str:
     if name not in metric_names():
         here = "which is not installed here"
     elif engine_of(name) != engine:
-        here = f"and here {engine_of(name) or 'lpirc-score'} is installed"
+        here = f"but here {engine_of(name) or 'lpirc-score'} is installed"
     else:
         return ""
     return (

@@ -201,17 +201,17 @@ def refused(
         (
             classifier(),
             {},
-            "head is unknown: its outputs are scores float32 (1, 3); of a detector state head: yolov5, ",
+            "head is unknown: the model's outputs are scores float32 (1, 3); if it is a detector, set head to one of yolov5, ",
         ),
         (
             classifier(),
             {"head": "yolov8"},
-            "head = yolov8 does not fit: its outputs are scores float32 (1, 3);",
+            "head = yolov8 does not fit the model: the model's outputs are scores float32 (1, 3);",
         ),
         (
             finder("yolov8"),
             {"head": "torchvision"},
-            "head = torchvision does not fit: its outputs are output0 float32 (1, 6, 84);",
+            "head = torchvision does not fit the model: the model's outputs are output0 float32 (1, 6, 84);",
         ),
         (b"no model", {}, "Load model from "),
         (

@@ -280,7 +280,7 @@ def test_a_failure_ends_the_command_with_1_and_is_in_the_junit_file(
         )
     shown = capsys.readouterr()
     assert "FAIL  health                     status: expected ok, got fine" in shown.out
-    assert "1 of 21 do not hold: health" in shown.err
+    assert "1 of 21 checks failed: health" in shown.err
     (failure,) = ET.parse(tmp_path / "found.xml").iter("failure")  # noqa: S314 - our own
     assert failure.attrib["message"] == "status: expected ok, got fine"
 

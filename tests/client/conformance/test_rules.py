@@ -218,7 +218,7 @@ def test_it_says_how_often_when_first_and_the_first_problem() -> None:
     assert found.first_s == 3.0
     assert (
         found.detail
-        == "2 x, first at 3.0 s: nothing of such a body counts. no category 9"
+        == "2 x, first at 3.0 s: the referee accepts no row of a refused body. no category 9"
     )
 
 

@@ -463,7 +463,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(tmp_path: Path) -> 
 @pytest.mark.parametrize("command", ["bench", "validate"])
 def test_the_client_says_where_the_command_went(client: Client, command: str) -> None:
     done = client(command, "m.tflite")
-    said = f"lpirc-client: {command} has a command of its own: use lpirc-harness {command}\n"
+    said = f"lpirc-client has no command {command}: use lpirc-harness {command}\n"
     assert done.returncode == 2
     assert done.stderr == said
 

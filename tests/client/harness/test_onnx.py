@@ -321,7 +321,7 @@ def test_a_delegates_library_is_loaded_and_is_not_named_where_it_takes_nothing(
     [
         (classifier(), ("--track", "ovic-classification"), "wrong-runtime", "the rules of OVIC allow only TFLite"),
         (classifier(), ("--mean", "127.5"), "bad-preprocessing", "--mean and --sigma are for float32"),
-        (classifier(), ("--delegate", "NoneProvider"), "model-failed", "has no NoneProvider here; it has "),
+        (classifier(), ("--delegate", "NoneProvider"), "model-failed", "has no NoneProvider on this machine; it has "),
         (tflite_models.classifier(), ("--delegate", "/no/such.so"), "model-failed", "/no/such.so: cannot open"),
     ],
 )  # fmt: skip

@@ -202,7 +202,7 @@ def test_what_a_broken_process_answers_is_refused(
     head: dict[str, Any],
     content: memoryview,
 ) -> None:
-    with pytest.raises(ModelError, match="m: it broke its process") as caught:
+    with pytest.raises(ModelError, match="m: the model broke its process") as caught:
         Answers.parse("m", head, content, QUANTIZED)
     assert caught.value.code == "model-crashed"
 

@@ -195,9 +195,9 @@ HUGE = (
         (
             "import os, sys\nos.write(int(sys.orig_argv[5]), b'\\xff' * 99)\n",
             "model-crashed",
-            "it broke its process",
+            "the model broke its process",
         ),
-        (FRAME.format(b"[" * 50_000), "model-crashed", "it broke its process"),
+        (FRAME.format(b"[" * 50_000), "model-crashed", "the model broke its process"),
         (FRAME.format(HUGE), "model-failed", "its tensors have no valid description"),
     ],
 )

@@ -191,7 +191,7 @@ INVERTED = "1,1,0.3,5,5,4,9\n"
 NEW_CATEGORY = "1,3,0.9,1,1,2,2\n1,8.0,0.9,1,1,2,2\n"
 NEW_IMAGE = "9,1,0.9,1,1,2,2\n"
 OFFICIAL = ["ilsvrc-det", "voc-area", "voc-11", "coco"]
-INVERTED_WORDS = "line 5: the box 5, 5, 4, 9 is inverted; scored as it stands"
+INVERTED_WORDS = "line 5: the box 5, 5, 4, 9 is inverted; scored unchanged"
 
 
 @pytest.mark.parametrize(

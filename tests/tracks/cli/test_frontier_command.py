@@ -99,7 +99,7 @@ def test_a_plot_of_another_form_is_refused_before_anything_is_read(
     assert told.stdout == ""
     assert (
         told.stderr
-        == "referee: p.gif: this is written to a file that ends in .png or .svg\n"
+        == "referee: p.gif: the plot needs a file name that ends in .png or .svg\n"
     )
 
 
@@ -115,7 +115,7 @@ def test_a_plot_of_another_form_is_refused_before_anything_is_read(
         ),
         (
             "latency_ms,accuracy\n7,20\n7,30\n",
-            ["two latencies or more", "all 2 points lie at 7 ms"],
+            ["two latencies or more", "all 2 points have the latency 7 ms"],
         ),
     ],
 )

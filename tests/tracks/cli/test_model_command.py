@@ -354,7 +354,7 @@ def test_a_track_that_needs_energy_takes_nothing_without_it_and_says_so_before_a
         told = hall.refusal(*words)
         assert (
             told
-            == "The track spots counts no run without energy; measure the energy with --meter."
+            == "The track spots ranks only runs with measured energy; measure the energy with --meter."
         )
     assert hall.told("list") == []
 
@@ -533,7 +533,7 @@ def test_a_measurement_that_is_broken_off_is_given_up_and_costs_nothing(
     assert told.stdout == ""
     assert (
         told.stderr
-        == "referee: interrupted; a submission that was being measured is given up, and costs nothing.\n"
+        == "referee: interrupted; a submission that was being measured is cancelled and uses no attempt.\n"
     )
     assert [one["withdrawn"] for one in hall.told("list")] == [
         "the measurement was interrupted"
@@ -722,7 +722,7 @@ def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_me
         "submit", model, "--track", "phones", "--team", "alpha", *ONCE
     )
     hall.call("uncount", 1, "--reason", "power cut")
-    assert "broken off; it costs nothing" in hall.call("list").stdout
+    assert "interrupted; it used no attempt" in hall.call("list").stdout
     assert (
         hall.told("submit", model, "--track", "phones", "--team", "alpha", *ONCE)["id"]
         == 3

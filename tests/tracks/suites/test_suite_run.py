@@ -296,7 +296,7 @@ def test_an_interruption_keeps_what_was_measured(
     where = ("--images", str(place / "colours"), "--out", str(out))
     told = called("suite", "run", str(plan("garbage", "quantized")), *where)
     assert told.returncode == 130
-    assert f"1 test is in {out}, and the same command continues" in told.stderr
+    assert f"1 test is in {out}; run the same command again to continue" in told.stderr
     assert [row.model for row in read_rows(out)] == ["nothing"]
     told = called("suite", "run", str(plan("garbage")), *where)
     assert (

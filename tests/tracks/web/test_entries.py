@@ -283,7 +283,10 @@ def test_every_problem_of_a_file_is_in_the_answer_and_nothing_of_it_is_left(
     document = problem(hand_in(hall, many), 422, "bad-detections")
     assert len(document["problems"]) == 1000
     assert document["total"] == 1000
-    assert "(and 999 more problems, where the reading ended)" in document["detail"]
+    assert (
+        "(and 999 more problems; the rest of the file was not read)"
+        in document["detail"]
+    )
     other_set = json.dumps(
         [
             {
@@ -370,10 +373,7 @@ def test_what_only_the_organiser_can_set_right_is_said_without_its_path(
         409,
         "track-closed",
     )
-    assert (
-        "no device that measures it has said yet that it has a meter"
-        in closed["detail"]
-    )
+    assert "no device of the track has reported a meter yet" in closed["detail"]
 
 
 def test_json_is_taken_as_far_as_it_can_be_read_within_a_gigabyte(
@@ -387,7 +387,7 @@ def test_json_is_taken_as_far_as_it_can_be_read_within_a_gigabyte(
     os.truncate(large, LARGEST_JSON_BYTES + 1)  # of zeros, which take no space
     with pytest.raises(
         RefereeError,
-        match=r"^The JSON file has 67108865 bytes; at most 64 MiB are taken: send CSV",
+        match=r"^The JSON file has 67108865 bytes; at most 64 MiB are accepted. Send CSV",
     ):
         check_file(large, of, tmp_path / "columns.npz")
 
@@ -651,7 +651,7 @@ def test_a_server_that_cannot_confine_models_takes_none_and_says_what_to_do(
     assert hand_in(day, csv_of(rows_of(day.testset))).status_code == 202
     with day.store() as store:
         assert store.submissions.all("models") == []
-    sentence = f"The track models takes no models: The unit of models at {left} does not answer"
+    sentence = f"The track models takes no models: The systemd unit for models at {left} does not answer"
     # At the start, and now.
     until(lambda: (day.folder / "server.log").read_text().count(sentence) >= 2)
 

@@ -210,20 +210,20 @@ def test_devices_calibrate_first_and_one_that_is_not_like_the_others_gets_no_wor
     assert {one["model"]["sha256"] for one in works.values()} == {sha256(CALIBRATION)}
     first = ours.measure("pixel-4", 2.0, works["pixel-4"]).json()["outcome"]
     assert (
-        "nothing to compare it with before another has calibrated: pixel-5, pixel-6"
+        "its calibration cannot be compared until another device is calibrated: pixel-5, pixel-6"
         in first
     )
     assert ours.gets_nothing("pixel-4")
     ours.measure("pixel-5", 2.04, works["pixel-5"])
     ours.measure("pixel-6", 1.96, works["pixel-6"])
     told = ours.measure("slow", 2.3, works["slow"]).json()["outcome"]
-    off = "its calibration took 2.300 ms, +13.9% from its pool's middle of 2.020 ms"
+    off = "its calibration took 2.300 ms, +13.9% from its pool's median of 2.020 ms"
     assert told.startswith(f"calibrated, but gets no work: {off}")
     ours.measure("wrong", 2.0, works["wrong"], [7, 8, 9, 7])
 
     for name, why in (
         ("slow", "2.300 ms, +15.0%"),
-        ("wrong", "50.000 % right, -25.000 points from the middle"),
+        ("wrong", "accuracy 50.000 %, -25.000 points from the median"),
     ):
         assert ours.gets_nothing(name)
         assert why in ours.no_work(name)
@@ -281,7 +281,7 @@ def test_what_a_device_may_not_do_with_a_calibration(pool: Callable[..., Pool]) 
             or ours.lease("liar")["job"] == works["liar"]["job"]
         )
     assert ours.listed("liar")["disabled"].startswith(
-        "its calibration on phones failed 3 times, at last: "
+        "its calibration on phones failed 3 times; last error: "
     )
     ours.add("liar")  # another key ends nothing
     assert ours.gets_nothing("liar")
@@ -399,7 +399,7 @@ def test_a_calibration_model_that_cannot_be_read_is_said_and_costs_nobody_anythi
     made = ours.queue(OURS)
     (tmp_path / "calibration.tflite").unlink()
     assert ours.gets_nothing("pixel-4")
-    assert "the calibration model cannot be had" in ours.no_work("pixel-4")
+    assert "the calibration model is not available" in ours.no_work("pixel-4")
     (tmp_path / "calibration.tflite").write_bytes(CALIBRATION)
     assert ours.told("pixel-4", 2.0).startswith("calibrated")
     assert ours.told("pixel-4", 2.0)

@@ -336,7 +336,7 @@ def test_a_file_of_nothing_but_problems_ends_at_a_thousand_and_leaves_its_team_i
     )
     assert len(document["problems"]) == 1000
     assert document["total"] == 1000
-    assert "where the reading ended" in document["detail"]
+    assert "the rest of the file was not read" in document["detail"]
     shown = own(day, document["entry"])
     assert shown["state"] == "refused"
     assert shown["problem"]["code"] == "bad-detections"
@@ -433,7 +433,7 @@ def test_an_upload_whose_file_is_gone_waits_until_it_is_put_back(
         assert not checks.check_next()
         (said,) = caplog.messages
         assert said.startswith(
-            f"entry 1 of {TEAM}: The upload {path} is gone, so it waits; put it back "
+            f"entry 1 of {TEAM}: The upload {path} is gone, so its entry waits; put the file back "
         )
         path.write_bytes(body)
         assert checks.check_next()

@@ -164,7 +164,7 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
     assert final["entries"] == 1
     assert final["published"]["by"]
     page = day.server.ask("GET", "/tracks/files").text if day.server else ""
-    assert "This is the final board, by the hold-out images, published at" in page
+    assert "This is the final board, on the hold-out images, published at" in page
     assert [one["split"] for one in own(day, team="bee")] == [PUBLIC, HOLDOUT]
     assert own(day, other, "bee")["state"] == "scored"
     assert "published already" in refusal(
@@ -176,7 +176,7 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
     assert taken_back["split"] == PUBLIC
     assert f"entry {best} was restored" in taken_back["taken_back"]["reason"]
     page = day.server.ask("GET", "/tracks/files").text if day.server else ""
-    assert "This is the board by the public images, not the final one." in page
+    assert "This board uses the public images; it is not the final board." in page
     assert "A final board was taken back at" in page
     assert "Nothing was published" in refusal(
         day, "model", "publish", "files", "--as-listed", listed["code"]
@@ -382,7 +382,10 @@ def test_a_board_comes_out_by_itself_only_where_the_organizer_says_so(
     assert [one["team"] for one in final["places"]] == [TEAM, "bee"]
     assert final["published"] == {"utc": "2020-01-01T00:00:00+00:00", "by": None}
     page = day.server.ask("GET", "/tracks/files").text if day.server else ""
-    assert "it came out at 2020-01-01 00:00 UTC, as contest.toml says" in page
+    assert (
+        "published automatically at 2020-01-01 00:00 UTC, as set in contest.toml"
+        in page
+    )
     day.refers("model", "withdraw", str(best), "--reason", "x")
     until(lambda: [one["team"] for one in board(day)["places"]] == ["bee"])
     assert board(day)["entries"] == 1

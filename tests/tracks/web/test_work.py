@@ -362,9 +362,12 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
     assert shown["in_review"] == 1
     assert shown["failed"] == 0
     assert entry_document(ours.house.store, ours.submission(2))["state"] == "review"
-    assert f"in review, {lie.removesuffix('.')}; by itself 100.0000: " in ours.referee(
-        "model",
-        "list",
+    assert (
+        f"in review, {lie.removesuffix('.')}; result as measured: 100.0000: "
+        in ours.referee(
+            "model",
+            "list",
+        )
     )
     submissions = ours.house.store.submissions.all("phones")
     assert [one.id for one in to_measure_again(submissions, "public", "b")] == [2]
@@ -399,7 +402,10 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
         409,
         "wrong-version",
     )
-    assert "lpirc-client 0.2.0 does not fit the referee's 0.1.0" in told["detail"]
+    assert (
+        "lpirc-client 0.2.0 is incompatible with the referee's version 0.1.0"
+        in told["detail"]
+    )
     detail = problem(ours.ask("POST", name="jetson", json=HELLO), 401, "bad-token")[
         "detail"
     ]
@@ -496,7 +502,7 @@ def test_a_model_that_a_device_measured_can_be_measured_again(
     work = ours.lease(platform.node())
     refused = problem(ours.hand_in(work, lie, platform.node()), 422, "not-measured")
     assert (
-        f"lpirc-harness on {platform.node()!r} must have made it, not 'another'"
+        f"the result document must be from lpirc-harness on {platform.node()!r}, not on 'another'"
         in refused["detail"]
     )
     ours.hand_in(ours.lease(platform.node()), document, platform.node())
@@ -554,7 +560,7 @@ def test_the_public_board_says_who_measured_what(
     ] == [(TEAM, "Acme cloud", True)]
     page = requests.get(f"{ours.url}/tracks/phones", timeout=60).text
     assert f"{TEAM} (measured by Acme cloud, not by the organiser)" in page
-    assert "This is the board by the public images; there will be no final one." in page
+    assert "This board uses the public images; there will be no final board." in page
     assert shown["published"] is None
     assert shown["closed"] is False
 
@@ -567,7 +573,7 @@ def test_removing_the_only_device_of_a_track_says_that_its_models_wait(
     done = called("device", "remove", "pixel-4", "--contest", str(ours.house.folder))
     assert done.returncode == 0
     assert (
-        "models of the track phones wait, and only pixel-4 may measure them"
+        "models of the track phones are waiting, and only pixel-4 may measure them"
         in done.stderr
     )
     ours.add("another")

@@ -61,7 +61,7 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
 
     with pytest.raises(
         RefereeError,
-        match="no device that measures it has said yet that it has a meter",
+        match="no device of the track has reported a meter yet",
     ):
         open_to("m.tflite")
     made = ours.queue(models.detector())

@@ -10,7 +10,8 @@ DEVICE = LateCommand(
     "Register, list and remove devices that measure models.",
 )
 FRONTIER = LateCommand(
-    "lpirc_tracks.cli.frontier_command:frontier", "The accuracy to expect at a latency."
+    "lpirc_tracks.cli.frontier_command:frontier",
+    "Print the accuracy to expect at a latency.",
 )
 MODEL = LateCommand(
     "lpirc_tracks.cli.model_command:model",

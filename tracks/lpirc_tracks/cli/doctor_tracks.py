@@ -38,7 +38,7 @@ def _look_at_models(contest: Contest) -> Iterator[Finding]:
         return
     found = confinement_of(hidden_files(contest))
     if found.is_in_force:
-        words = "The server's log says how it confines them."
+        words = "The server's log says how the server confines models."
         click.echo(f"{found.sentence} {words}", err=True)
     for track, sentence in unconfined_tracks(contest, found):
         yield Finding(NOT_CONFINED, sentence, is_advice=track.unconfined)

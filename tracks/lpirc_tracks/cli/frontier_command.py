@@ -38,7 +38,7 @@ def _latency(
 
 @click.group()
 def frontier() -> None:
-    """The accuracy to expect at a latency: a(t) = k log t + a0."""
+    """Print the accuracy to expect at a latency: a(t) = k log t + a0."""
 
 
 @frontier.command("fit")
@@ -48,14 +48,14 @@ def frontier() -> None:
     type=click.Choice([*BASES]),
     default="e",
     show_default=True,
-    help="Base of the log.",
+    help="Base of the logarithm.",
 )
 @click.option(
     "--target",
     "target_ms",
     type=float,
     callback=_latency,
-    help="The target latency; default: none.",
+    help="The target latency in ms; default: no target.",
 )
 @click.option(
     "--plot",

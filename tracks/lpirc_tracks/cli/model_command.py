@@ -57,7 +57,7 @@ from referee.errors import ModelFault, RefereeError
 from referee.store.model_records import Submission
 
 LONGEST_NAME = 100  # which a board shows whole
-GIVEN_UP = "a submission that was being measured is given up, and costs nothing."
+GIVEN_UP = "a submission that was being measured is cancelled and uses no attempt."
 
 
 @click.group()
@@ -139,12 +139,12 @@ def bench_command(
 @click.option(
     "--result",
     type=any_path,
-    help="A result document of another device, instead of measuring.",
+    help="Submit this result document of another device; do not measure the model.",
 )
 @click.option(
     "--measured-by",
     callback=line_of_text,
-    help="Who made that document, with any program.",
+    help="Who made the result document, and with which program.",
 )
 @build_option
 @holdout_flag
@@ -311,7 +311,7 @@ def _confined(contest: Contest, track: str, limits: Limits) -> Limits:
 
 def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
     if track.rule.needs_energy and metering is None:
-        sentence = f"The track {track.name} counts no run without energy; measure the energy with --meter."
+        sentence = f"The track {track.name} ranks only runs with measured energy; measure the energy with --meter."
         raise RefereeError("no-meter", sentence)
 
 

@@ -22,7 +22,7 @@ rule_option = click.option(
 )
 track_option = click.option("--track", required=True, help="A track of the contest.")
 holdout_flag = click.option(
-    "--holdout", is_flag=True, help="On the hold-out test set; counts towards no limit."
+    "--holdout", is_flag=True, help="Use the hold-out test set; no limit applies."
 )
 
 
@@ -34,7 +34,7 @@ def own_build() -> str:
 build_option = click.option(
     "--build",
     default=own_build,
-    help="The build that measures; default: the version of this program.",
+    help="The build of the measuring program; default: the version of this program.",
 )
 
 
@@ -44,7 +44,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--memory-mb",
         type=click.IntRange(1),
-        help="Memory for the model; default: 2048.",
+        help="Memory for the model in MB; default: 2048.",
     )
     @seconds_option(
         "--timeout-s",
@@ -53,7 +53,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--core",
         type=click.IntRange(0),
-        help="The core for the model; default: the last one.",
+        help="The core that the model runs on; default: the last core.",
     )
     @click.option(
         "--repeats",
@@ -87,7 +87,7 @@ def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         meter: str | None, energy_loop: float | None, idle: float | None, **named: Any
     ) -> Any:
         if meter is None and (energy_loop is not None or idle is not None):
-            raise click.UsageError("--energy-loop and --idle are for --meter.")
+            raise click.UsageError("--energy-loop and --idle need --meter.")
         metering = (
             None
             if meter is None

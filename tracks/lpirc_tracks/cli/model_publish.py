@@ -24,7 +24,7 @@ from referee.contest import open_contest
     "--as-listed",
     "code",
     metavar="CODE",
-    help="Publish the board that was listed with this code.",
+    help="Publish the board only if it still has this code, which was printed when the board was listed.",
 )
 @contest_folder
 @as_json

@@ -28,9 +28,9 @@ def _outcome(one: Submission, is_broken_off: bool) -> str:
             return f"{'given up' if one.measurement is None else 'withdrawn'}: {one.withdrawn}"
         return f"withdrawn: {one.withdrawn} ({one.withdrawn_utc[:19]} by {one.withdrawn_by})"
     if is_broken_off and one.counts:
-        return f"broken off, and it counts; give the attempt back with: referee model uncount {one.id}"
+        return f"interrupted, and it used an attempt; give the attempt back with: referee model uncount {one.id}"
     if is_broken_off:
-        return "broken off; it costs nothing"
+        return "interrupted; it used no attempt"
     if one.measurement is None:
         return "in the queue" if one.job else "being measured"
     value = (
@@ -41,7 +41,7 @@ def _outcome(one: Submission, is_broken_off: bool) -> str:
     if one.is_unstable:
         value = "to be measured again"
     if one.doubt is not None:
-        value = f"in review, {one.doubt.removesuffix('.')}; by itself {value}"
+        value = f"in review, {one.doubt.removesuffix('.')}; result as measured: {value}"
     return f"{value}: {one.measurement.sentence}{CONFINED[one.measurement.confined]}"
 
 

@@ -55,7 +55,7 @@ def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
         return
     table = figures_table(
         "device",
-        figures=("VIPS images/s", "VOPS GFLOP/s", "tests missing from the sums"),
+        figures=("VIPS images/s", "VOPS GFLOP/s", "tests not included"),
     )
     for one in found:
         table.add_row(
@@ -122,7 +122,7 @@ def run_command(
 
 def _kept(out: Path) -> str:
     count = len(read_rows(out))
-    return f"{'1 test is' if count == 1 else f'{count} tests are'} in {out}, and the same command continues."
+    return f"{'1 test is' if count == 1 else f'{count} tests are'} in {out}; run the same command again to continue."
 
 
 def _print_run(rows: list[SuiteRow], score: SuiteScore) -> None:
@@ -142,7 +142,7 @@ def _print_run(rows: list[SuiteRow], score: SuiteScore) -> None:
         )
     console().print(table)
     lacking = (
-        f"; missing from the sums: {', '.join(score.missing)}" if score.missing else ""
+        f"; tests not included: {', '.join(score.missing)}" if score.missing else ""
     )
     console().print(
         f"VIPS {score.vips:.2f} images/s, VOPS {score.vops_gflops:.2f} GFLOP/s{lacking}"

@@ -118,11 +118,11 @@ def why_no_work(contest: Contest, device: str, track: str, now: datetime) -> str
     try:
         _, _, digest = _model(contest, config)
     except RefereeError as error:
-        return f"the calibration model cannot be had: {error.sentence}"
+        return f"the calibration model is not available: {error.sentence}"
     pool = _newest(contest, config, digest)
     own = pool.get(device)
     if own is None:
-        return "it has not calibrated yet."
+        return "the device has not been calibrated yet."
     if own.doubt is not None:
         return f"its calibration is in doubt: {own.doubt}"
     counted = [one for one in pool.values() if one.doubt is None]
@@ -131,7 +131,7 @@ def why_no_work(contest: Contest, device: str, track: str, now: datetime) -> str
         return f"its calibration took {words}."
     awaited = _awaited(contest, config, pool, now) if len(counted) == 1 else []
     if awaited:
-        return f"nothing to compare it with before another has calibrated: {', '.join(awaited)}."
+        return f"its calibration cannot be compared until another device is calibrated: {', '.join(awaited)}."
     return None
 
 
@@ -181,7 +181,7 @@ def take(
             calibration.job, device, str(error), clock.utc(), failed=True
         )
         if (job.state, job.worker) == (JobState.FAILED, device):
-            words = f"its calibration on {track.name} failed {MOST_FAILURES} times, at last: {error}"
+            words = f"its calibration on {track.name} failed {MOST_FAILURES} times; last error: {error}"
             store.devices.disable(device, words, clock.utc())
         raise RefereeError("not-measured", str(error)) from error
     figures = measured.latency_ms, measured.accuracy_percent
@@ -236,7 +236,7 @@ def require_consistent(
                 submission=made.id,
                 difference=found,
             )
-            sentence = f"{device}'s results for this model differ: {found}. It calibrates before it measures on."
+            sentence = f"{device}'s results for this model differ: {found}. The device must calibrate again before it measures more models."
             raise DeviceDoubted("device-doubted", sentence)
 
 

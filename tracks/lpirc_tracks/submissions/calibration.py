@@ -33,8 +33,8 @@ def by_how_much(own: Calibration, pool: Sequence[Calibration]) -> tuple[str, boo
     apart = _latency_ms(own) / middle_ms - 1
     apart_percent = _accuracy_percent(own) - middle_percent
     words = (
-        f"{_latency_ms(own):.3f} ms, {apart:+.1%} from its pool's middle of {middle_ms:.3f} ms;"
-        f" {_accuracy_percent(own):.3f} % right, {apart_percent:+.3f} points from the middle"
+        f"{_latency_ms(own):.3f} ms, {apart:+.1%} from its pool's median of {middle_ms:.3f} ms;"
+        f" accuracy {_accuracy_percent(own):.3f} %, {apart_percent:+.3f} points from the median"
     )
     is_near = (
         abs(apart) <= LATENCY_TOLERANCE and abs(apart_percent) <= ACCURACY_TOLERANCE
@@ -65,7 +65,7 @@ def difference(one: tuple[float, float], other: tuple[float, float]) -> str | No
     if apart > LATENCY_TOLERANCE:
         return f"{one_ms:.3f} and {other_ms:.3f} ms, {apart:.1%} apart; at most {LATENCY_TOLERANCE:.0%} is allowed"
     if abs(one_percent - other_percent) > ACCURACY_TOLERANCE:
-        return f"{one_percent:.3f} and {other_percent:.3f} % right; at most {ACCURACY_TOLERANCE} points are allowed"
+        return f"accuracies of {one_percent:.3f} % and {other_percent:.3f} %; a difference of {ACCURACY_TOLERANCE} points is allowed"
     return None
 
 

@@ -129,7 +129,7 @@ class CheckQueue:
             try:
                 is_any_checked = self.check_next()
             except (RefereeError, OSError) as error:
-                logger.error("uploads are not checked now: %s", error)  # noqa: TRY400
+                logger.error("uploads cannot be checked at present: %s", error)  # noqa: TRY400
                 is_any_checked = False
             if not is_any_checked and not self._stop.is_set():
                 self.clock.wait(self._wake, self.clock.monotonic_s() + RETRY_S)

@@ -75,7 +75,7 @@ def doubt_of(
         reason, _, _ = (
             str(error).removesuffix(".").partition("; --")
         )  # which option would allow more
-        return f"the referee could not repeat the device's answers on {len(numbers)} of its images: {reason}."
+        return f"the referee could not repeat the device's answers on {len(numbers)} images: {reason}."
     return difference(document, own, numbers)
 
 

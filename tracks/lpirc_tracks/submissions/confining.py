@@ -44,8 +44,8 @@ A check normally ends earlier by the harness's own limits; RuntimeMaxSec of the 
 LARGEST_ANSWER = 64 << 20
 PART_BYTES = 1 << 16
 ADVICE = (
-    "install bubblewrap (bwrap) or the unit docs/deploy/referee-models.socket, "
-    "or let the track's models run unconfined: unconfined = true in its [[tracks]] of contest.toml"
+    "install bubblewrap (bwrap) or the systemd unit docs/deploy/referee-models.socket. To let the track's models run "
+    "unconfined, set unconfined = true in its [[tracks]] of contest.toml"
 )
 
 logger = logging.getLogger(__name__)
@@ -70,8 +70,8 @@ def confinement_of(hidden: Sequence[Path]) -> Confinement:
         _require_bubblewrap()
     except RefereeError as error:
         return Confinement(False, error.sentence)
-    by_process = "their memory is limited for each process, by no cgroup"
-    sentence = f"Models run confined by bubblewrap: no network, no file of this contest; {by_process}."
+    by_process = "memory is limited for each process, not by a cgroup"
+    sentence = f"Models run confined by bubblewrap, without network or access to the contest's files; {by_process}."
     return Confinement(True, sentence)
 
 
@@ -177,7 +177,7 @@ def ask_unit(
         try:
             connection.connect(str(unit))
         except OSError as error:
-            sentence = f"The unit of models at {unit} does not answer ({error.strerror}); {ADVICE}."
+            sentence = f"The systemd unit for models at {unit} does not answer ({error.strerror}); {ADVICE}."
             raise RefereeError(NOT_CONFINED, sentence) from error
         with suppress(
             BrokenPipeError, ConnectionResetError
@@ -185,7 +185,7 @@ def ask_unit(
             _send(connection, content)
         answer = _received(connection, until_s)
     if "open_to" in answer:
-        sentence = f"The unit of models at {unit} does not confine them: {answer['open_to']}; {ADVICE}."
+        sentence = f"The systemd unit for models at {unit} does not confine models: {answer['open_to']}; {ADVICE}."
         raise RefereeError(NOT_CONFINED, sentence)
     return answer
 
@@ -207,8 +207,8 @@ def _received(connection: socket.socket, until_s: float) -> dict[str, Any]:
     try:
         answer: dict[str, Any] = json.loads(b"".join(_parts(connection, until_s)))
     except (OSError, ValueError) as error:
-        words = "it ended without an answer, by its limits of memory or time; journalctl -u 'referee-models@*'"
-        sentence = f"The unit of models has not checked the model: {words}"
+        words = "it ended without an answer, at its limit of memory or time; see journalctl -u 'referee-models@*'"
+        sentence = f"The systemd unit for models has not checked the model: {words}"
         raise RefereeError("check-failed", f"{sentence}.") from error
     return answer
 
@@ -237,10 +237,8 @@ def _unit_sentence(limits: Mapping[str, Any]) -> str:
         else f"at most {memory >> 20} MB of memory"
     )
     many = "any number of processes" if processes is None else f"{processes} processes"
-    user = "as a user of its own, no network, no file of this contest"
-    return (
-        f"Models run confined in a unit of systemd each, {user}, {within} and {many}."
-    )
+    user = "as a separate user, without network or access to the contest's files"
+    return f"Models run confined, each in its own systemd unit, {user}, {within} and {many}."
 
 
 def _require_bubblewrap() -> None:
@@ -255,7 +253,7 @@ def _require_bubblewrap() -> None:
         answer = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         raise RefereeError(
-            NOT_CONFINED, f"The device harness does not start here; {ADVICE}."
+            NOT_CONFINED, f"The device harness does not start on this host; {ADVICE}."
         ) from None
     if "error" in answer:
         sentence = str(answer["error"]["sentence"])

@@ -66,9 +66,10 @@ def require_open(
     if rule_of(contest, config).needs_energy and not _has_metered_device(
         contest, config.name
     ):
-        words = "needs energy, and no device that measures it has said yet that it has a meter"
+        words = "needs energy, and no device of the track has reported a meter yet"
         raise RefereeError(
-            "track-closed", f"The track {config.name} takes no uploads: it {words}."
+            "track-closed",
+            f"The track {config.name} accepts no uploads: the track {words}.",
         )
     contest.store.submissions.require_below_limit(
         config.name, team, config.submissions_per_day, now

@@ -101,7 +101,7 @@ def receive_file(
         if sha256 not in (None, found):
             raise RefereeError(
                 "upload-mismatch",
-                f"The file of {size} bytes has the SHA-256 {found}, not {sha256}: parts of another file were sent. "
+                f"The file of {size} bytes has the SHA-256 {found}, but {sha256} was stated: parts of another file were sent. "
                 "Nothing was taken; begin it again.",
             )
         who = offer.config.name, offer.team, PUBLIC, program_version()
@@ -147,7 +147,9 @@ def _remove_unneeded(contest: Contest, refused: Submission) -> None:
             remove_copy(contest, kept.name)
         except OSError as error:
             logger.warning(
-                "the file %s, which no entry needs, is left: %s", kept.name, error
+                "the file %s, which no entry needs, could not be removed: %s",
+                kept.name,
+                error,
             )
 
 

@@ -285,7 +285,7 @@ def _check_latency(document: ResultDocument) -> None:
     if not 1 <= len(means_ms) <= document["settings.repeats"]:
         repeats = document["settings.repeats"]
         raise bad(
-            f"latency.repeat_means_ms has {len(means_ms)} means of {repeats} repeats"
+            f"latency.repeat_means_ms has {len(means_ms)} means, but there were {repeats} repeats"
         )
     _require_between(mean_ms, "the repeat_means_ms", min(means_ms), max(means_ms))
     least = document["processed"] - 1
@@ -302,7 +302,9 @@ def _check_latency(document: ResultDocument) -> None:
         )
     timed_s = document["timed.end_monotonic_s"] - document["timed.start_monotonic_s"]
     if timed_s < total_s * (1 - TOLERANCE):
-        raise bad(f"timed has {timed_s:g} s, less than latency.total_s = {total_s}")
+        raise bad(
+            f"the interval in `timed` is {timed_s:g} s, less than latency.total_s = {total_s}"
+        )
 
 
 def _require_between(mean_ms: float, ends: str, least: float, most: float) -> None:

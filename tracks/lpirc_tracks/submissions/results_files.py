@@ -113,7 +113,7 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
     part = 0.0 if config.holdout_until is None else config.holdout_part
     found = ResultsSet(test_set, metric, part, key)
     if not found.images(PUBLIC) or (part and not found.images(HOLDOUT)):
-        words = f"{len(test_set.images)} images are too few for holdout_part = {part:g}: the lot left one part empty"
+        words = f"{len(test_set.images)} images are too few for holdout_part = {part:g}: the random draw left one part empty"
         raise RefereeError(
             "testset-unfit",
             f"Track {config.name!r}: {words}; use more images, or another part.",
@@ -164,7 +164,7 @@ def score_file(
 def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
     """Return the ground truth of the whole set and the detections of a file; errors do not name the file's path."""
     if (size := path.stat().st_size) > LARGEST_JSON_BYTES and is_json(path):
-        words = f"at most {LARGEST_JSON_BYTES >> 20} MiB are taken: send CSV, which may have more."
+        words = f"at most {LARGEST_JSON_BYTES >> 20} MiB are accepted. Send CSV, which may be larger."
         raise RefereeError("too-large", f"The JSON file has {size} bytes; {words}")
     whole = read_ground_truth(of.test_set.folder)
     try:
@@ -248,7 +248,7 @@ class EntryDesk:
                     logger.error("the track %s: %s", config.name, error.sentence)  # noqa: TRY400
             is_done = not any(self._waiting(config.name) for config in results)
         except RefereeError as error:
-            logger.error("entries are not scored now: %s", error.sentence)  # noqa: TRY400
+            logger.error("entries cannot be scored at present: %s", error.sentence)  # noqa: TRY400
             return False
         if is_done and not self.contest.store.submissions.unchecked():
             rmtree(self.contest.folder / COLUMNS, ignore_errors=True)
@@ -294,7 +294,9 @@ class EntryDesk:
         try:
             require_file(self.contest, path)
         except RefereeError as error:
-            logger.error("entry %d is not scored now: %s", one.id, error.sentence)  # noqa: TRY400
+            logger.error(
+                "entry %d cannot be scored at present: %s", one.id, error.sentence
+            )  # noqa: TRY400
             return
 
         def start(workers: Workers) -> Future[Any]:

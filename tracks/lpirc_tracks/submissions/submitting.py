@@ -298,7 +298,7 @@ def check_result(
         if document[path] != value:
             needed = f"the track {track.name} needs {value!r}"
             if path == "model.sha256":
-                needed = f"the model handed in has {value!r}; hand in the one that was benched"
+                needed = f"the submitted model has the SHA-256 {value!r}; submit the model that was benched"
             elif path.startswith("images."):
                 needed += "; bench the model on the images of the track's test set"
             raise bad(f"{path} is {document[path]!r}, {needed}")
@@ -376,7 +376,7 @@ def _require_new(contest: Contest, made: Submission, document: ResultDocument) -
             else None
         )
         if former is not None and says_same(json.loads(former), document.values):
-            words = "measure the model again for another build."
+            words = "to submit it for another build, measure the model again."
             earlier = (
                 f"This result document was handed in already, as submission {one.id}"
             )

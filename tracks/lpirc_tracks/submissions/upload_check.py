@@ -70,7 +70,7 @@ def check_other(
 
 
 def _given_up(why: str) -> Refused:
-    sentence = f"The check of this file was given up: {why}. Send a smaller one, as CSV if it is JSON."
+    sentence = f"The check of this file was given up: {why}. Send a smaller file; if the file is JSON, send CSV."
     return Refused({"code": "check-failed", "detail": sentence})
 
 

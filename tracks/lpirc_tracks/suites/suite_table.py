@@ -84,9 +84,7 @@ def read_tests(path: Path, mflops: Mapping[str, float]) -> tuple[SuiteTest, ...]
         if model not in mflops:
             where = f"{path}: line {row.line}"
             known = ", ".join(mflops)
-            sentence = (
-                f"{where}: the model {model!r} has no FLOPs; those of {known} are known"
-            )
+            sentence = f"{where}: the model {model!r} is not listed with its FLOPs; the listed models are {known}"
             raise RefereeError("unknown-flops", sentence, model=model, line=row.line)
         found[key] = SuiteTest(*key, *_figures(row))
     return tuple(found.values())
@@ -101,7 +99,7 @@ def read_rows(path: Path) -> list[SuiteRow]:
     for line in read_table(path, COLUMNS) if is_there(path) else []:
         if (_figures(line) == (None, None)) != bool(line.cells["sentence"]):
             raise line.bad(
-                "a test has figures, or a sentence that says why it failed; delete this line"
+                "a test must have either figures or a sentence that says why it failed; delete this line"
             )
         rows.append(SuiteRow(**{column: line.cells[column] for column in COLUMNS}))
     return rows
@@ -141,7 +139,7 @@ def table_lock(path: Path) -> Iterator[None]:
     try:
         require_writable(path)
     except OSError as error:
-        sentence = f"{path}: {error.strerror}; choose another file with --out."
+        sentence = f"The table {path} cannot be written: {error.strerror}; choose another file with --out."
         raise RefereeError("bad-table", sentence) from error
     folder = os.open(
         path.parent, os.O_RDONLY

@@ -28,7 +28,7 @@ COLUMNS = (
     "accepted_utc",
     "level_with",
 )
-LEVEL = "Level with: its order with that neighbour is less than 95 % sure on other images of this kind."
+LEVEL = "Level with: on other images of this kind, the order of these two neighbours is less than 95 % certain."
 
 
 @blueprint.get("/<name>.json")
@@ -53,7 +53,7 @@ def as_page(name: str) -> Response:
     if board.get("in_review"):  # a board that an earlier version published does not say
         counts += f"; in review: {board['in_review']}"
     if board["outdated"]:
-        counts += f"; measured on other images, and left out: {board['outdated']}"
+        counts += f"; left out because measured on other images: {board['outdated']}"
     return page(
         "table.html",
         title=name,
@@ -73,13 +73,13 @@ def _which(board: dict[str, Any]) -> str:
     """Return a sentence on which board is shown, and who published it when."""
     published = board["published"]
     if published is None and board["holdout_until"] is None:
-        return "This is the board by the public images; there will be no final one."
+        return "This board uses the public images; there will be no final board."
     if published is None:
-        return "This is the board by the public images, not the final one."
+        return "This board uses the public images; it is not the final board."
     at = f"{published['utc'][:16].replace('T', ' ')} UTC"
     if published["by"] is None:
-        return f"This is the final board, by the hold-out images; it came out at {at}, as contest.toml says."
-    return f"This is the final board, by the hold-out images, published at {at} by {published['by']}."
+        return f"This is the final board, on the hold-out images, published automatically at {at}, as set in contest.toml."
+    return f"This is the final board, on the hold-out images, published at {at} by {published['by']}."
 
 
 def _notes(board: dict[str, Any]) -> list[str]:
@@ -90,7 +90,7 @@ def _notes(board: dict[str, Any]) -> list[str]:
     state = (
         f"was closed at {until}" if board["closed"] else f"takes entries until {until}"
     )
-    later = "The final board, by images that are secret, is shown once the organiser has published it."
+    later = "The final board uses secret images. It is shown when the organiser has published it."
     notes = [f"The track {state}. {later}"]
     if (taken_back := board["taken_back"]) is not None:
         at = f"{taken_back['utc'][:16].replace('T', ' ')} UTC"

@@ -14,7 +14,7 @@ NEW_IMAGE = "new images"
 NEW_CATEGORY = "new categories"
 
 _WORDS = {
-    INVERTED: "{value}; scored as it stands, as the metric's official program does",
+    INVERTED: "{value}; scored unchanged, as in the metric's official program",
     NEW_IMAGE: "image {value} is not in the ground truth; taken for an image without objects",
     NEW_CATEGORY: "category {value} is not in the ground truth; taken for a category without objects",
 }
@@ -57,7 +57,9 @@ class Findings:
         if total > 1:
             others = f" (and {total - 1} more problems)"
         if self.problems.stops and total >= self.problems.most:
-            others = f" (and {total - 1} more problems, where the reading ended)"
+            others = (
+                f" (and {total - 1} more problems; the rest of the file was not read)"
+            )
         facts = self.problems.as_facts()
         sentence = f"{self.path}: line {line}: {problem}{others}"
         raise CodedError(

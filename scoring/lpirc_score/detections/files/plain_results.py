@@ -83,7 +83,7 @@ def _entries(piece: bytes) -> list[_Entry]:
     if not piece.isascii():
         piece.decode()  # what is skipped must be UTF-8, too
     if has_long_number(piece):
-        raise ValueError("it possibly contains a number that is too long")
+        raise ValueError("the file may contain a number that is too long")
     return _decoder.decode(piece)
 
 

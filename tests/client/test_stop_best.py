@@ -23,7 +23,9 @@ from tests.client.conftest import Client
 from tests.client.referee_double import Referee
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day
 
-IMAGES = 200  # without the stop they last 76 s, so that a busy machine has time to stop, too
+IMAGES = (
+    200  # without the stop they last 76 s, so that a busy machine has time to stop, too
+)
 # It finds everything in the first ten images, in no time, and nothing more however long it looks.
 TIRED = """
 import hashlib, json, pathlib, time

@@ -161,7 +161,7 @@ def verify(
     findings.item("rules", results.check_rules, bundle)
     findings.item("interval", results.check_interval, bundle)
     findings.item("receipts", check_receipts, bundle, receipts)
-    findings.leave_the_rest("this verifier does not compute it")
+    findings.leave_the_rest("this verifier does not recompute this item")
 
     if score is None:
         findings.notes.append("the score was not computed here")

@@ -112,8 +112,8 @@ def check_key(given: Given) -> None:
     """Check that the receipt names the given key of the contest."""
     if given.key is None:
         raise NotChecked(
-            "it needs --key with the key shown on the board; otherwise a signature proves nothing, since anyone can "
-            "make one"
+            "no key was given: give --key with the key shown on the board; otherwise a signature proves nothing, since "
+            "anyone can make one"
         )
     named = given.receipt["public_key"]
     need(
@@ -125,7 +125,7 @@ def check_key(given: Given) -> None:
 def check_file(given: Given) -> None:
     """Check that the given file is the one that the referee received."""
     if given.file is None:
-        raise NotChecked("it needs the file that was handed in")
+        raise NotChecked("no FILE was given: give the file that was handed in")
     try:
         with given.file.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()

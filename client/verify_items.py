@@ -250,11 +250,11 @@ def check_meter_chain(bundle: Bundle) -> None:
         count = post["readings"]
         need(
             count >= before,
-            f"body {place} has {count} readings, but the body before it has {before}",
+            f"body {place} states {count} readings, but the body before it states {before}",
         )
         need(
             count < len(links),
-            f"body {place} has {count} readings, but the bundle has {len(links) - 1}",
+            f"body {place} states {count} readings, but the bundle has {len(links) - 1}",
         )
         is_own = post["meter"] == links[count]
         need(

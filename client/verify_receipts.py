@@ -23,7 +23,7 @@ OF_BODY_SINCE_FORM_2 = ("readings", "meter")
 def check_receipts(bundle: Bundle, text: bytes | None) -> None:
     """Check that the bundle holds everything that the receipts acknowledge, unchanged."""
     if text is None:
-        raise NotChecked("it needs --receipts")
+        raise NotChecked("no receipts were given: give --receipts")
     receipts = 0
     written = text.decode("utf-8-sig").split("\n")
     for place, line in enumerate(written, start=1):

@@ -112,7 +112,7 @@ class Bundle:
             return
         self._add_link(digest_of_event(one))
         is_own = one["run"] == self.run["id"]
-        need(is_own, "an event of another run")
+        need(is_own, "it has an event of a run other than the bundle's")
         event = Event(
             utc=one["utc"],
             kind=one["kind"],

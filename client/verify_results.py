@@ -353,7 +353,7 @@ def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
     if images == 0:
         images = len(bundle.test_set["images"])
     found = run["images"]
-    need(found == images, f"the run has {found} images, but its rules state {images}")
+    need(found == images, f"the run has {found} images, but its rules require {images}")
     _need_standing_by_makers(run, rules)
 
 

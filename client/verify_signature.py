@@ -13,7 +13,7 @@ GROUP_ORDER = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, PRIME) % PRIME
 ROOT_OF_MINUS_1 = pow(2, (PRIME - 1) // 4, PRIME)
 NEUTRAL: Point = (0, 1, 1, 0)
-NO_POINT = "not a point of the curve"
+NO_POINT = "a value in the signature or key is not a point of the curve Ed25519"
 
 
 def need_signature(

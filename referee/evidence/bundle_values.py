@@ -221,11 +221,11 @@ def _require_same_run(bundle: Bundle) -> None:
         if any(
             event["run"] != bundle.run.id for event in bundle.events if "kind" in event
         ):
-            raise ValueError("an event of another run")
+            raise ValueError("it has an event of a run other than the bundle's")
         list(bundle.own_events())
     with _reading("served.csv.gz"):
         if not {*bundle.served_images} <= {*range(1, len(bundle.order) + 1)}:
-            raise ValueError("an image that the run does not have")
+            raise ValueError("it has an image that the run does not have")
     with _reading("readings.csv.gz"):
         list(bundle.meter_readings)
 
@@ -290,7 +290,7 @@ def _order(numbers: list[int], run: Run, test_set: TestSet) -> NDArray[np.int64]
         *map(type, numbers)
     } <= {int}
     if not are_known or not len({*numbers}) == len(numbers) == run.images:
-        raise ValueError("not an order of the run's images")
+        raise ValueError("the numbers are not those of the run's images, each once")
     return np.array(numbers, np.int64)
 
 

@@ -21,7 +21,10 @@ DEFAULT_FETCH = 50
 LARGEST_FETCH = 1000
 FROM_FILE = "file whose first line is the password (else LPIRC_PASSWORD, else a prompt)"
 CA_CERT = "PEM file of a certificate to trust, for a referee whose certificate no public authority signed"
-CHECK = "Check a detector on a folder of images, and each of its rows as a referee would. With a URL, check a referee or a client."
+CHECK = (
+    "Check a detector on a folder of images, and each of its rows as a referee would. "
+    "With a URL, check a referee or a client."
+)
 EXAMPLE = "example: lpirc-client check --detector mymodule:detect --images DIR"
 
 

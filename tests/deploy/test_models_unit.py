@@ -265,7 +265,8 @@ def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
         told = called("doctor", str(day.folder)).stderr
         assert "Models run confined, each in its own systemd unit" in told
         log = (day.folder / "server.log").read_text()
-    words = "confined, each in its own systemd unit, as a separate user, without network or access to the contest's files, "
+    words = "confined, each in its own systemd unit, as a separate user, "
+    words += "without network or access to the contest's files, "
     assert f"{words}at most 5120 MB of memory and 64 processes" in log
 
 

@@ -39,7 +39,7 @@ def execute(options: argparse.Namespace) -> None:
     result(json.dumps(document) if options.json else "\n".join(words))
     bad = [one.name for one in findings if one.result in BAD]
     if bad:
-        what = f"{len(bad)} of {len(findings)} checks failed: {', '.join(bad)}; docs/conformance.md describes each check"
+        what = f"{len(bad)} of {len(findings)} checks failed: {', '.join(bad)}; docs/conformance.md describes them"
         raise ClientError("not-conformant", what)
 
 

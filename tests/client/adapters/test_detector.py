@@ -201,7 +201,7 @@ def refused(
         (
             classifier(),
             {},
-            "head is unknown: the model's outputs are scores float32 (1, 3); if it is a detector, set head to one of yolov5, ",
+            "head is unknown: the model's outputs are scores float32 (1, 3); if it is a detector, ",
         ),
         (
             classifier(),

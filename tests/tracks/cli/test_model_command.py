@@ -418,7 +418,7 @@ def test_a_bad_model_is_told_in_one_sentence_and_the_board_is_unharmed(
     )
     assert not (hall.day / MODELS).exists()
     (told_list,) = hall.call("list").stderr.splitlines()
-    assert told_list == "No model is handed in yet; see: referee model submit --help"
+    assert told_list == "No model has been submitted yet; see: referee model submit --help"
 
 
 @pytest.mark.parametrize(

@@ -403,8 +403,7 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
         "wrong-version",
     )
     assert (
-        "lpirc-client 0.2.0 is incompatible with the referee's version 0.1.0"
-        in told["detail"]
+        "lpirc-client 0.2.0 is incompatible with the referee's 0.1.0" in told["detail"]
     )
     detail = problem(ours.ask("POST", name="jetson", json=HELLO), 401, "bad-token")[
         "detail"

@@ -128,5 +128,8 @@ def remove(name: str, folder: Path) -> None:
             track for track in tracks if expected_devices(contest, track) == (name,)
         ]
     for track in sorted(only_here):
-        words = f"models of the track {track} are waiting, and only {name} may measure them. Add the device again, or cancel the models."
+        words = (
+            f"models of the track {track} are waiting, and only {name} may measure them. "
+            "Add the device again, or cancel the models."
+        )
         click.echo(f"referee: warning: {words}", err=True)

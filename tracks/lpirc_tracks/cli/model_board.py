@@ -38,9 +38,13 @@ COLUMNS = (
 
 @click.command("board")
 @click.option("--track", required=True, help="A track of the contest.")
-@click.option("--holdout", is_flag=True, help="The board of the hold-out test set.")
 @click.option(
-    "--plot", type=any_path, help="Draw accuracy over latency: FILE.png or .svg."
+    "--holdout", is_flag=True, help="Show the board of the hold-out test set."
+)
+@click.option(
+    "--plot",
+    type=any_path,
+    help="Plot accuracy against latency into FILE.png or FILE.svg.",
 )
 @click.option(
     "--csv", "as_csv", is_flag=True, help="Print CSV: valid submissions only."

@@ -172,13 +172,13 @@ def submit_command(
     """
     if measured_by is not None and (result is None or len(measured_by) > LONGEST_NAME):
         raise click.UsageError(
-            f"--measured-by is for --result: a name of at most {LONGEST_NAME} characters."
+            f"--measured-by needs --result, and takes a name of at most {LONGEST_NAME} characters."
         )
     if model is None and measured_by is None:
         raise click.UsageError("Give MODEL, or --result with --measured-by.")
     if result is not None and metering is not None:
         raise click.UsageError(
-            "--meter is for a model that is measured here; leave it out with --result."
+            "--meter measures a model on this host; leave it out with --result."
         )
     with interruption_reported(lambda: GIVEN_UP), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=result is None)
@@ -261,7 +261,7 @@ def remeasure_command(
 
 
 @model.command("list")
-@click.option("--track", help="Only those of a track.")
+@click.option("--track", help="List only submissions to this track.")
 @contest_folder
 @as_json
 def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
@@ -285,7 +285,8 @@ def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
         return
     if not found:
         click.echo(
-            "No model is handed in yet; see: referee model submit --help", err=True
+            "No model has been submitted yet; see: referee model submit --help",
+            err=True,
         )
     for one in found:
         click.echo(submission_line(one, is_broken_off=one.id in broken))

@@ -25,7 +25,7 @@ def required_reason(words: str) -> Callable[[Callable[..., Any]], Callable[..., 
 @click.command("withdraw")
 @submission_number
 @required_reason(
-    "The reason. It is shown in the list, in the team's entry and on the board's page if a published board is taken back."
+    "The reason. The list and the team's entry show it; if a published board is taken back, its page shows it too."
 )
 @contest_folder
 def withdraw_command(number: int, reason: str, folder: Path) -> None:

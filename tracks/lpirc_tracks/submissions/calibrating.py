@@ -236,7 +236,10 @@ def require_consistent(
                 submission=made.id,
                 difference=found,
             )
-            sentence = f"{device}'s results for this model differ: {found}. The device must calibrate again before it measures more models."
+            sentence = (
+                f"{device}'s results for this model differ: {found}. "
+                "The device must calibrate again before it measures more models."
+            )
             raise DeviceDoubted("device-doubted", sentence)
 
 

@@ -65,7 +65,8 @@ def difference(one: tuple[float, float], other: tuple[float, float]) -> str | No
     if apart > LATENCY_TOLERANCE:
         return f"{one_ms:.3f} and {other_ms:.3f} ms, {apart:.1%} apart; at most {LATENCY_TOLERANCE:.0%} is allowed"
     if abs(one_percent - other_percent) > ACCURACY_TOLERANCE:
-        return f"accuracies of {one_percent:.3f} % and {other_percent:.3f} %; a difference of {ACCURACY_TOLERANCE} points is allowed"
+        accuracies = f"accuracies of {one_percent:.3f} % and {other_percent:.3f} %"
+        return f"{accuracies}; a difference of {ACCURACY_TOLERANCE} points is allowed"
     return None
 
 

@@ -17,7 +17,7 @@ Field = Callable[[str, object], None]
 
 def bad(problem: str) -> ModelFault:
     """Return the error for a document with this problem."""
-    return ModelFault("bad-result", f"The result document cannot be taken: {problem}.")
+    return ModelFault("bad-result", f"The result document is refused: {problem}.")
 
 
 def field_of(values: Mapping[str, Any], path: str) -> Any:

@@ -251,7 +251,7 @@ def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
                 return made
     for held in store.jobs.all(JobState.LEASED):
         if (held.name, held.worker, held.renewals_left) == (job, device, 0):
-            sentence = f"{device} did not finish before the last renewal of its lease. Its lpirc-harness hangs; restart the harness."
+            sentence = f"{device} did not finish before the last renewal of its lease. Its harness hangs; restart it."
             store.jobs.give_back(job, device, sentence, clock.utc(), lost=True)
             raise RefereeError("lease-lost", sentence)
     raise lease_lost("this job")
@@ -269,7 +269,7 @@ def _require_confirmed(
         contest, made, {device, *job.failed_on}, now
     ):
         return
-    sentence = f"{fault.sentence.removesuffix('.')}, on {device}. Another device tries the model before this fault is final."
+    sentence = f"{fault.sentence.removesuffix('.')}, on {device}. Another device will try the model first."
     raise RefereeError("not-confirmed", sentence)
 
 

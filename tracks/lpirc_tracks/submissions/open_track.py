@@ -158,7 +158,7 @@ def _require_kept_back(opened: OpenTrack, other: Path) -> None:
         return
     own = {image.sha256 for image in opened.test_set.images}
     if others and ((own <= others) if opened.split == HOLDOUT else (others <= own)):
-        problem = "every image of the hold-out test set is also in the public test set; choose other images for the hold-out test set"
+        problem = "every image of the hold-out test set is also in the public one; choose other hold-out images"
         raise RefereeError("bad-config", f"Track {opened.name!r}: {problem}.")
 
 

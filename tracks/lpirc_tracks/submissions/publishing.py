@@ -89,7 +89,7 @@ def publish(
     """
     made = final_board(contest, config, now)
     if made.code != code:
-        sentence = f"The board or its oddities changed since they were listed: the code is now {made.code}, not {code}. Nothing was published;"
+        sentence = f"The board or its oddities changed: the code is now {made.code}, not {code}. Nothing was published;"
         raise RefereeError(
             "track-changed", f"{sentence} look at the board again.", now=made.code
         )

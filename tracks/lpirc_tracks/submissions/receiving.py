@@ -101,8 +101,8 @@ def receive_file(
         if sha256 not in (None, found):
             raise RefereeError(
                 "upload-mismatch",
-                f"The file of {size} bytes has the SHA-256 {found}, but {sha256} was stated: parts of another file were sent. "
-                "Nothing was taken; begin it again.",
+                f"The file of {size} bytes has the SHA-256 {found}, but {sha256} was stated: "
+                "parts of another file were sent. Nothing was accepted; start the upload again.",
             )
         who = offer.config.name, offer.team, PUBLIC, program_version()
         given = Submission(

@@ -113,10 +113,10 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
     part = 0.0 if config.holdout_until is None else config.holdout_part
     found = ResultsSet(test_set, metric, part, key)
     if not found.images(PUBLIC) or (part and not found.images(HOLDOUT)):
-        words = f"{len(test_set.images)} images are too few for holdout_part = {part:g}: the random draw left one part empty"
+        words = f"{len(test_set.images)} images are too few for holdout_part = {part:g}: the draw left one part empty"
         raise RefereeError(
             "testset-unfit",
-            f"Track {config.name!r}: {words}; use more images, or another part.",
+            f"Track {config.name!r}: {words}; use more images, or another holdout_part.",
         )
     return found
 
@@ -294,9 +294,7 @@ class EntryDesk:
         try:
             require_file(self.contest, path)
         except RefereeError as error:
-            logger.error(
-                "entry %d cannot be scored at present: %s", one.id, error.sentence
-            )  # noqa: TRY400
+            logger.error("entry %d cannot be scored now: %s", one.id, error.sentence)  # noqa: TRY400
             return
 
         def start(workers: Workers) -> Future[Any]:

@@ -30,7 +30,7 @@ def copy_aside(contest: Contest, file: Path, name: str) -> None:
     except OSError as error:
         sentence = f"The file cannot be copied to the journal's disk, {copy.parent} ({error.strerror})"
         if contest.config.journal.required:
-            words = "so nothing was accepted; send the file again. For the operator: check the space and the permissions of that disk."
+            words = "so nothing was accepted; send the file again. Operator: check that disk's space and permissions."
             raise StorageFailed(f"{sentence}, {words}") from error
         logger.warning("%s: %s has no second copy", sentence, name)
 
@@ -46,14 +46,14 @@ def require_file(contest: Contest, kept: Path) -> None:
     try:
         if copy is None or not copy.is_file():
             sentence = (
-                f"The upload {kept} is gone, so its entry waits; put the file back (the host that received it has it in models/), "
-                "or withdraw the entry."
+                f"The upload {kept} is gone, so its entry waits; put the file back "
+                "(the host that received it has it in models/), or withdraw the entry."
             )
             raise RefereeError("upload-missing", sentence)
         kept.parent.mkdir(mode=0o700, exist_ok=True)
         write_atomically(kept, parts_of(copy), 0o600)
     except OSError as error:
-        sentence = f"The upload {kept} cannot be copied from {copy}: {error.strerror}; it waits."
+        sentence = f"The upload {kept} cannot be copied from {copy}: {error.strerror}; its entry waits."
         raise RefereeError("upload-missing", sentence) from error
 
 

@@ -95,7 +95,7 @@ class SuiteRun:
                     f"{test.name}: {path} changed while it was measured.",
                 )
         if unstable := disturbance(document):
-            sentence = f"the latency is unstable, {unstable}; delete the test's line from the table and run the suite again"
+            sentence = f"the latency is unstable, {unstable}; delete this line and run the suite again"
             return replace(blank, sentence=sentence)
         self.report(
             f"{test.name}: loaded in {document.get('latency.load_ms') or 0:.1f} ms"

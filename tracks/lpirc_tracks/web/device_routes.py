@@ -63,7 +63,7 @@ def lease() -> Response:
             "bad-token", f"The key belongs to device {g.device}, not to {name}."
         )
     if theirs.split(".")[:2] != ours.split(".")[:2]:
-        sentence = f"lpirc-client {theirs} is incompatible with the referee's version {ours}; install lpirc-client {ours}."
+        sentence = f"lpirc-client {theirs} is incompatible with the referee's {ours}; install lpirc-client {ours}."
         raise RefereeError("wrong-version", sentence)
     if len(meter) > LONGEST_TEXT or not meter.isprintable():
         sentence = f"meter={meter[:SHOWN_CHARACTERS]!r} must be a line of at most {LONGEST_TEXT} characters."

@@ -78,7 +78,8 @@ def _which(board: dict[str, Any]) -> str:
         return "This board uses the public images; it is not the final board."
     at = f"{published['utc'][:16].replace('T', ' ')} UTC"
     if published["by"] is None:
-        return f"This is the final board, on the hold-out images, published automatically at {at}, as set in contest.toml."
+        how = f"published automatically at {at}, as set in contest.toml"
+        return f"This is the final board, on the hold-out images, {how}."
     return f"This is the final board, on the hold-out images, published at {at} by {published['by']}."
 
 

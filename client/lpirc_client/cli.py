@@ -74,14 +74,14 @@ def build_parser() -> argparse.ArgumentParser:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    text = "fetch the images, detect, post"
+    text = "fetch the images, run the detector, post the detections"
     run = subparsers.add_parser(
         "run", help=text, description="A run with a detector.", allow_abbrev=False
     )
     run.add_argument("url", metavar="URL", help="the referee's, http://host:port")
     text = "sample (default), module:function of your own, onnx:FILE or litert:FILE"
     run.add_argument("--detector", default="sample", metavar="NAME", help=text)
-    text = "JPEG that the detector is tried with before the log-in (default: one of the client's own)"
+    text = "JPEG file to try the detector with before the log-in (default: an image of the client)"
     run.add_argument("--preflight", type=Path, metavar="F", help=text)
     run.add_argument(
         "--no-preflight", action="store_true", help="log in without trying the detector"
@@ -89,7 +89,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_common(run, batch=10)
 
     text = "fetch the images, post recorded detections"
-    about = "A run with recorded detections."
+    about = "Make a run with recorded detections."
     replay = subparsers.add_parser(
         "replay", help=text, description=about, allow_abbrev=False
     )
@@ -160,7 +160,7 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help=text,
     )
-    text = "do not log out at the end: the run stays open, the meter runs on"
+    text = "do not log out at the end: the run stays open, and the meter keeps running"
     add("--stay", action="store_true", help=text)
     text = "log out although the detector failed (default: the run stays open, to go on with --first)"
     add("--logout-on-error", action="store_true", help=text)
@@ -186,9 +186,13 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--progress",
         choices=progress.CHOICES,
         default="auto",
-        help="on stderr; auto: a bar on a terminal",
+        help="how to show progress on stderr (auto: a bar on a terminal)",
     )
-    add("--json", action="store_true", help="one JSON document about the run on stdout")
+    add(
+        "--json",
+        action="store_true",
+        help="print one JSON document about the run on stdout",
+    )
     text = "keep the referee's receipts in F: proofs of what it acknowledged, one file for each run"
     add("--receipts", type=Path, metavar="F", help=text)
     text = "write a timeline of the run to F, for chrome://tracing or Perfetto"
@@ -210,7 +214,7 @@ def _add_check(subparsers: Any) -> None:
         "url", metavar="URL", nargs="?", help="the referee's, http://host:port"
     )
     parser.add_argument(
-        "--json", action="store_true", help="one JSON document on stdout"
+        "--json", action="store_true", help="print one JSON document on stdout"
     )
     _add_detector_check(parser)
     _add_referee_check(parser)
@@ -233,13 +237,13 @@ def _add_detector_check(parser: argparse.ArgumentParser) -> None:
         "--ground-truth",
         type=Path,
         metavar="FILE",
-        help="test-set folder or COCO file, for an mAP",
+        help="test-set folder or COCO file with the ground truth, to compute the mAP",
     )
     add(
         "--categories",
         type=Path,
         metavar="FILE",
-        help="names of the categories 1, 2, ..., one a line",
+        help="file with the names of the categories 1, 2, ..., one name per line",
     )
     add(
         "--limit",
@@ -255,14 +259,18 @@ def _add_referee_check(parser: argparse.ArgumentParser) -> None:
     ).add_argument
     add(
         "--team",
-        help="log in as this team: a complete check, which uses up one of its attempts",
+        help="log in as this team for a complete check; the check uses up one of the team's attempts",
     )
     add("--password-file", type=Path, metavar="F", help=FROM_FILE)
-    add("--yes", action="store_true", help="yes, use up an attempt of the team")
+    add(
+        "--yes",
+        action="store_true",
+        help="agree that the check uses up an attempt of the team",
+    )
     add(
         "--read-only",
         action="store_true",
-        help="only checks that use up no attempt (they make one failed log-in)",
+        help="make only the checks that use up no attempt (they include one failed log-in)",
     )
     text = "listen at this address for a client, pass everything on to URL, and report the client's mistakes"
     add("--proxy", metavar="[HOST:]PORT", help=text)

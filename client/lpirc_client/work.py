@@ -59,7 +59,7 @@ def add_parser(subparsers: Any) -> None:
         "file whose first line is the device's key (else LPIRC_PASSWORD, else a prompt)"
     )
     add("--key-file", type=Path, metavar="F", help=text)
-    text = "keep the tracks' images there (default: lpirc-images)"
+    text = "keep the tracks' images in this folder (default: lpirc-images)"
     add(
         "--images",
         type=Path,

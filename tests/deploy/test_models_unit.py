@@ -173,7 +173,7 @@ def test_the_unit_proves_that_it_is_confined_before_it_runs_a_model(
     }
     with pytest.raises(
         RefereeError,
-        match="does not confine them: it sees /usr;",
+        match="does not confine models: it sees /usr;",
     ) as refused:
         ask_unit(
             unit,

@@ -33,7 +33,7 @@ def add_parsers(subparsers: Any) -> None:
         )
     )
     text = "run a TFLite or ONNX model on images and time it"
-    about = "Run a model on a folder of images, in a process of its own, and time each inference."
+    about = "Run a model on a folder of images in a separate process, and time each inference."
     bench = subparsers.add_parser(
         "bench", help=text, description=about, allow_abbrev=False
     )
@@ -87,7 +87,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--json", action="store_true", help="one JSON document on stdout")
+    add("--json", action="store_true", help="print one JSON document on stdout")
     add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
 
 
@@ -123,21 +123,21 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         choices=CHANNELS,
         help="order of the model's channels (default RGB)",
     )
-    text = "stop when the counted inferences took this long (default: never)"
+    text = "stop when the counted inferences have taken S seconds (default: never)"
     add("--budget-s", type=positive_seconds, metavar="S", help=text)
-    add("--limit", type=whole(1), metavar="N", help="only the first N images")
-    text = f"at most this many passes, until the mean is stable (default {Settings.repeats})"
+    add("--limit", type=whole(1), metavar="N", help="use only the first N images")
+    text = f"make at most R passes, fewer if the mean is stable earlier (default {Settings.repeats})"
     add("--repeats", type=whole(1), metavar="R", help=text)
     add(
         "--cooldown-s",
         type=seconds,
         metavar="S",
-        help="pause between the passes (default 0)",
+        help="pause for S seconds between the passes (default 0)",
     )
-    text = "at the end repeat the last input for S seconds, for a meter"
+    text = "at the end, repeat the last input for S seconds, so that a meter can measure the energy"
     add("--energy-loop-s", type=positive_seconds, metavar="S", help=text)
     add("--out", type=Path, metavar="FILE", help="write the result document to FILE")
-    text = "progress on stderr; auto: on a terminal"
+    text = "show progress on stderr (auto: only on a terminal)"
     add("--progress", choices=("auto", "lines", "none"), default="auto", help=text)
 
 
@@ -152,7 +152,5 @@ def three(least: float) -> Callable[[str], tuple[float, ...]]:
             raise ValueError
         return values * (3 // len(values))
 
-    parse.__name__ = (
-        "number, or three with commas between,"  # argparse says: invalid ... value
-    )
+    parse.__name__ = "number, or three numbers separated by commas,"  # argparse says: invalid ... value
     return parse

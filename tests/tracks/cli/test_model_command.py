@@ -418,7 +418,9 @@ def test_a_bad_model_is_told_in_one_sentence_and_the_board_is_unharmed(
     )
     assert not (hall.day / MODELS).exists()
     (told_list,) = hall.call("list").stderr.splitlines()
-    assert told_list == "No model has been submitted yet; see: referee model submit --help"
+    assert (
+        told_list == "No model has been submitted yet; see: referee model submit --help"
+    )
 
 
 @pytest.mark.parametrize(
@@ -713,7 +715,7 @@ def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_me
     assert seen == [False, True, False]
     lines = hall.call("list").stdout.splitlines()
     assert all(
-        f"it counts; give the attempt back with: referee model uncount {one}"
+        f"it used an attempt; give the attempt back with: referee model uncount {one}"
         in lines[one - 1]
         for one in (1, 2)
     )
@@ -949,7 +951,7 @@ def test_a_document_of_another_program_needs_its_author_and_the_boards_device_an
         "--result",
         elsewhere,
     )
-    assert "say who measured it, with --measured-by NAME" in hall.refusal(*words)
+    assert "name who measured the model with --measured-by NAME" in hall.refusal(*words)
     by = ("--measured-by", "beta itself")
     made = hall.told(*words, *by)
     assert made["model_file"] == "net.tflite"

@@ -394,7 +394,7 @@ def test_images_that_were_not_reached_are_wrong(hand_in: Hand) -> None:
     [
         ({"images__sha256": "0" * 64}, "bad-result", "images.sha256 is '000"),
         ({"images__count": 5, "stopped_by": "budget"}, "bad-result", "phones needs 4; bench the model on the images"),
-        ({"model__sha256": "0" * 64}, "bad-result", "; hand in the one that was benched"),
+        ({"model__sha256": "0" * 64}, "bad-result", "; submit the model that was benched"),
         ({"preprocessing": "resize"}, "bad-result", "preprocessing is 'resize', the track phones needs 'central-crop'"),
         ({"settings__mean": [9, 9, 9]}, "bad-result", "settings.mean is [9, 9, 9], the track phones needs [0, 0, 0]"),
         ({"settings__threads": 4}, "bad-result", "settings.threads is 4, the track phones needs 1"),

@@ -85,8 +85,8 @@ def test_a_file_that_is_no_table_of_a_run_is_refused(
         ({"time_ms": "0"}, "time_ms = '0' must be above 0"),
         ({"time_ms": ""}, "is given without time_ms"),
         ({"accuracy_percent": "101"}, "accuracy_percent"),
-        ({"accuracy_percent": "", "time_ms": ""}, "figures, or a sentence"),
-        ({"sentence": "It crashed."}, "figures, or a sentence"),
+        ({"accuracy_percent": "", "time_ms": ""}, "either figures or a sentence"),
+        ({"sentence": "It crashed."}, "either figures or a sentence"),
     ):
         write_rows(path, [replace(DONE, **figures)])
         with pytest.raises(RefereeError, match=told):

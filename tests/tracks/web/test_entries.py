@@ -250,7 +250,7 @@ def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ti
         hall.refers("model", "board", "--track", "files", "--json").stdout
     )["places"]
     assert [one["metric"] for one in listed] == [entry["score"], other["score"]]
-    assert "broken off" not in hall.refers("model", "list").stdout
+    assert "interrupted" not in hall.refers("model", "list").stdout
     # A third one is as good as the first.
     rows.append([*rows[-1][:2], 0.01, 0, 0, 1, 1])  # below all others: no AP changes
     scored(hall, hand_in(hall, csv_of(rows), "cat"), "cat")

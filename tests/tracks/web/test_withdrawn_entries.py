@@ -334,7 +334,7 @@ def test_what_cannot_be_published_is_refused_with_its_reason(day: Day) -> None:
     assert "no track 'none'" in refusal(day, "model", "publish", "none")
     close_track(day)
     code = told(day, "model", "publish", "files")["code"]
-    assert f"their code is {code}, not {code[::-1]}" in refusal(
+    assert f"the code is now {code}, not {code[::-1]}" in refusal(
         day, "model", "publish", "files", "--as-listed", code[::-1]
     )
     day.refers("model", "withdraw", str(number), "--reason", "x")

@@ -96,7 +96,7 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
     again = ours.queue(models.detector() + b" ")
     # Now it says nothing of a meter.
     assert ours.ask("POST", json=HELLO).status_code == 204
-    with pytest.raises(RefereeError, match="has a meter"):
+    with pytest.raises(RefereeError, match="has reported a meter"):
         open_to("m.tflite")
     work = ours.ask("POST", json=HELLO | {"meter": METER}).json()
     assert work["job"] == again.job

@@ -144,7 +144,7 @@ def bench_command(
 @click.option(
     "--measured-by",
     callback=line_of_text,
-    help="Who made the result document, and with which program.",
+    help="Who measured the model, if not the organiser; needs --result.",
 )
 @build_option
 @holdout_flag

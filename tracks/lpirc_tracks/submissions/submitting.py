@@ -110,7 +110,7 @@ def submit(
     document = parse_result(content)
     if document.is_elsewhere and order.measured_by is None:
         raise bad(
-            "lpirc-harness did not make it; say who measured it, with --measured-by NAME"
+            "another program than lpirc-harness made it; name who measured the model with --measured-by NAME"
         )
     if order.model is not None and not document.is_elsewhere:
         validate(order.model)

@@ -57,7 +57,8 @@ def create() -> Response:
     offer = offer_of(team, stated.track, stated.file, replaces)
     if stated.size > (most := most_bytes(offer.config)):
         raise RefereeError(
-            "too-large", f"The file has {stated.size} bytes; at most {most} are taken."
+            "too-large",
+            f"The file has {stated.size} bytes; at most {most} are accepted.",
         )
     part(Callers).contest.store.posts.require_room(stated.size)
     made = background().resumable.create(stated)

@@ -31,7 +31,7 @@ from lpirc_client.timeline import Timeline
 from lpirc_client.wire import Login
 
 LOGIN_S = 2.0
-"""Maximum seconds of a log-in. A window open for longer was opened earlier; with less time left, resuming is not offered."""
+"""Maximum seconds of a log-in. A window open for longer was opened earlier; with less time left, nobody can resume."""
 
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
 STOP = (

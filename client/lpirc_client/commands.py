@@ -31,7 +31,7 @@ from lpirc_client.timeline import Timeline
 from lpirc_client.wire import Login
 
 LOGIN_S = 2.0
-"""Longest time of a log-in. A window open for longer was opened before; with less time left no run is resumed."""
+"""Maximum seconds of a log-in. A window open for longer was opened earlier; with less time left, nobody can resume."""
 
 ENDS = {FINISHED: "finished", WINDOW_CLOSED: "the window closed", FAILED: "failed"}
 STOP = (
@@ -165,7 +165,7 @@ def _say_which_run(
     login: Login,
     first: int,
 ) -> None:
-    """Print that a run was open already, so its earlier rows and energy count, or that a new run begins at `first`."""
+    """Print whether a run was open already, with earlier rows and energy that count, or a new run begins at `first`."""
     open_s = login.window_s - login.remaining_s
     status: dict[str, Any] = {}
     if open_s <= LOGIN_S and first == 1:

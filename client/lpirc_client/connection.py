@@ -183,9 +183,9 @@ class Connection:
         return response.content
 
     def _at_once(self, path: str) -> bytes | None:
-        """Return the file at `path`; None if the usual way should ask again: it waits, and gives the reason.
+        """Return the file at `path`, or None if `_send` should ask again, which can wait and gives the reason.
 
-        By http.client: for one small file the layers of requests take several times as long. TLS goes the usual way.
+        This uses http.client: for one small file the layers of `requests` take several times as long. It skips TLS.
         Raises the ClientError of a refusal.
         """
         if not self.url.startswith("http://"):

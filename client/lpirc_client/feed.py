@@ -13,7 +13,7 @@ from lpirc_client.errors import ClientError, TransientError, UnknownRoute
 from lpirc_client.timeline import FETCH, Timeline
 
 MOST_BYTES = 24 * 2**20
-"""A larger batch is abandoned and fetched in smaller ones, since up to two batches are in memory."""
+"""Maximum bytes of a batch, since two may be in memory. A larger one is abandoned and fetched in smaller batches."""
 
 
 class Image(NamedTuple):

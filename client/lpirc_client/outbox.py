@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lpirc_client.rows import Rows
 
 MOST_ROWS = 30_000
-"""Rows in one body: the 4 MiB that a referee accepts are 149,796 packed rows, or as few as 35,000 in JSON."""
+"""Maximum rows in one body. The 4 MiB that a referee accepts hold 149,796 packed rows, or as few as 35,000 in JSON."""
 
 URGENT_S = 5.0
 """In this time before the window's end, rows are posted without waiting for a full batch."""
@@ -26,7 +26,7 @@ LOOK_S = 0.5
 
 
 class Outbox:
-    """Posts the rows of `batch` images or more in one body; while a body is on its way, the next one fills.
+    """Posts bodies with the rows of `batch` images or more; while a body is being sent, the next one fills.
 
     A body holds all rows of its images, unless one image has more than MOST_ROWS. `images` counts the images whose
     rows are on the referee's disk, in the order of `put`; `detections` counts the rows that it has accepted.

@@ -1,4 +1,4 @@
-"""Keeps the referee's receipts, and checks that each one's link binds everything acknowledged before it.
+"""Keeps the referee's receipts, and checks that each is chained to everything acknowledged before it.
 
 docs/receipts.md of the project has the texts. `referee bundle verify --receipts` also checks the signature.
 """
@@ -49,7 +49,7 @@ def sha256_of(rules: object) -> str:
 
 
 class ReceiptFile:
-    """Appends the receipts of one run to a file of JSON lines; a receipt that does not fit is kept with a warning.
+    """Appends the receipts of one run to a file of JSON lines; a receipt that breaks the chain is kept with a warning.
 
     No problem here ends a run: only creating the object raises ClientError `no-receipts-file`. A file with receipts of
     this run is continued; beside a file of another run a new file is made.
@@ -70,7 +70,7 @@ class ReceiptFile:
         rules: object = None,
         rules_sha256: str | None = None,
     ) -> None:
-        """Set the run that the next receipts belong to, and keep its rules; None if no rules are bound to it."""
+        """Set the run of the next receipts, and keep its rules (None: the referee recorded no rules for it)."""
         self._run = int(run) if run.isascii() and run.isdigit() else run
         earlier = (self._last or self._rules).get("run", self._run)
         if earlier != self._run:
@@ -116,7 +116,7 @@ class ReceiptFile:
         self._rules = kept
 
     def keep(self, receipt: Receipt) -> None:
-        """Append the receipt of a POST, and warn unless it follows from the last kept one."""
+        """Append the receipt of a POST, and warn unless its link continues the chain of the last kept receipt."""
         if receipt.chain is None:
             self._is_older = True
             return

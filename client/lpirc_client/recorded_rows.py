@@ -51,7 +51,7 @@ def read(path: Path) -> Recording:
 
 
 def whole(text: str) -> int | None:
-    """Return the whole number that the text writes ("12", "12.000000"), or None."""
+    """Return the whole number in the text ("12", "12.000000"), or None."""
     with suppress(ValueError):
         return int(_plain(text))
     with suppress(ValueError):

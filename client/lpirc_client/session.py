@@ -38,7 +38,7 @@ INTERRUPTED_S = 2.0
 WAIT_PAUSE_S = 0.2
 
 BROKEN_S = 1.0
-"""Time in which a connection that breaks before the log-in is tried again."""
+"""Time during which a broken connection is retried before the log-in."""
 
 
 class Session:

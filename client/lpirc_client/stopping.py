@@ -7,7 +7,7 @@ from typing import Sequence
 
 MINUTE_S = 60.0
 LOSS = 0.05
-"""Least share of the score that a predicted loss in the next minute must reach: a provisional mAP scatters."""
+"""Minimum predicted loss in the next minute, as a share of the score. Less may be noise of the provisional mAP."""
 STEP = 0.01
 """Rounding step of a provisional mAP; a change within a minute no larger than rounding explains is ignored."""
 

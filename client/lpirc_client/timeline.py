@@ -15,11 +15,11 @@ from lpirc_client.terminal import say
 WAITING = "waiting"
 DETECTING = "detecting"
 POSTING = "posting"
-"""Work of the detector's thread: wait for an image, detect, hand rows over while earlier ones are being sent."""
+"""The detector's thread hands rows over. It waits while earlier rows are being sent."""
 
 FETCH = "fetch"
 SEND = "send"
-"""Kinds of work of the two other threads."""
+"""Work of the thread that posts; FETCH is that of the thread that fetches."""
 
 
 class Timeline:

@@ -19,7 +19,7 @@ class Category:
 class Login:
     """An open run with images 1..`images`; `remaining_s` are left of its window of `window_s`.
 
-    `rules` and their SHA-256 are bound to the run (docs/receipts.md of the project); None if no rules are bound.
+    `rules` and their SHA-256 are fixed for the run (docs/receipts.md of the project), or None if none are.
     """
 
     token: str

@@ -165,7 +165,7 @@ def _blacklisted(
 
 
 def _lines(path: Path, splits: int) -> list[tuple[int, list[str]]]:
-    """Return line number and words of every line that is not blank; the last word is the rest of the line."""
+    """Return the line number and the words of every line that is not blank, split at most `splits` times."""
     lines = enumerate(read_text(path).splitlines(), start=1)
     return [
         (number, line.split(maxsplit=splits)) for number, line in lines if line.strip()

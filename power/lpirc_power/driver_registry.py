@@ -91,7 +91,7 @@ class Plugin:
 
 @dataclass(frozen=True)
 class SchemePlugin:
-    """A loaded scheme, and the plug-in that it comes from."""
+    """A loaded scheme, and the plug-in that offers it."""
 
     plugin: Plugin
     scheme: type[Scheme]

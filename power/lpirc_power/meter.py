@@ -23,7 +23,7 @@ ELEMENTS: Final = ("1", "2", "3", ALL_ELEMENTS)
 
 
 class IntegratorState(Enum):
-    """States of the integrator, with the long words of IM WT310-17EN, command :INTEGrate:STATe?."""
+    """States of the integrator, named by the long words of IM WT310-17EN, command :INTEGrate:STATe?."""
 
     RESET = "RESET"
     START = "START"
@@ -49,7 +49,7 @@ class IntegratorState(Enum):
 
 
 class Unconfirmed(str):
-    """A phrase of `Meter.changes` for a setting that could not be read back: its answer has no meaning."""
+    """A phrase of `Meter.changes` for a setting that could not be read back, because the answer has no meaning."""
 
     __slots__ = ()
 
@@ -226,13 +226,13 @@ class Meter(Protocol):
         """Return one sample, and True if the meter has updated since the last one."""
 
     def read_final(self) -> Reading:
-        """Return the sample of record after the integrator has stopped; first undo settings that would spoil it."""
+        """Return the sample with the run's energy after the integrator's stop; first undo settings that spoil it."""
 
     def status(self) -> Status:
         """Return the present settings and all queued errors; reading the errors clears the queue."""
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
-        """Return one phrase for each setting that differs from `setup`; `Unconfirmed` if its answer has no meaning."""
+        """Return a phrase for each setting that differs from `setup`, `Unconfirmed` if its answer has no meaning."""
 
     def choices(self) -> Choices:
         """Return the values that the meter can be set to."""
@@ -297,7 +297,7 @@ class Drift:
         )
 
     def under(self, setup: Setup) -> Drift:
-        """Return this drift with its ranges named as under a setup: crest factor 6 halves them."""
+        """Return this drift for the ranges under a setup: crest factor 6 halves them."""
         named = 3 / setup.crest_factor
         from_a = named * self.coarse_from_a
         smallest_v = named * self.smallest_voltage_range_v

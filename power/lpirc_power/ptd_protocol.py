@@ -33,7 +33,7 @@ OWN_NAME: Final = f"lpirc meter {version('lpirc-power')}"
 INTERVAL_MS: Final = 1000
 MOST_SAMPLES: Final = 500_000
 PADDING: Final = " " * 9216
-"""Log padding that flushes the messages before it: the harness copies our log while 8 KiB are still buffered."""
+"""Log padding that makes earlier messages visible: the harness copies our log while 8 KiB are still buffered."""
 QUANTITIES: Final = ("Watts", "Volts", "Amps", "PF")
 COMMANDS: Final = (
     "Hello",

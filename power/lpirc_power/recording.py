@@ -35,7 +35,7 @@ COLUMNS_2015: Final = ("voltage_v", "current_a", "power_w", "energy_wh", "integr
 NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Start date assigned to a 2015 recording, since its file contains no date."""
 SHOWN_LENGTH: Final = 60
-"""Most characters of a cell that an error message quotes."""
+"""Maximum number of characters of a cell that an error message quotes."""
 Parsers = Mapping[str, tuple[Callable[[str], object], str]]
 """Per column, the function that parses a cell, and a description of valid cells."""
 _FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over", "stopped")

@@ -34,7 +34,7 @@ class Scheme(ABC):
 
     @staticmethod
     def limits(model: str) -> Limits | None:
-        """Return the limits of error of a model; None if it is unknown or its energy has no stated uncertainty."""
+        """Return the limits of error of a model; None if the model is unknown or has no stated uncertainty."""
         return None
 
     @staticmethod

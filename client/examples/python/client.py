@@ -48,7 +48,7 @@ def jpeg_size(jpeg: bytes) -> tuple[int, int]:
 
 
 class Refused(Exception):
-    """An answer that refuses a request; `again_s`: pause before asking again (0: any pause), None: never ask again."""
+    """The referee refused a request. `again_s` is the pause before asking again (0: any pause), or None for never."""
 
     def __init__(
         self,
@@ -62,13 +62,13 @@ class Refused(Exception):
 
 
 class Window:
-    """The end of the run, by the referee's latest answer."""
+    """The end of the run's window, as the referee's latest answer states it."""
 
     def __init__(self) -> None:
         self.set(LOGIN_S)
 
     def set(self, left_s: float) -> None:
-        """Note what is left."""
+        """Set the seconds that are left."""
         self._end_s = time.monotonic() + left_s
 
     @property
@@ -78,7 +78,7 @@ class Window:
 
 
 class Referee:
-    """One kept-alive connection; a request is repeated as long as the window lasts, where that can help."""
+    """One kept-alive connection. It repeats a request while the window lasts, if the failure may be temporary."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class Referee:
         ]
 
     def post(self, rows: list[tuple[float, ...]]) -> None:
-        """Hand in rows of seven numbers; by their key they count once, however often they are sent. Raises Refused."""
+        """Post rows of seven numbers. The key makes the referee count them once, even if sent again. Raises Refused."""
         body = b"".join(struct.pack("<7f", *row) for row in rows)
         headers = {
             "Content-Type": "application/octet-stream",
@@ -241,7 +241,7 @@ def run(
     password: str,
     first: int,
 ) -> None:
-    """Answer all images from `first` on, and log out, unless the window is over before. Raises Refused."""
+    """Answer the images from `first` on until all are answered or the window ends, then log out. Raises Refused."""
     window = Window()
     done = first - 1
     rows = []

@@ -75,7 +75,7 @@ def recognized(
     arrays: list[NDArray[Any]],
     size: list[int],
 ) -> str:
-    """Return the head if names and shapes leave no doubt, else ""; YOLO's boxes follow from the input's size."""
+    """Return the head that names and shapes identify, or "" if none fits. `size` gives the number of YOLO boxes."""
     if len(arrays) == 1 and arrays[0].ndim == 3:
         _, rows, columns = arrays[0].shape
         # In v5 each cell has three boxes.
@@ -152,7 +152,7 @@ def kept(
 
 
 def _roles(names: list[str], arrays: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return an SSD's outputs by role, found by name, or by the order of one of TFLite's two exporters."""
+    """Return an SSD's outputs by role, identified by name or by the output order of one of TFLite's two exporters."""
     found = [name.replace("label", "class").replace("count", "num") for name in names]
     if not any("box" in name for name in found):
         ranks = "".join(str(array.ndim) for array in arrays)

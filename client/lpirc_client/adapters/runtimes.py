@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Model(NamedTuple):
-    """A loaded model: input shapes (None: a side of open size), output names, settings implied by it, and `run`."""
+    """A loaded model: input shapes (None: a side of variable size), output names, settings implied by it, and `run`."""
 
     shapes: list[list[Any]]
     names: list[str]
@@ -44,7 +44,7 @@ def onnx(path: Path, threads: int) -> Model:
 
 
 def _numbers(shape: list[Any]) -> list[int | None]:
-    """Return the sides of a tensor, with None for a side of open size."""
+    """Return the sides of a tensor, with None for a side of variable size."""
     return [*map(_number, shape)]
 
 

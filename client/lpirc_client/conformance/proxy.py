@@ -261,7 +261,7 @@ def _images(
     kind: str,
     body: bytes,
 ) -> Sequence[int]:
-    """Return the images that a request of HTTP version 1 asks for or posts rows of."""
+    """Return the numbers of the images that a request of HTTP version 1 fetches or posts rows for."""
     parts = urlsplit(target)
     if parts.path == "/v1/images":
         query = dict(re.findall(r"(first|count)=(\d{1,9})(?!\d)", parts.query))

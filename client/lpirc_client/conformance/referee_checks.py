@@ -37,7 +37,7 @@ IN_RUN = (
 
 
 class Checks(Connection):
-    """One pass over a referee. Without a password only the checks outside a run; those in a run use up one attempt."""
+    """One series of checks of a referee. Checks within a run need a password and use up one attempt."""
 
     run: Login
     keyed: Any = None  # the receipt of KEY

@@ -18,7 +18,7 @@ View = Callable[[], NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Results of a batch: `times_ns` (done,) of each invoke, an array (done, *shape) per output, and when it ran."""
+    """Results of a batch: the time of each invoke (done,), an array (done, *shape) per output, start and end."""
 
     times_ns: NDArray[np.int64]
     outputs: list[NDArray[Any]]

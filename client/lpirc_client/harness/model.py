@@ -15,7 +15,7 @@ from lpirc_client.files import read_regular
 LARGEST_FILE_MB = 500
 IDENTIFIER = b"TFL3"
 SHORTEST_FILE_BYTES = 12
-"""A flatbuffer's offset to its root, its identifier, and at least the root itself."""
+"""Minimum size of a flatbuffer: the offset of its root, its identifier, and the smallest root."""
 ONNX_START = b"\x08"
 """The tag of the IR version, written first by every exporter; ONNX files have no other identifier."""
 

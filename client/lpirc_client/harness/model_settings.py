@@ -60,9 +60,9 @@ class Preset:
 
 
 PHONE_IMAGE_S = 0.030
-"""20,000 images in ten minutes."""
+"""Budget per image for 20,000 images in ten minutes."""
 DETECTION_IMAGE_S = 0.036
-"""OVIC names no budget for detection; 1.2 x 30 ms is the longest latency that is valid."""
+"""Budget per image. OVIC sets none for detection; 1.2 x 30 ms is the longest valid latency."""
 
 PRESETS = {
     "ovic-detection": Preset("detection", "resize", DETECTION_IMAGE_S, rules="ovic"),

@@ -22,10 +22,10 @@ from lpirc_client.harness.model import Signature, Tensor
 DETECTIONS = 100
 CLASSES = 1000
 COCO_FIRST = 1
-"""COCO's category of class 0."""
+"""COCO's category id of class 0."""
 
 LARGEST_NUMBER = 1e9
-"""Scores and pixels beyond it, and categories beyond the next, are as useless as numbers that are not finite."""
+"""Largest score or pixel. A row with a larger one, or a category above LARGEST_CATEGORY, is dropped."""
 
 LARGEST_CATEGORY = 1_000_000
 
@@ -111,8 +111,8 @@ class Predictions:
 def labels(answers: Answers, images: Sequence[int]) -> Predictions:
     """Return rows [image, index, score] with each image's highest score; of equal ones the lowest index.
 
-    A score that is not finite never wins; if none is finite, the answer is index 0, the background, with score 0.0. A
-    thousand scores lack the background, so the first has index 1.
+    A score that is not finite never wins; if none is finite, the answer is index 0, the background, with score 0.0. If
+    there are 1,000 scores, the background is missing, and the first score has index 1.
     """
     scores = answers.outputs[0].reshape(len(images), -1)
     finite = np.isfinite(scores)

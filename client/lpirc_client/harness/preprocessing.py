@@ -107,7 +107,7 @@ def central_crop(height: int, width: int) -> Crop:
 
 
 def central_square(height: int, width: int) -> Crop:
-    """Return AIoTBench's central square of the shorter side; of an odd rest, the larger half lies behind it."""
+    """Return AIoTBench's central square. If the margins cannot be equal, the one after the square is a pixel larger."""
     side = min(height, width)
     return Crop((height - side) // 2, (width - side) // 2, side, side)
 

@@ -28,7 +28,7 @@ TYPES = {"float": "float32", "double": "float64"}
 
 FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
 NO_FOLDER = "/dev/null"
-"""A model is one file: the runtime would read weights from any file below the current folder."""
+"""Folder for a model's external weights. A model is one file; the runtime would read others from the current folder."""
 
 
 class RuntimeModel(LoadedModel):

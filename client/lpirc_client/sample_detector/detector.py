@@ -74,7 +74,7 @@ def _judged(
     brightness: NDArray[np.uint8],
     wanted: dict[tuple[str, str, str], int],
 ) -> Iterator[Found]:
-    """Yield the region if it looks like a wanted category, with more confidence the worse the next shape fits."""
+    """Yield the region if it looks like a wanted category. Confidence: mean of its fit and its lead."""
     fits = scores(region.mask, _edges(region, brightness.shape))
     second, best = np.sort(fits)[-2:]
     shape = SHAPES[int(np.argmax(fits))]

@@ -30,7 +30,7 @@ class StatedFailure(click.ClickException):
 
 
 class Boundary(click.Group):
-    """Click group that reports MeterError, OSError and signals as one sentence; others keep their traceback."""
+    """Click group that reports MeterError, OSError and signals as one sentence. Other exceptions keep a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command and turn its known failures into a StatedFailure."""

@@ -54,11 +54,11 @@ def certify(
 ) -> None:
     """Try everything that a contest needs of the meter at ADDRESS: a guided self-test of some five minutes.
 
-    Every call of the driver, with each answer as it came; a run at idle and one under a load; a run in which you pull
-    the link. A checklist is printed: ok, differs (it works, but not as expected) or failed. The meter's former settings
-    are restored. A meter that integrates, or holds an energy, is left alone.
+    The test makes every call of the driver, and records three runs: at idle, under a load, and one in which you pull
+    the link. It then prints a checklist: ok, differs (it works, but not as expected) or failed, and restores the
+    meter's former settings. It refuses a meter that integrates or still holds an energy.
 
-    FILE (meter-certify.json) holds all of it, without the address, and with the serial number as XXX;
+    FILE (meter-certify.json) holds every answer of the meter, without the address, and with the serial number as XXX;
     docs/real-meter.md says where to send it. The exit code is 1 if something differs or has failed.
     """
     if is_there(out):

@@ -34,15 +34,15 @@ from lpirc_power.sampling.polling import RETRY_S
 from lpirc_power.visa.link_failures import host_of
 
 LOAD_TOLERANCE: Final = 0.05
-"""Tolerance relative to the known load: enough to find a wrong element, wire or ratio, not to judge accuracy."""
+"""Tolerance relative to the known load: it reveals a wrong element, wire or ratio, but does not judge accuracy."""
 NOT_OF_THE_METER: Final = ("official-meter", "accuracy", "low-load")
 """Checks that depend on the chosen meter, ranges and load rather than on how the meter works."""
 RETRIES: Final = 40
-"""Attempts to reach a lost meter and restore its settings; ten seconds in all."""
+"""Attempts to reach a lost meter and restore its settings; they take ten seconds in all."""
 SHORTEST_SERIAL: Final = 4
 """Shortest serial number that is masked; a shorter one would match text throughout the file."""
 MOVING: Final = ("voltage_range_v", "current_range_a", "errors")
-"""Settings not compared after a restore: automatic ranges move (fixed ones are read back), reading clears errors."""
+"""Settings not compared after a restore: automatic ranges change by themselves, and reading clears the errors."""
 
 
 @dataclass

@@ -20,7 +20,7 @@ TIMEOUT_S = 10.0
 def fault(address: str, command: tuple[str, ...]) -> None:
     """Send COMMAND to the control socket of `meter simulate --control`, and print its answer.
 
-    `meter fault HOST:PORT help` names the commands; among them are drop-link 30, hang 5, nan 2, restart lose,
+    `meter fault HOST:PORT help` lists the commands, for example drop-link 30, hang 5, nan 2, restart lose,
     load constant:60W, state and heal.
     """
     answer = _asked(address, " ".join(command))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NothingFound(NamedMeterError):
-    """Nothing was found where a meter may be: no instrument and no serial port."""
+    """The search found neither an instrument nor a serial port."""
 
     CODE = "meter-not-found"
 
@@ -28,9 +28,9 @@ class NothingFound(NamedMeterError):
 def find(as_json: bool) -> None:
     """List what answers on USB, on the network and at serial ports, each with the ADDRESS to give to other commands.
 
-    On USB it looks for devices of Yokogawa, on the network for instruments that speak VXI-11, by a broadcast, which
-    routers do not pass on. Each is asked who it is if that can disturb no one; serial ports are not asked. GPIB is
-    not searched. Drivers of other distributions list their own meters.
+    On USB the search looks for devices of Yokogawa. On the network it looks for instruments that speak VXI-11, by a
+    broadcast, which routers do not pass on. It asks an instrument for its identity if that disturbs nobody, but never
+    a serial port. It does not search GPIB. Installed drivers of other makers list their own meters.
     """
     # VISA takes a fifth of a second to import.
     from lpirc_power.meter_search import search

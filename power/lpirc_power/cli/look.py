@@ -23,10 +23,11 @@ POLL_S: Final = 0.05
 @element_option
 @json_option
 def probe(address: str, element: str, as_json: bool) -> None:
-    """Show who answers at ADDRESS, and how it measures.
+    """Show which meter answers at ADDRESS, and how it measures.
 
-    Identity, settings and what they can be, integrator, a reading, how accurate it is, and the errors the meter has
-    queued, which reading them clears. It changes no setting of the measurement and disturbs no run.
+    The output has the meter's identity, its settings and their possible values, the integrator, a reading with its
+    accuracy, and the errors queued in the meter; reading them clears the queue. The command changes no setting of the
+    measurement and disturbs no run.
     """
     clocks = real_clocks()
     with open_meter(address, clocks) as meter:
@@ -66,8 +67,8 @@ def _measured(meter: Meter, clocks: Clocks, longest_s: float) -> Reading:
 def zero(address: str, as_json: bool) -> None:
     """Compensate the zero level of the meter at ADDRESS, after half an hour of warming up.
 
-    The meter makes the zero inside itself, so the load may stay connected and switched on. Do it again when the room
-    has become warmer or colder, and before a series of small powers. Refused while the meter integrates.
+    The meter makes the zero internally, so the load may stay connected and switched on. Repeat this when the
+    temperature of the room has changed, and before measuring small powers. The meter refuses it while it integrates.
     """
     # That the meter makes the zero inside itself, and the half hour: as other meters of this maker do it; the page of
     # the WT300's own manual was not at hand.

@@ -42,14 +42,14 @@ def loop(
     *,
     take_over: bool,
 ) -> None:
-    """Sample the meter at ADDRESS while COMMAND runs, and print what it prints, with `energy`.
+    """Sample the meter at ADDRESS while COMMAND runs, and print COMMAND's output with `energy` added.
 
     \b
       meter loop ADDRESS -- lpirc-harness bench m.tflite --images DIR --energy-loop-s 10 --json
 
-    COMMAND prints a result document, one JSON object, whose `energy_loop` says when it ran the same inference again
-    and again. A failure of the meter is printed as COMMAND would print its own, {"error": {"code", "sentence",
-    "facts"}}, with exit code 1; if COMMAND fails, its output and its exit code are passed on.
+    COMMAND prints a result document, one JSON object. Its `energy_loop` states the time during which COMMAND repeated
+    one inference. If the meter fails, the output is {"error": {"code", "sentence", "facts"}}, the form that COMMAND
+    uses for its own failures, and the exit code is 1. If COMMAND fails, its output and its exit code are passed on.
     """  # noqa: D301  click wants the character itself
     clocks = real_clocks()
     with tempfile.TemporaryFile() as output:

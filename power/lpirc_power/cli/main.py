@@ -51,13 +51,13 @@ class Commands(Boundary):
     package_name="lpirc-power", prog_name="meter", message="%(prog)s %(version)s"
 )
 def main() -> None:
-    """Power meters: find one, look at one, record an energy, find its ranges, certify or simulate one.
+    """Find, probe, record with, certify or simulate a power meter.
 
     ADDRESS is one of
 
     \b
       TCPIP::192.168.1.20::INSTR          a meter on the network
-      TCPIP::127.0.0.1,5025::INSTR        the same at a given port: a comma
+      TCPIP::127.0.0.1,5025::INSTR        the same, at a given port
       USB0::0x0B21::0x0025::INSTR         the one meter on USB
       USB0::0x0B21::0x0025::SERIAL::INSTR one of several; `meter find` lists them
       ASRL/dev/ttyUSB0::INSTR?baud=9600   a meter on RS-232; ASRL3::INSTR is COM3
@@ -71,5 +71,5 @@ def main() -> None:
       SCHEME:...                          a meter of another maker, whose driver
                                           is installed
 
-    Every failure is one sentence on stderr and exit code 1; 2 is a wrong option.
+    A failure prints one sentence on stderr, with exit code 1; the exit code of a wrong option is 2.
     """  # noqa: D301  click wants the character itself

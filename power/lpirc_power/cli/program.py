@@ -1,4 +1,4 @@
-"""How long a measurement lasts: a given time, the run of a program, or until Ctrl-C."""
+"""Duration of a measurement: a given time, the run of a program, or until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ProgramMissing(NamedMeterError):
 
 
 class Course:
-    """The period of a measurement: owns the program that it waits for, and how that ended.
+    """The period of a measurement. It owns the program that the measurement waits for, and its exit code.
 
     `exit_code` is the program's exit code, or 128 + N if signal N killed it, as in a shell; 0 without a program.
     """
@@ -62,8 +62,8 @@ class Course:
     def interruptible(self) -> contextlib.AbstractContextManager[None]:
         """Make Ctrl-C, SIGTERM and SIGHUP end only the waiting, not a question to the meter.
 
-        An interrupted question leaves the link out of step: then neither could the energy be read nor the settings
-        restored.
+        An interrupted question would leave the link out of step: the energy could not be read any more, nor the
+        settings be restored.
         """
         return on_endings(self._interrupt)
 
@@ -74,7 +74,7 @@ class Course:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Start the time or the program for a with statement; at its end the program is ended too."""
+        """Start the time or the program for a with statement, and end the program when the statement ends."""
         if self.duration_s is not None:
             self._deadline_s = self._monotonic() + self.duration_s
         if not self._command:
@@ -98,7 +98,7 @@ class Course:
         )
 
     def wait(self, longest_s: float | None = None) -> bool:
-        """Wait until the time or the program ends, or Ctrl-C; return True if so, False after `longest_s`."""
+        """Wait for the end of the time or of the program, or for Ctrl-C. Return False if `longest_s` passes first."""
         until_s = self._deadline_s
         if longest_s is not None:
             until_s = min(until_s, self._monotonic() + longest_s)

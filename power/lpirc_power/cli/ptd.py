@@ -48,9 +48,10 @@ from lpirc_power.ptd_protocol import Daemon
 def ptd(address: str, log: IO[str], port: int, element: str) -> None:
     """Serve the meter at ADDRESS to MLPerf Power's ptd_client_server, in the protocol that it speaks.
 
-    It stands in for SPEC PTDaemon, under its own name, which the compliance check refuses. TYPE, the harness's number
-    of a WT310 (49) or WT330 (52), changes nothing. Mode, filters and crest factor stay as they are set in the meter. It
-    listens on 127.0.0.1 until Ctrl-C or SIGTERM, then restores the former settings. docs/mlperf.md shows how to use it.
+    The command replaces SPEC PTDaemon but reports its own name, so the compliance check refuses the result. TYPE, the
+    harness's number of a WT310 (49) or WT330 (52), changes nothing. Mode, filters and crest factor stay as set in the
+    meter. The command listens on 127.0.0.1 until Ctrl-C or SIGTERM, then restores the former settings.
+    docs/mlperf.md shows how to use it.
     """
 
     class Conversation(socketserver.StreamRequestHandler):

@@ -72,11 +72,11 @@ def range_command(
       meter range ADDRESS --duration 60
       meter range ADDRESS -- ./detect images
 
-    Run the load as in the contest, at its hungriest. Proposed are the smallest ranges that hold the largest values and
-    peaks with headroom. At the end the meter's former settings are restored.
+    Run the load as in the contest, at its highest power. The command proposes the smallest ranges that hold the
+    largest values and peaks with headroom. At the end it restores the meter's former settings.
 
-    COMMAND's output stays its own: the result then goes to stderr, with --json to the last line of stdout. The exit
-    code is COMMAND's, or 1 if the meter failed.
+    COMMAND's output goes to stdout, and the result to stderr; with --json, the result is the last line of stdout. The
+    exit code is COMMAND's, or 1 if the meter failed.
     """  # noqa: D301  click wants the character itself
     if setup.element == ALL_ELEMENTS:
         raise click.UsageError(

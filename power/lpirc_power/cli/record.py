@@ -23,7 +23,7 @@ from lpirc_power.report.recording_report import recorded_facts, recorded_lines
 from lpirc_power.sampling.polling import settling_at_least_s
 
 WORTH_SAYING_S = 3.0
-"""Waiting time after which the user is told the reason for it."""
+"""Waiting time after which the command prints the reason for waiting."""
 
 
 def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
@@ -81,13 +81,13 @@ def record(
       meter record ADDRESS -o run.csv --duration 60
       meter record ADDRESS -o run.csv --voltage-range 150 --current-range 0.5 -- ./detect images
 
-    The meter's integrator runs for as long as COMMAND does, or for --duration, or until Ctrl-C. Every reading is in the
-    file as it comes. At the end the meter's former settings are restored.
+    The meter's integrator runs for as long as COMMAND does, or for --duration, or until Ctrl-C. Each reading is written
+    to the file as it arrives. At the end the command restores the meter's former settings.
 
-    COMMAND's output stays its own: the result then goes to stderr, with --json to the last line of stdout.
+    COMMAND's output goes to stdout, and the result to stderr; with --json, the result is the last line of stdout.
 
-    The exit code is COMMAND's own if that is not 0. Else it is 1, with one sentence on stderr, if there is no energy,
-    if it needs review because a check of severity error failed, or if the file is incomplete; 0 if all is well.
+    The exit code is COMMAND's if that is not 0. Otherwise it is 1, with one sentence on stderr, if there is no energy,
+    if a check of severity error failed, or if the file is incomplete; else it is 0.
     """  # noqa: D301  click wants the character itself
     order = recording_run.Order(**given)
     run = Course(duration, command, real_clocks().monotonic)

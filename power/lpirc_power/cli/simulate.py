@@ -77,9 +77,9 @@ NAMES = [model.name for model in MODELS]
     "--commands", is_flag=True, help="Print the commands it knows, and do nothing else."
 )
 def simulate(*, parent: int | None, commands: bool, **plan: Any) -> None:
-    """Be a meter of the WT300 family behind VXI-11; prints its VISA address and serves until SIGTERM or Ctrl-C.
+    """Simulate a meter of the WT300 family over VXI-11: print its VISA address and serve until SIGTERM or Ctrl-C.
 
-    With --pty a line `serial PATH` follows, with --control a line `control HOST:PORT`.
+    With --pty the next line is `serial PATH`, with --control `control HOST:PORT`.
 
     Loads: constant:36W, steps:2W@5s,9W@10s, noise:36W,sd=0.5W,seed=1, csv:FILE, cpu:PID,idle=2W,busy=9W.
     """

@@ -18,9 +18,9 @@ LINK: Final = logging.getLogger("lpirc_power.visa.link")
 class Transcript(logging.Handler):
     """Records the messages and answers of every link while `opened` is active.
 
-    `exchanges` holds one entry per message; its `answer` is None if there was none. `conversation` holds the messages
-    of steps, in the format that the driver's tests replay: `=` starts a step, with the code of its failure after a `!`;
-    `>` is a message, `<` its answer, `!` the reason why it got none.
+    `exchanges` holds one entry per message; its `answer` is None if there was no answer. `conversation` holds the
+    messages of steps, in the format that the driver's tests replay. A line with `=` starts a step, with the code of its
+    failure after a `!`. `>` is a message, `<` its answer, and `!` the reason for a missing answer.
     """
 
     def __init__(self) -> None:

@@ -19,9 +19,9 @@ from lpirc_power.meter_address import open_meter
 def unlock(address: str, as_json: bool) -> None:
     """Unlock the keys of the meter at ADDRESS.
 
-    A run locks them from arming until its energy is read, and gives them back by itself; do it here if the program was
-    killed. Nothing else in the meter changes. The lock of a run that is still going on is watched: unlocking it shows
-    in the run's checks.
+    A run locks the keys from arming until its energy is read, and then unlocks them. Use this command if the program
+    was killed before that. Nothing else in the meter changes. If you unlock the keys during a run, a check of that run
+    reports it.
     """
     with open_meter(address, real_clocks()) as meter:
         has_lock = meter.unlock_panel()

@@ -1,4 +1,4 @@
-"""Updates read by `meter certify`, and whether START restarts them or they run on, judged by WH."""
+"""Reads updates for `meter certify`, and finds out from WH whether START restarts the update interval."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LEAST_UPDATES: Final = 4
 POLLS: Final = 10
 """Polls for an update in each update interval."""
 OFF_STEP: Final = 0.4
-"""Part of an update that passes before START; the remaining 0.6 show whether START begins a new update."""
+"""Part of an update that passes before START; the remaining 0.6 shows whether START begins a new update."""
 STEADY: Final = 0.02
 """Largest relative difference between powers that are steady enough for WH to measure time."""
 ROUNDING: Final = 1e-9
 """Part of an update below which its energy is rounding."""
 LATEST: Final = 0.9
-"""Latest START within an update, as a part of it; later, updates that run on look like restarted ones."""
+"""Latest START, as a part of an update. After a later START, restarted updates cannot be told from unchanged ones."""
 NEAR: Final = 0.05
 """Largest distance of WH from whole updates, in updates, at which updates are taken as restarted by START."""
 

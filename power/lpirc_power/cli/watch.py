@@ -35,11 +35,11 @@ RETRY_S: Final = 0.5
     "--json", "as_json", is_flag=True, help="One JSON object per reading and line."
 )
 def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
-    """Show every update of the meter at ADDRESS, leaving its settings and its integrator alone.
+    """Show every update of the meter at ADDRESS without changing its settings or its integrator.
 
-    A run with this meter is not disturbed, whichever element it measures.
+    This does not disturb a run with the meter, whichever element the run measures.
 
-    A line for each reading. A lost link is reported on stderr and opened again. Ctrl-C ends it.
+    The command prints one line per reading. It reports a lost link on stderr and opens it again. Ctrl-C ends it.
     """
     session = MeterSession(address, element, real_clocks())
     with contextlib.closing(session), contextlib.suppress(KeyboardInterrupt):
@@ -50,7 +50,7 @@ def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
 
 
 def _readings(session: MeterSession, element: str) -> Iterator[Reading]:
-    """Yield a reading for each update, without end; raise if no meter answers at first, or another one later."""
+    """Yield a reading for each update, forever. Raises if no meter answers at first, or later a different one."""
     known = lost = False
     while True:
         try:

@@ -14,7 +14,7 @@ LARGEST_UNCERTAINTY: Final = 0.01
 MOST_UNSEEN: Final = 0.5
 """Largest unseen part of the window; above it, the readings allow no conclusion about the rest."""
 SPARED_S: Final = 5.0
-"""Unseen time that is always allowed, even in a window of a few seconds: one pulled cable."""
+"""Unseen time that is always allowed, even in a window of a few seconds; a cable pulled once takes no longer."""
 LEAST_TOLD_WH: Final = 1e-9
 """Least energy worth mentioning; anything less is rounding."""
 DRIFT_TOLD: Final = 0.1

@@ -17,7 +17,7 @@ TIME_SLACK_S: Final = 2.0
 HELD_S: Final = 3.0
 """Longest standstill of TIME while the integrator runs; after a longer one, the meter is holding its values."""
 COUNTED_PAUSE_S: Final = 1.0
-"""Most that one pause between two readings adds to a standstill: a single pause proves nothing."""
+"""Maximum time that one pause between two readings adds to a standstill, since a single pause proves nothing."""
 
 
 class EnergyLoss(StrEnum):
@@ -54,8 +54,8 @@ def loss_between(before: Reading | None, after: Reading) -> EnergyLoss | None:
 def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
     """Return, as one sentence, why the last reading's WH is not the energy since `start_s`; None if it is.
 
-    The last reading is the reading of record. A reset by a power cycle, by a person at the panel, or by another program
-    that records with the same meter leaves no other trace.
+    The last reading gives the run's energy. A reset leaves no other trace, whether by a power cycle, by a person at the
+    panel, or by another program that records with the same meter.
     """
     final = readings[-1]
     if final.state is IntegratorState.RESET:

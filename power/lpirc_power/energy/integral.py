@@ -114,7 +114,7 @@ def integrator_trapezoid(
 
 
 def _filled(inside: Sequence[Reading], measured: Measurement) -> list[list[Reading]]:
-    """Return made-up readings for each gap in which TIME kept up with the clock and WH rose as the ranges allow.
+    """Return estimated readings for each gap in which TIME kept up with the clock and WH rose as the ranges allow.
 
     Each has the mean power implied by the rise of WH, so the sum over a gap equals what the meter integrated.
     """

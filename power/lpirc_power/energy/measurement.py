@@ -17,7 +17,7 @@ TIME_RESOLUTION_S: Final = 1.0
 SHORTEST_GAP_S: Final = 2.0
 """Longest pause between readings that is never a gap, whatever the update interval."""
 MOST_OF_RANGE: Final = 2.0
-"""Largest measurable power relative to voltage range x current range: both are over range above 1.4 times it."""
+"""Largest measurable power relative to voltage range x current range: each is over range above 1.4 times itself."""
 START_STOP_S: Final = 1.0
 """Assumed time, if not measured, by which start and stop commands make the integrator outlast the window."""
 
@@ -42,7 +42,7 @@ class Measurement:
     `official` is True if the meter's results are valid in a contest that accepts `official_makers`; `standing` says
     why, None if unknown. `changes` holds one phrase for each setting that differed from `setup` at the end.
     `start_stop_s` is how much longer than the window the integrator may have run because starting and stopping takes
-    time; None if not measured. `late_s` is how much longer still because the stop had to wait for a lost link.
+    time; None if not measured. `late_s` is the further time that the stop had to wait for a lost link.
     """
 
     integrator_wh: float

@@ -45,8 +45,8 @@ def power_range_w(
 ) -> float | None:
     """Return the power range: voltage range x current range, of all elements if their sum is measured.
 
-    An automatic range is taken as the largest in which automatic ranging would have stayed at the mean `voltage_v` or
-    `current_a`. None if both ranges are automatic, or if that mean is not known.
+    For an automatic range, it assumes the largest range that automatic ranging keeps at the mean `voltage_v` or
+    `current_a`. None if both ranges are automatic, or if that mean is unknown.
     """
     volts = setup.voltage_range_v
     amperes = setup.current_range_a

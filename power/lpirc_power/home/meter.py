@@ -34,7 +34,7 @@ NO_SETTING: Final = "none"
 class Sample:
     """Values of a sensor at one moment; NaN if unknown.
 
-    `energy_wh` and `running_s` keep counting from look to look; only their differences are meaningful.
+    `energy_wh` and `running_s` increase from sample to sample; only their differences are meaningful.
     """
 
     energy_wh: float
@@ -139,7 +139,7 @@ class HomeMeter:
         return self.sensor.identity
 
     def attach(self, element: str = "1") -> None:
-        """Check the element: the only input is also the sum; MeterError `meter-range` for any other element."""
+        """Check the element: input 1 and the sum are the same here. MeterError `meter-range` for any other element."""
         if element not in ("1", ALL_ELEMENTS):
             raise MeterRangeError(
                 f"The meter {self.identity.model} has one element, not an element {element}; choose 1."
@@ -206,7 +206,7 @@ class HomeMeter:
         ), True
 
     def read_final(self) -> Reading:
-        """Return the sample of record after the integrator has stopped."""
+        """Return the sample that gives the run's energy, after the integrator has stopped."""
         return self._update(self._integrator.advance)
 
     def status(self) -> Status:

@@ -11,7 +11,7 @@ from lpirc_power.errors import MeterAnswerError, MeterError, MeterLost
 from lpirc_power.presence import is_folder, is_there, names
 
 SHOWN_LENGTH: Final = 60
-"""Most characters of a file that an error message quotes."""
+"""Maximum number of characters of a file that an error message quotes."""
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,20}")
 """Numbers that the kernel writes (64 bits); Python would also accept 1_0, and numbers too large for a float."""
 

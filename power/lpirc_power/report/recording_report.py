@@ -37,9 +37,9 @@ JOULES_PER_WH: Final = 3600.0
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recording, its energy of record, and the measurement behind it.
+    """A recording, its energy, and the measurement behind it.
 
-    The last of the `readings` is the reading of record; `rows` is the number of readings in the file.
+    The last of the `readings` gives the energy; `rows` is the number of readings in the file.
     """
 
     identity: Identity
@@ -57,7 +57,7 @@ class Recorded:
 
     @functools.cached_property
     def no_energy(self) -> str | None:
-        """Return a sentence that says why there is no energy of record; None if there is one."""
+        """Return a sentence that says why there is no valid energy; None if there is one."""
         why = why_lost(self.readings, self.measured.start_s)
         return (
             None
@@ -67,7 +67,7 @@ class Recorded:
 
     @property
     def energy_wh(self) -> float:
-        """The energy of record, from the meter's integrator; NaN if there is none."""
+        """The valid energy, from the meter's integrator; NaN if there is none."""
         return math.nan if self.no_energy else self.energy.energy_wh
 
     @property
@@ -78,7 +78,7 @@ class Recorded:
 
     @functools.cached_property
     def energy(self) -> Energy:
-        """The measured energy with its limit of error, whether or not it is the energy of record."""
+        """The measured energy with its limit of error, whether or not it is valid."""
         return energy_of(self.measured.inside(self.readings), self.measured)
 
     @property

@@ -20,7 +20,7 @@ from lpirc_power.meter_address import MeterAddress
 _log: Final = logging.getLogger(__name__)
 
 PROMPT_S: Final = 1.0
-"""Limit between a broken link, which fails sooner, and a hanging meter, which fails later and would hang again."""
+"""A link that fails sooner is broken. One that fails later has a hanging meter, which would hang again."""
 
 
 class MeterSession:
@@ -39,7 +39,7 @@ class MeterSession:
     def untouched(self) -> Meter:
         """Return the meter, opening a link if there is none; `meter-changed` if another meter answers.
 
-        Nothing is set in the meter, which may turn out to be in use.
+        No setting is changed, since the meter may turn out to be in use.
         """
         if self._meter is None:
             meter = self._address.connect(self._clocks)
@@ -80,7 +80,7 @@ class MeterSession:
         self._configured = False
 
     def configure(self, setup: Setup, *, take_over: bool = False) -> None:
-        """Set the meter up; its former settings are from now on to be restored.
+        """Set the meter up. From now on, closing restores its former settings.
 
         With `take_over`, a meter that integrates is stopped first, unless the setup is invalid.
         """
@@ -114,7 +114,7 @@ class MeterSession:
     def restore_settings(self, final: Reading | None = None) -> None:
         """Restore the settings changed by `configure`, if that destroys no energy; never raises.
 
-        `final` is the energy of record of the run, None if no run was started. Restoring resets the integrator, so a
+        `final` is the reading with the run's energy, None if no run was started. Restoring resets the integrator, so a
         meter that holds any other energy is left unchanged. A link that is down, or turns out dead, is reopened once; a
         meter that does not answer is not asked again.
         """

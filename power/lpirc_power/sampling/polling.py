@@ -27,7 +27,7 @@ SETTLING_UPDATES: Final = 2
 """Updates to wait after a range change: the first may have no data, the next must have."""
 LONGEST_SETTLING_UPDATES: Final = 5.0
 LONGEST_SETTLING_S: Final = 2.0
-"""Longest wait for data after settling, or LONGEST_SETTLING_UPDATES intervals if longer; then it is started anyway."""
+"""Longest wait for data after settling, or LONGEST_SETTLING_UPDATES if longer. Then the meter starts anyway."""
 
 Sample = tuple[Reading, bool]
 """A reading, and True if the meter marked it as new."""

@@ -1,4 +1,4 @@
-"""A meter during a run: armed, started, sampled, stopped for its energy of record, its settings restored."""
+"""Arms a meter for a run, starts and samples it, reads its energy at the stop, and restores its settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FINAL_S: Final = 10.0
 
 
 class Sampler:
-    """The link to one meter, from arming to the energy of record.
+    """The link to one meter, from arming until the run's energy is read.
 
     A lock lets one thread at a time talk to the meter. One thread samples it, once per update. Another thread calls
     `on_reading` and `on_link` in order, so a slow callback never loses a reading; waiting calls are kept in memory. If
@@ -105,7 +105,7 @@ class Sampler:
 
     @property
     def last(self) -> Reading | None:
-        """The newest reading of this run; after `stop`, the reading of record."""
+        """The newest reading of this run; after `stop`, the reading with the run's energy."""
         return self._final or self.last_sampled
 
     @property
@@ -179,7 +179,7 @@ class Sampler:
             self._begin()
 
     def glance(self) -> Reading:
-        """Return a reading before any setting is made: another program may be using the meter's integrator."""
+        """Return a reading without changing any setting: another program may be using the meter's integrator."""
         with self._link_lock:
             self._require_idle()
             meter = self._session.untouched()
@@ -212,11 +212,11 @@ class Sampler:
             return identity
 
     def stop(self) -> Reading:
-        """End sampling, stop the integrator if it still runs, and return the reading of record.
+        """End sampling, stop the integrator if it still runs, and return the reading with the run's energy.
 
-        If the link is lost, keeps trying for ten seconds and then raises the last failure. It may be called again then,
-        and also after `meter-held`, because a doubtful energy is not the energy of record. Once it has succeeded, it
-        always returns the same reading.
+        If the link is lost, it tries for ten seconds and then raises the last failure. It may be called again after
+        that and after `meter-held`, because a doubtful energy is not the run's energy. Once it has succeeded, it always
+        returns the same reading.
         """
         if self._end_s is None:
             self._end_s = self._clocks.monotonic()
@@ -232,9 +232,9 @@ class Sampler:
     def close(self, *, restore_settings: bool = True) -> None:
         """End sampling, close the link, and end the simulator of a `sim:` address.
 
-        The settings of a meter that this sampler armed are restored if it was not started or if its energy of record
-        has been read; otherwise the meter and its integrator are left unchanged. Without `restore_settings` they are
-        always left: restoring resets the integrator, and the energy of record may not have been stored yet.
+        The settings of a meter that this sampler armed are restored if it was not started or if the run's energy has
+        been read. Otherwise, and always without `restore_settings`, the meter and its integrator are left unchanged:
+        restoring resets the integrator, and the run's energy may not have been stored yet.
         """
         self._closing.set()
         if self._sampling is not None:

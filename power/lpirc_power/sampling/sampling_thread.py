@@ -161,7 +161,7 @@ class Sampling:
 
 
 def late_sentence(late_s: float, before: Reading | None, final: Reading) -> str:
-    """Return a further sentence on the energy added because a lost link delayed the stop; empty if none was.
+    """Return a sentence on the energy added because a lost link delayed the stop; empty if no energy was added.
 
     The rise of WH since the last reading `before` bounds the rise since the end. If the timer ended the integrator, the
     stop was not late.

@@ -75,7 +75,7 @@ class PanelLockedError(Exception):
 
 
 def only_asks(message: str) -> bool:
-    """Return True if a message only queries, as someone does who only looks at the panel."""
+    """Return True if a message only queries, as a person does who looks at the panel."""
     return all(step.query for step in steps(message))
 
 

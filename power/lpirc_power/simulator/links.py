@@ -12,7 +12,7 @@ from lpirc_power.simulator.instrument import Instrument, may_wait
 INPUT_BUFFER: Final = 16384
 """Longest message: twice the size of a write; the real limit is unknown."""
 MOST_MESSAGES: Final = 256
-"""Most messages of a link that may wait to be run; further ones are refused."""
+"""Maximum number of messages of a link that wait to be run; further ones are refused."""
 
 IO_TIMEOUT: Final = 15
 ABORTED: Final = 23

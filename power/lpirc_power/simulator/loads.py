@@ -1,6 +1,6 @@
 """Loads of the simulated meter: each returns its mean over any stretch of time.
 
-Means rather than momentary values keep the integral right however rarely the meter looks.
+With means instead of momentary values, the integral is right however rarely the meter asks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CELL_S: Final = 0.1
 CELLS: Final = 36000
 """Number of cells, one hour of them, after which the noise repeats."""
 SHORTEST_S: Final = 0.05
-"""Shortest look at CPU time: the kernel counts it in ticks of 10 ms, so a shorter look would see noise."""
+"""Shortest interval for CPU time: the kernel counts it in ticks of 10 ms, so a shorter interval would show noise."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _quantity(text: str, unit: str, negative: bool = False) -> float:
 
 
 def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
-    """Return a load's words, its waveform, and its `own` options, as given or by default."""
+    """Return a load's words, its waveform, and its `own` options, each given or the default."""
     words = [word for word in rest.split(",") if "=" not in word]
     options = dict(word.split("=", 1) for word in rest.split(",") if "=" in word)
     own = {name: options.pop(name, usual) for name, usual in own.items()}

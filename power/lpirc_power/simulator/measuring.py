@@ -4,8 +4,8 @@ Time advances in stretches that end at the next update, at the end of the integr
 or stops the integrator. The load's means over each stretch are integrated, so the energy does not depend on when a
 client asks.
 
-The load is shared equally, at the same voltage, by the elements in the wiring's sum; other elements see nothing. So one
-share is measured, whatever the number of elements.
+The load is shared equally, at the same voltage, by the elements in the wiring's sum; other elements see nothing. So the
+simulator measures one share, whatever the number of elements.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class StatusRegisters:
     """Status registers: condition, transition filters, extended and standard events, and the error queue."""
 
     def __init__(self, *, filter_count: int = 16, latches: bool = True) -> None:
-        """Create the registers with the first `filter_count` filters; unless `latches`, only updates raise events."""
+        """Create the registers with `filter_count` filters. Unless `latches` is set, only updates raise events."""
         self.filter_count = filter_count
         self._latches = latches
         self.condition = 0

@@ -124,7 +124,7 @@ def read_secrets(folder: Path) -> tuple[bytes, bytes]:
 
 
 def contest_id(folder: Path) -> str:
-    """Return the contest's id, computed from the secrets, so that they need not contain it."""
+    """Return the contest's id. It is computed from the secrets, which therefore need not contain it."""
     return _id(*read_secrets(folder))
 
 

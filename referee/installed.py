@@ -9,7 +9,7 @@ from referee.errors import RefereeError
 from referee.seams import PAGES
 
 TRACKS = "tracks"
-"""Plug-in name of the pages of lpirc-tracks."""
+"""Name of the plug-in with the web pages of lpirc-tracks."""
 
 
 def client_version() -> str:

@@ -1,4 +1,4 @@
-"""Limits password guessing by client address and team, and overall, by checking one password at a time."""
+"""Limits password guessing for each client address and each team. It checks only one password at a time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ NICENESS = 5  # if much higher, a busy host would hardly ever check a password
 class PasswordChecks:
     """Checks passwords in a low-priority thread: an Argon2 hash takes tens of milliseconds of processor time.
 
-    A password that was correct since the server's start is not checked again, so that nobody who guesses a team's
-    password can lock the team out, from any address.
+    A password that was correct once since the server's start is accepted without a check. So nobody who guesses a
+    team's password can lock the team out, from any address.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,10 @@
-"""Operator names as the record and every list of acts shows them. Pure."""
+"""Operator names as they are recorded and shown in every list of actions. Pure."""
 
 from __future__ import annotations
 
 KEY = "key"
 COMMAND = "command"
-"""Name shown in place of an operator's for the operator key, or for a command that wrote to the database directly."""
+"""Name shown if nobody is named: for the operator key, and for a command that wrote to the database directly."""
 
 
 def doer(operator: object, user: object = None) -> str:

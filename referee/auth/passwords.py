@@ -50,7 +50,10 @@ def matches(password_hash: str, password: str) -> bool:
 
 
 def was_right(password_hash: str, password: str) -> bool:
-    """Return True if `matches` has already accepted it; a team that waits for its heat logs in every second."""
+    """Return True if `matches` has already accepted this password.
+
+    A team that waits for its heat logs in once a second.
+    """
     return hmac.compare_digest(_right.get(password_hash, b""), _digest(password))
 
 

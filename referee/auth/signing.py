@@ -1,4 +1,4 @@
-"""The contest's Ed25519 key, created with the contest. It signs the close of each run, and bundles."""
+"""The contest's Ed25519 key, created with the contest. It signs the closing of each run, and every bundle."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ContestKey:
     """The signing key in a file; `known` is its public key if the contest has stored one.
 
     The key is read at its first use, which raises RefereeError `secret-missing`, `secret-readable`, `not-accessible`,
-    and `contest-mixed` for another key. So commands that sign nothing do not wait for the imports.
+    and `contest-mixed` for another key. Commands that sign nothing do not wait for the import of cryptography.
     """
 
     def __init__(self, path: Path, known: str | None) -> None:

@@ -40,7 +40,7 @@ def back_up(
 ) -> None:
     """Write the contest in `folder` to one file that only its owner can read; models are saved with the test sets.
 
-    Raises RefereeError `backup-target`, `bad-config`, and any error of the functions called; TestSetError; OSError.
+    Raises RefereeError (`backup-target`, `bad-config` and others), TestSetError and OSError.
     """
     require_writable(file)
     file = real_path(file)

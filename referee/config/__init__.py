@@ -74,7 +74,7 @@ def read_config(folder: Path) -> ContestConfig:
 
 @dataclass(frozen=True)
 class _Table:
-    """A table of the file, the `number`th with its name.
+    """A table of the file: the `number`th among the tables of that name.
 
     Lines are found by searching the text: tomllib does not give them.
     """
@@ -93,7 +93,7 @@ class _Table:
         return RefereeError("bad-config", f"{', '.join(where)}: {words}")
 
     def line(self, key: str) -> list[str]:
-        """Return the line of the key, or else of its table; None for an inline value."""
+        """Return the line of the key, else of its table, as a list; an empty list for an inline value."""
         table = ""
         seen = Counter[str]()
         at = 0

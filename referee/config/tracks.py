@@ -30,7 +30,7 @@ class ModelTrack:
     published its final board, or with `publish_automatically` from `holdout_until` on.
 
     In a track for results files (rule RESULTS), scored by `metric` ("": the contest's), a secret `holdout_part` of the
-    images is held out until then; None: no image is held out.
+    images is held out until the hold-out figures are public; None: no image is held out.
 
     A file that was found broken may be replaced for `replacement_minutes` after its check, also after `holdout_until`.
     """

@@ -38,7 +38,7 @@ NAMES = (
     ),
     *("checks.json", JUDGEMENTS, "result.json"),
 )
-"""Names of all parts, in order; GROUND_TRUTH may be missing, and so is JUDGEMENTS in an earlier format."""
+"""Names of all parts, in order; GROUND_TRUTH may be missing; earlier formats lack JUDGEMENTS."""
 LARGEST_PART_BYTES = 2**30
 LARGEST_BYTES = 2**32 - 1
 

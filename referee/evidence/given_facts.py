@@ -12,7 +12,7 @@ class Given:
     """Facts known from outside the bundle: a public key, a head of the log, receipts, a ground truth.
 
     `head` may be just the first digits of a head; `head_events` is the number of events up to that head, if known.
-    `interval` requests that the interval be recomputed, too.
+    `interval` requests that the score's interval be recomputed, too.
     """
 
     key: str | None = None

@@ -92,7 +92,7 @@ def check_rules(bundle: Bundle) -> str:
 
 
 def _require_standing(bundle: Bundle, bound: Rules) -> None:
-    """Raise Failure if maker or serial number of the meter contradict its standing, by the bound list of makers."""
+    """Raise Failure if the meter's maker or serial number contradicts its recorded standing under the run's rules."""
     run = bundle.run
     if bound.official_makers is None or run.meter_standing is None:
         return
@@ -107,7 +107,7 @@ def _require_standing(bundle: Bundle, bound: Rules) -> None:
 
 
 def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
-    """Return how the published judgement's rules differ from the bound ones; only in a corrected ground truth.
+    """Return how the published judgement's rules differ from the run's rules. Only the ground truth may differ.
 
     Raises Failure for any other difference.
     """

@@ -222,7 +222,7 @@ def _of_rules(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
 
 
 def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
-    """Yield (part, problem) for each receipt of a body that does not fit."""
+    """Yield (part, problem) for each body's receipt that contradicts the bundle."""
     posts = {post.number: post for post in bundle.posts if post.number is not None}
     for receipt in receipts.posts:
         number = receipt["number"]

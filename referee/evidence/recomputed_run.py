@@ -224,7 +224,7 @@ class Recomputed:
 
     @cached_property
     def case(self) -> Case:
-        """Return the run's case. Raises NotChecked, Failure."""
+        """Return the inputs of the run's judgement. Raises NotChecked, Failure."""
         bundle = self.bundle
         refused = [
             {"elapsed_s": post.elapsed_s, "line": line, "reason": reason}
@@ -319,8 +319,8 @@ def rows_of(
 ) -> tuple[NDArray[np.float64], Refused]:
     """Return the rows (n, 7) of an accepted body, and the refused rows. Raises RefereeError for an unacceptable body.
 
-    A form is read by the protocol of 2015, which accepts the good rows. For a form that version 1 accepted as a whole,
-    the rows are the same.
+    A form is read by the protocol of 2015, which accepts its good rows. HTTP version 1 accepts a form only if all rows
+    are good, so the result is the same.
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind == "multipart/form-data":

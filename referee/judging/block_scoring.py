@@ -37,7 +37,7 @@ from referee.workers.job_dispatch import mapped
 BLOCK_ROWS = 1 << 20
 """Largest number of rows in a block; it may be exceeded by the rows of one image."""
 BYTES_A_ROW = 320
-"""Memory that matching a block needs per row, at most, including the copy of the row that the worker receives."""
+"""Maximum memory per row while a block is matched, including the copy of the row that the worker receives."""
 
 Ints = NDArray[np.int64]
 Posts = Callable[[], Iterable[Floats]]
@@ -59,9 +59,9 @@ def score_large(
 ) -> Scored:
     """Score a large run on the workers and return what `score_whole` would return, bit for bit.
 
-    `known` has the same meaning as in `score_whole`. `given` has no rows; `posts()` is called again for every block and
-    yields the rows (n, 7) of one post after another, with the test set's image numbers. Raises RefereeError as
-    `score_whole` does.
+    `known` is an earlier result whose unchanged categories are reused. `given` has no rows; `posts()` is called again
+    for every block and yields the rows (n, 7) of one post after another, with the test set's image numbers. Raises
+    RefereeError as `score_whole` does.
     """
     objects = object_digests(given.ground_truth)
     are_new = changed(objects, known)
@@ -123,7 +123,7 @@ def _looked_through(
     counted: NDArray[np.bool_],
     limits: Floats,
 ) -> tuple[Ints, Implausible]:
-    """Return the number of rows by image number (N + 1,), and the implausible values in the rows that count."""
+    """Return the number of rows by image number (N + 1,), and the implausible values in rows of `counted` images."""
     sizes = np.zeros(len(counted), np.int64)
     found = [Implausible()]
     for rows in posts:

@@ -68,7 +68,7 @@ class Publisher:
     def _results(self, row: Published | None) -> str | None:
         """Return the results to publish, or None if this call has frozen the board.
 
-        The time is taken after everything was read, so that everything published was known before the freeze.
+        The clock is read last. If it is before the freeze, everything published was known before the freeze.
         """
         freeze_at = self._contest.config.freeze_at
         begun = self._clock.utc()

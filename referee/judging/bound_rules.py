@@ -31,14 +31,14 @@ def as_judged(
 
 
 def judged_otherwise(run: Run, judged: Score) -> tuple[str, ...]:
-    """Return the rules of a run's judgement that differ from the bound rules, such as a corrected ground truth."""
+    """Return how the rules of a run's judgement differ from the run's rules, for example by a corrected ground truth."""
     if run.rules is None or judged.rules is None:
         return ()
     return judged.rules.differences(run.rules)
 
 
 def other_prizes(config: ContestConfig, run: Run) -> tuple[str, ...]:
-    """Return how the prizes of contest.toml, which boards award, differ from the prizes bound to a run."""
+    """Return how the prizes of contest.toml differ from those in a run's rules. Boards award those of contest.toml."""
     if run.rules is None:
         return ()
     now = replace(run.rules, prizes=tuple(asdict(prize) for prize in config.prizes))

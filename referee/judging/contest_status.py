@@ -70,7 +70,7 @@ class Known:
 
     `live` has the values named in LIVE, by run number. `meters` has (state, sentence) by station: the state is a
     `referee.runs.meter_state.MeterState`, the sentence says what is wrong, or is None. `waiting` has the armed runs of
-    a heat with a client that waits for the start, `judging` the runs that are being judged.
+    a heat whose client waits for the start, `judging` the runs that are being judged.
     """
 
     live: Mapping[int, Document] = field(default_factory=dict)

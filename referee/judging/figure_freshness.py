@@ -11,7 +11,7 @@ from referee.store.lost_energy import energy_lost
 from referee.store.records import Run, RunState
 
 LATE_S = 10.0
-"""If an open run's next figures are later than this, the process that computes them has ended or hangs."""
+"""If an open run has no new figures for this long, the process that computes them has ended or hangs."""
 
 
 def state_of(
@@ -48,7 +48,7 @@ def measured_state(
     run: Run,
     now: datetime,
 ) -> FigureState | None:
-    """Return the state of the figures as far as the meter determines it, for the process that computes the figures."""
+    """Return the state of the figures according to the meter alone, for the process that computes the figures."""
     return figure_state(
         run.state,
         is_lost=energy_lost(store.log.of_run(run.id)) is not None,

@@ -12,7 +12,7 @@ from lpirc_power.meter import IntegratorState
 from referee.store.records import RunState
 
 UPDATES = 2
-"""A newest reading counts as fresh up to this many updates of its meter."""
+"""Maximum age of a fresh reading, in update intervals of the meter."""
 
 LEAST_LIMIT_S = 2.0
 """Lower bound of the age limit. Figures are published each second, and a busy host stores readings late."""

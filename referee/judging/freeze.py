@@ -115,7 +115,7 @@ def public_view(row: Published) -> dict[str, Any]:
 
 
 def _standing_of(place: dict[str, Any]) -> Standing:
-    """Return a place of the public document as a standing; fields missing in an earlier form get their default."""
+    """Return an entry of the public document as a standing. Fields that an earlier version lacks get their default."""
     names = {one.name for one in fields(Standing)}
     found: dict[str, Any] = {
         name: value for name, value in place.items() if name in names
@@ -145,7 +145,7 @@ def _unveiled(
 ) -> list[Any]:
     """Return the ranking while it is unveiled: hidden teams without a rank, then the last `count` final places.
 
-    An unveiled place does not say how it compares with the hidden places.
+    An unveiled place does not show its comparison with hidden places.
     """
     seen = final[len(final) - count :]
     teams = {place["team"] for place in seen}

@@ -1,4 +1,4 @@
-"""Judges a run: reads its case from the store, has the case judged, and stores the score."""
+"""Judges a run: reads the inputs from the store, scores them, and stores the score."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def judge(
     state: RunState | None = None,
     act: Act | None = None,
 ) -> Score:
-    """Judge a closed run by its bound rules and store the score, which replaces the earlier score in every result.
+    """Judge a closed run by its own rules and store the score, which replaces the earlier score in every result.
 
     The earlier score is kept. With `again`, the test set may have another ground truth than at arming, for the same
-    images; this change is recorded as a signed event of its own. `found` is the run's scoring, if known; if it has
-    halves, the score gets its interval. `state` is the state that the run must still have, `act` the act that requests
-    the judgement.
+    images; this change is recorded as a signed event of its own. `found` is the run's scoring, if known; if it
+    includes the half-samples, the score gets its interval. `state` is the state that the run must still have; `act`
+    identifies the request in the log.
 
     Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
     """
@@ -140,7 +140,7 @@ def with_interval(
     judged: Score,
     found: Scored | None,
 ) -> tuple[Score, NDArray[np.float64] | None]:
-    """Return the judgement with its interval, and the mAPs (R,) of the halves; without halves, unchanged and None."""
+    """Return the judgement with its interval, and the half-samples' mAPs (R,), or None if `found` has none."""
     if found is None or found.halves is None:
         return judged, None
     maps = mean_of_categories(found.halves)

@@ -1,4 +1,4 @@
-"""The runs with a lost energy, one line each for every view, until the run is void or accepted by a review."""
+"""Lists the runs that lost their energy, one line each, until a run is void or accepted by a review."""
 
 from __future__ import annotations
 

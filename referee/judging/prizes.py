@@ -70,8 +70,8 @@ def awards(
 ) -> tuple[Award, ...]:
     """Return the award of each prize; teams with equal figures share a prize.
 
-    `participants` has the best ranked run of each team. `halved` has, by run number, what is needed to say how sure a
-    run's order is.
+    `participants` has the best ranked run of each team. `halved` has, by run number, the values that decide how
+    certain the order of two runs is.
     """
     return tuple(_award(prize, participants, halved or {}) for prize in prizes)
 
@@ -81,7 +81,7 @@ def is_sure(
     other: Halved,
     of: Quantity,
 ) -> bool:
-    """Return True if an order is sure by ASSUMED_SPREAD or the best team's energy spread, so no prize is shared."""
+    """Return True if the order is certain, by ASSUMED_SPREAD or the best team's energy spread: nobody shares a prize."""
     spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
     chances = (
         chance_of_order(

@@ -1,8 +1,8 @@
 """The provisional score of every open run, computed in a process beside the server (referee.web.live_process).
 
-The process evaluates what the server has committed with the judge's own code, so its last score equals the judge's, and
-publishes the figures in the store's table `provisional`: each second, or less often, so that a run costs at most a
-tenth of a core. A closed run is published once more, and again when its energy is read later. Nothing depends on these
+The process evaluates what the server has committed with the judge's own code, so its last score equals the judge's. It
+publishes the figures in the store's table `provisional` once a second, or less often, so that a run costs at most a
+tenth of a core. A closed run is published once more, and again if its energy is read later. Nothing depends on these
 figures.
 
 The table is for operators; what teams and the public may see is in `released` (referee.judging.released_figures).
@@ -71,7 +71,7 @@ class FollowedRuns:
         self._refused: set[int] = set()
 
     def tick(self) -> None:
-        """Publish every open run that is due, every run that has just ended, and one other closed run."""
+        """Publish every open run that is due, every run that has just ended, and one incomplete closed run."""
         try:
             opened = self._store.runs.find(RunState.OPEN)
             numbers = {run.id for run in opened}
@@ -112,7 +112,7 @@ class FollowedRuns:
             self._due_s[run.id] += pause_s
 
     def _unpublished(self) -> list[Run]:
-        """Return the first closed run not yet published with all its detections and its energy of record, as a list."""
+        """Return a list with the first closed run whose published figures lack detections or the energy; else it is empty."""
         for run in self._store.runs.find(RunState.CLOSED):
             detections = self._store.posts.count_detections(run.id)
             shown = self._store.provisional.of_run(run.id)
@@ -218,9 +218,9 @@ class _FollowedRun:
         self._map: float | None = None
 
     def evaluate(self) -> tuple[float, int]:
-        """Return the mAP of the stored detections that count, and the number of all detections.
+        """Return the mAP of the stored detections that are scored, and the number of all detections.
 
-        The mAP is computed only if something is new.
+        The mAP is computed only if a detection is new; otherwise it is the last one.
         """
         new, last_post = self._store.posts.detections_after(self._run, self._last_post)
         served, last_served = self._store.served.after(self._run, self._last_served)

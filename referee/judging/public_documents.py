@@ -1,8 +1,8 @@
 """The public documents, published by the live process: the results, until a freeze, and the hall.
 
-The results contain everything that reveals how runs have scored, including power and attempts: a void run uses no
-attempt. The hall shows who runs, who is next, and the announcements. It continues while the board is frozen, so nothing
-in it may follow from a result. Public pages show the stored documents and read nothing else. The figures are those of
+The results contain everything that reveals how runs have scored, including power and attempts, since a void run uses no
+attempt. The hall shows who runs, who is next, and the announcements. It continues while the board is frozen, so it must
+not reveal any result. Public pages show the stored documents and read nothing else. The figures are those of
 `judging.standings`. They include the energy and the mAP of an open run only if the contest allows it (`public_score`).
 """
 
@@ -38,7 +38,7 @@ MOST_POINTS = 120  # in a power curve of the whole window
 
 @cache
 def champions() -> list[dict[str, float]]:
-    """Return the published champions of LPIRC: year, map by the metric PUBLISHED, energy_wh, score."""
+    """Return the published champions of LPIRC: year, `map` (by the metric PUBLISHED), energy_wh, score."""
     read: list[dict[str, float]] = json.loads(
         files(__package__).joinpath("champions.json").read_text()
     )
@@ -66,7 +66,7 @@ def empty_board(contest: Contest) -> str:
 
 
 def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
-    """Return the newest head of the contest's log in the minute of `now`: utc, events, link (hexadecimal)."""
+    """Return the newest head of the contest's log, at most one per minute: utc, events, link (hexadecimal)."""
     events, _, link = contest.store.log.head()
     return {
         "utc": now.replace(second=0, microsecond=0).isoformat(),
@@ -129,7 +129,7 @@ def _rules_of(runs: Iterable[Run]) -> dict[str, Any]:
 
 
 def _corrections(store: Store) -> list[dict[str, Any]]:
-    """Return each correction of the ground truth, with the runs judged by it, read from the runs' signatures."""
+    """Return each correction of the ground truth, with the runs whose judgement's signature names it."""
     found: dict[tuple[object, ...], dict[str, Any]] = {}
     for run, events in store.log.of_kinds([TRUTH_CORRECTED]).items():
         for event in events:
@@ -211,8 +211,8 @@ def _figures(
 ) -> dict[str, Any]:
     """Return the public figures of an open run; mAP, energy and score are given only with `public_score`.
 
-    They were released at `as_of_utc`. `power` has the means of the power curve. Energy and score are given only while
-    the figures are fresh: if the energy is lost, the meter's value is too low, and a score from it too high.
+    They were released at `as_of_utc`. `power` has the mean powers of the power curve. Energy and score are given
+    only while the figures are fresh: if energy is lost, the meter's value is too low and the score too high.
     """
     power = power_course(contest, run, MOST_POINTS)
     state = state_of(contest.store, run, now)

@@ -45,13 +45,13 @@ class Standing:
     """A judged run as the leaderboard shows it; the interval is of the score (1/Wh), None until it is known.
 
     `map` is by the contest's metric; `map_ilsvrc_det` is comparable with the published champions. `complete` is False
-    if judging again would add something: the judging was interrupted, or done by an earlier form of the program.
+    if judging again would add something: the judging was interrupted, or done by an earlier version of the program.
     `official` is False if the meter was simulated or a meter for rehearsing at home. `extra_s` were added to the run's
-    window. `reviewed` is the note with which an operator let the run stand despite a failed check, so it no longer
-    needs review; without a note, `failed_checks` says why it does. `images_seen` of the run's images had been served to
+    window. `reviewed` is the note with which an operator accepted the run despite a failed check; without a note,
+    the run needs review because of `failed_checks`. `images_seen` is how many of the run's images had been served to
     earlier runs of its team. `not_ranked` is the clause that says why it has no rank, `not_ranked_code` is the reason
-    as a code for programs. `rules_sha256` identifies the rules bound to the run (None: none are bound); `other_rules`
-    names the rules that were applied instead of bound ones. `energy_spread` is the relative spread of the team's energy
+    as a code for programs. `rules_sha256` identifies the run's rules (None: none are recorded); `other_rules`
+    names the rules that were applied instead of them. `energy_spread` is the relative spread of the team's energy
     between attempts, None if there is only one attempt.
     """
 
@@ -79,7 +79,7 @@ class Standing:
 
 
 class Level(NamedTuple):
-    """A team that may be level with another: the chance that their order is real, and what this chance `covers`."""
+    """A team whose order relative to another is uncertain: the chance that the order is right, and what it `covers`."""
 
     team: str
     chance: float
@@ -88,10 +88,10 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """A standing with its rank, or None if the run is not ranked or another run of its team is.
+    """A standing with its rank. The rank is None if the run is not ranked, or another run of its team is ranked.
 
-    `level_with` has the teams whose order relative to this one is less sure than SURE. `differs` says how the run was
-    measured or scored differently from the first run, or judged by other rules than its bound ones.
+    `level_with` has the teams whose order relative to this team is less certain than SURE. `differs` says how the run
+    was measured or scored differently from the first run, or which of its rules were not applied.
     """
 
     rank: int | None
@@ -107,8 +107,8 @@ def rank(
     """Rank the best run of each team, highest score first.
 
     Equal scores share a rank, and the earlier run is listed first. Runs that are `not_ranked` are ignored: if a team's
-    best run is in review, the team is ranked by its next best one. `halved` has, by run number, what is needed to say
-    how sure a run's order is.
+    best run is in review, the team is ranked by its next best one. `halved` has, by run number, the values that
+    decide how certain the order of two runs is.
     """
     able = [one for one in standings if one.not_ranked is None]
     best_first = sorted(able, key=lambda one: (-one.score, one.run))
@@ -140,7 +140,7 @@ def rank(
 
 
 def covered(one: Standing, other: Standing) -> str | None:
-    """Return what the chance of an order covers, or None if it includes the energy spread of both teams."""
+    """Return which errors the chance of an order includes, or None if it includes the energy spread of both teams."""
     if one.energy_spread is not None and other.energy_spread is not None:
         return None
     mine, theirs = (
@@ -150,7 +150,7 @@ def covered(one: Standing, other: Standing) -> str | None:
 
 
 def differences(signature: str, usual: str) -> tuple[str, ...]:
-    """Return how a run was measured or scored differently from `usual`; empty if its signature has an earlier form."""
+    """Return the differences of a judgement's signature from the `usual` one; empty if it has an earlier version."""
     mine = signature_parts(signature)
     others = signature_parts(usual)
     return tuple(

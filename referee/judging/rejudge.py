@@ -23,7 +23,7 @@ Pair = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Change:
-    """A run's values (before, after) a new judgement. A rank is None if the run does not rank its team."""
+    """A run's values before and after a new judgement. A rank is None if the run is not its team's ranked run."""
 
     run: int
     team: str

@@ -1,4 +1,4 @@
-"""The released figures of a run that is not judged yet: seldom, rounded, and of a secret half of its images.
+"""The released figures of a run that is not judged yet: rounded, released seldom, over a secret half of its images.
 
 A figure that changes with each row is an oracle: a team that asks often enough learns the ground truth. The figures
 released here reveal next to nothing (docs/security.md has the measurements), and in the end all images count.
@@ -26,7 +26,10 @@ EVERY_S = 30.0
 """An open run's window is divided into parts of this length; at most one release per part, none in the first."""
 
 MAP_DIGITS = 2
-"""Decimal places of a released mAP. Significant digits would show a small mAP more finely, again an oracle."""
+"""Decimal places of a released mAP.
+
+Significant digits would show a small mAP more finely, which would again be an oracle.
+"""
 
 SCORE_DIGITS = 2
 """Significant digits of a released score."""

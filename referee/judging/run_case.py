@@ -117,7 +117,10 @@ def judgement_of(
 
 
 def rules_of_judgement(case: Case) -> Rules | None:
-    """Return the rules for judging a case: the run's bound rules with the case's changes, or None if none are bound."""
+    """Return the rules for judging a case: the run's rules with a corrected ground truth, if any.
+
+    None if none are recorded.
+    """
     if case.run.rules is None:
         return None
     return replace(
@@ -198,7 +201,7 @@ def _setting(value: object) -> str:
 
 
 def _measured_by(run: Run) -> list[str]:
-    """Return the parts of the signature for the window and the meter; settings have their keys of contest.toml."""
+    """Return the parts of the signature about the window and the meter. Settings are named as in contest.toml."""
     settings = asdict(run.setup)
     del settings["integrator_timer_s"]  # follows from the window
     del settings["ambient_change_c"]  # no score depends on it
@@ -225,5 +228,5 @@ def _images(case: Case) -> str:
 
 
 def counted_images(*, count_unserved: bool) -> str:
-    """Return which images' detections count, in the words of a signature."""
+    """Return which images' detections are scored, as a judgement's signature words it."""
     return "unserved-too" if count_unserved else "served"

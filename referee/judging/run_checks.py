@@ -21,7 +21,7 @@ REASONS = 3  # shown at most
 class MeasuredRun:
     """The measurements of a closed run: its energy, or None if it has none, and all checks of the measurements.
 
-    `mean_power_w` is None unless the energy can make a score and is exactly that of the window.
+    `mean_power_w` is None unless the energy is valid for a score and covers exactly the window.
     """
 
     energy: Energy | None
@@ -108,7 +108,8 @@ def images_not_fetched(
 ) -> Check:
     """Return the check `images-not-fetched`: `rows` are for images that the run was not served.
 
-    It is a warning, because the score is right without these rows. With `count` they count, by contest.toml.
+    It is a warning, because the score is right. With `count`, contest.toml lets these rows be scored; else they are
+    not.
     """
     what = (
         "are scored, because count_unserved is set"
@@ -133,7 +134,10 @@ NOTHING_ODD = (
 
 
 def implausible_boxes(found: Implausible) -> Check:
-    """Return the check `implausible-boxes` of the rows that count: a warning, since they are scored unchanged."""
+    """Return the check `implausible-boxes` of the scored rows.
+
+    It is a warning, since these rows are scored unchanged.
+    """
     sentence = " ".join(found.sentences) or NOTHING_ODD
     figures: dict[str, float | int | None] = {
         "in_unit_square": found.in_unit_square,

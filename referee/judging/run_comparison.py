@@ -112,7 +112,7 @@ def _row(
 def log_ratios(first: Compared, second: Compared) -> tuple[float, float, float] | None:
     """Return the log of second score / first score, and its parts from mAP and energy; None if a score is missing or 0.
 
-    The logarithms are natural, so the two parts add up to the whole.
+    The logarithms are natural. The two parts add up to the whole.
     """
     if not first.figures["score"] or not second.figures["score"]:
         return None

@@ -1,4 +1,4 @@
-"""A run over time: when images were served, answered and measured, its energy by phase, and its rates."""
+"""A run over time: when images were served and answered, its energy by phase, and its rates."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def posted_after(
     of_rows: Ints,
     counts: Ints,
 ) -> Ints:
-    """Return how many of the images (n,) are finished after each POST (p,): all up to the newest one with a posted row.
+    """Return how many images (n,) are finished after each POST (p,): all up to the last image with posted rows.
 
     `images` are in order of service. `of_rows` (m,) has the image of each row, `counts` (p,) the number of rows in each
     POST.
@@ -133,10 +133,10 @@ def phases_of(
     posts_s: Floats,
     posted: Ints,
 ) -> tuple[Floats, Ints]:
-    """Return the times (k,) at which the phase may change, from 0 on, and the index (k,) in PHASES that begins there.
+    """Return the times (k,) at which the phase may change, from 0 on, and the index (k,) in PHASES of the next phase.
 
     `posted` (p,) is how many images are posted after each POST. POSTs have the order of the database, so the times of
-    two that arrive together may be out of order.
+    two POSTs that arrive together may be out of order.
     """
     order = np.argsort(posts_s, kind="stable")
     begins_s = np.unique(np.concatenate([[0.0], served_s, posts_s]))

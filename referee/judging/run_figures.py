@@ -44,10 +44,12 @@ def current_judgement(contest: Contest, run: Run) -> Score | None:
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a run: `energy_wh` is of record unless the run is open, the rest is provisional unless `judged`.
+    """The figures of a run.
+
+    `energy_wh` is final unless the run is open; the other figures are provisional unless `judged`.
 
     `provisional_utc` is the time of an open run's figures, `figure_state` says whether they are current. There is a
-    score only if the figures are fresh or judged. `reviewed` is the note with which an operator let the run stand.
+    score only if the figures are fresh or judged. `reviewed` is the note with which an operator accepted the run.
     `not_ranked` says why a judged run has no rank, `not_ranked_code` is the reason as a code for programs.
     `images_seen` is how many of its images were served to earlier runs of its team, according to its judgement.
     """
@@ -143,7 +145,7 @@ def power_course(
     run: Run,
     most: int,
 ) -> dict[str, list[float]]:
-    """Return a run's power curve for pages: at most `most` means over its window, as `elapsed_s` and `power_w`."""
+    """Return a run's power curve for pages: `elapsed_s` and mean `power_w`, at most `most` values."""
     elapsed_s, power_w = contest.store.readings.power_course(run.id, run.window_s, most)
     return {
         "elapsed_s": [round(one, 1) for one in elapsed_s],

@@ -64,7 +64,7 @@ def halved(
     run: Run,
     judged: Score,
 ) -> Halved | None:
-    """Return the values that decide how sure a run's order is; None without a score or with an unknown uncertainty."""
+    """Return the values that decide how certain a run's rank is; None if it has no score or an unknown uncertainty."""
     halves = contest.store.scores.half_maps(run.id)
     return halved_of(
         run,
@@ -80,7 +80,7 @@ def halved_of(
     halves: Floats | None,
     which: object,
 ) -> Halved | None:
-    """Return the same as `halved`, from the mAPs (R,) of the judgement's halves; `which` identifies the images."""
+    """Return the same as `halved`, from the mAPs (R,) of the half-samples. `which` identifies the images."""
     energy_wh = judged.energy_wh
     interval = judged.interval
     if interval is None or interval.method != HALF_SAMPLING or halves is None:

@@ -51,7 +51,7 @@ class ScoringInput:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """The result of a scoring: mAP and AP by category of CONTEST, and of PUBLISHED and WITH_UNSERVED if they differ.
+    """The result of a scoring: mAP and AP per category for CONTEST, and for PUBLISHED and WITH_UNSERVED if different.
 
     `objects` has the digest of each category's objects. `halves` (K, HALVES) has the APs on halves of the images, with
     the categories in the order of the ground truth; None if not computed.
@@ -245,7 +245,7 @@ def of_categories(
 
 
 def changed(objects: Mapping[int, str], known: Scored | None) -> set[int]:
-    """Return the categories with objects that differ from those of a known result; all of them without one."""
+    """Return the categories whose objects differ from those of the `known` result; all categories if it is None."""
     before = {} if known is None else known.objects
     return {
         category

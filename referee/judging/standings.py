@@ -117,7 +117,7 @@ def with_energy_spread(
     attempts: Sequence[Standing],
     known: MutableMapping[int, Halved | None],
 ) -> list[Standing]:
-    """Return the attempts of all teams, each with the spread of its team's energies, and update `known` with it.
+    """Return the attempts of all teams, each with the spread of its team's energies. Updates `known`, too.
 
     `attempts` must not contain runs in review, since their energies say nothing about the spread.
     """

@@ -1,4 +1,4 @@
-"""Stop regret: the score of a closed run if its team had logged out at the best moment, divided by its actual score."""
+"""Stop regret: the score that a closed run could have had by logging out at the best moment, over its actual score."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ MOST_MOMENTS = 100
 class StopRegret:
     """The moments (n,) at which the team could have logged out: after each POST, and the end of the run as the last.
 
-    `score` is `map` / `energy_wh` at each moment. `limit_wh` is the possible error of `energy_wh`, since a meter begins
-    and ends with its updates: see `_limits_wh`. `least` (n,) is the lowest score consistent with that limit, 0 if the
-    energy is not above the limit; at the last moment it is the score of record. `best` is the index of the highest
-    `least`, the earliest one in a tie, among the last moment and all moments with the contest's least mAP. `ratio` and
+    `score` is `map` / `energy_wh` at each moment. `limit_wh` is the possible error of `energy_wh`, since a meter
+    integrates in whole updates: see `_limits_wh`. `least` (n,) is the lowest score consistent with that limit, 0 if the
+    energy is not above the limit; at the last moment it is the run's score. `best` is the index of the highest `least`,
+    the earliest one in a tie, among the last moment and all moments with the contest's least mAP. `ratio` and
     `least_ratio` are the `score` and the `least` at `best`, divided by the score at the last moment; 1 if that score is
     0.
     """
@@ -158,9 +158,8 @@ def _limits_wh(
 ) -> Floats:
     """Return the error limit of each energy (n,), without the meter's accuracy, which affects all of them alike.
 
-    It is the energy between the two neighbouring readings, plus the energy of `edges_s` at the mean power: a log-out at
-    that moment would have had a start, a stop and one update of the meter, as in `Energy.start_stop_share` for a whole
-    run.
+    It is the energy between the two neighbouring readings, plus the energy of `edges_s` at the mean power: as for a
+    whole run in `Energy.start_stop_share`, start, stop and one update of the meter add an error.
     """
     when_s, known_wh = course
     after = np.clip(np.searchsorted(when_s, elapsed_s), 1, len(when_s) - 1)
@@ -176,7 +175,7 @@ def _limits_wh(
 
 
 def _start_stop_s(contest: Contest, run: Run) -> float:
-    """Return the longest time of the meter's start and stop, as measured at the close, else the assumed time."""
+    """Return the longest duration of the meter's start and stop, as measured when the run closed, else as assumed."""
     for event in contest.store.log.of_run(run.id):
         if event["kind"] == RUN_CLOSED and event.get("start_stop_s") is not None:
             return float(event["start_stop_s"])

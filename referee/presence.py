@@ -1,6 +1,6 @@
 """Checks whether something exists at a path; an unreadable path raises an error instead of seeming to be missing.
 
-`Path.exists` and similar methods return False for both since Python 3.14; before, it depended on the error.
+Since Python 3.14, `Path.exists` and similar methods return False in both cases; earlier, the error decided.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def is_folder(path: Path) -> bool:
 def entries(folder: Path) -> list[Path]:
     """Return the entries of a folder, ordered by name; empty if there is no folder. Raises the errors of `status`.
 
-    Unlike this function, `Path.glob` finds nothing in a folder that may not be listed.
+    For a folder that may not be listed, `Path.glob` would return nothing instead of raising.
     """
     try:
         return sorted(folder.iterdir())

@@ -45,8 +45,8 @@ class Pages:
     """Pages and background work of a plug-in in the server of one contest.
 
     `state` is stored in the app's extensions under the plug-in's name. `links` (text and address) are listed below the
-    board. `start` begins background work after the runs are taken up; `close` ends it with the server. `look` is a
-    check made while the first requests are answered; its failure is logged.
+    board. `start` begins background work after the server has resumed open runs; `close` ends it with the server.
+    `look` is a check that runs while the first requests are answered; its failure is logged.
     """
 
     blueprints: Sequence[Blueprint] = ()
@@ -63,7 +63,10 @@ Check = Callable[["Contest"], Iterable[Finding]]
 
 @dataclass(frozen=True)
 class ShapedSeam(Seam):
-    """A seam whose objects share an interface: `fits` checks a name and its object, `shape` describes it in words."""
+    """A seam whose objects share an interface.
+
+    `fits` checks an object and its name; `shape` describes the interface.
+    """
 
     fits: Callable[[str, object], bool]
     shape: str

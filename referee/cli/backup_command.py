@@ -108,7 +108,7 @@ def _restore_by_journal(folder: Path) -> None:
 
 @contextmanager
 def _named(place: Path) -> Iterator[None]:
-    """In the block, add the file's name to the error of a full disk, which does not have it."""
+    """In the block, add the file's name to an error that the disk is full, since the system leaves the name out."""
     try:
         yield
     except OSError as error:

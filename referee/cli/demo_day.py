@@ -42,8 +42,8 @@ VOLTAGE_V = 120.0
 class Entry:
     """A team and the parameters of its run.
 
-    `found` is the share of objects found, `shake` the box error, `power_w` the power and the others times in s. Like a
-    real board the run first loads its model, at `LOADING` of its power, and then answers the first images.
+    `found` is the share of objects found, `shake` the box error, `power_w` the power. The other fields are times in s.
+    Like a real board the run first loads its model, at `LOADING` of its power, and then answers the first images.
     """
 
     team: str
@@ -129,7 +129,10 @@ def record_day(contest: Contest, password: str, clock: Clock) -> None:
 def _guesses(
     entry: Entry, truth: GroundTruth, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the detections of a team: rows (n, 7) in test-set numbers; for a team that finds nothing, random boxes."""
+    """Return the detections of a team: rows (n, 7) with the test set's image numbers.
+
+    A team that finds nothing gets random boxes.
+    """
     size = truth.boxes.max(axis=0)[2:]
     corner = rng.uniform(0, 0.6, (BLIND_ROWS, 2)) * size
     image = rng.choice(truth.image_ids, BLIND_ROWS)
@@ -215,7 +218,10 @@ def _record_posts(
     images: int,
     start: datetime,
 ) -> None:
-    """Store the served images and the posts of a run: its rows (n, 7) in POSTS posts, the last before the log-out."""
+    """Store the served images and the posts of a run.
+
+    POSTS posts share its rows (n, 7); the last one precedes the log-out.
+    """
     store = contest.store
     last_s = entry.lasts_s - LOG_OUT_S
     edges_s = np.linspace(entry.loads_s, last_s, POSTS + 1).tolist()

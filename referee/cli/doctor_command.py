@@ -78,9 +78,9 @@ def doctor(
 ) -> None:
     """List everything wrong with the contest in FOLDER, its meters and this host; exit code 1 if there is anything.
 
-    Ranges that are not fixed, rules that are missing and what a setting gives away are advice: named, no failure.
+    Ranges that are not fixed, missing rules, and settings that reveal too much are reported as advice, not as failures.
 
-    While FOLDER is served the meters are not asked. Nothing is changed without --accept.
+    While FOLDER is served, the command does not ask the meters. It changes nothing without --accept.
     """
     if accept:
         with closing(Store.open(folder / DATABASE_NAME)) as store:
@@ -178,7 +178,7 @@ def _look_at_disk(folder: Path) -> None:
 def _look_at_journal(folder: Path) -> Iterator[Finding]:
     """Check the disk of an external journal.
 
-    It must answer, be another disk than the contest's, and this contest must own the journal.
+    The disk must answer and differ from the contest's disk, and this contest must own the journal.
     """
     with suppress(RefereeError):  # errors in contest.toml are findings already
         config = read_config(folder)

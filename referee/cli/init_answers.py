@@ -34,7 +34,7 @@ class Answers:
 
 
 def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
-    """Return a sentence if a team can get images again that an earlier run had; None if it gets none twice."""
+    """Return a warning if a team can get an image a second time in a later run; None if it cannot."""
     of_run = per_attempt or images
     if attempts == 1 or (attempts and attempts * of_run <= images):
         return None
@@ -149,7 +149,7 @@ class Given:
     def complete(self, images: int) -> tuple[Answers, list[str]]:
         """Ask on a terminal for missing options, else take their defaults; also return the options that took a default.
 
-        `images` is the number of images in the test set. Raises click.UsageError if the options need more.
+        `images` is the number of images in the test set. Raises click.UsageError if the options need more images.
         """
         taken: list[str] = []
         attempts = self._of(

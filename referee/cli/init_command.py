@@ -164,8 +164,8 @@ def init(
 
     A test set in FOLDER or beside it is named relative to FOLDER, so both can be moved together.
 
-    On a terminal it asks for what is not given of the last four; elsewhere, and with --yes, it takes their defaults and
-    says which. By default no team gets an image twice, so no run can look its answers up.
+    On a terminal the command asks for missing ones of the last four options; elsewhere, and with --yes, it takes and
+    prints their defaults. By default no team gets an image twice, so that no run can use answers of an earlier one.
     """
     images = DEFAULT_IMAGES if testset is None else len(load_test_set(testset).images)
     MeterAddress(meter)

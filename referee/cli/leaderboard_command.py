@@ -38,9 +38,10 @@ CONDITIONS = {
 @contest_folder
 @in_form
 def leaderboard(folder: Path, form: str | None) -> None:
-    """Rank the best judged run of each team by its score; runs in review stand below, without a rank.
+    """Rank the best judged run of each team by its score; runs in review are listed below, without a rank.
 
-    Orders that are less than 95 % sure are named; intervals are for the mean score over test sets of this size.
+    Teams whose order is less than 95 % certain are listed. Intervals are for the mean score over test sets of this
+    size.
     """
     with open_contest(folder, only_looks=True) as contest:
         found = standings(contest)
@@ -133,9 +134,9 @@ def _remarks(place: Place) -> Iterator[str]:
 
 
 def _without_spread(places: Sequence[Place]) -> list[str]:
-    """Return a sentence with the teams whose energy spread is not known; an empty list if there is nothing to order.
+    """Return a sentence about the teams whose energy spread is unknown, or an empty list if no order is compared.
 
-    The probability of their order then covers images and meters only.
+    For those teams, the probability of an order covers images and meters only.
     """
     teams = [
         place.standing.team for place in places if place.standing.energy_spread is None

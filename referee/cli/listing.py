@@ -31,9 +31,10 @@ def print_listing(
 ) -> None:
     """Print a list as JSON, CSV, an HTML page, or (if `form` is None) as a table.
 
-    "json" has the `documents`, "csv" their `keys`; "html" and the table have the `rows`. All forms except the table are
-    written with `to`, by default to stdout. `title` and `about` appear on the page only; `notes` are printed below the
-    table, and `more` rows below the notes on the page. `empty` is printed for a table without rows.
+    "json" prints the `documents`, "csv" their values under `keys`; "html" and the table print the `rows`. All forms
+    except the table are written with `to`, by default to stdout. `title` and `about` appear on the page only; `notes`
+    are printed below the table, and `more` rows below the notes on the page. `empty` is printed for a table without
+    rows.
     """
     if form == "json":
         to(f"{json.dumps(documents)}\n".encode())
@@ -75,7 +76,7 @@ def _cell(value: object) -> object:
 def _item(one: object) -> str:
     """Return an item of a list as text.
 
-    A team that a run is level with is shown with the chance of the order, a failed check by its code.
+    A team whose order is uncertain is shown with the chance of that order, a failed check by its code.
     """
     if not isinstance(one, dict):
         return str(one)

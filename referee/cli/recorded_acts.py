@@ -51,7 +51,7 @@ def user() -> str:
 def act(
     store: Store, action: str, run: int | None = None, **detail: object
 ) -> AbstractContextManager[Act]:
-    """Begin an act of this command, to be used as `EventTable.act` is."""
+    """Return the context of an act of this command, with the same use as `EventTable.act`."""
     who = {
         "operator": COMMAND,
         "action": action,

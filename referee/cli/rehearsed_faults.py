@@ -64,8 +64,8 @@ def require_no_meter_gap(faults: Faults) -> None:
 class Relay:
     """Relays connections to the server at `target`, with delays, and cuts off a share of the requests.
 
-    Requests are cut off alternately before and after they take effect. The first bytes from a client after an answer
-    are the beginning of a request: no HTTP is parsed, so none is changed.
+    Requests are cut off alternately before and after they take effect. It takes the first
+    bytes of a client after an answer for the beginning of a request, and neither parses nor changes HTTP.
     """
 
     def __init__(
@@ -142,8 +142,8 @@ class Relay:
 class Hall:
     """A contest folder that is served with faults until `processes` ends.
 
-    `control` is the address of the simulated meter's control socket. `pages` are the URLs of the server, `urls` those
-    for clients. Raises RefereeError `child-failed`, `port-busy`.
+    `control` is the address of the simulated meter's control socket. `pages` are the server's own URLs, `urls` those
+    of the relays for clients. Raises RefereeError `child-failed`, `port-busy`.
     """
 
     def __init__(

@@ -54,12 +54,12 @@ def rejudge(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Judge all judged runs again, by the rules bound to each run at arming, and show the changes.
+    """Judge all judged runs again, by the rules recorded for each run at its arming, and show the changes.
 
-    What contest.toml says since then counts for runs that are armed later. A run that an earlier version armed has no
-    bound rules; it is judged by contest.toml as it is now. The test set may have another ground truth than the runs
-    were armed with, if its images are the same and the contest is not being served: that is a signed event on record.
-    Earlier judgements stay on record.
+    Later changes of contest.toml apply only to runs that are armed later. A run that an earlier version armed has no
+    recorded rules; it is judged by the present contest.toml. The ground truth may differ from the one at arming if the
+    images are the same and the contest is not being served; a signed event then records the correction. Earlier
+    judgements stay on record.
     """
     if (number is None) != all_runs:
         raise click.UsageError("Give either RUN or --all.")

@@ -173,7 +173,7 @@ def unvoid(number: int, reason: str | None, folder: Path) -> None:
 @click.option("--note", required=True, help="Why; kept with the run.")
 @contest_folder
 def review(number: int, note: str, folder: Path) -> None:
-    """Let RUN, which needs review, stand."""
+    """Accept RUN, which needs review."""
     kept = ask(folder, f"/runs/{number}/review", {"note": note})
     click.echo(
         f"Run {number} stands although {', '.join(kept['codes'])} failed: {note}"
@@ -235,9 +235,9 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
 @click.argument("second", metavar="RUN", type=run_number)
 @contest_folder
 def versus(first: int, second: int, folder: Path) -> None:
-    """Show the points of two judged runs that met: 2 for the higher score, 1 each for a tie.
+    """Show the points of two judged runs that compete: 2 for the higher score, 1 each for a tie.
 
-    While one of them is in review the meeting is not decided.
+    While one of the runs is in review, there are no points.
     """
     with open_contest(folder, only_looks=True) as contest:
         met = meeting(contest, first, second)
@@ -275,7 +275,7 @@ def versus(first: int, second: int, folder: Path) -> None:
 )
 @contest_folder
 def export(number: int, out: Path | None, form: str, folder: Path) -> None:
-    """Write the rows that RUN's team sent, with its image numbers and the test set's own, and the run's records."""
+    """Write the rows that RUN's team sent, with the image numbers of both run and test set, and the run's records."""
     formats = tuple(FORMATS) if form == "all" else (form,)
     with open_contest(folder) as contest:
         for file in export_run(contest, number, out or Path(f"run-{number}"), formats):

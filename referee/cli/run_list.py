@@ -150,7 +150,7 @@ def _age(figures: Figures) -> str:
 
 
 def _unread(figures: Figures) -> str:
-    """Return why a run that is not judged has no score now, or ""."""
+    """Return why a run that is not judged shows no score at present, or ""."""
     state = figures.figure_state
     return (
         f"{state} "

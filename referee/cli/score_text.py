@@ -75,7 +75,7 @@ def rules_text(run: Run) -> str:
 
 
 def print_standing(figures: Figures) -> None:
-    """Print a run's standing that its checks do not show: accepted in a review, or not ranked."""
+    """Print what a run's checks do not show: that a review accepted it, or why it is not ranked."""
     if figures.reviewed is not None:
         console().print(f"Reviewed, it stands: {figures.reviewed}")
     if figures.not_ranked is not None:

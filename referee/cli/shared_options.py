@@ -94,7 +94,10 @@ def listening(
 
 
 def hexadecimal(option: str, text: str | None, least: int) -> str | None:
-    """Return a key, or the beginning of a link, in lower case. Raises RefereeError `bad-request`."""
+    """Return hexadecimal digits of an option, at least `least` of them, in lower case.
+
+    Raises RefereeError `bad-request`.
+    """
     digits = text.strip().rstrip("…").lower() if text is not None else None
     if digits is not None and not re.fullmatch(rf"[0-9a-f]{{{least},64}}", digits):
         many = "64" if least == 64 else f"{least} to 64"

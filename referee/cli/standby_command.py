@@ -64,8 +64,9 @@ def standby(
 ) -> None:
     """Stand by with FOLDER, a copy of the contest folder of another host; serve it when that host is dead.
 
-    Until then everything is answered with 503. It is dead when its signs of life in the journal and its answers end; a
-    server that was ended in order is not. What it acknowledged is here: it writes the journal before it answers.
+    Until then this host answers every request with 503. The other host counts as dead when it neither writes signs of
+    life to the journal nor answers, unless its server ended normally. Everything that it acknowledged is in the
+    journal, which it writes before it answers.
     """
     # Importing the server takes a fifth of a second, which other commands need not wait for.
     from referee.web.standby_server import Watch, stand_by

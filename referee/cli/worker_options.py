@@ -57,7 +57,7 @@ def _workers(count: int | None, cluster: str | None) -> Workers:
 
 
 def require_judged(reasons: dict[int, str]) -> None:
-    """Raise RefereeError `not-judged` if there are reasons, by run number, why runs were not judged."""
+    """Raise RefereeError `not-judged` if `reasons` (by run number) names runs that were not judged."""
     if reasons:
         sentences = (
             f"Run {run} was not judged: {why}" for run, why in sorted(reasons.items())

@@ -50,10 +50,10 @@ class _Task:
 class JournalDisk:
     """The disk that holds a folder, with the thread that works on it.
 
-    It runs one task at a time, so its callers must hold a lock of their own.
+    It runs one task at a time; callers exclude each other by a lock of their own.
 
-    A `lock`, a file on this host's own disk, is given for work that writes, and is held until the work ends. Abandoned
-    work may still write later, and until then no other process of this host may write.
+    Work that writes also holds `lock`, a file on this host's own disk, until it ends. Abandoned work may still write
+    later, and until then no other process of this host may write.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class JournalDisk:
             task.has_moved = True
 
     def _gives_up(self, task: _Task) -> bool:
-        """Abandon a task at its deadline and return True, unless the task has called `move` since the last one."""
+        """Abandon a task at its deadline and return True, unless it has called `move` since the previous deadline."""
         with self._moves:
             task.is_given_up = not task.has_moved
             task.has_moved = False

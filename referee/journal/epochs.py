@@ -1,9 +1,9 @@
 """Epochs of a journal that several hosts can reach: they decide which host may write, and how another takes over.
 
-Epoch 2 of a journal has the files `000002.log` (its records), `000002.host` (its owner, and whether it has ended) and
-`000002.beat` (signs of life of its server). Creating the `.host` with O_EXCL decides who owns an epoch. The end of an
-epoch is written *into* that file, in place: a network file system asks its server whenever a file is opened, but may
-remember for a minute that a name did not exist.
+Epoch 2 of a journal has the files `000002.log` (its records), `000002.host` (its owner, and whether the epoch has
+ended) and `000002.beat` (signs of life of its server). Creating the `.host` with O_EXCL decides who owns an epoch. The
+end of an epoch is written *into* that file, in place: a network file system asks its server whenever a file is opened,
+but may remember for a minute that a name did not exist.
 """
 
 from __future__ import annotations

@@ -121,7 +121,8 @@ class LogFile:
     def _require_uncommitted(self, former: Position) -> None:
         """Raise StorageFailed if the file has more than one whole record behind `former`.
 
-        A writer cuts a record that was not committed, so several records mean that the database is an older copy.
+        A writer removes its own record that was not committed, so several records mean that the database is an older
+        copy.
         """
         behind = sum(1 for _ in islice(read_records(self._path, former), 2))
         if behind > 1:

@@ -226,11 +226,11 @@ def _exactly(descriptor: int, at: int, size: int) -> bytes | None:
 
 
 def _has_record_behind(descriptor: int, at: int) -> bool:
-    """Return True if a whole record follows byte `at`, where none begins: the file is then damaged, not just cut.
+    """Return True if a whole record follows somewhere behind the broken one at byte `at`: the file is damaged, not cut.
 
     A team chooses the bytes of its bodies, and may put something like a record into one. So if the broken record at
-    `at` still states its length and link, a later record only counts if it begins behind the stated end or its link
-    follows from the stated link.
+    `at` still states its length and link, a later record is accepted only if it begins behind the stated end, or its
+    link continues the stated link.
     """
     size = os.fstat(descriptor).st_size
     rest = os.pread(descriptor, size - at, at)
@@ -275,7 +275,7 @@ def _link(former: bytes, head: bytes, blobs: bytes) -> bytes:
 
 
 def _with_offsets(changes: list[Any]) -> Iterator[tuple[str, str, list[Any], int]]:
-    """Yield each change with the offset of its first blob among the blobs."""
+    """Yield each change with the index of its first blob in the record's list of blobs."""
     at = 0
     for table, what, values in changes:
         yield table, what, values, at

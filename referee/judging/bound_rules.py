@@ -31,7 +31,7 @@ def as_judged(
 
 
 def judged_otherwise(run: Run, judged: Score) -> tuple[str, ...]:
-    """Return how the rules of a run's judgement differ from the run's rules, for example by a corrected ground truth."""
+    """Return how the rules of a run's judgement differ from the run's rules, such as by a corrected ground truth."""
     if run.rules is None or judged.rules is None:
         return ()
     return judged.rules.differences(run.rules)

@@ -81,7 +81,7 @@ def is_sure(
     other: Halved,
     of: Quantity,
 ) -> bool:
-    """Return True if the order is certain, by ASSUMED_SPREAD or the best team's energy spread: nobody shares a prize."""
+    """Return True if ASSUMED_SPREAD or the best team's energy spread makes the order certain: nobody shares a prize."""
     spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
     chances = (
         chance_of_order(

@@ -112,7 +112,7 @@ class FollowedRuns:
             self._due_s[run.id] += pause_s
 
     def _unpublished(self) -> list[Run]:
-        """Return a list with the first closed run whose published figures lack detections or the energy; else it is empty."""
+        """Return, as a list, the first closed run whose published figures lack detections or the energy, if any."""
         for run in self._store.runs.find(RunState.CLOSED):
             detections = self._store.posts.count_detections(run.id)
             shown = self._store.provisional.of_run(run.id)

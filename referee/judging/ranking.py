@@ -171,7 +171,7 @@ def best_of_each(best_first: Iterable[T], team: Callable[[T], str]) -> list[T]:
 
 
 def head_to_head(score_a: float | None, score_b: float | None) -> tuple[int, int]:
-    """Return the points of two runs that met: 2 for the higher score, 1 each for a tie (LPIRC 2016).
+    """Return the points of two competing runs: 2 for the higher score, 1 each for a tie (LPIRC 2016).
 
     A run without a score gets 0 points, so two runs without a score both get 0. The energies of both runs must be
     final: a run with a missing energy may get a score later.

@@ -60,7 +60,7 @@ def table_page(
 ) -> str:
     """Return one table as a page for a web site: it loads nothing, and all names in it are escaped.
 
-    `columns` are (name, whether it has figures). Below the table follow the `notes`, then a foldable table of the rows
+    `columns` are (name, True for figures). The `notes` follow below the table, then a foldable table of the rows
     `more`.
     """
     page = template_environment().get_template("table.html")

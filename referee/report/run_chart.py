@@ -21,7 +21,7 @@ GREEN = "#2e6b1e"
 
 
 def time_chart(course: Course, regret: StopRegret | None) -> str:
-    """Draw power, images served with the POSTs, and the score for a log-out at each moment, on a common time axis."""
+    """Draw power, served images, POSTs, and the score of a log-out at each moment, on a common time axis."""
 
     def draw(figure: Any) -> None:
         power, served, *more = figure.subplots(2 + bool(regret), 1, sharex=True)

@@ -131,7 +131,7 @@ def _notices(run: Run, figures: Figures) -> Iterator[str]:
 
 
 def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
-    """Return the run's place, its neighbours and how sure each order is, or why the run has no place."""
+    """Return the run's rank, its neighbours and how certain their order is, or why the run has no rank."""
     places = standings(contest).places
     at = next(
         (at for at, place in enumerate(places) if place.standing.run == run.id), None
@@ -164,7 +164,7 @@ def _sure(own: Place, other: Place) -> str:
 
 
 def _other_rule(metric: str) -> str:
-    """Return a sentence naming the metric of the gains shown for a metric without a single IoU threshold, else ""."""
+    """Return a sentence that names the metric of the gains if `metric` has no single IoU threshold, else ""."""
     if has_one_threshold(metric):
         return ""
     if metric == COCO:

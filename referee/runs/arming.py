@@ -1,4 +1,4 @@
-"""Arming: fixes a team, a free station with its meter, and an image order as a new run."""
+"""Arming: makes a new run of a team, a free station with its meter, and an image order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NONCE_BYTES = 8  # with longer ones the token would be compressed
 
 
 class Arming:
-    """Makes armed runs. `lock_of` returns a lock of RunControl, which documents their order."""
+    """Makes armed runs. `lock_of` returns one of the locks of RunControl, whose docstring states their order."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ class Picture(NamedTuple):
 
 
 class Screens:
-    """Keeps a team's request waiting until the screen of its station, which polls, has shown the image."""
+    """Makes a team's request wait until its station's screen has shown the image. The screen polls."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -71,7 +71,7 @@ class Screens:
         shown: Picture | None,
         is_open: Callable[[int], bool],
     ) -> Picture | None:
-        """Return the next picture for a screen that shows `shown`, waiting a while for a change; None without one."""
+        """Wait a while for a picture other than `shown` for a screen, and return it; None if there is none."""
         with self._changed:
             is_first = station not in self._asked_s
             self._asked_s[station] = self._clock.monotonic_s()

@@ -65,7 +65,10 @@ class StartBoard:
             return self._tickets[team]
 
     def wait(self, team: str, ticket: int, signals: int) -> bool:
-        """Wait at most ASK_AGAIN_S for a signal beyond the first `signals`. Return False if the ticket has expired."""
+        """Wait at most ASK_AGAIN_S until more than `signals` signals were given.
+
+        Return False if the ticket has expired.
+        """
         with self._changed:
             self._changed.wait_for(
                 lambda: self.signals != signals or self._tickets[team] != ticket,

@@ -36,7 +36,7 @@ def image_order(
 
 
 def images_had(store: Store, team: str, digest: str | None) -> dict[int, Numbers]:
-    """Return, for each of a team's runs on these images, the test-set numbers of the images it was served."""
+    """Return, for each of a team's runs on the images of `digest`, the test-set numbers of the images served to it."""
     runs = [run.id for run in store.runs.find(team=team, images_digest=digest)]
     return {
         run: store.runs.image_order(run)[

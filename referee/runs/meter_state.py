@@ -9,7 +9,7 @@ from referee.runs.station_meters import RunMeter
 
 
 class MeterState(StrEnum):
-    """The last known state of a station's meter; finding it does not ask the meter."""
+    """The last known state of a station's meter. Determining it sends nothing to the meter."""
 
     IDLE = "idle"
     READY = "ready"

@@ -49,7 +49,7 @@ def foreign(
 
 
 def lost_before(loss: EnergyLoss | None) -> Missing | None:
-    """Return why the meter no longer holds the energy of the whole run, or None, by the readings in its window."""
+    """Return why the readings show that the meter lacks energy of the run; None if they do not."""
     if loss is None or loss is EnergyLoss.CUT_SHORT:
         return None
     sentence = f"The energy was lost in the window: it {loss.words}."

@@ -30,15 +30,15 @@ REQUESTS_AT_ONCE = 32
 """Concurrent requests of one run: arriving bodies, batches being sent, and all others except single images."""
 
 FORMS_AT_ONCE = 16
-"""Concurrent old forms from one run's addresses whose token has not been read yet."""
+"""Maximum concurrent HTML forms (protocol of 2015) from one run's addresses whose token is not read yet."""
 
 MOST_ADDRESSES = 16
-"""Most addresses kept for one run from which its team has logged in."""
+"""Maximum number of addresses of log-ins kept for a run."""
 
 LARGE_BYTES = 2**14
 
 PAUSE = 5
-"""Pause before a run's next large body while other runs are open, in multiples of the time its last one took."""
+"""Pause between a run's large bodies while other runs are open, as a multiple of the previous body's time."""
 
 
 class OpenRun:
@@ -48,10 +48,10 @@ class OpenRun:
     admitted before the end is committed before the run is closed, and nothing is admitted after the end.
 
     `slots` limits the concurrent requests of the team's runs, including its earlier ones. `form_slots` limits the
-    requests whose token is not read yet, from `addresses`, where the team has logged in. `is_alone` returns True if no
+    requests from `addresses`, where the team has logged in, whose token is not read yet. `is_alone` returns True if no
     other run is open; if one is, the run pauses between large bodies, so that a team can only slow down itself. For the
-    owner: `closing` is held by the one thread that closes the run or leaves it to the next server; `ending` is set once
-    its end has come, `done` once it is closed or left.
+    owner: the one thread that closes the run, or leaves it to the next server, holds `closing`; `ending` is set at the
+    run's end, `done` when the run is closed or left.
     """
 
     def __init__(
@@ -169,7 +169,10 @@ class OpenRun:
 
     @contextmanager
     def _turn_of_large(self) -> Iterator[None]:
-        """Hold the turn for a large body, after a pause if other runs are open; the end of the run ends the pause."""
+        """Exclude other large bodies of this run, after a pause if other runs are open.
+
+        The end of the run ends the pause.
+        """
         with self._large:
             if not self._is_alone():
                 self._clock.wait(self.ending, self._paused_until_s)

@@ -44,8 +44,8 @@ class RunControl:
     ordered by name), a live run's `closing`, a station's (any operation that frees or takes the station). No other
     locks may be held while a meter is asked.
 
-    On `board` teams wait for a heat's start signal. No run is armed or opened until `checks` have passed; None: there
-    is nothing to check.
+    `board` is where teams wait for a heat's start signal. No run is armed or opened until `checks`, if any, have
+    passed.
     """
 
     def __init__(
@@ -286,7 +286,9 @@ class RunControl:
         live.done.set()
 
     def void(self, run: int, reason: str, act: Act | None = None) -> Run:
-        """Take a run out of the contest, from any state; its stored data stays. The operator's act is its event.
+        """Take a run out of the contest, from any state; its stored data stays.
+
+        The operator's act is logged as the event `void`.
 
         Raises RefereeError `run-unknown`, `run-state` if it is already void, `storage-failed`.
         """

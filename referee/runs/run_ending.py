@@ -1,4 +1,4 @@
-"""Records the end of a run: its time, how it was closed, and taking back a void run."""
+"""Records the end of a run, with its time and cause, and the return of a void run to the contest."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def record_close(
 
 
 def count_again(store: Store, run: int, act: Act | None) -> Run:
-    """Take back a void run, as closed or judged as before, and return it. Raises RefereeError `run-state`."""
+    """Return a void run to the contest, closed or judged as it was before. Raises RefereeError `run-state`."""
     found = store.runs.get(run)
     if found.state is RunState.VOID and found.closed_utc is None:
         sentence = f"Run {run} was voided before it was closed, so nothing can be judged; arm a new run."

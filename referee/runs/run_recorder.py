@@ -64,8 +64,8 @@ class EvidenceLog:
     def remember(self, loss: EnergyLoss | None, before: Reading | None) -> None:
         """Continue from the stored state of the run: its energy loss, if any, and its last reading.
 
-        The settings that the meter lost with the energy are not stored, and a run whose energy is lost needs no warning
-        about them.
+        Settings that the meter lost together with the energy are not continued: a run without energy needs no warning
+        about settings.
         """
         self._loss = loss
         self._before = before
@@ -167,7 +167,7 @@ class EvidenceLog:
         }
 
     def _warn(self, reading: Reading) -> None:
-        """Warn once each of a changed setting, and of any failed check that two readings in a row show."""
+        """Warn once about each changed setting, and about each check that fails for two readings in a row."""
         # Only the reading of record is taken after the stop, so one of two consecutive readings is in the window.
         found = frozenset(_doubts(reading))
         lasting = found & self._doubts

@@ -154,7 +154,7 @@ def _note_taken_up(contest: Contest, clock: Clock, live: OpenRun) -> None:
 def _resume_sampling(live: OpenRun, clock: Clock) -> None:
     """Resume sampling the run's meter, retrying until it answers.
 
-    Returns as well once the window is over, or the run is closed or left to the next process.
+    It also returns when the window is over, or the run is closed or left to the next process.
     """
     window = live.window
     warned = False

@@ -84,7 +84,7 @@ def elapsed_while_open_s(window: Window, now_s: float) -> float | None:
 
 @dataclass(frozen=True)
 class Reboot:
-    """How far the window of a run had got that was opened in an earlier boot of the host.
+    """The progress of a window that was opened before the host's last reboot.
 
     The last stored record was made at `recorded_s` in the window. Since then the wall clock has advanced by
     `by_wall_clock_s`, which is negative if it was set back, and the host has been up for `up_s`.
@@ -120,8 +120,8 @@ def reboot_of(
 def window_of(run: Run, now_s: float, reboot: Reboot | None) -> Window:
     """Return the stored run's window on the monotonic clock, which now shows `now_s`.
 
-    After a reboot the window is assumed to have advanced by the larger of the wall clock's and the uptime's figures, so
-    the time left is the shorter of the two. A stored end is the window's end.
+    After a reboot the window is assumed to have advanced by the wall clock's difference or by the uptime, whichever is
+    larger. If the run has a stored end, that is the window's end.
     """
     start_s = now_s if run.start_s is None else run.start_s
     if reboot is not None:

@@ -294,9 +294,9 @@ class StationMeters:
         meter: RunMeter,
         past: Sequence[Reading] = (),
     ) -> Reading | None:
-        """Stop the integrator and return the reading with the energy of record, or None with an event that says why.
+        """Stop the integrator and return the reading with the run's energy, or None after an event with the reason.
 
-        `past` are the readings of the run by an earlier sampler: the integrator may have been restarted since.
+        `past` are the run's readings by an earlier sampler, which show whether the integrator was restarted since.
         """
         try:
             reading = meter.sampler.stop()

@@ -1,4 +1,4 @@
-"""A season's runs by a corrected ground truth: runs on its images are scored again; the contests are not changed."""
+"""Scores a season's runs again by a corrected ground truth, if they are on its images. The contests do not change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def corrected(
     clock: Clock,
     workers: Workers | None,
 ) -> tuple[list[SeasonRun], list[str]]:
-    """Return the runs, those on the images of `testset` judged by its ground truth, and a sentence for each problem.
+    """Return all runs and a sentence for each problem; runs on the images of `testset` are judged by its ground truth.
 
     A problem is a contest or run that is not scored again. Results are stored in `out` and reused. Raises RefereeError
     `testset-changed`; TestSetError.

@@ -21,9 +21,9 @@ class Record:
     """The claims of a log, by run: judgements, close, energy read, and whether the run is void.
 
     `runs` are all runs that the log names. `broken_at` is the first event with a link that does not match its content,
-    None if the chain is intact. `is_linked` is False if no event has a link, as in a log of an earlier form. `link`
-    (hexadecimal) is the link of the last event, number `events`; `link_then` is the link of the event that was asked
-    for.
+    None if the chain is intact. `is_linked` is False if no event has a link, as in a log of an earlier version.
+    `events` is the number of events, `link` (hexadecimal) the link of the last one; `link_then` is the link of the
+    event that was asked for.
     """
 
     judged: dict[int, list[dict[str, Any]]] = field(default_factory=dict)

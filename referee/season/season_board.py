@@ -34,7 +34,7 @@ ByRun = dict[tuple[str, int], Place]
 class SeasonStanding(Standing):
     """A run with a score, from the contest or bundle at the path `contest`; `utc` is when the run was over.
 
-    The contest's board is frozen since `frozen_utc`, and the run is as that board shows it; None if the board is live.
+    If the contest's board has been frozen since `frozen_utc` (None: it is live), the run is as that board shows it.
     `doubts` are the contradictions found in the run or its contest.
     """
 
@@ -46,7 +46,7 @@ class SeasonStanding(Standing):
 
 
 def is_verified(one: Standing) -> bool:
-    """Return True if the figures agree with those on record, or come from a form without a record."""
+    """Return True if the figures agree with the log, or come from a version that logged no figures."""
     return one.not_ranked_code is not NotRanked.NOT_VERIFIED
 
 
@@ -54,9 +54,9 @@ def is_verified(one: Standing) -> bool:
 class SeasonBoard:
     """The teams' places, best first, and each team's `history`: all its runs, oldest first.
 
-    `unranked` are the runs in review and the runs that failed verification, best score first. They are shown, but rank
-    no team. `usual` is the most common signature, with which places are compared. `left_out` says why runs are not on
-    the board at all.
+    `unranked` are the runs in review and the runs that failed verification, best score first. They are shown, but give
+    no team a rank. `usual` is the most common signature; each place is compared with it. `left_out` says why runs are
+    not on the board at all.
     """
 
     places: list[Place]
@@ -103,7 +103,7 @@ def season_board(
     runs: Iterable[SeasonRun],
     apart: Callable[..., Iterable[float]] = starmap,
 ) -> SeasonBoard:
-    """Rank the teams; `apart` maps the comparisons of neighbours, in other processes for example.
+    """Rank the teams. `apart` is a `map` for the comparisons of neighbours, which may use other processes.
 
     Only neighbours on the board are compared: there would be too many pairs otherwise.
     """

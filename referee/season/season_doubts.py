@@ -61,7 +61,10 @@ def doubts_of_log(
     form: int,
     runs: Iterable[Run],
 ) -> tuple[Doubt, ...]:
-    """Return the doubts about a contest as a whole, which apply to each of its runs; `form` is its database's form."""
+    """Return the doubts about a contest as a whole, which apply to each of its runs.
+
+    `form` is the database's version.
+    """
     listed = list(runs)
     is_bound = any(run.rules is not None for run in listed)
     if not record.is_linked and form < LINKED and not is_bound:
@@ -96,9 +99,9 @@ def doubts_of_run(
 ) -> tuple[Doubt, ...]:
     """Return the doubts about a run's `figures`.
 
-    `head` is the number of stored bodies and the head of their chain, which is empty if the chain does not begin with
-    this run; None if they were not read. With `is_shown`, the figures are those of a frozen board, and may come from
-    any judgement of the run.
+    `head` has the number of stored bodies and the head of their chain (empty if the chain does not begin with this
+    run), or is None if the bodies were not read. With `is_shown`, the figures are those of a frozen board, and may come
+    from any judgement of the run.
     """
     found = [
         *_of_score(figures),

@@ -41,7 +41,7 @@ class SeasonRun:
     """A run that is over and not void, of the contest or bundle at `path`; `judged` is None before it is judged.
 
     `maps` (R,) are the judgement's mAPs on halves of the images. A run below `least_map` is left off the board. If the
-    contest's board is frozen, since `frozen_utc`, the run is as that board has it `shown`, without anything newer.
+    contest's board has been frozen since `frozen_utc`, the run is as that board shows it (`shown`), without newer data.
     `doubts` are the contradictions found in the run or its contest.
     """
 
@@ -62,7 +62,7 @@ class SeasonRun:
 
     @property
     def halved(self) -> Halved | None:
-        """The input for comparing the run's order with other runs, also of other contests on the same images."""
+        """The values for comparing the run with other runs on the same images, also of other contests."""
         if self.judged is None:
             return None
         images = (

@@ -29,7 +29,7 @@ def put_on_record(
 ) -> None:
     """Append the event of an act, at most once, in the transaction that makes its change.
 
-    `found` holds values that the transaction read; the event's detail includes them.
+    The event's detail includes the act's `found`, the values that the transaction read.
     """
     if act is None or act.is_stored:
         return

@@ -51,7 +51,7 @@ class ContestTable:
         return rows[0]["public_key"] if rows else None
 
     def set_public_key(self, make: Callable[[], str], now: datetime) -> None:
-        """Store the public key that `make` returns, with an event, unless the contest has one.
+        """Unless the contest has a public key, store the one that `make` returns, with an event.
 
         `make` is called in the transaction, so by one process at a time.
         """

@@ -255,7 +255,7 @@ class Database:
             self.connection.execute(f"PRAGMA synchronous={former}")
 
     def write_along(self, waiting: WaitingRows) -> None:
-        """Write these waiting rows with every commit from now on."""
+        """From now on, write the rows that wait here with every commit."""
         self._along = waiting
 
     def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:

@@ -73,7 +73,7 @@ class DeviceTable:
     def with_key(self, key_hash: str, now: datetime) -> str | None:
         """Return the device whose key has this SHA-256, or None.
 
-        For a device, `now` is stored as the time it was last seen.
+        If there is one, `now` is stored as the time at which the device was last seen.
         """
         known = self._database.rows(
             "SELECT 1 FROM devices WHERE key_hash = ?", key_hash

@@ -45,8 +45,8 @@ def receipt_link(
 ) -> bytes:
     """Return the link of a run's body `number` (1, 2, ...): it covers SHA-256, time, rows and the run's total of rows.
 
-    `readings` is the number of readings on disk when the body was stored, and `meter` the link of the last one; None if
-    the run's chain does not cover its rules.
+    `readings` is the number of readings on disk when the body was stored, and `meter` the link of the last reading;
+    None in an older chain, which covers neither the rules nor the readings.
     """
     of_body = f"{previous.hex()}\n{number}\n{sha256}\n{received_utc}\n{accepted}\n{received_total}\n"
     if meter is None:
@@ -103,7 +103,7 @@ def event_digest(utc: str, run: int | None, kind: str, detail: str) -> bytes:
 
 
 def log_link(previous: bytes, digest: bytes) -> bytes:
-    """Return the log's link of the event with this digest, after the link `previous`."""
+    """Return the link of an event in the log, from the event's digest and the previous link."""
     return _sha256(f"lpirc-log-1\n{previous.hex()}\n{digest.hex()}\n")
 
 

@@ -185,7 +185,10 @@ class JobTable:
             connection.execute(_END, (JobState.DONE.value, utc, name))
 
     def scoring(self, name: str) -> tuple[str, bytes | None] | None:
-        """Return the result of a scoring job: figures as JSON text, AP by category and resample; or None."""
+        """Return the result of a scoring job: its figures as JSON text, and its AP by category and resample.
+
+        None if unknown.
+        """
         rows = self._database.rows(
             "SELECT figures, resampled FROM scorings WHERE name = ?", name
         )

@@ -208,7 +208,7 @@ class Journaling:
                 self._connection.execute("ROLLBACK")
 
     def _written(self, file: LogFile, former: Position) -> Position:
-        """Write the record and return its end; a shared journal is written in its disk's thread."""
+        """Write the record and return its end. The thread of a `JournalDisk` writes a shared journal."""
         if self._disk is None or self._claim is None:
             return file.append(former, self._changes)
         require = partial(require_current, self._place.journal, self._claim)

@@ -15,9 +15,9 @@ class ModelMeasurement:
     """The result of a submission: `valid`, or the `sentence` that says why it is not.
 
     `measured` has the fields of `lpirc_tracks.Measured`; it is None if the model failed. `metric` is the track's value
-    and `figures` its other numbers, by the track's rule at that time. `meter` identifies the meter if energy was
-    measured; `meter_official` says whether that meter counts in a contest. `confined` says whether the model was
-    confined (None in an earlier form). A measurement with an `unstable` latency is never valid, and the model is
+    and `figures` its other numbers, by the track's rule when the model was measured. `meter` identifies the meter if
+    energy was measured; `meter_official` says whether that meter counts in a contest. `confined` says whether the model
+    was confined (None in an earlier version). A measurement with an `unstable` latency is never valid, and the model is
     measured again. `doubt` says why the measurement is in review, and so unranked: the referee ran the model on some
     images and did not confirm the device's answers.
     """
@@ -47,9 +47,9 @@ class Submission:
     """A team's model, accepted for measurement on a track's `public` or `holdout` test set.
 
     A second submission of the same model by the same team is another build of the same entry; the best build counts.
-    `counts` is True if it counts towards the team's limit for a UTC day, which is `limit_day` or else the day of
-    `accepted_utc`. `withdrawn` says why it does not count in the ranking; `withdrawn_utc` and `withdrawn_by` are None
-    if it was given up because it could not be measured, or if an earlier version withdrew it. `measurement` is None
+    `counts` is True if it uses up one submission of the team's daily limit. The day, in UTC, is `limit_day`, or else
+    the day of `accepted_utc`. `withdrawn` says why it is not ranked; `withdrawn_utc` and `withdrawn_by` are None if the
+    program withdrew it because it could not be measured, or if an earlier version withdrew it. `measurement` is None
     until it has been measured. `measured_by` names another party that made its result document; then there may be no
     model file. `job` names the job that makes its result or, before that, checks the upload. An upload has no
     `testset_digest` until it is checked.
@@ -85,7 +85,7 @@ class Submission:
 
     @property
     def origin(self) -> str:
-        """Note to append to a team or a sentence if the organiser has not measured the submission; otherwise empty."""
+        """Note to append to a team's name or a sentence if the organiser did not measure the submission; else empty."""
         return (
             f" (measured by {self.measured_by}, not by the organiser)"
             if self.measured_by
@@ -128,7 +128,7 @@ class Upload:
 class Publication:
     """The final board of a track: the `document` that the operator `by` published.
 
-    `code` identifies the board and what looked odd at its publication.
+    `code` is a hash of the board and of what looked odd at its publication.
 
     `taken_back` says why it is no longer shown; None while it is shown.
     """
@@ -190,8 +190,8 @@ class Job:
 class Device:
     """A device that pulls work.
 
-    `disabled` says why it gets no work, and `enabled_utc` when it was last enabled again. `meter` is the meter with
-    which it last said that it measures energy, or None.
+    `disabled` says why it gets no work, and `enabled_utc` when it was last enabled again. `meter` is the meter
+    that it named last, or None if it measures no energy.
     """
 
     name: str

@@ -16,7 +16,10 @@ _END_ALL_SESSIONS = "DELETE FROM operator_sessions"
 
 
 class OperatorTable:
-    """Operators, and the generation of each one's sessions. Changes are on disk before an operator gets an answer."""
+    """Operators, and the generation of sessions that is valid for each operator.
+
+    Changes are on disk before the answer.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -61,9 +64,9 @@ class OperatorTable:
         return {row["name"]: row["password_hash"] for row in rows}
 
     def begin_session(self, operator: str, drawn: str, act: Act | None = None) -> str:
-        """Return the valid generation of an operator's sessions.
+        """Return the mark that an operator's valid sessions carry (their generation).
 
-        If there is none, the random `drawn` becomes the generation.
+        If there is none, the random `drawn` becomes that mark.
         """
         with self._database.transaction() as connection:
             values = {"operator": operator, "generation": drawn}
@@ -85,9 +88,6 @@ class OperatorTable:
             put_on_record(connection, act)
 
     def end_all_sessions(self) -> None:
-        """End the sessions of all operators.
-
-        A copied database does not show who has logged out since the copy.
-        """
+        """End the sessions of all operators. Called for a copied database, which does not show later log-outs."""
         with self._database.transaction() as connection:
             connection.execute(_END_ALL_SESSIONS)

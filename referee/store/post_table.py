@@ -77,8 +77,8 @@ class NewPost(NamedTuple):
 class _Head(NamedTuple):
     """The state after a run's newest body, which the next body continues.
 
-    `newest` is that body (id, time, SHA-256), `link` the chain's link of it, `number` the count of bodies, `total` that
-    of all rows. `is_bound` is True if the run's rules are bound; its receipts then bind the readings.
+    `newest` is that body (id, time, SHA-256), `link` its link in the chain, `number` the number of bodies, `total` the
+    number of all rows. `is_bound` is True if the chain covers the run's rules; it then covers the readings, too.
     """
 
     newest: tuple[int, str, str] | None
@@ -166,7 +166,7 @@ class PostTable:
     def stored_bodies(self, run: int) -> tuple[int, bytes]:
         """Return the number of a run's bodies and the newest link of their chain.
 
-        The link is `b""` if the chain does not start with the run. Links between the first body and the last are not
+        The link is `b""` if the first body does not continue the run's first link. The links in between are not
         computed again, because that would read every body.
         """
         identity = self._database.rows(_IDENTITY, run)[0]

@@ -43,7 +43,7 @@ class PublicationTable:
         odd: Sequence[str],
         act: Act | None = None,
     ) -> None:
-        """Store a final board that was computed when `track_mark` returned `mark`, and record its findings `odd`.
+        """Store a final board that was computed when `track_mark` returned `mark`, and record what looked odd (`odd`).
 
         Raises RefereeError `track-changed` if the track has changed since, `already-published` if the same board is
         published already.

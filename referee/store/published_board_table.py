@@ -1,6 +1,6 @@
-"""The public results and the hall view, in one row.
+"""The public results and the document of the hall's screens, in one row.
 
-While the board is frozen, new results do not replace the public ones; the hall view is still updated.
+While the board is frozen, new results do not replace the public ones; the hall's document is still updated.
 """
 
 from __future__ import annotations

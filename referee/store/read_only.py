@@ -18,9 +18,9 @@ from referee.store.waiting_rows import WaitingRows
 
 
 class ReadOnlyDatabase(Database):
-    """A database that is only read; its contest may be served meanwhile.
+    """A database that is only read, even while a server uses it.
 
-    Values that an earlier form lacks are None. Raises RefereeError `database-missing`, `database-foreign`,
+    Values that an earlier version lacks are None. Raises RefereeError `database-missing`, `database-foreign`,
     `database-version`, `database-cut`, `half-copied`, `not-accessible`, StorageFailed.
     """
 

@@ -38,7 +38,7 @@ class ReadingTable:
         self.chains = MeterChains()
 
     def append(self, run: int, start_s: float, readings: Sequence[Reading]) -> None:
-        """Store meter readings. SQLite stores NaN as NULL: the meter had no data for that figure."""
+        """Store meter readings. SQLite stores NaN, which means no data, as NULL."""
         rows = [_reading_row(run, start_s, reading) for reading in readings]
         self._database.group.write(partial(_insert, rows))
 
@@ -60,7 +60,7 @@ class ReadingTable:
     def csv(self, run: int) -> bytes:
         """Return the readings of a run as stored, in order of arrival, with a header line; NULL is an empty cell.
 
-        The column `stopped` is left out if no reading has a value in it, as in forms up to 14.
+        The column `stopped` is left out if no reading has a value in it, as in versions up to 14 of the database.
         """
         return b"".join(self.csv_parts(run))
 
@@ -84,7 +84,7 @@ class ReadingTable:
     def head(self, run: int) -> MeterHead:
         """Return the number of a run's readings on disk, and the link of the last one.
 
-        A server that takes up a run calls this once: it hashes all readings, so that later receipts need not.
+        A server that resumes a run calls this once. It hashes all readings, so that later receipts need not.
         """
         return self._database.group.write(partial(self.chains.head, run=run))
 

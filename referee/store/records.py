@@ -24,7 +24,7 @@ TOOK_OVER = "took-over"
 SETTINGS = "settings"
 JUDGED = "judged"
 TRUTH_CORRECTED = "truth-corrected"
-"""Kinds of events that the program itself reads back."""
+"""Kind of an event that the program reads back, as the kinds above."""
 
 
 class EnergyMissing(StrEnum):
@@ -39,7 +39,7 @@ class EnergyMissing(StrEnum):
 
 
 class RunState(StrEnum):
-    """The states of a run. A run in any other state can become `void`."""
+    """The states of a run. A run that is not void can become `void` from every state."""
 
     ARMED = "armed"
     OPEN = "open"
@@ -54,15 +54,17 @@ OVER = (RunState.CLOSED, RunState.JUDGED, RunState.VOID)
 
 @dataclass(frozen=True)
 class Run:
-    """One timed, metered attempt, as stored. Times are in seconds; `start_s` is monotonic, on the boot `boot_id`.
+    """One timed, metered attempt, as stored.
+
+    Times are in seconds; `start_s` is on the monotonic clock of the boot `boot_id`.
 
     `setup` is how the meter was set up. `meter_changes` lists what had changed in that setup at the end, one phrase
     each (None: not checked). `idle_power_w` is the mean power of the idle board at arming. One start signal opens all
     runs of a `heat`. `meter_standing` says whether the meter `meter_identity` counts in a contest; None if only the
-    identity is known. `nonce` is a random value from which the run's image order and tokens are derived (None: of an
-    earlier form). `images_digest` identifies the images of its test set, whatever the ground truth (None: of an earlier
-    form). `extra_s` is the part of its window that the operator granted. `rules` are the rules bound into its chain
-    (None: not bound).
+    identity is known. `nonce` is a random value from which the run's image order and tokens are derived.
+    `images_digest` identifies the images of its test set, without the ground truth. `extra_s` is the part of its window
+    that the operator granted. `rules` are the rules that its chain covers. Each of these is None in a run of a version
+    that did not have it.
     """
 
     id: int
@@ -115,10 +117,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Post:
-    """The receipt of one accepted body: its rows, its SHA-256, and the run's total including it.
+    """The receipt of one accepted body: its rows, its SHA-256, and the run's total after it.
 
-    It is body `number` of the run, received at `received_utc`; `previous` is the link before it. `readings` is the
-    number of readings on disk with it, and `meter` the link of the last one. Values are None in an earlier form.
+    It is body `number` of the run, received at `received_utc`; `previous` is the link of the body before it. When it
+    was stored, `readings` readings were on disk, and `meter` is the link of the last of them. Values that an earlier
+    version lacks are None.
     """
 
     row_count: int
@@ -150,7 +153,7 @@ class Post:
 class Closing:
     """The evidence in a run's closing event.
 
-    It is the number of bodies, the head of their chain, and the log's link of the event (hexadecimal).
+    It is the number of bodies, the head of their chain, and the event's link in the log (hexadecimal).
     """
 
     run: int
@@ -163,8 +166,8 @@ class Closing:
 class Provisional:
     """The figures of a run at `utc`: the mAP of the detections so far, and the energy of the newest reading.
 
-    `utc` is the older one of their two times. `score` is None until an energy above 0 has been read, and while the
-    figures are not fresh. The next figures follow after about `pause_s` (None in an earlier form).
+    `utc` is the earlier of the times of both. `score` is None until an energy above 0 has been read, and while the
+    figures are not fresh. The next figures follow after about `pause_s` (None in an earlier version).
     """
 
     run: int
@@ -178,7 +181,7 @@ class Provisional:
 
 HALF_SAMPLING = "half-sampling"
 BOOTSTRAP = "bootstrap"
-"""Methods that compute an interval. Versions up to form 15 used BOOTSTRAP."""
+"""Method of an interval in databases up to version 15; HALF_SAMPLING replaced it."""
 
 
 @dataclass(frozen=True)
@@ -201,14 +204,14 @@ class Released:
 class ScoreInterval:
     """The confidence intervals of a score at `level`, by `method` from `resamples` of the images drawn with `seed`.
 
-    HALF_SAMPLING: `map_low` and `map_high` are for the mean mAP over this population's sets of this size, `other_low`
-    and `other_high` for the mAP on another such set, `unlimited_low` and `unlimited_high` for that of unlimited images.
-    `map_spread` is the standard error of the mAP. `map_bias` is a lower bound for how much the mAP is too high with so
-    few images. The score's interval is for the mean over sets of this size, and includes `energy_uncertainty`, the
-    meter's stated accuracy relative to the energy. It is None if there is no score or if the meter's accuracy is
-    unknown.
+    HALF_SAMPLING: `map_low` and `map_high` are for the mean mAP over test sets of this size from the same population,
+    `other_low` and `other_high` for the mAP on one other such set, `unlimited_low` and `unlimited_high` for the mAP on
+    unlimited images. `map_spread` is the standard error of the mAP. `map_bias` is a lower bound for how much the mAP is
+    too high because the set is small. The score's interval is for the mean over sets of this size. It includes
+    `energy_uncertainty`, the meter's stated accuracy relative to the energy, and is None if there is no score or if
+    that accuracy is unknown.
 
-    BOOTSTRAP, of an earlier form: of the mAP there are only `map_low`, `map_high` and `map_bias`, which may be None.
+    BOOTSTRAP, in earlier versions: the mAP has only `map_low`, `map_high` and `map_bias`, and these may be None.
     """
 
     level: float
@@ -230,13 +233,13 @@ class ScoreInterval:
 
 @dataclass(frozen=True)
 class Score:
-    """The judgement of a run. `score` = `map` / `energy_wh`, None if there is no energy of record.
+    """The judgement of a run. `score` = `map` / `energy_wh`, None if the run has no valid energy.
 
-    `map` is by the contest's metric; `map_ilsvrc_det`, None in an earlier form, is comparable with the published
+    `map` is by the contest's metric; `map_ilsvrc_det` is comparable with the mAPs of the published
     champions. `mean_power_w` is None unless the energy covers exactly the window. `energy_limit` is the largest
-    possible error of the energy, relative to it. `energy_known_by` says what states that limit, or why there is none
-    (None in earlier forms). `energy_own_limit` is the part of the limit that runs on one meter do not share (None in
-    earlier forms). `rules` are those by which the run was judged; None if no rules are bound to the run.
+    possible error of the energy, relative to it. `energy_known_by` names the source of that limit, or says why there is
+    none. `energy_own_limit` is the part of the limit that differs between runs on one meter. `rules` are the rules of
+    the judgement; None if the run has no recorded rules. Values that an earlier version lacks are None.
     """
 
     run: int

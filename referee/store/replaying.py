@@ -38,7 +38,7 @@ from referee.store.schema import ROWID, VERSION, columns_of, key_of, tables
 logger = logging.getLogger(__name__)
 BEHIND = "journal-behind"
 AGAIN = "journal-again"
-"""Kinds of events at the start and end of a time in which the journal was not written."""
+"""Kind of the event when the journal is written again; the kind before marks the beginning of that gap."""
 NOT_JOURNALED = frozenset({"journal", "provisional"})
 """Tables left out of the journal: the position in it, and figures that are computed again within a second."""
 ROWS_A_RECORD = 500
@@ -51,7 +51,7 @@ _IS_BEHIND = "SELECT 1 FROM journal WHERE is_behind"
 
 
 def _unwatched() -> None:
-    """Do nothing after a step: no deadline applies to a disk of this host."""
+    """Do nothing after each step of a replay, since a disk of this host needs no deadline."""
 
 
 def position_of(connection: sqlite3.Connection) -> Position | None:
@@ -87,7 +87,7 @@ def bring_together(
 ) -> None:
     """Bring database and journal to the same position, whichever is behind. Raises RefereeError.
 
-    Long work calls `move` between its steps.
+    Long work calls `move` between its steps, to show that it makes progress.
     """
     path = log_path(journal, epoch)
     position = position_of(connection)
@@ -130,7 +130,10 @@ def bring_together(
 
 
 def is_begun_again(path: Path, last: Position, now: Position) -> bool:
-    """Return True if a journal file starts with a copy of the database at `last` or later, and now ends at `now`."""
+    """Return True if a journal file was begun again: with a copy of the database at `last` or later.
+
+    It ends at `now`.
+    """
     try:
         header, _ = read_header(path)
         leads_here = last_link(path, now.size) == now.link
@@ -204,7 +207,7 @@ class _File(NamedTuple):
 
 
 def _way(journal: Path, since: int = 0) -> list[_File]:
-    """Return the files up to the newest one, from epoch `since` on or from the newest copy of the whole contest.
+    """Return the files from epoch `since` or from the newest copy of the whole contest, whichever is later, to the newest.
 
     Each file names the one that it continues, and a file that no later one names is left out: its host claimed an
     epoch, but another host claimed the next epoch before anything was written. Later writes to such a file were never
@@ -283,8 +286,8 @@ def _applied(
 def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
     """Begin the file of an epoch that this host has claimed, after all records of earlier hosts, in the transaction.
 
-    The last record of the former host is written again here, because that host, if it was only frozen, may still take
-    it back or overwrite it. It never changes a record that another record follows.
+    The last record of the former host is written again here. If that host was only suspended, it may still remove or
+    overwrite that record. It never changes a record that another record follows.
     """
     catch_up(connection, journal, whole=False)
     former = position_of(connection)

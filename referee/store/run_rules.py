@@ -15,9 +15,9 @@ from lpirc_power.meter_standing import OFFICIAL_MAKERS
 class Rules:
     """The rules that decide a run's figures and rank; docs/bundle.md describes each of them.
 
-    `window_s` is the contest's window and `extra_s` the operator's extension for this run, in seconds. `prizes` have
-    name and rule each; `setup` is `Setup.stated` of the run's meter. `official_makers` are the makers whose meters
-    count; None if an earlier version armed the run: then only those of YOKOGAWA count.
+    `window_s` is the contest's window and `extra_s` the operator's extension for this run, in seconds. Each of `prizes`
+    has a name and a rule. `setup` is the value of `Setup.stated` for the run's meter. `official_makers` are the makers
+    whose meters count; None if an earlier version armed the run: then only those of YOKOGAWA count.
     """
 
     attempts: int
@@ -40,7 +40,7 @@ class Rules:
 
     @property
     def stated(self) -> dict[str, Any]:
-        """The fields that are hashed: those that the version that armed the run knew."""
+        """The fields that are hashed: only those that existed in the version that armed the run."""
         values = asdict(self)
         if self.official_makers is None:
             del values["official_makers"]

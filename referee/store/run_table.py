@@ -115,7 +115,7 @@ class RunTable:
         return [self.get(run) for run in changes]
 
     def take_over_open(self, epoch: int, host: str, now: datetime) -> None:
-        """Record that this host took over the contest with this epoch, and clear the boot of open runs.
+        """Record that this host took over the contest with this epoch, and clear the boot id of open runs.
 
         Those runs were timed on the boot clock of the former host. A second call for the same epoch changes nothing,
         because the open runs are then timed on the clock of this host.
@@ -149,7 +149,7 @@ class RunTable:
         return dict(map(tuple, self._database.rows(sql, RunState.VOID.value)))
 
     def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:
-        """Store the setup of runs of an earlier form; `setup` returns it from station and window_s."""
+        """Store the setup of runs of an earlier version. `setup` returns the setup for a station and a window_s."""
         for row in self._database.rows(
             "SELECT id, station, window_s FROM runs WHERE setup IS NULL"
         ):
@@ -163,7 +163,7 @@ class RunTable:
     def complete_images_digests(
         self, testset_digest: str, images_digest: Callable[[], str]
     ) -> None:
-        """Store the digest of the images in those runs on this test set that lack it (of an earlier form)."""
+        """For runs on this test set, made by an earlier version, store the digest of the images that they lack."""
         where = "WHERE images_digest IS NULL AND testset_digest = ?"
         if self._database.rows(f"SELECT 1 FROM runs {where} LIMIT 1", testset_digest):  # noqa: S608 - a constant
             values = images_digest(), testset_digest
@@ -171,7 +171,7 @@ class RunTable:
                 connection.execute(f"UPDATE runs SET images_digest = ? {where}", values)  # noqa: S608 - a constant
 
     def find(self, state: RunState | None = None, **equals: object) -> list[Run]:
-        """Return the runs, oldest first: those in `state`, if given, whose columns have the given values."""
+        """Return the runs in `state` (None: in all states) whose columns have the given values, oldest first."""
         wanted = equals | ({} if state is None else {"state": state.value})
         where = " AND ".join(f"{column} = ?" for column in wanted) or "1"
         sql = f"SELECT {_RUN_COLUMNS} FROM runs WHERE {where} ORDER BY id"  # noqa: S608 - names from code
@@ -180,7 +180,7 @@ class RunTable:
     def last_record(self, opened_utc: str | None) -> tuple[float, datetime] | None:
         """Return (elapsed_s, UTC) of the last reading or post of the runs opened at `opened_utc`, or None.
 
-        Those runs are one run, or a heat.
+        These are all runs of a heat, or a single run.
         """
         found = self._database.rows(_LAST_RECORD, opened_utc)[0]
         return (

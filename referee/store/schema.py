@@ -373,9 +373,9 @@ def key_of(table: str) -> str:
 
 
 def _add_columns(database: sqlite_utils.Database, name: str) -> None:
-    """Add the columns that an earlier form lacks.
+    """Add the columns that an earlier version lacks.
 
-    Up to form 4 a run's setup was the setup of its station.
+    Runs up to version 4 get the setup of their station.
     """
     table = database.table(name)
     (wanted, _) = _TABLES[name]

@@ -69,7 +69,7 @@ class ScoreTable:
     ) -> None:
         """Append a judgement with its checks and its events, in one transaction.
 
-        `maps` (R,) are the mAPs of the halves from which its interval was computed; with None no interval is stored. If
+        `maps` (R,) are the mAPs of the half-samples behind its interval; with None no interval is stored. If
         `state` is given, the run must still be in it and becomes judged; RefereeError `run-state` is raised if it is in
         another state.
         """
@@ -138,10 +138,10 @@ class ScoreTable:
         ]
 
     def latest_by_run(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
-        """Return the latest judgement of each run, with the mAPs (R,) of its halves: for boards of many contests.
+        """Return the latest judgement of each run, with the mAPs (R,) of its half-samples, for boards of many contests.
 
-        The scores lack the AP by category. Of the checks they have only the failed ones and IMAGES_SEEN, and only
-        IMAGES_SEEN has its figures.
+        The scores lack the AP by category. Their checks are the failed ones and IMAGES_SEEN; only IMAGES_SEEN has its
+        figures.
         """
         told: dict[int, list[Check]] = {}
         for c in self._database.rows(_TOLD, IMAGES_SEEN):
@@ -177,7 +177,7 @@ class ScoreTable:
             _insert_interval(connection, number, interval, maps)
 
     def half_maps(self, run: int) -> NDArray[np.float64] | None:
-        """Return the mAPs (R,) of the halves of the run's latest score; None without an interval or in an earlier form.
+        """Return the mAPs (R,) of the half-samples behind the latest score's interval; None if none are stored.
 
         For an interval by BOOTSTRAP they are the mAPs of its resamples.
         """

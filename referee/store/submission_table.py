@@ -69,8 +69,8 @@ class SubmissionTable:
         """Store a submission and its job of `kind`, if any, and return it with its new `id` and `accepted_utc`.
 
         Raises RefereeError `submission-limit` if the team has used up the `limit` of this track and UTC day, also if
-        two processes submit the last one at once. Raises EntryWithdrawn for a further part, which does not count
-        towards the limit, of a withdrawn entry.
+        two processes submit the last one at once. Raises EntryWithdrawn for a further part of a withdrawn entry;
+        such a part does not use up the limit.
         """
         with self._database.transaction() as connection:
             if not submission.counts:
@@ -219,13 +219,16 @@ def accepted_part(
 
 
 def job_name(made: Submission, *of: str) -> str:
-    """Return the name of a submission's own job; `of` distinguishes several jobs of one submission."""
+    """Return the name of a submission's job.
+
+    It includes a mark (`of`) that distinguishes several jobs of one submission.
+    """
     text = "\n".join([*of, made.track, made.split, str(made.id), made.model_sha256])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def lease_lost(what: str) -> RefereeError:
-    """Return the error for a device that does not, or no longer, hold the job that it reports on."""
+    """Return the error for a device that reports on a job that it does not hold, or holds no longer."""
     return RefereeError(
         "lease-lost",
         f"The lease of {what} is lost: it ran out, or another device holds it now.",

@@ -74,7 +74,7 @@ class TeamTable:
         }
 
     def set_disabled(self, name: str, disabled: bool, act: Act | None = None) -> None:
-        """Disable or enable a team: whether it may log in and run. Raises RefereeError `team-unknown`."""
+        """Disable or enable a team; a disabled one can neither log in nor run. Raises RefereeError `team-unknown`."""
         self._change(
             name, "UPDATE teams SET disabled = ? WHERE name = ?", int(disabled), act
         )

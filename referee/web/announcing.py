@@ -1,4 +1,4 @@
-"""Announces a server once it answers: its message, and the files by which commands find it."""
+"""Announces a server once it answers: prints its message, and writes the files by which commands find the server."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
 
 
 def _finish(response: Response) -> Response:
-    """Add the time left of the window to every answer within a run, and forbid caching unless the answer allows it."""
+    """Add the remaining time of the window to every answer within a run. Forbid caching unless the answer allows it."""
     if request.method == "OPTIONS" and response.status_code == HTTPStatus.OK:
         # Flask sends an empty page of HTML.
         response.status_code = HTTPStatus.NO_CONTENT

@@ -2,8 +2,8 @@
 
 Ending the connection frees the thread that reads the body. Granian has no such timeout: a reading thread waits as long
 as the client likes. It does not name the client's port either, so the connection cannot be looked up directly.
-Therefore this thread hands the 408 to Granian, and sending it marks the connection: the kernel knows on which
-connection data was just sent and that no other request is in progress there (docs/decisions/0020).
+Therefore this thread hands the 408 to Granian, which sends it. The kernel then shows on which connection data was just
+sent, and that no other request is in progress there (docs/decisions/0020).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from referee.web.http_answers import Answer, Environ
 
 logger = logging.getLogger(__name__)
 SILENCE_S = 10.0
-"""Timeout for the next part of a body, or for the rest of it."""
+"""Timeout for the next part of a body."""
 LOOK_S = 0.5
 NEVER_S = inf
 HANDED_OVER_S = 0.4
@@ -53,10 +53,11 @@ class Arrival(NamedTuple):
 
 @dataclass
 class Suspect:
-    """A connection that may be the one of a silent body: the last data sent on it, at `sent_s`, may be the body's 408.
+    """A connection that a silent body may use: the last data sent on it, at `sent_s`, may be the body's 408.
 
-    `received_bytes` is what had come in at the first look after that. `first_s` is when more was first seen, None if
-    nothing more has come. New data may be the start of another request; then this is not the silent connection.
+    `received_bytes` is the number of bytes received when the connection was first examined after that. `first_s` is
+    when further bytes were first seen, None if there were none. New data may be the start of another request; then this
+    is not the silent connection.
     """
 
     sent_s: float
@@ -209,7 +210,7 @@ def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
 
 
 def _is_of(body: ArrivingBody, peer: Address, found: Traffic, now_s: float) -> bool:
-    """Return True if a connection is certainly the one of this answered body."""
+    """Return True if this answered body certainly came over the connection."""
     sent_s = now_s - found.since_sent_s
     if not _is_between(sent_s, body.answered_s, now_s):
         return False

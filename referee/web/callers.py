@@ -182,8 +182,8 @@ def require_own(
 ) -> None:
     """Raise RefereeError unless the session and the client address belong to the run.
 
-    `bad-token`: the token is from a run that is gone after a restore, and this run has its number. Also `not-your-run`,
-    `wrong-address`.
+    `bad-token` means that a restore removed the token's run, and `run` has got the same number. Also raises
+    `not-your-run` and `wrong-address`.
     """
     if run.nonce != session.nonce:
         raise SessionRefused("bad-token", NO_MORE)

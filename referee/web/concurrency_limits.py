@@ -1,8 +1,8 @@
 """The concurrency limit: the number of requests of one caller that may hold a thread at the same time.
 
-Callers are: an open run, the operator, a client that logs in, a client that sends an old form, and everyone else
-together. A request that finds no free slot is refused at once. `referee.web.request_slots` chooses the slots of a
-request.
+Callers are: an open run, the operator, a client that logs in, a client that sends an HTML form of the protocol of 2015
+(an old form), and everyone else together. A request that finds no free slot is refused at once.
+`referee.web.request_slots` chooses the slots of a request.
 """
 
 from __future__ import annotations
@@ -124,11 +124,11 @@ def _slots_of_uploads() -> AddressSlots:
 class ConcurrencyLimits:
     """The slots of all requests that belong to no open run.
 
-    An open run has its own slots for concurrent requests (`OpenRun.slots`), and others for old forms from the addresses
-    of its log-ins (`OpenRun.form_slots`). The operator has some, and everyone else shares the rest. So a run can
-    exhaust only its own slots, and neither a run nor a single host can keep the operator out. `forms` are for old forms
-    from other addresses. `log_ins` are keyed by the station that lists the address, by OPERATORS_LOG_IN, and by
-    EVERYONE_ELSE. `uploads` are keyed by the team that sends a large file.
+    An open run has its own slots for concurrent requests (`OpenRun.slots`). It has further slots for old forms that
+    come from the addresses of its log-ins (`OpenRun.form_slots`). The operator has some, and everyone else shares the
+    rest. So a run can exhaust only its own slots, and neither a run nor a single host can keep the operator out.
+    `forms` are for old forms from other addresses. `log_ins` are keyed by the station that lists the address, by
+    OPERATORS_LOG_IN, and by EVERYONE_ELSE. `uploads` are keyed by the team that sends a large file.
     """
 
     log_ins: dict[str, AddressSlots]

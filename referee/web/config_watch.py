@@ -80,9 +80,9 @@ def differences(old: ContestConfig, new: ContestConfig) -> list[str]:
 
 
 def note_settings(contest: Contest, clock: Clock) -> None:
-    """Record the settings with which the server starts: their digest, and the changed keys with [old, new].
+    """Record the settings if they changed since the last start: all values, their digest, and [old, new] per change.
 
-    All values are stored if they differ from those of the previous start. contest.toml contains no secret.
+    contest.toml contains no secret.
     """
     # Converted by JSON, so that they compare equal to the values read back from the log.
     values: dict[str, Any] = json.loads(

@@ -92,7 +92,7 @@ class JournalWatch:
 
         Return None if it is not behind any more, else why the restart must wait.
 
-        All writes wait for the copy that a restart makes, so it waits until no run is open.
+        All writes wait for the copy that a restart makes, so the restart waits until no run is open.
         """
         behind = f"Whether the journal at {self._journal} is behind is not known"
         try:
@@ -133,9 +133,9 @@ class JournalWatch:
 
 
 def require_journal(contest: Contest, version: str, now: datetime) -> None:
-    """Raise RefereeError unless a journal outside the contest folder answers and this folder may write to it.
+    """Raise RefereeError unless a journal outside the contest folder answers and accepts this contest as its writer.
 
-    Also `journal-missing` if nothing is mounted there: a new folder on this host's own disk would be no second copy.
+    Raises `journal-missing` if nothing is mounted there: a new folder on this host's own disk would be no second copy.
     """
     config = contest.config
     if not is_shared(config):

@@ -114,7 +114,7 @@ def answer_to(error: Exception) -> Answer:
 def note_refusal(
     refusals: Refusals, asked: WebRequest, error: BaseException, status: int
 ) -> None:
-    """Count a refused request, except an operator's, a team's that waits for its heat, and one for a wrong path."""
+    """Count a refused request, unless an operator made it, a team waits for its heat, or the path is wrong."""
     if isinstance(error, NotStarted | HTTPException) or asked.operator is not None:
         return
     team: str | None = asked.log_in

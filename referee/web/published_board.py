@@ -1,4 +1,4 @@
-"""The published row in the web process, read rarely however many clients look at the board."""
+"""The published row, kept in the web process. The database is read rarely, however many clients look at the board."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ class PublishedBoard:
         self._row = None
 
     def is_frozen(self) -> bool:
-        """Return True while the board is frozen, when no one may see newer results, not even a team its own score."""
+        """Return True while the board is frozen: nobody may see newer results, and no team its own score."""
         freeze = Freeze(self.row(), self.contest.config.freeze_at)
         return freeze.hides_news(self.clock.utc())

@@ -20,9 +20,9 @@ from referee.web.web_request import WebRequest, present_request
 LARGEST_BODY_BYTES = 4 * 2**20
 """Largest body taken: about 90,000 text rows, while the largest published contest output has 49,013."""
 LARGEST_DOCUMENT_BYTES = 64 * 2**10
-"""Most bytes read of a request before it is authenticated."""
+"""Maximum number of bytes read of a request before it is authenticated."""
 LONGEST_LENGTH = 20
-"""Most significant digits of a Content-Length; Granian passes on thousands of leading zeros."""
+"""Maximum number of digits of a Content-Length, without leading zeros; Granian passes on thousands of these."""
 
 
 def read_body(

@@ -41,8 +41,8 @@ FORMS = frozenset(
 def slots_of(limits: ConcurrencyLimits, callers: Callers, asked: WebRequest) -> Slots:
     """Return the slots that a request is counted against.
 
-    These are the slots of the open run whose token is in the request's header, of the operator, of log-ins, of old
-    forms (from an address where a run's team has logged in, or from any other), or of all other requests. Raises
+    The slots belong to the open run whose token is in the request's header, to the operator, to log-ins, to old forms
+    (with separate slots for addresses where a run's team has logged in), or to all other requests. Raises
     WrongAddress for a log-in or an old form from an address that no station admits.
     """
     environ = asked.environ

@@ -1,8 +1,8 @@
 """The production server: one Granian worker process that owns the runs of one contest.
 
 There is only one worker process because a run's clock, meter and admission must have a single owner. If the worker
-dies, its parent starts another one, which takes up the open runs from the database. If it freezes, the parent kills it.
-If the parent itself is killed, the worker ends too, and the next `referee serve` takes up the runs.
+dies, its parent starts another one, which resumes the open runs from the database. If it freezes, the parent kills it.
+If the parent itself is killed, the worker ends too, and the next `referee serve` resumes the runs.
 """
 
 from __future__ import annotations

@@ -55,7 +55,10 @@ def load_in_worker(
     lock: ContestLock,
     checks: StartChecks,
 ) -> App:
-    """Make the app in the worker process, which holds `lock` until it ends, since nothing closes the descriptors."""
+    """Make the app in the worker process.
+
+    The process holds `lock` until it ends, because it never closes the descriptor.
+    """
     threading.Thread(target=_beat, args=(beats,), name="beat", daemon=True).start()
     sys.setswitchinterval(SWITCH_S)
     supervisor = multiprocessing.parent_process()

@@ -60,7 +60,7 @@ class Door:
         self._app: App | None = None
 
     def say(self, state: str) -> None:
-        """Set what the 503 answers say this host is doing."""
+        """Set the text about this host's state that every 503 answer contains."""
         self._answer = self._standing_by(state)
 
     def open(self, app: App) -> None:

@@ -75,10 +75,10 @@ class _Awake(threading.Event):
 
 
 class Supervisor(MPServer):
-    """Granian's server, changed to replace a dead worker however soon it dies, once one has answered from `folder`.
+    """Granian's server, changed to replace a worker however soon it dies, once one has answered from `folder`.
 
-    Granian itself gives up at the second death within seconds. Before the first answer that is right, since the worker
-    cannot start at all.
+    Granian itself gives up at the second death within seconds. That is right as long as no worker has answered, since
+    then none can start at all.
     """
 
     folder: Path
@@ -90,7 +90,7 @@ class Supervisor(MPServer):
     def watch_worker(self) -> None:
         """Kill a worker that has frozen; it is then replaced like any dead worker.
 
-        It counts looks, not seconds, because a suspended or stopped host or server misses no looks.
+        It counts missed checks, not seconds, because no check is missed while the host or the server is suspended.
         """
         clock = Clock()
         seen = missed = 0

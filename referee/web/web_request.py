@@ -25,7 +25,7 @@ HANDED_TO_FLASK = "referee.request"
 class Operator:
     """An operator. `name` is proved: a registered name by its password, or KEY by the operator key.
 
-    `user` is the name that a holder of the key states, without proof. The text form is `key as` that name.
+    `user` is the name that a holder of the key states, without proof; `str` returns "key as NAME".
     """
 
     name: str

@@ -59,10 +59,12 @@ class _Given:
 
 
 class ClusterWorkers:
-    """The workers of a scheduler, as they come and go; for LOCAL up to `most` processes, or one per core.
+    """The workers of a scheduler, as they come and go.
 
-    At most `most` jobs run at a time. `say` gets a sentence about each worker that gets no jobs, and when the scheduler
-    does not answer.
+    LOCAL means up to `most` processes of this host, or one per core.
+
+    At most `most` jobs run at a time. `say` is called with a sentence about each worker that gets no jobs, and about a
+    scheduler that does not answer.
     """
 
     def __init__(

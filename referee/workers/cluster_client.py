@@ -37,7 +37,9 @@ def connected(
     count: int | None,
     question: Callable[[], object],
 ) -> Client:
-    """Return a client of the scheduler that can answer `question`; for LOCAL one with `count` workers of its own.
+    """Return a client of the scheduler, after asking it `question`.
+
+    For LOCAL, the client has `count` workers of its own.
 
     Raises NoWorkers `no-scheduler`.
     """

@@ -24,7 +24,7 @@ from referee.workers import NoWorkers, T, WorkerLost, Workers
 LEASE_S = 30.0
 RENEW_S = LEASE_S / 3
 LIMIT_S = 1800.0
-"""Most time that a job may run on a worker."""
+"""Maximum time that a job may run on a worker."""
 LOOK_S = 0.5
 
 

@@ -16,9 +16,9 @@ from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.web_request import present_request
 
 MOST_FIELDS = 10_000
-"""Most fields in a multipart form: about 1,400 rows, which take a third of a second of processor time."""
+"""Maximum number of fields in a multipart form: about 1,400 rows, which take a third of a second of processor time."""
 FEW_FIELDS = 100
-"""Most fields in a multipart form that is not authenticated."""
+"""Maximum number of fields in a multipart form that is not authenticated."""
 TOKEN_PART = re.compile(
     rb'; *name="?token"?(?:\r?\n[^\r\n]{1,200}){0,4}\r?\n\r?\n([^\r\n]*)\r?\n'
 )
@@ -112,8 +112,8 @@ def read_form() -> Form:
 def form_of(body: bytes, boundary: bytes, most_fields: int = MOST_FIELDS) -> Form:
     """Return the form in a body: multipart, or urlencoded if there is no boundary.
 
-    Raises RefereeError `bad-request`, `too-large`. It needs no request, since one thread reads what several requests of
-    a run have sent.
+    Raises RefereeError `bad-request`, `too-large`. It does not use Flask's request, since one
+    thread reads the bodies of several requests of a run.
     """
     if not boundary:
         return Form(body)

@@ -1,7 +1,7 @@
 """The routes of the contests of 2015 to 2019, on the same runs, stations and store: docs/legacy.md.
 
-Failures get the status and body that the clients of those years know; a failure that had none then gets one line of
-plain text.
+A failure gets the status and body that the clients of those years know, or one line of plain text if it did not exist
+then.
 """
 
 from __future__ import annotations
@@ -140,9 +140,9 @@ def log_in() -> Response:
 
 
 def _last_run(team: str, not_armed: NotArmed) -> Run:
-    """Return the team's last run that is over; raise `not_armed` if there is none.
+    """Return the team's last run that has ended; raise `not_armed` if there is none.
 
-    The original server gave its token again to a team that logged in again, although the token opens nothing.
+    The original server returned the token of an ended run at a further log-in, although that token was of no use.
     """
     for run in reversed(part(Callers).contest.store.runs.find(team=team)):
         if run.state in (RunState.CLOSED, RunState.JUDGED):

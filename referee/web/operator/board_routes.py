@@ -37,7 +37,7 @@ def freeze() -> Response:
 
 @blueprint.post("/unveil")
 def unveil() -> Response:
-    """Unveil the lowest place not shown yet, or with `places` "all" every remaining one.
+    """Unveil the lowest place not shown yet or, if `places` is "all", every remaining place.
 
     Once all places are shown, the board is live again. `seen` is how many places the operator sees unveiled: if two
     operators act at once, only one place is shown. Raises RefereeError `board-state`, also if the board is not frozen,

@@ -43,7 +43,7 @@ _report_lock = threading.Lock()
 
 @blueprint.before_request
 def lead_to_log_in() -> Any:
-    """Redirect a page request without a session to the log-in, which leads back.
+    """Redirect a page request without a session to the log-in page, which afterwards returns to the requested page.
 
     Any other request, such as for /live, is refused unless an operator makes it.
     """

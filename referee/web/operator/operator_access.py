@@ -149,7 +149,7 @@ def log_out() -> Response:
 
 
 def _proved(name: str, password: str) -> OperatorSession:
-    """Return the session that these credentials prove, with its generation not set yet.
+    """Return a session for these credentials, if they are right. Its generation is not set yet.
 
     Raises RefereeError `bad-request`, and the errors of `PasswordChecks.require`.
     """

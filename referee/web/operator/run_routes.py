@@ -35,7 +35,7 @@ blueprint.before_request(require_operator)
 
 @contextmanager
 def act(action: str, run: int | None = None, **detail: object) -> Iterator[Act]:
-    """Begin an act of this operator: the store commits its changes and its record together; see `EventTable.act`."""
+    """Begin an act of this operator: the store commits the changes together with their event; see `EventTable.act`."""
     desk = part(OperatorsDesk)
     named = who() | {"action": action}
     store = desk.callers.contest.store

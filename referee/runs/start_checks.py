@@ -15,7 +15,10 @@ from referee.errors import RefereeError
 
 LOOK_S = 0.05
 LONGEST_WAIT_S = 20.0
-"""Most seconds that arming or a log-in waits for the checks. A later retry loses nothing, since no window is open."""
+"""Maximum seconds that arming or a log-in waits for the checks.
+
+A later retry loses nothing, since no window is open.
+"""
 RETRY_AFTER_S = 5
 
 

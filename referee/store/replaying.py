@@ -207,7 +207,7 @@ class _File(NamedTuple):
 
 
 def _way(journal: Path, since: int = 0) -> list[_File]:
-    """Return the files from epoch `since` or from the newest copy of the whole contest, whichever is later, to the newest.
+    """Return the files from epoch `since`, or from a later copy of the whole contest, to the newest.
 
     Each file names the one that it continues, and a file that no later one names is left out: its host claimed an
     epoch, but another host claimed the next epoch before anything was written. Later writes to such a file were never

@@ -1,7 +1,7 @@
 """Model tracks: rules that judge a measured model (pure), submissions with their board, and suites. Start with `track`.
 
-Here is the registry: a track is an entry point in the group `lpirc.tracks` that has the track's name and refers to a
-`Track`. The tracks in `lpirc_tracks.rules` are entry points, too. Knows nothing of HTTP.
+This module is the registry: a track is an entry point in the group `lpirc.tracks` that has the track's name and refers
+to a `Track`. The tracks in `lpirc_tracks.rules` are entry points, too. Knows nothing of HTTP.
 """
 
 from __future__ import annotations

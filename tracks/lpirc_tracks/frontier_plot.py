@@ -120,7 +120,10 @@ class Plot:
             axes.legend(fontsize="small", loc="best")
 
     def _curve(self) -> list[tuple[float, float]]:
-        """Return the points (ms, percent) of the frontier; outside 0..100 % NaN, which breaks the curve."""
+        """Return the points (ms, percent) of the frontier.
+
+        A value outside 0..100 % is NaN, which interrupts the curve.
+        """
         latencies = [point.latency_ms for point in self.points] + (
             [self.aim.latency_ms] if self.aim else []
         )
@@ -185,7 +188,7 @@ def place_labels(
 def _offsets(width_pt: float, height_pt: float) -> Iterator[tuple[float, float]]:
     """Yield offsets from a point to the lower left corner of its text, nearest rows first.
 
-    In each row they are right and left, above and below the point.
+    Each row has the offsets right and left of the point, above and below it.
     """
     right, up = _APART_PT
     for row in range(_ROWS):

@@ -161,7 +161,7 @@ class Track(ABC):
         return {name: getattr(self, name) for name in self._setting_names()}
 
     def with_settings(self, changes: Mapping[str, object]) -> Self:
-        """Return the same rule with other settings; `base` may be "e".
+        """Return the same rule with other settings. The setting `base` may be the word "e".
 
         Raises RefereeError `bad-track-setting` for an unknown name or an invalid value.
         """

@@ -22,7 +22,7 @@ CLEAR_TRIES: Final = 20
 """Checks for the end of a device clear; two seconds in all if the device reports that it is still busy."""
 CLEAR_PAUSE_S: Final = 0.1
 LONGEST_LEFTOVER: Final = 64
-"""Most packets of an old answer that a clear discards."""
+"""Maximum number of packets of an old answer that a clear discards."""
 _INITIATE_CLEAR: Final = 5
 _CHECK_CLEAR_STATUS: Final = 6
 _SUCCESS: Final = 1

@@ -59,7 +59,9 @@ _PLACE = {type_: np.int8(place) for place, type_ in enumerate(OF_DETECTIONS)}
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The result for each detection (M,) and object (G,), in the order of the source. Both categories are indices.
+    """The result for each detection (M,) and object (G,), in the order of the source.
+
+    `category` and `object_category` are indices into the ground truth's categories.
 
     `members` (M,) lists the detections by confidence, highest first. `counted` marks those that the metric counts.
     `outcome` is an index into OF_DETECTIONS, or TRUE, or IGNORED. `object` is the index in the ground truth of the
@@ -157,7 +159,7 @@ def _pairs(
     """Return the detections (M,) by rank, the rank (M,) of each, and the pairs of detections and objects.
 
     A pair shares an image but not necessarily a category. `needed` (G,) is the overlap that each object requires; pairs
-    are kept down to BACKGROUND_OVERLAP even if that is less.
+    down to BACKGROUND_OVERLAP are kept even if it is less than that.
     """
     one = np.zeros(1, np.int64)
     alike = replace(

@@ -266,8 +266,8 @@ def _envelopes(
 ) -> Iterator[tuple[slice, Floats, Bools]]:
     """Yield, for some halves at a time, the precision envelope (T, r) at each true positive, and which are in the half.
 
-    The envelope is the best precision from that true positive on. A true positive that is not in a half has there at
-    most the precision of the one before, so it never raises the envelope.
+    The envelope is the best precision from that true positive on. A true positive outside a half has, in that half,
+    at most the precision of the true positive before it, so it never raises the envelope.
     """
     true = np.flatnonzero(is_true)
     if len(true) == 0:

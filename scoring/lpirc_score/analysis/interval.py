@@ -103,7 +103,7 @@ def _inside(low: float, high: float) -> tuple[float, float]:
 class EnergySpread:
     """The spread of a team's energy: the standard deviation `sd` of its logarithm over `attempts` (2 or more).
 
-    `attempts` is None if the deviation is assumed. It is then the deviation of the attempt that counts, and exact.
+    `attempts` is None if `sd` is an assumed value. It then applies to the team's ranked attempt, and is taken as exact.
     """
 
     sd: float
@@ -160,10 +160,10 @@ def chance_of_order(
     """Return the chance that `better` has the better mean over sets of this size and over attempts like its own.
 
     The relative difference is taken as normal. Its variance is the sum of the variances of the halves (in pairs if the
-    images are the same), of the limits of error (rectangular), and of the spreads between attempts. Spreads enter only
-    if both are known: with one alone, a wasteful second attempt would make the lead of a rival with one attempt look
-    unsure. With few attempts the distribution is Student's, with the effective degrees of freedom of Welch and
-    Satterthwaite (JCGM 100:2008, G.4.1).
+    images are the same), of the limits of error (rectangular), and of the spreads between attempts. Spreads are used
+    only if both are known. Otherwise a team could make the lead of a rival with a single attempt look uncertain, by
+    wasting energy in a second attempt of its own. With few attempts the distribution is Student's, with the effective
+    degrees of freedom of Welch and Satterthwaite (JCGM 100:2008, G.4.1).
     """
     first = better.value(of)
     second = other.value(of)

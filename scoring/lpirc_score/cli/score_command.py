@@ -294,7 +294,10 @@ def _tolerance(
     ground_truth: Path,
     images: Path | None,
 ) -> Tolerance:
-    """Return the metric's tolerance, without new categories or images where the ground truth declares its own."""
+    """Return the metric's tolerance.
+
+    If the ground truth declares its categories or images, new ones are not tolerated.
+    """
     tolerance = tolerance_of(metric)
     declared = declares_ids(ground_truth)
     return replace(
@@ -309,7 +312,7 @@ def _warn(sentence: str) -> None:
 
 
 def _digest(ground_truth: Path, images: Path | None) -> str:
-    """Return a test set's own digest, or one of the files' bytes; a list of images is hashed in, too."""
+    """Return the digest of a test set, or of the content of other files. A list of images is part of it."""
     if annotations := voc_files(ground_truth):
         digest = hashlib.sha256(
             "".join(map(sha256_of, annotations)).encode()

@@ -16,9 +16,9 @@ from lpirc_testsets import GroundTruth
 
 @dataclass(frozen=True)
 class Result:
-    """An evaluation of one file by one metric; with an energy also the score, and the mAP by the metric PUBLISHED.
+    """An evaluation of one file by one metric, with its mAP by PUBLISHED and, if it has an energy, its score.
 
-    `detections` are those of `file`. `truth` includes the images and categories that only the detections name. The
+    `detections` are those of `file`. `truth` includes images and categories that occur only in the detections. The
     blacklisted pairs are in `banned`.
     """
 

@@ -94,7 +94,10 @@ def _kind(content_type: str) -> str:
 
 @dataclass
 class BodyReader:
-    """Reads one body as `parse_detections` does; `found` counts its implausible rows according to the `limits`."""
+    """Reads one body as `parse_detections` does.
+
+    `found` counts the body's implausible rows according to the `limits`.
+    """
 
     content_type: str
     images: int

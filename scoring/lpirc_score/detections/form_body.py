@@ -56,9 +56,9 @@ def take_form(
     images: int,
     category_ids: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], Refused]:
-    """Return the good rows (n, 7) of a form, and the refused ones, as the referee of 2015 did.
+    """Return the good rows (n, 7) of a form and the refused ones, which the referee of 2015 separated in this way.
 
-    The number of rows is that of the image names; a value beyond it belongs to no image, and its row is refused.
+    The number of rows is the number of image names; further values belong to no image, and their rows are refused.
     Inverted boxes are good. Raises LengthMismatch if another list is shorter.
     """
     form, rows = _plain_rows(body)
@@ -167,7 +167,7 @@ def _rows_one_by_one(lists: list[list[bytes]]) -> Rows:
 
 
 def _has_other_fields(form: bytes, lists: list[list[bytes]]) -> bool:
-    """Return True if the body has other fields but none of the lists: another kind of body, sent as a form by mistake.
+    """Return True if the form has fields, but none of the seven lists: another kind of body, sent as a form by mistake.
 
     An empty body, or one with only a token, is a form without detections.
     """

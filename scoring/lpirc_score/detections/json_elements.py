@@ -1,4 +1,4 @@
-"""Reads a JSON array element by element: it is never all in memory, and other threads run in between."""
+"""Reads a JSON array element by element: the whole array is never in memory, and other threads run in between."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The fast path for numbers: reads text of only numbers and commas without inspecting each value.
 
-orjson reads numbers several times faster than `float`, numpy or the standard library, with the same doubles as result
+orjson reads numbers several times faster than `float`, numpy or the standard library, and returns the same doubles
 (docs/decisions/0005-how-bodies-are-read.md).
 """
 

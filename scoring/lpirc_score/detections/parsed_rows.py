@@ -28,7 +28,7 @@ class EnoughProblems(Exception):
 
 @dataclass
 class ProblemList:
-    """Problems by line: all are counted, and the first `most` kept in words. With `stops`, reading ends after those."""
+    """Problems by line. All are counted, and the first `most` kept as sentences; with `stops`, reading then ends."""
 
     first: list[tuple[int, str]] = field(default_factory=list)
     total: int = 0
@@ -68,7 +68,7 @@ class Refused:
 NONE_REFUSED = Refused()
 
 Taken = NDArray[np.float64] | tuple[NDArray[np.float64], Refused]
-"""The rows (n, 7) of a body; with them the refused rows, if the protocol accepts a body in part."""
+"""The accepted rows (n, 7) of a body. If the protocol accepts a body in part, the refused rows are added."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,7 @@ PLAUSIBLE = Implausible()
 
 
 def limits_by_number(test_set: TestSet) -> NDArray[np.float64]:
-    """Return the largest plausible confidence, xmin, ymin, -xmax and -ymax (N + 1, 5), by image number from 1."""
+    """Return the largest plausible confidence, xmin, ymin, -xmax and -ymax (N + 1, 5); row i is for image number i."""
     sizes = [(0, 0), *((one.width, one.height) for one in test_set.images)]
     return np.array(
         [(1, width, height, -ABOVE_1, -ABOVE_1) for width, height in sizes], np.float64

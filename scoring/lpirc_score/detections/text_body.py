@@ -64,7 +64,7 @@ def _regular(piece: bytes, line: int) -> Rows | None:
 
 
 def _same_form(lines: bytes) -> NDArray[np.float64] | None:
-    """Return the rows (n, 7) if the text without the characters of numbers is just the separators of lines of seven."""
+    """Return the rows (n, 7) if every line has seven values with the same separators; None otherwise."""
     marks = lines.translate(_COMMAS, NUMBER_CHARACTERS) + b"\n"
     count = len(marks) // len(_ROW_MARKS)
     if marks == _ROW_MARKS * count:

@@ -137,7 +137,7 @@ def _axes(figure: Any, title: str) -> Any:
 
 
 def _envelope(curve: Curve | CocoCurve) -> Any:
-    """Return the best precision at each of the RECALLS or above."""
+    """Return, for each of RECALLS, the best precision at that recall or a higher one."""
     if isinstance(curve, CocoCurve):
         return curve.precision_50
     backwards = np.maximum.accumulate(curve.precision[::-1])
@@ -244,7 +244,7 @@ def _add_legend(
     texts: Sequence[str],
     **place: Any,
 ) -> None:
-    """Add a legend that shows names literally: dollar signs are no formula, and a leading underscore hides no entry."""
+    """Add a legend with literal names: dollar signs start no formula, and a leading underscore hides nothing."""
     legend = axes.legend(lines, [" "] * len(lines), fontsize="small", **place)
     for shown, text in zip(legend.get_texts(), texts, strict=True):
         shown.set_parse_math(False)

@@ -60,7 +60,7 @@ def averages(
     """Return the AP (K,) of every category, NaN for categories without `objects` (K,).
 
     Detections (M,) are sorted by category and rank: category k is `starts[k]` .. `starts[k + 1] - 1`. `true` marks
-    those that find an object, `counted` those that count.
+    those that find an object, `counted` those that are not ignored.
     """
     ranks, bounds = true_ranks(true, counted, starts)
     parts = pairwise(bounds.tolist())

@@ -203,7 +203,8 @@ def ranked_coco(
 class _Batch:
     """Some categories: `members` (n,) are their detections by rank, category k from `bounds[k]` to `bounds[k + 1] - 1`.
 
-    `inside` marks by area range; `within` is the rank within the same image and category; `pairs` are `in_turn`.
+    `inside` marks the detections in each area range; `within` is the rank within the same image and category; `pairs`
+    are in the order of `in_turn`.
     """
 
     members: Ints
@@ -292,7 +293,7 @@ def _within(
     last: int,
     ranks: Ints,
 ) -> NDArray[np.uint8]:
-    """Number the detections by rank within their image and category, from 0 up to the last of MOST."""
+    """Number the detections by rank within their image and category, from 0 to the largest of MOST at most."""
     opens = listing.opens[listing.starts[first] : listing.starts[last]]
     bits = len(ranks).bit_length()
     keys = np.cumsum(opens) << bits

@@ -32,11 +32,13 @@ SPACING = float(np.spacing(np.float64(1.0)))
 
 @dataclass(frozen=True, eq=False)
 class AreaResult:
-    """The result for one range of areas, by IoU (T,) and category (K,); `objects` (K,) is the number that counts in it.
+    """The result for one range of areas, by IoU (T,) and category (K,).
 
-    `precision` (T, K, R) is at each of RECALLS or above, NaN without objects. `true` (MOST, T, K) is the number of
-    detections that found an object, among the first 1, 10 or 100 of an image. `listed` (K,) is the number of detections
-    that count at the first IoU.
+    `objects` (K,) are the numbers of counted objects.
+
+    `precision` (T, K, R) is the best one at each of RECALLS or a higher recall, NaN without objects. `true` (MOST, T,
+    K) is the number of detections that found an object, among the first 1, 10 or 100 of an image. `listed` (K,) is the
+    number of detections that are not ignored at the first IoU.
     """
 
     objects: Ints
@@ -65,9 +67,9 @@ def rank(
 ) -> AreaResult:
     """Match and rank the detections (N,) of some categories: category k is `bounds[k]` .. `bounds[k + 1] - 1`.
 
-    `pairs` are `in_turn`. Objects that are `ignored` (G,) in the range do not count; a `crowd` (G,) can be found
-    repeatedly. A detection without an object counts if it is `inside` (N,) the range. `within` (N,) is the rank of a
-    detection within its image and category.
+    `pairs` are in the order of `in_turn`. Objects that are `ignored` (G,) in the range need not be found; a `crowd`
+    (G,) can be found repeatedly. A detection without an object is false if it is `inside` (N,) the range, else ignored.
+    `within` (N,) is the rank of a detection within its image and category.
     """
     needed = _needed(objects)
     # The number of counted detections before each one.
@@ -116,7 +118,7 @@ def matched_at_each_iou(
 
 
 def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
-    """Return the `precision` of `rank` for one category (T, R), from which detections are true at each IoU."""
+    """Return the `precision` of `rank` for one category (T, R). `by_iou` marks the true detections at each IoU."""
     needed = _needed(np.array([objects]))
     rows = []
     for is_true in by_iou:
@@ -127,7 +129,7 @@ def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
 
 
 def _needed(objects: Ints) -> Ints:
-    """Return the number of true positives (K, R), from 0, that reaches each of RECALLS.
+    """Return the smallest number of true positives (K, R) that reaches each of RECALLS.
 
     `objects` (K,) is the number of objects by category.
     """
@@ -143,7 +145,7 @@ def _precisions(
     found: Ints,
     needed: Ints,
 ) -> Floats:
-    """Return the best precision at each of RECALLS or above (K, R).
+    """Return the best precision (K, R) at each of RECALLS or a higher recall.
 
     `ranks` are those of all true positives, and `found` (K,) is their number by category.
     """

@@ -11,7 +11,7 @@ from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.ground_truth import GroundTruth
 
 VERSION = "0.1.0"
-"""The program's version; a test checks that it equals the distribution's, since scoring reads no files."""
+"""The program's version. Scoring reads no files, so it is stated here; a test compares it with the distribution's."""
 
 RULES_VERSION = 1
 """Version of the scoring rules, raised whenever a score could change. A test pins it to the scores of fixed inputs."""
@@ -85,8 +85,8 @@ def signature(
 ) -> str:
     """Return one line such as `lpirc|iou:0.5|blacklist:none|gt:9f86d081|rules:1|v:0.1.0`, in the style of sacrebleu.
 
-    `ground_truth` is the caller's digest of the ground truth, and `engine` the program that computed the number if not
-    this one. If either is missing, so is its part.
+    `ground_truth` is the caller's digest of the ground truth. `engine` names the program if another program computed
+    the number. A value of None leaves its part out.
     """
     parts = [metric, f"iou:{iou}", f"blacklist:{_blacklist(blacklist)}"]
     if ground_truth is not None:

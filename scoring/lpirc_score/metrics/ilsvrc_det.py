@@ -30,4 +30,4 @@ def object_thresholds(boxes: Floats, iou: float) -> Floats:
 METRIC = Rule("ilsvrc-det", thresholds=object_thresholds, tolerance=OFFICIAL)
 
 PUBLISHED = METRIC.name
-"""The metric of the evaluator in the contests of 2015-2019; its mAPs compare with those published for champions."""
+"""The metric of the evaluator in the contests of 2015-2019. Its mAPs are comparable with those of the champions."""

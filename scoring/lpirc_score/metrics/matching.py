@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 UNMATCHED = -1
 IGNORED = -2
-"""The mark of a detection without an object that does not count; UNMATCHED is the mark of a false one."""
+"""The mark of a detection that is ignored and has no object; UNMATCHED is the mark of a false detection."""
 
 _PAIRS_AT_ONCE = 1 << 16
 
@@ -56,7 +56,7 @@ class Objects:
     crowd: NDArray[np.bool_]
 
     def least_sides(self) -> tuple[Floats, Floats]:
-        """Return by axis the lower bounds (G,) on the sides of a pair's intersection."""
+        """Return lower bounds (G,) for the width and the height of the intersection of a pair."""
         needed = np.where(self.crowd, 0.0, self.thresholds)
         return self.edges.least_sides(needed)
 
@@ -228,8 +228,8 @@ def assign_greedily(
     """Return the object (detections,) that each detection takes, or UNMATCHED; `pairs` are in decision order.
 
     By the rule of ILSVRC and COCO, detections in turn take the first of their objects that is free; a `shared` (G,)
-    object stays free. Instead of going detection by detection, each round settles all detections whose first free
-    object no earlier detection wants. No earlier detection can take that object, so the result is the same.
+    object stays free. Instead of one detection at a time, each round settles every detection that is the first to
+    want its first free object. No earlier detection can take that object, so the result is the same.
     """
     taken_by = np.full(detections, UNMATCHED, np.int64)
     first_claim = np.empty(len(shared), np.int64)

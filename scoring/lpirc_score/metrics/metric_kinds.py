@@ -38,8 +38,8 @@ Assign = Callable[[Pairs, int, Bools], Ints]
 class Tolerance:
     """The questionable rows that a reader accepts with a warning, as the metric's official program does.
 
-    `new_categories` and `new_images` allow categories and images that only the detections name. They apply only if the
-    form of the ground truth cannot declare its own.
+    `new_categories` and `new_images` allow categories and images that occur only in the detections. They apply only if
+    the format of the ground truth cannot list categories or images.
     """
 
     inverted_boxes: bool = False

@@ -41,7 +41,7 @@ def metric_named(name: str) -> Metric:
 
 
 def rule_named(name: str) -> Rule:
-    """Return the rule of a metric with one threshold. Raises `CodedError` as `metric_named`, `no-threshold`."""
+    """Return the rule of a metric with one threshold. Raises `CodedError` `no-threshold`, and as `metric_named`."""
     metric = metric_named(name)
     if not isinstance(metric, Rule):
         sentence = (
@@ -62,7 +62,7 @@ def scores_by_blocks(name: str) -> bool:
 
 
 def rule_shown(name: str) -> Rule:
-    """Return the rule that curves and errors of a metric are shown for: its own, or that of `lpirc` if it has none."""
+    """Return the rule for a metric's curves and errors: the metric's own, or that of `lpirc` if it has none."""
     metric = metric_named(name)
     if isinstance(metric, Rule):
         return metric

@@ -140,7 +140,8 @@ def maps_over_time(
 class _Batch:
     """Some categories: their ids (K,), counted `objects` (K,), and detections (n,), ranked as `members`.
 
-    Category k is `starts[k]` .. `starts[k + 1] - 1`. `pairs` are `in_turn`; `ignored` is by sorted object.
+    Category k is `starts[k]` .. `starts[k + 1] - 1`. `pairs` are in the order of `in_turn`;
+    `ignored` is in the order of the sorted objects.
     """
 
     ids: Ints

@@ -12,10 +12,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Boxes (M,) in the form that evaluators compute with: by axis the `near` and `far` edges, and the area.
+    """Boxes (M,) in the form that evaluators compute with: the `near` and `far` edges on each axis, and the area.
 
     A side is far - near + `extra`. Every operation is done in the order of the official evaluators, so an overlap that
-    meets a threshold exactly there meets it here too.
+    is exactly at a threshold for them is so here.
     """
 
     near: tuple[Floats, Floats]
@@ -40,7 +40,7 @@ class Edges:
         return cls((left, top), (right, bottom), width * height, 0.0)
 
     def least_sides(self, iou: Floats) -> tuple[Floats, Floats]:
-        """Return by axis lower bounds (M,), above 0, on the sides of an intersection with an overlap of `iou` (M,).
+        """Return lower bounds (M,), above 0, for width and height of an intersection whose overlap is `iou` (M,).
 
         An overlap is at most the shared part of the width or of the height; the bounds have a margin for rounding.
         """

@@ -23,14 +23,14 @@ from referee.store.model_records import Device, JobKind
 
 @click.group()
 def device() -> None:
-    """Register, list, disable and remove devices, which measure models that wait: lpirc-client work."""
+    """Register, list, disable and remove devices. On a device, `lpirc-client work` measures waiting models."""
 
 
 @device.command()
 @click.argument("name", callback=line_of_text)
 @contest_folder
 def add(name: str, folder: Path) -> None:
-    """Register device NAME, as boards show it, and print its key, which is not kept; again: another key."""
+    """Register device NAME and print its key, which is not stored. Boards show NAME. A second call makes a new key."""
     key = secrets.token_urlsafe(32)
     with (
         open_contest(folder) as contest,
@@ -46,7 +46,7 @@ def add(name: str, folder: Path) -> None:
 @contest_folder
 @as_json
 def list_devices(folder: Path, *, as_json: bool) -> None:
-    """List the devices: when each was seen last, its meter, how far it is from the others of its tracks."""
+    """List the devices: when each was last seen, its meter, and how far its results differ from its pool's."""
     now = Clock().utc()
     with open_contest(folder, only_looks=True) as contest:
         found = [
@@ -91,7 +91,7 @@ def _shown(contest: Contest, one: Device, now: datetime) -> dict[str, Any]:
 @required_reason
 @contest_folder
 def disable(name: str, reason: str, folder: Path) -> None:
-    """Give device NAME no work; what it is at goes to another one, and costs nobody anything."""
+    """Give device NAME no further work. Its present job goes to another device and uses up nobody's submission."""
     with (
         open_contest(folder) as contest,
         act(contest.store, "device-disable", name=name, reason=reason) as under_way,
@@ -104,7 +104,7 @@ def disable(name: str, reason: str, folder: Path) -> None:
 @required_reason
 @contest_folder
 def enable(name: str, reason: str, folder: Path) -> None:
-    """Let device NAME measure again; it calibrates first, and what it measured before is not compared any more."""
+    """Let device NAME measure again. It calibrates first; its earlier calibrations are no longer compared."""
     with (
         open_contest(folder) as contest,
         act(contest.store, "device-enable", name=name, reason=reason) as under_way,
@@ -116,7 +116,7 @@ def enable(name: str, reason: str, folder: Path) -> None:
 @click.argument("name")
 @contest_folder
 def remove(name: str, folder: Path) -> None:
-    """Remove device NAME; what it is at waits for another one."""
+    """Remove device NAME; its present job waits for another device."""
     with open_contest(folder) as contest:
         with act(contest.store, "device-remove", name=name) as under_way:
             contest.store.devices.remove(name, under_way)

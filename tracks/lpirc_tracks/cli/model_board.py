@@ -60,7 +60,7 @@ def board_command(
     as_csv: bool,
     as_json: bool,
 ) -> None:
-    """Rank each team's best submission to a track over all builds; list what is not valid below, with the reason."""
+    """Rank each team's best submission to a track over all builds. Invalid submissions follow, with the reason."""
     if as_json and as_csv:
         raise click.UsageError("Give either --json or --csv.")
     if plot is not None:

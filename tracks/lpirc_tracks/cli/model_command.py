@@ -230,7 +230,10 @@ def remeasure_command(
     holdout: bool,
     as_json: bool,
 ) -> None:
-    """Measure every kept model of a track again in another build, or on the hold-out set; the best build counts."""
+    """Measure every stored model of a track again with another build of the program, or on the hold-out set.
+
+    A team's best build is ranked.
+    """
     with interruption_reported(lambda: GIVEN_UP), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout)
         _require_meter(opened, metering)
@@ -317,7 +320,7 @@ def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
 
 
 def _notes(contest: Contest, made: Submission) -> str:
-    """Return notes for the user on the number of builds of the model and of submissions of the day."""
+    """Return notes for the user: how many builds the model has, and how many submissions the team made that day."""
     build = build_number(made, contest.store.submissions.all(made.track))
     notes = [f"build {build} of this model"] if build > 1 else []
     if made.counts:

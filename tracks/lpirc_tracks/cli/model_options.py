@@ -27,7 +27,7 @@ holdout_flag = click.option(
 
 
 def own_build() -> str:
-    """Return the build of a measurement if no other is given."""
+    """Return the name of the build that a measurement gets by default."""
     return f"referee {version('lpirc-referee')}, client {client_version()}"
 
 

@@ -1,4 +1,4 @@
-"""`referee model withdraw|restore|uncount|confirm`: operator acts that remove, restore, uncount or confirm an entry."""
+"""`referee model withdraw|restore|uncount|confirm`: an operator's decisions about an entry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ submission_number = click.argument("number", type=run_number)
 
 
 def required_reason(words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option `--reason`, which operator acts on an entry require."""
+    """Return the option `--reason`, which every decision about an entry requires."""
     return click.option("--reason", required=True, callback=line_of_text, help=words)
 
 
@@ -29,10 +29,10 @@ def required_reason(words: str) -> Callable[[Callable[..., Any]], Callable[..., 
 )
 @contest_folder
 def withdraw_command(number: int, reason: str, folder: Path) -> None:
-    """Take the entry that submission NUMBER belongs to off every board: all builds, on both test sets.
+    """Remove the entry with submission NUMBER from every board: all its builds, on both test sets.
 
-    It still counts for its day's limit. A final board of its track is taken back; publish it again with: referee model
-    publish
+    The submission still uses up one of its day. The final board of the track, if any, is no longer shown; publish it
+    again with: referee model publish
     """
     with (
         open_contest(folder) as contest,
@@ -51,9 +51,9 @@ def withdraw_command(number: int, reason: str, folder: Path) -> None:
 @required_reason("Why; kept in the contest's log.")
 @contest_folder
 def restore_command(number: int, reason: str, folder: Path) -> None:
-    """Put the withdrawn entry that submission NUMBER belongs to back on the boards; what waited waits again.
+    """Return the withdrawn entry with submission NUMBER to the boards. Builds that waited for a measurement wait again.
 
-    A final board of its track is taken back; publish it again with: referee model publish
+    The final board of the track, if any, is no longer shown; publish it again with: referee model publish
     """
     with (
         open_contest(folder) as contest,
@@ -70,7 +70,7 @@ def restore_command(number: int, reason: str, folder: Path) -> None:
 @required_reason("Why; kept in the contest's log.")
 @contest_folder
 def uncount_command(number: int, reason: str, folder: Path) -> None:
-    """Let submission NUMBER no longer count for its day's limit, as after a power cut."""
+    """Give back the submission NUMBER to its team's daily limit, for example after a power cut."""
     with (
         open_contest(folder) as contest,
         act(
@@ -86,9 +86,9 @@ def uncount_command(number: int, reason: str, folder: Path) -> None:
 @required_reason("Why; kept in the contest's log with the reason of the review.")
 @contest_folder
 def confirm_command(number: int, reason: str, folder: Path) -> None:
-    """Let submission NUMBER, which is in review, have its place: its device's answers count as they are.
+    """Accept submission NUMBER, which is in review, and rank it with its device's answers.
 
-    A final board of its track is taken back; publish it again with: referee model publish
+    The final board of the track, if any, is no longer shown; publish it again with: referee model publish
     """
     with (
         open_contest(folder) as contest,

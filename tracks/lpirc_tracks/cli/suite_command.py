@@ -88,7 +88,7 @@ def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
 def run_command(
     file: Path, images: Path, out: Path, flops: Path | None, *, as_json: bool
 ) -> None:
-    """Measure every test of FILE (TOML), with a cool-down between two; a test that fails adds 0.
+    """Measure every test of FILE (TOML), with a pause to cool down between tests; a test that fails adds 0.
 
     Each test is in the table as soon as it is done: the same command continues after an interruption.
     """

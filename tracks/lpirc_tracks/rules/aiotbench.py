@@ -40,8 +40,8 @@ class SuiteTest:
 class SuiteScore:
     """A device's scores: valid images per second, and valid GFLOP per second.
 
-    `missing` are the tests, as "implementation model", that are not in the sums: without figures, or in the table only
-    for another device.
+    `missing` are the tests, as "implementation model", that are not in the sums, because they
+    have no figures, or the table has them only for another device.
     """
 
     device: str

@@ -6,8 +6,8 @@ track and 10 in the GPU track. If an entry is below the required frames per seco
 required) / required. The required values here, 5 for an FPGA and 20 for a GPU, are not confirmed by any rules
 available. From 2022 on the contest has other formulas, in which other entries do not matter.
 
-The settings are those of the FPGA track. The contest timed the whole run including its input; here frames per second
-are of the inferences only.
+The settings are those of the FPGA track. The contest timed the whole run including its input; here the frames per
+second cover only the inferences.
 """
 
 from __future__ import annotations

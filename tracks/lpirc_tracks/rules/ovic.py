@@ -2,7 +2,7 @@
 
 With A in percent and T in ms: M = A - a(T), a(t) = k log t + a0. A T below 0.8 of the target counts as 0.8 of the
 target; a T above 1.2 of the target is not valid. The constants are the published ones with the natural log. For
-classification no base makes them plausible, as every verdict warns: an organizer should fit others.
+classification no base makes them plausible, as every verdict warns: an organizer should fit other constants.
 
 The additional columns are those of the contest's own board, with accuracies as fractions: the accuracy on the images
 classified within the wall time, the number of those images, the accuracy divided by the wall time or the time of all
@@ -32,8 +32,8 @@ class OvicTrack(Track):
     """The rule of one task.
 
     `budget_ms` is the wall-time budget per image: 30 at the contest of classification (20,000 images in ten minutes).
-    The rules of detection name none; then it is None, and the budget is `high_factor` x `target_ms`, the time of a run
-    that is only just valid.
+    For detection, whose rules state no budget, it is None. The budget is then `high_factor` x `target_ms`, the longest
+    valid time.
     """
 
     runtime: Runtime = "litert"
@@ -122,7 +122,7 @@ class OvicTrack(Track):
         return Aim("target", self.target_ms)
 
     def accuracy_at(self, latency_ms: float) -> float | None:
-        """Return the frontier as subtracted: constant below `low_factor`, undefined above `high_factor`."""
+        """Return the frontier that the value subtracts: constant below `low_factor`, undefined above `high_factor`."""
         if latency_ms > self.high_factor * self.target_ms:
             return None
         return self.frontier.at(max(latency_ms, self.low_factor * self.target_ms))

@@ -136,7 +136,7 @@ def why_no_work(contest: Contest, device: str, track: str, now: datetime) -> str
 
 
 def calibrated(contest: Contest, device: str, track: str) -> str | None:
-    """Return, in words, how far a device is from the others of its pool; None without a valid calibration."""
+    """Return, in words, how far a device's calibration differs from its pool; None without a valid calibration."""
     config = configured_track(contest, track)
     if not config.calibration:
         return None
@@ -161,7 +161,7 @@ def take(
     clock: Clock,
     doubt: Doubt,
 ) -> str:
-    """Store a device's result for the calibration model, and return the sentence to answer.
+    """Store a device's result for the calibration model, and return the sentence for the answer.
 
     A device that contradicts its earlier calibrations, or fails too often, is disabled.
 
@@ -306,7 +306,7 @@ def _newest(
 def _awaited(
     contest: Contest, config: ModelTrack, pool: dict[str, Calibration], now: datetime
 ) -> list[str]:
-    """Return the devices of the pool that will calibrate soon: those present that have not failed to."""
+    """Return the devices of the pool that will calibrate soon: present devices whose calibration has not failed."""
     known = contest.store.devices.all()
     others = [one for one in expected_devices(contest, config.name) if one not in pool]
     made = [

@@ -24,7 +24,7 @@ def is_due(newest: Calibration | None, results: int, now: datetime) -> bool:
 
 
 def by_how_much(own: Calibration, pool: Sequence[Calibration]) -> tuple[str, bool]:
-    """Return, in words, how far a device is from the others of its pool, and whether it is within the tolerances.
+    """Return, in words, how far a device's calibration differs from its pool, and True if it is within the tolerances.
 
     `pool` has the newest valid calibration of each device, including its own.
     """

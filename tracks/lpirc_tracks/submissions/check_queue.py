@@ -249,9 +249,9 @@ class CheckQueue:
 
 
 def _within_limit(workers: Workers, checked: Future[Any]) -> Future[Any]:
-    """Return the same outcome, but turn a process that died or took too long into a failed check.
+    """Return the outcome of a check.
 
-    The file may be the cause.
+    A process that died or took too long is a failed check, since the file may be the cause.
     """
     outcome: Future[Any] = Future()
     is_late = threading.Event()

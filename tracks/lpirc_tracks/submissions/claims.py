@@ -1,7 +1,8 @@
 """Verifies a device's claimed answers: the referee runs the same model on a few images and compares.
 
-The images are drawn with the contest's secret, so no device knows them before its document is in. The model runs as
-confined as at its upload. Answers of two runtimes may differ a little, so one image of twenty may differ.
+The images are drawn with the contest's secret, so no device knows them before it has sent its document. The model runs
+with the same confinement as at its upload. Answers of two runtimes may differ a little, so one image in twenty may
+differ.
 """
 
 from __future__ import annotations

@@ -37,9 +37,9 @@ LOOK_S = 60.0
 KEPT_S = 5.0
 """Seconds for which a check is cached. When a model runs, it is confined or refused whatever the check found."""
 LONGEST_S = 300.0
-"""Upper limit in seconds.
+"""Maximum seconds of a check, the same as RuntimeMaxSec of the unit.
 
-A check normally ends earlier by the harness's own limits; RuntimeMaxSec of the unit is equal.
+The harness's own limits normally end a check earlier.
 """
 LARGEST_ANSWER = 64 << 20
 PART_BYTES = 1 << 16
@@ -116,7 +116,7 @@ def require_confined(contest: Contest, track: ModelTrack) -> None:
 def unconfined_tracks(
     contest: Contest, found: Confinement
 ) -> Iterator[tuple[ModelTrack, str]]:
-    """Yield the tracks that take models, with the consequence for each, if `found` is not in force."""
+    """If models are not confined, yield each track that takes models, with the consequence."""
     for track in contest.config.tracks:
         if takes_models(track) and not found.is_in_force:
             words = (
@@ -163,7 +163,9 @@ def ask_unit(
     hidden: Sequence[Path],
     within_s: float = LONGEST_S,
 ) -> dict[str, Any]:
-    """Have the unit run a harness `command` on `files`, keyed by name in the archive; None only tests confinement.
+    """Have the unit run a harness `command` on `files` (by name in the archive).
+
+    With None it only tests the confinement.
 
     Returns the limits of the unit and the harness's output. Raises RefereeError `not-confined` if the unit does not
     answer or can reach what it must not, and `check-failed` if it ended without an answer.

@@ -55,7 +55,7 @@ def whole(least: int, most: int) -> Field:
 
 
 def one_of(*words: str) -> Field:
-    """Return a check for one of those words."""
+    """Return a check that the value is one of the given words."""
 
     def check(path: str, value: object) -> None:
         if value not in words:

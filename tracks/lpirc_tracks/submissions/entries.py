@@ -221,7 +221,7 @@ def board_by(
 def _without_place(
     made: Sequence[Submission], split: str, digest: str | None
 ) -> dict[str, int]:
-    """Count the entries not withdrawn that failed, await their measurement, or were measured on other images."""
+    """Count the unranked entries that are not withdrawn: failed, not measured yet, or measured on other images."""
     newest = {one.model_key: one for one in made if one.split == split}.values()
     images = digest or _newest_images(made, split)
     measured = [one for one in newest if one.measurement is not None]

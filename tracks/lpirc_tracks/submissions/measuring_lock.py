@@ -52,7 +52,7 @@ def handing_in_lock(contest: Contest) -> Iterator[Record]:
 def broken_off(contest: Contest) -> frozenset[int]:
     """Return the submissions whose measurement ended without an outcome, for example by a killed referee.
 
-    They still count.
+    Such submissions still use up the daily limit.
     """
     # Look twice: a submission may just have been accepted, or just have finished.
     found = _abandoned(contest)

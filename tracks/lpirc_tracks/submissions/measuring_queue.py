@@ -1,7 +1,7 @@
 """Leases waiting models to devices, one at a time, and takes what the harness reports about each.
 
-A result document is judged like one that an operator hands in, a fault of the model is its outcome, and after any other
-failure the job is given back. Nothing is stored for a job that is over, so no model is measured twice.
+A result document is judged like one that an operator hands in. A failure of the model is the job's outcome; after any
+other failure the job waits again. Nothing is stored for a job that has ended, so no model is measured twice.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _suits_another(
 ) -> bool:
     """Return True if a model failed on this device and another device of its pool may soon take it.
 
-    A device on which the model has failed already is no such device.
+    A device on which the model has failed already does not count as another device.
     """
     failed_on = contest.store.jobs.get(str(made.job)).failed_on
     return device in failed_on and _is_there_another(contest, made, {*failed_on}, now)
@@ -165,8 +165,8 @@ def _tracks_of(
 ) -> frozenset[str]:
     """Return the tracks whose models a device may measure.
 
-    If a track names no device and none has measured yet, the device at work on the first model keeps the track: results
-    of a second device could not be compared with its own.
+    If a track names no device and none has measured yet, the device that measures the first model is the only one for
+    the track, because results of two devices could not be compared.
     """
     store = contest.store
     holders = {
@@ -283,7 +283,7 @@ def take_outcome(
     clock: Clock,
     doubt: Doubt,
 ) -> str:
-    """Store the document of the harness, or its failure if `failed`, and return the sentence to answer.
+    """Store the harness's document, or its failure if `failed`, and return the sentence for the answer.
 
     `doubt` inspects a valid result before it is stored.
 

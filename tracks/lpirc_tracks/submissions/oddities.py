@@ -62,7 +62,7 @@ def _withdrawn(submissions: Sequence[Submission]) -> Iterator[Oddity]:
 
 
 def _without_holdout(standing: Sequence[Submission], digest: str) -> Iterator[Oddity]:
-    """Yield entries with a score on the public images that were not measured on the present hold-out images."""
+    """Yield entries that have a score on the public images but were not measured on the present hold-out images."""
     on_holdout = {
         one.model_key
         for one in standing
@@ -78,7 +78,7 @@ def _without_holdout(standing: Sequence[Submission], digest: str) -> Iterator[Od
 
 
 def equal_scores(places: Sequence[Mapping[str, Any]]) -> Iterator[Oddity]:
-    """Yield groups of teams with equal scores on both test sets, as from a file copied with an added blank."""
+    """Yield groups of teams with equal scores on both test sets, for example because one team copied another's file."""
     by_scores: dict[tuple[float, float | None], list[str]] = {}
     for place in places:
         by_scores.setdefault((place["score"], place["public_score"]), []).append(

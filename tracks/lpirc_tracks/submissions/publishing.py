@@ -1,8 +1,8 @@
 """The final board of a track: how an operator lists and publishes it, and what everyone sees.
 
-A publication stores the document of the board by the hold-out images, as the operator looked at it. Withdrawing or
-restoring an entry takes the publication back, so that no withdrawn entry leads and no rank changes without an
-operator's act.
+A publication stores the document of the board on the hold-out images, exactly as the operator saw it. Withdrawing or
+restoring an entry ends the publication, so that no withdrawn entry leads and no rank changes unless an operator
+publishes again.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def publish(
 def board_document(
     contest: Contest, config: ModelTrack, now: datetime
 ) -> dict[str, Any]:
-    """Return the public board, by the hold-out images once they are published.
+    """Return the public board. After its publication, the figures are those on the hold-out images.
 
     `published` says when and by whom. `taken_back` says why the final board was taken back, null if there was none or
     it is still published. `closed` is true if the track takes no more entries. `being_scored` counts the entries being

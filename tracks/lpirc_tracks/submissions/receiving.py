@@ -49,7 +49,7 @@ class Offer:
 
 
 def require_takes(contest: Contest, offer: Offer, now: datetime) -> str | None:
-    """Raise RefereeError unless the offer may be made now: as `require_open`, and `not-replaceable`.
+    """Raise RefereeError unless the offer may be made now: `not-replaceable`, or an error of `require_open`.
 
     Returns the day whose limit the offer counts towards, or None for the day of `now`.
     """
@@ -84,7 +84,7 @@ def receive_file(
 ) -> Submission:
     """Receive a file whose last byte has arrived at `path`, and move it away. Raises as `receive_body`.
 
-    After OSError and StorageFailed the file is at `path` again, since the referee is at fault.
+    OSError and StorageFailed are the referee's fault: the file is then at `path` again, and can be received once more.
 
     If `sha256` is given and differs, raises RefereeError `upload-mismatch`.
     """

@@ -112,7 +112,8 @@ ENERGY_FIELDS: Mapping[str, Field] = {
 class ResultDocument:
     """A consistent document: `values` is all of it, and `rows` (M, 7) float64 are the detections.
 
-    `answers` are the (image, top-1 index) pairs of a classification. The one that the task does not have is empty.
+    `answers` are the (image, top-1 index) pairs of a classification. `rows` or `answers` is empty, depending on the
+    task.
     """
 
     values: Mapping[str, Any]
@@ -170,7 +171,7 @@ def parse_result(content: bytes) -> ResultDocument:
 def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
     """Read the document of another program, and derive the fields that it does not have.
 
-    Answers cover all images, or as many as there are labels.
+    The answers cover all images; for a classification, as many as the document has labels.
     """
     if type(given[ELSEWHERE]) is not int or given[ELSEWHERE] != 1:
         raise bad(f"{ELSEWHERE} is {shown(given[ELSEWHERE])}, this program reads 1")
@@ -321,8 +322,8 @@ def _is_near(value: float, other: float) -> bool:
 def _detection_rows(rows: Any, processed: int) -> NDArray[np.float64]:
     """Return rows (M, 7) image, category, confidence, xmin, ymin, xmax, ymax of images 1..`processed`.
 
-    Raises ModelFault `bad-result` for a row that is not seven finite numbers, another image, a category below 1, or
-    more than a hundred rows of an image.
+    Raises ModelFault `bad-result` for a row that is not seven finite numbers, for an image beyond `processed`, for a
+    category below 1, and for more than a hundred rows of an image.
     """
     if not isinstance(rows, list):
         raise bad(f"predictions.rows = {shown(rows)} is not a list")

@@ -124,7 +124,7 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
 def check_file(path: Path, of: ResultsSet, columns: Path) -> dict[str, str]:
     """Check a file, and return the digests of the splits that it will be scored on; its detections go to `columns`.
 
-    Raises as `read_submission` does, at the latest at 1,000 problems.
+    Raises as `read_submission` does; reading stops after 1,000 problems.
     """
     _, given = _read(path, of)
     write_columns(columns, given)
@@ -134,9 +134,10 @@ def check_file(path: Path, of: ResultsSet, columns: Path) -> dict[str, str]:
 def score_file(
     path: Path, of: ResultsSet, split: str, digest: str, columns: Path
 ) -> tuple[float, int, bytes]:
-    """Score a checked file on a split: return its mAP, the number of images, and the mAPs of the halves.
+    """Score a checked file on a split: return its mAP, the number of images, and the mAPs of the half-samples.
 
-    The last are (HALVES,) float64, as bytes. The detections are read from `columns` if they are kept there.
+    The half-samples' mAPs are (HALVES,) float64, as bytes. The detections are read from `columns` if they are kept
+    there.
 
     Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
     """
@@ -325,7 +326,10 @@ class EntryDesk:
         carry_out(store, {name: task}, self.workers, self.clock, self._stop)
 
     def _end(self, one: Submission, valid: bool, sentence: str, **figures: Any) -> None:
-        """Store the outcome, except a failure of a withdrawn entry, which is scored if it is restored."""
+        """Store the outcome.
+
+        A failure of a withdrawn entry is not stored: the entry is scored again if it is restored.
+        """
         if not valid and self._is_withdrawn(one):
             return
         made = ModelMeasurement(

@@ -161,7 +161,7 @@ class ResumableUploads:
                 yield Resumable(path.stem, path, stated)
 
     def _sweep(self, now: datetime, *, is_start: bool = False) -> None:
-        """Remove uploads without progress for a day and, at start, files whose upload only a killed server knew.
+        """Remove uploads without progress for a day and, at start, files of uploads that a killed server did not store.
 
         If a file was complete but not stored when the server was killed, its upload resumes at the last byte. If it was
         stored and only the answer was lost, that byte is answered with `entry-repeated`, which names the entry.

@@ -15,7 +15,9 @@ logger = logging.getLogger(__name__)
 
 
 def copy_aside(contest: Contest, file: Path, name: str) -> None:
-    """Copy an upload onto the disk of a shared journal, under its name in `models/`; do nothing without one.
+    """Copy an upload onto the disk of a shared journal, under its name in `models/`.
+
+    Without such a journal, do nothing.
 
     On failure, raises StorageFailed if the journal is required; otherwise logs a warning.
     """

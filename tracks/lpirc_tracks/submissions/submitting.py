@@ -2,8 +2,8 @@
 
 Every model that is accepted for measurement uses up one of the team's submissions of the day, even if it then crashes,
 never ends or needs too much memory. Such a model is listed as not valid. These cost nothing: a model that the validator
-refuses, an invalid result document, a measurement that fails for any other reason, and one with an unstable latency,
-which is stored as to be measured again.
+refuses, an invalid result document, a measurement that fails for any other reason, and one with an unstable latency.
+The last is stored, and the model is measured again.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def measure_again(
 def to_measure_again(
     submissions: Sequence[Submission], split: str, build: str
 ) -> list[Submission]:
-    """Return each team's models not yet measured by that build on `split`, each as its oldest submission.
+    """Return the oldest submission of each team's models that have no measurement by that program build on `split`.
 
     A measurement that was broken off, is in review or has an unstable latency is repeated. A model that failed, or
     whose submissions are withdrawn, is not measured again.
@@ -331,7 +331,7 @@ def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) ->
 
 
 def expected_devices(contest: Contest, track: str) -> tuple[str, ...]:
-    """Return the hosts whose measurements count: those configured, else that of the first submission not withdrawn."""
+    """Return the hosts whose measurements are accepted: those configured, else the first not withdrawn submission's."""
     configured = configured_track(contest, track)
     if configured.devices or configured.device:
         return configured.devices or (configured.device,)
@@ -363,7 +363,7 @@ def _require_build(build: str) -> None:
 
 
 def _require_new(contest: Contest, made: Submission, document: ResultDocument) -> None:
-    """Raise RefereeError if the same measurement was handed in before: it is not another build."""
+    """Raise RefereeError if the same measurement was handed in before: a copy is not another build."""
     for one in contest.store.submissions.all(made.track):
         is_same_model = (one.team, one.model_sha256, one.split) == (
             made.team,

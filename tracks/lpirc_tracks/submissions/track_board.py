@@ -20,8 +20,8 @@ class Candidate:
 
     The reason is that the model failed, its latency is unstable, or it is in review.
 
-    `handed_in` is the number of the team's first submission of that model, of which this may be a later build. If
-    values are equal, the lower number is the earlier entry.
+    `handed_in` is the number of the team's first submission of that model; this submission may be a later build of it.
+    If values are equal, the lower number is the earlier entry.
     """
 
     made: Submission
@@ -61,7 +61,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Board:
-    """The lines, best first, and every submission that is not valid with its reason, oldest first."""
+    """The lines, best first, and every invalid submission with the reason, oldest first."""
 
     lines: tuple[Line, ...]
     invalid: tuple[tuple[Candidate, str], ...]
@@ -155,7 +155,7 @@ def outcome_of(verdict: Verdict) -> dict[str, Any]:
 
 
 def build_number(made: Submission, submissions: Sequence[Submission]) -> int:
-    """Count how many submissions, up to this one, have measured that model of that team on that test set."""
+    """Return the number of a submission's build: 1 + the team's earlier submissions of the model on the test set."""
     measured = (
         one
         for one in submissions

@@ -21,9 +21,7 @@ OPTIONS = {"threads": 64, "memory_mb": 1_000_000, "repeats": 1000}
 """The integer options that a test may set besides `timeout_s`, with their maxima."""
 WORDS = ("delegate", "channels")
 LEVELS = {"mean": (-1e6, 1e6), "sigma": (1e-6, 1e6)}
-"""Options with a number per channel and their bounds.
-
-WORDS has the options with a word; `delegate` is as in the harness.
+"""Options with a number per channel, and their bounds. WORDS has the options with a word.
 """
 LEAST_TIMEOUT_S = 0.01
 LONGEST_TIMEOUT_S = 24 * 3600.0
@@ -47,7 +45,10 @@ class PlannedTest:
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """The tests in order. `device` is its name in the table ("": the host name), `limit` the number of images."""
+    """The tests in order.
+
+    `device` is the device's name in the table ("": the host name), `limit` the number of images.
+    """
 
     device: str
     cooldown_s: float

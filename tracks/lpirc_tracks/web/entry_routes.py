@@ -143,7 +143,10 @@ def most_bytes(config: ModelTrack) -> int:
 
 @contextmanager
 def upload_slot(team: str) -> Iterator[None]:
-    """Hold a slot for uploads instead of one for unknown clients. Raises RefereeError `too-many-requests`."""
+    """Move the request from the slots of unknown clients to those of uploads.
+
+    Raises RefereeError `too-many-requests`.
+    """
     slots = part(ConcurrencyLimits).uploads
     if not slots.acquire(team):
         raise too_many_requests()

@@ -126,7 +126,7 @@ def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
 def _shown(place: dict[str, Any], column: str) -> object:
     """Return the value of a column.
 
-    The team column also names who measured, if not the organiser, and an unofficial meter.
+    The team column also shows who measured, unless it was the organiser, and marks an unofficial meter.
     """
     if column != "team":
         return place.get(column, "")

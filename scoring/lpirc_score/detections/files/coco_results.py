@@ -38,7 +38,7 @@ def read_coco_results(
 
 
 def _entries(path: Path) -> Iterator[object]:
-    """Yield the entries of a file one by one, with the errors of `elements`.
+    """Yield the entries of a file one by one. Raises as `elements` does.
 
     Raises `CodedError` `unreadable-file`.
     """

@@ -88,7 +88,7 @@ def _entries(piece: bytes) -> list[_Entry]:
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    """Cut a JSON array between objects into smaller arrays, all valid JSON if and only if the whole array is.
+    """Split a JSON array of objects into smaller arrays. They are all valid JSON if and only if the whole array is.
 
     Raises ValueError if an entry is so long that searching for its end repeatedly would be too slow.
     """

@@ -22,7 +22,7 @@ _BLACKLIST_HEADERS = (["image", "class"], ["image", "category"])
 
 @dataclass(frozen=True, eq=False)
 class Submission:
-    """Detections, the ground truth extended by the images and categories that only they name, and the warnings."""
+    """Detections, warnings, and the ground truth with added images and categories that occur only in the detections."""
 
     detections: Detections
     ground_truth: GroundTruth
@@ -49,8 +49,8 @@ def read_submission(
     category_id, bbox, score}, whose boxes x, y, w, h become inclusive corners (xmax = x + w - 1). A header
     alone, or `[]`, means no detections; an empty file is an error.
 
-    Raises `CodedError` `bad-detections` for numbers that are not finite and, as far as `tolerance` does not
-    accept them, unknown images or categories and inverted boxes, with the facts `file`, `problems` (at most
+    Raises `CodedError` `bad-detections` for numbers that are not finite, and for unknown images, unknown categories and
+    inverted boxes that `tolerance` does not accept, with the facts `file`, `problems` (at most
     `most_problems` of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when it cannot be
     read. With `stops` the reading ends at `most_problems`.
     """

@@ -11,7 +11,7 @@ from lpirc_power.visa.instrument_search import Found, Search
 from lpirc_power.visa.instrument_search import search as search_visa
 
 _log: Final = logging.getLogger(__name__)
-LISTED: Final = "its driver lists it; `meter probe` asks it"
+LISTED: Final = "listed by its driver; identify the device with `meter probe`"
 
 __all__ = ["Found", "Search", "search"]
 

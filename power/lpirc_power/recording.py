@@ -71,8 +71,9 @@ def read_recording(path: Path) -> list[Reading]:
     else:
         raise MeterError(
             "recording-format",
-            f"{path}, line {number}, begins no recording: neither the heading {header_line()} nor the five numbers "
-            "V, A, W, Wh, s of the 2015 driver.",
+            f"{path}, line {number}, is not the start of a recording. A recording starts "
+            f"with the heading {header_line()}, or with the five "
+            "numbers V, A, W, Wh, s of the 2015 driver.",
         )
     return _in_order(
         path,
@@ -241,7 +242,7 @@ _PARSERS: Final[Parsers] = {
 }
 _PARSERS_2015: Final[Parsers] = {
     **dict.fromkeys(COLUMNS_2015, (_number_of_2015, "a number")),
-    "integrator_s": (_seconds_of_2015, "a number of seconds that a calendar holds"),
+    "integrator_s": (_seconds_of_2015, "a number of seconds within the range of dates"),
 }
 
 

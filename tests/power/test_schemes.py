@@ -100,7 +100,7 @@ def test_a_meter_of_a_scheme_works_with_the_commands(
     assert out.read_text("utf-8").count("\n") > 3
     listed = meter(installer, "find", SHELLY_PLUGS=f"{plug} plug.example")
     assert listed.returncode == 0, listed.stderr
-    assert f"{address}\n  *IDN?   not asked: its driver lists it" in listed.stdout
+    assert f"{address}\n  *IDN?   not asked: listed by its driver" in listed.stdout
     assert "shelly:plug.example" in listed.stdout
 
 

@@ -20,7 +20,9 @@ from lpirc_power.presence import is_there
 FORM: Final = "meter-certify-1"
 
 
-@click.command(short_help="Try a real meter, and write a file to send in.")
+@click.command(
+    short_help="Test the driver with a real meter, and write the results to a file for the project."
+)
 @address_argument
 @click.option(
     "--out",
@@ -36,7 +38,9 @@ FORM: Final = "meter-certify-1"
     help="Length of each run.  [default: 60]",
 )
 @click.option(
-    "--load-w", type=Figure("W"), help="Power of a known load: compared, within 5 %."
+    "--load-w",
+    type=Figure("W"),
+    help="Power of a known load; the measured power must be within 5 % of it.",
 )
 @click.option(
     "--yes",

@@ -80,8 +80,8 @@ class Certification:
             require_no_energy(meter)
             if meter.state() is IntegratorState.START:
                 raise MeterBusy(
-                    f"The meter {meter.identity} integrates; end the run that uses it first. If none does, free its "
-                    "keys (`meter unlock ADDRESS`), and press STOP and RESET there."
+                    f"The meter {meter.identity} is integrating. If a run uses the meter, end the run first. If no run "
+                    "uses it, unlock its keys (`meter unlock ADDRESS`), and press STOP and RESET on the meter."
                 )
             try:
                 self._calls(meter, course)
@@ -132,7 +132,7 @@ class Certification:
                 "link-back",
                 bool(back),
                 " ".join(back)
-                or "No link was lost and came back: was the cable pulled for some 5 s, within the run?",
+                or "No lost and restored link was recorded. Pull the cable for about 5 s during the run.",
             )
 
     def facts(self) -> dict[str, object]:

@@ -37,7 +37,7 @@ def _asked(address: str, line: str) -> str:
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise MeterError(
             "simulator-control",
-            f"{address!r} is not HOST:PORT, as `meter simulate --control 0` prints it after its address.",
+            f"{address!r} is not of the form HOST:PORT. `meter simulate --control 0` prints the control address.",
         )
     try:
         with (

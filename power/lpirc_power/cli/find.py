@@ -67,7 +67,8 @@ def _silence(result: Search) -> str:
     if result.not_looked:
         skipped = f" Not searched: {'; '.join(result.not_looked)}."
     return (
-        f"No meter has answered; searched: {looked}.{skipped} Check that the meter is switched on, and its cable; for "
-        "the network, that this machine is in the meter's own network and no firewall stops UDP port 111. A meter in "
-        "another network is TCPIP::HOST::INSTR, one on GPIB is GPIB0::1."
+        f"No meter has answered; searched: {looked}.{skipped} Check that the meter is switched on and its cable is "
+        "connected. A meter in the network is found only if this machine is in the same network and no firewall blocks "
+        "UDP port 111. Give the address of a meter in another network as "
+        "TCPIP::HOST::INSTR, and of a meter on GPIB as GPIB0::1."
     )

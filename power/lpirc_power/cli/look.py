@@ -18,7 +18,7 @@ LONGEST_WAIT_S: Final = 3.0
 POLL_S: Final = 0.05
 
 
-@click.command(short_help="Show who answers, and how it measures.")
+@click.command(short_help="Show which meter answers, and its settings.")
 @address_argument
 @element_option
 @json_option

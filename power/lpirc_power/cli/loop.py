@@ -31,7 +31,7 @@ class _Failed(Exception):
 @click.option(
     "--take-over",
     is_flag=True,
-    help="Use a meter that integrates or holds an energy; that energy is lost.",
+    help="Use the meter even if it is integrating or shows an energy that was not reset; that energy is lost.",
 )
 @click.pass_context
 def loop(

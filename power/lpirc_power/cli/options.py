@@ -81,12 +81,13 @@ _SETUP: Final = (
         default="3",
         show_default=True,
         callback=lambda _ctx, _param, factor: int(factor),
-        help="Largest peak, as a multiple of the range, that is still measured; 6 halves the ranges.",
+        help="Crest factor: the largest peak that the meter measures, as a multiple of the range. "
+        "With 6, all ranges are half as large.",
     ),
     click.option(
         "--line-filter",
         is_flag=True,
-        help="Filter the measured signal; for noise, changes readings.",
+        help="Filter the measured signal to reduce noise; this changes the readings.",
     ),
     click.option(
         "--frequency-filter",
@@ -108,8 +109,8 @@ _SETUP: Final = (
         type=Figure("C"),
         default=5.0,
         show_default=True,
-        help="Degrees C by which the room may warm or cool since the zero level was compensated or a range was set; "
-        "the drift of DC is stated for this change.",
+        help="Largest change of the room temperature, in degrees C, since the zero level was compensated or a range "
+        "was set. The stated drift of DC readings is computed from this change.",
     ),
 )
 

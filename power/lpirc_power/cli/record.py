@@ -29,7 +29,8 @@ WORTH_SAYING_S = 3.0
 def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
     if str(path) == "-":
         raise click.BadParameter(
-            "a recording goes to a file; `meter watch` follows a meter on stdout, with --json for machines."
+            "a recording cannot be written to stdout; name a file. "
+            "`meter watch` prints readings to stdout, as JSON with --json."
         )
     return path
 
@@ -61,7 +62,7 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
 @click.option(
     "--take-over",
     is_flag=True,
-    help="Use a meter that integrates or holds an energy; that energy is lost.",
+    help="Use the meter even if it is integrating or shows an energy that was not reset; that energy is lost.",
 )
 @setup_options
 @json_option

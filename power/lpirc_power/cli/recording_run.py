@@ -126,7 +126,7 @@ class _Run:
             return self._sampler.stop()
         except MeterError as error:
             runs_on = (
-                ", and the meter may integrate on"
+                ", and the meter may still be integrating"
                 if isinstance(error, PassingMeterError)
                 else ""
             )

@@ -42,15 +42,15 @@ NAMES = [model.name for model in MODELS]
     default=DEFAULT_DIALECT,
     show_default=True,
     type=click.Choice(list(DIALECTS), case_sensitive=False),
-    help="Form of its answers: as in a WT310's log, as in the manuals, or as in a WT310E's log; free-running: updates "
-    "go on whatever the integrator does.",
+    help="Format of the answers: as in a WT310's log, as in the manuals, or as in a WT310E's log. With free-running, "
+    "the updates do not depend on the integrator.",
 )
 @click.option(
     "--without",
     multiple=True,
     type=click.Choice(list(WITHOUT), case_sensitive=False),
-    help="Leave out what a real meter may lack: the panel's lock, status filters but that of updates, or the events "
-    "of those filters. May be repeated.",
+    help="Leave out a feature that a real meter may lack: the panel's lock, all status filters except the filter of "
+    "updates, or the events of these filters. May be repeated.",
 )
 @click.option(
     "--serial",

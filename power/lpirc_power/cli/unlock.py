@@ -33,7 +33,7 @@ def unlock(address: str, as_json: bool) -> None:
         )
     done = f"The keys of the meter {identity} are unlocked."
     if state is IntegratorState.START:
-        done += " It integrates: if that is a run, its checks will say that they were unlocked."
+        done += " The meter is integrating. If a run uses the meter, the checks of the run report the unlocked keys."
     click.echo(
         json.dumps({"panel": "unlocked", "meter": str(identity)}) if as_json else done
     )

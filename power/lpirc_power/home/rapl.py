@@ -145,7 +145,8 @@ def _require_apart(chosen: list[Zone]) -> None:
             or (zone.name == "psys" and len(chosen) > 1)
         ):
             raise MeterAddressError(
-                f"rapl:{'+'.join(names)} counts energy twice: psys holds everything, a package its core and uncore."
+                f"rapl:{'+'.join(names)} counts energy twice: "
+                "psys includes all other zones, and a package includes its core and uncore."
             )
 
 
@@ -156,6 +157,6 @@ def _remedy(root: Path) -> str:
         """RUN+="/bin/sh -c 'chmod a+r /sys%p/*energy*'\""""
     )
     return (
-        f"until the next start of the machine `sudo chmod a+r {counters}` allows it, for good the udev rule {rule} in "
-        "/etc/udev/rules.d/70-rapl.rules (then any user can watch what the processor does)."
+        f"`sudo chmod a+r {counters}` allows it until the machine restarts. To allow it permanently, put the udev rule "
+        f"{rule} into /etc/udev/rules.d/70-rapl.rules. Any user can then watch what the processor does."
     )

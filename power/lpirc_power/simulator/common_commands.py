@@ -72,7 +72,7 @@ COMMON: Final = (
     query("*TST", lambda _meter: 0, "Tests itself; 0 is good."),
     Command(
         Pattern("*OPC"),
-        "Sets bit 0 of the standard events when all is done; asked, answers 1 then.",
+        "Sets bit 0 of the standard events when all commands are done; the query answers 1 at that time.",
         "",
         lambda _meter, _suffix, _data: "1",
         lambda meter, _suffix, _data: meter.status.complete(),
@@ -124,7 +124,7 @@ STATUS: Final = (
     ),
     Command(
         Pattern(":STATus:FILTer<n>"),
-        "Which change of condition bit n-1 raises its extended event; n is 1 to 16.",
+        "The change of condition bit n-1 that sets the extended event of this bit; n is 1 to 16.",
         "{RISE|FALL|BOTH|NEVer}",
         lambda meter, n, _data: spelled(
             meter.status.filters[_filter_place(meter, n)], meter.settings.verbose
@@ -158,7 +158,11 @@ COMMUNICATION: Final = (
         "header",
         "Whether answers of settings begin with their header.",
     ),
-    switch(":COMMunicate:VERBose", "verbose", "Whether answers are in long words."),
+    switch(
+        ":COMMunicate:VERBose",
+        "verbose",
+        "Whether answers have full words instead of abbreviations.",
+    ),
     switch(
         ":COMMunicate:REMote",
         "remote",
@@ -167,7 +171,7 @@ COMMUNICATION: Final = (
     switch(LOCKS[1], "lockout", "Whether the key LOCAL is off too."),
     Command(
         Pattern(":COMMunicate:WAIT"),
-        "Waits until an extended event of the mask is set; asked, answers 1 then.",
+        "Waits until an extended event of the mask is set; the query answers 1 at that time.",
         "<register>",
         _wait_query,
         _wait,

@@ -101,14 +101,14 @@ def _knob(server: Vxi11Server, text: str) -> str | None:
     if not text or may_wait(text):
         raise MeterError(
             "simulator-control",
-            "No knob waits for an event, or does nothing; send a message such as :HOLD ON.",
+            "The knob message is empty, or waits for an event; send a message such as :HOLD ON.",
         )
     try:
         return server.instrument.at_panel(text)
     except PanelLockedError as locked:
         raise MeterError(
             "simulator-control",
-            f"The meter's panel does nothing, for {locked}. To unlock it as somebody at the panel would: unlock.",
+            f"The meter's panel does nothing because {locked}. The command `unlock` unlocks the panel.",
         ) from locked
     except RefusedError as refusal:
         raise MeterError(

@@ -142,7 +142,7 @@ INPUT: Final = (
     query(
         "[:INPut]:POVer",
         lambda meter: _bits(meter, voltage_peak, current_peak),
-        "Which peaks are over.",
+        "The peaks that are over range.",
     ),
     query(
         "[:INPut]:CRANge",
@@ -161,7 +161,7 @@ INPUT: Final = (
         "[:INPut]:SYNChronize",
         "synchronize",
         "VOLTage CURRent OFF",
-        "Whose zero crossings count.",
+        "The signal whose zero crossings limit the measured period.",
     ),
     switch(
         "[:INPut]:FILTer:LINE",
@@ -180,7 +180,7 @@ INPUT: Final = (
         WIRINGS,
         lambda meter: meter.settings.words["wiring"],
         _put_wiring,
-        "Which elements belong together; a model has only those that fit it.",
+        "The wiring system of the elements; a model accepts only wirings that its elements allow.",
         locked=True,
     ),
     setting(
@@ -212,7 +212,10 @@ INPUT: Final = (
         "The signal that rate AUTO follows; stored without effect.",
     ),
     remembered(
-        ":MATH", "math", MATHS, "What item MATH is; A and B are displays 1 and 2."
+        ":MATH",
+        "math",
+        MATHS,
+        "The quantity that item MATH computes; A and B are displays 1 and 2.",
     ),
     switch(
         "[:INPut]:SCALing:STATe",
@@ -254,7 +257,7 @@ INPUT: Final = (
     switch(
         ":MEASure:MHOLd",
         "maximum_hold",
-        "Shows and answers the largest values since then.",
+        "Shows and answers the largest values since the hold was switched on.",
     ),
     switch(
         ":HOLD",

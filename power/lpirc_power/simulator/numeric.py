@@ -286,7 +286,7 @@ NUMERIC: Final = (
     ),
     Command(
         Pattern(":NUMeric[:NORMal]:PRESet"),
-        "Makes the items one of four lists, 1 that of the factory.",
+        "Sets the items to one of four preset lists; list 1 is the factory setting.",
         "<1 to 4>",
         write=lambda meter, _suffix, data: meter.settings.preset(
             PRESETS[integer(only(data), 1, 4) - 1]

@@ -17,10 +17,11 @@ from lpirc_power.visa.introduction import introduction
 from lpirc_power.visa.link import Link
 
 _log: Final = logging.getLogger(__name__)
-BUSY_DRIVER: Final = "the system's driver usbtmc has it, perhaps for another program; `meter probe` asks it"
-UNKNOWN_DEVICE: Final = (
-    "a serial port may lead to something else than a meter; `meter probe` asks it"
+BUSY_DRIVER: Final = (
+    "the system's driver usbtmc uses the device, perhaps for another program; "
+    "identify the device with `meter probe`"
 )
+UNKNOWN_DEVICE: Final = "the device at a serial port may not be a meter; identify the device with `meter probe`"
 
 
 @dataclass(frozen=True)

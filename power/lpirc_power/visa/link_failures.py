@@ -51,9 +51,7 @@ def unreachable(address: str, why: str) -> MeterError:
     """Return the error for a meter that does not answer."""
     hint = ""
     if host_of(address) and "," not in address:
-        hint = (
-            " A server at a port of its own is TCPIP::HOST,PORT::INSTR, with a comma."
-        )
+        hint = " If the server uses a port of its own, give the address as TCPIP::HOST,PORT::INSTR, with a comma."
     return MeterUnreachable(
         f"No meter answers at {address} ({why}); check its power, its cable, and the address.{hint}"
     )
@@ -131,7 +129,7 @@ def no_session(address: str, text: str) -> MeterError | None:
             f"install it: pip install 'lpirc-power{extra}'"
         )
         if missing[1] == "linux-gpib":
-            needs = "GPIB needs the driver linux-gpib with its Python module, or a vendor's VISA by @ivi."
+            needs = "GPIB needs the driver linux-gpib with its Python module, or a vendor's VISA, selected with @ivi."
         return no_backend(address, needs)
     if text.startswith("No class registered"):
         return wrong_address(address, "no such kind of interface")

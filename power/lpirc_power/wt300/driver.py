@@ -113,7 +113,7 @@ class Wt300:
             self._change((*TELLING, *self._form.settings))
         except MeterRefused as error:
             _log.warning(
-                "The ranges are not known from reading to reading: %s", error.sentence
+                "The range of each single reading is not known: %s", error.sentence
             )
             self._form = SampleForm.of_run(element, PLAIN)
             self._change((*TELLING, *self._form.settings))

@@ -43,7 +43,7 @@ def lock_panel(dialogue: Dialogue, identity: Identity) -> tuple[Setting, ...]:
     try:
         wanted = tuple(one.to(on=True) for one in _panel_lock(dialogue))
         dialogue.apply_all(wanted)
-        why = "" if wanted else "It knows no command for it."
+        why = "" if wanted else "The meter has no command that locks its panel."
     except (MeterRefused, MeterTimeout) as error:
         why = error.sentence
     if why:

@@ -212,7 +212,9 @@ class Numbered(Control):
 # How the meter talks
 
 HEADERS: Final = Switch(":COMMUNICATE:HEADER", "Repeat the header in an answer.")
-LONG_WORDS: Final = Switch(":COMMUNICATE:VERBOSE", "Answer in long words.")
+LONG_WORDS: Final = Switch(
+    ":COMMUNICATE:VERBOSE", "Answer in full words instead of abbreviations."
+)
 REMOTE: Final = Switch(":COMMUNICATE:REMOTE", "Take commands from the link only.")
 LOCKOUT: Final = Switch(":COMMUNICATE:LOCKOUT", "Lock the key LOCAL too.")
 KEY_LOCK: Final = Switch(":SYSTEM:KLOCK", "Lock the keys of the panel.")
@@ -221,12 +223,12 @@ KEY_LOCK: Final = Switch(":SYSTEM:KLOCK", "Lock the keys of the panel.")
 
 CREST_FACTOR: Final = CrestFactor(
     ":INPUT:CFACTOR",
-    "Set the largest peak over range; a new one forces both ranges to their maximum.",
+    "Set the crest factor, the ratio of the largest peak to the range; a new factor sets both ranges to their maximum.",
     "3, 6",
 )
 MODE: Final = Choice(
     ":INPUT:MODE",
-    "Average voltage and current so.",
+    "Set how voltage and current are averaged.",
     "RMS, VMEAN, DC",
     "mode",
     MODES,
@@ -276,7 +278,9 @@ UPDATE_RATE: Final = UpdateRate(
 # panel are untried: a meter without them is used as it is.
 AVERAGING: Final = Switch(":MEASURE:AVERAGING:STATE", "Average over several updates.")
 SCALING: Final = Switch(":INPUT:SCALING:STATE", "Multiply by a transformer's ratio.")
-NUMERIC_HOLD: Final = Switch(":NUMERIC:HOLD", "Keep the values of an earlier moment.")
+NUMERIC_HOLD: Final = Switch(
+    ":NUMERIC:HOLD", "Hold the numeric values, so that later answers repeat them."
+)
 MAXIMUM_HOLD: Final = Switch(":MEASURE:MHOLD", "Show the largest values so far.")
 HOLD: Final = Switch(":HOLD", "Keep what is displayed.")
 
@@ -294,15 +298,17 @@ INTEGRATE_TIMER: Final = Timer(
 # What it answers
 
 FORMAT: Final = Word(":NUMERIC:FORMAT", "Answer values as text.", "ASCII")
-ITEM_NUMBER: Final = Word(":NUMERIC:NORMAL:NUMBER", "Answer so many items.", "1 to 255")
+ITEM_NUMBER: Final = Word(
+    ":NUMERIC:NORMAL:NUMBER", "Set the number of items in an answer.", "1 to 255"
+)
 ITEM: Final = Numbered(
     ":NUMERIC:NORMAL:ITEM",
-    "Make a function of an element the item of a number, 1 to 255.",
+    "Set item n, 1 to 255, to a function of an element.",
     "FUNCTION,ELEMENT",
 )
 EVENT_FILTER: Final = Numbered(
     ":STATUS:FILTER",
-    "Latch a change of the condition bit before this number, 1 to 16.",
+    "Latch a change of condition bit n-1; n is 1 to 16.",
     "RISE, FALL",
 )
 

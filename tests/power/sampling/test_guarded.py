@@ -114,7 +114,9 @@ def test_a_meter_that_cannot_lock_or_latch_runs_and_the_log_says_what_is_not_gua
     run.recorder.more(3)
     assert run.sampler.stop().energy_wh > 0
     assert run.sampler.changes == ()
-    assert "is not locked. It knows no command for it." in caplog.text
+    assert (
+        "is not locked. The meter has no command that locks its panel." in caplog.text
+    )
     assert "go unnoticed, because it does not latch them" in caplog.text
 
 

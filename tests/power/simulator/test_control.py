@@ -295,7 +295,9 @@ def test_what_makes_no_sense_is_refused_in_one_line(bench: Bench, line: str) -> 
 
 def test_a_knob_that_would_wait_is_refused_and_others_are_heard(bench: Bench) -> None:
     for message in (":COMM:WAIT 32768", "*CLS;:COMMUNICATE:WAIT? 1"):
-        assert bench.tell(f"knob {message}").startswith("error No knob waits")
+        assert bench.tell(f"knob {message}").startswith(
+            "error The knob message is empty, or waits"
+        )
     assert bench.tell("heal") == "ok"
 
 
@@ -310,8 +312,8 @@ def test_a_locked_panel_does_nothing_until_somebody_unlocks_it_there(
     bench.instrument.execute(f"{lock};:INTEGRATE:START")
     for knob in (":INTEGRATE:STOP", "LOCAL"):
         refused = bench.tell(f"knob {knob}")
-        assert refused.startswith("error The meter's panel does nothing, for ")
-        assert refused.endswith("unlock.")
+        assert refused.startswith("error The meter's panel does nothing because ")
+        assert refused.endswith("The command `unlock` unlocks the panel.")
     assert bench.tell("knob :INPUT:MODE?") == "ok RMS"
     assert bench.state()["integrator"] == "START"
     assert bench.tell("unlock") == "ok"

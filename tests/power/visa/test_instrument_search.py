@@ -129,7 +129,7 @@ def test_a_serial_port_is_listed_and_not_asked(monkeypatch: pytest.MonkeyPatch) 
     ran = CliRunner().invoke(main, ["find"])
     assert ran.exit_code == 0
     assert ran.stdout.splitlines()[0] == "ASRL/dev/ttyUSB0::INSTR"
-    assert "not asked: a serial port may lead to something else" in ran.stdout
+    assert "not asked: the device at a serial port may not be a meter" in ran.stdout
     assert ran.stderr.startswith("meter: No meter has answered; ")
 
 

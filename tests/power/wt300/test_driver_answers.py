@@ -108,7 +108,7 @@ def test_a_meter_that_refuses_its_ranges_as_items_is_read_without_them(
 ) -> None:
     meter = wt300(link := WithoutRanges(), clocks)
     meter.attach()
-    assert "The ranges are not known from reading to reading" in caplog.text
+    assert "The range of each single reading is not known" in caplog.text
     assert link.answers[":NUMERIC:NORMAL:NUMBER?"] == "7"
     sample = "1;120,.3,36,36,1,.5,50;P,1;WH,1;0;START"
     link.answers[SampleForm.of_run("1").question] = sample

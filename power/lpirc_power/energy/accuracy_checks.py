@@ -59,13 +59,12 @@ def _sentence(energy: Energy, *, ok: bool) -> str:
     sentence += f" by {energy.source}" if energy.source else ""
     if drifts := energy.drift >= DRIFT_TOLD * energy.meter_limit:
         sentence += (
-            f", of it {energy.drift:.3%} for {energy.ambient_change_c:g} degrees C of drift since the zero level was "
+            f", including {energy.drift:.3%} of drift for {energy.ambient_change_c:g} degrees C since the zero "
+            "level was "
             f"compensated{f' ({energy.drift_source})' if energy.drift_source else ''}"
         )
     if energy.signal is None:
-        sentence += (
-            ", the larger limit of AC and DC: the readings do not tell which it is"
-        )
+        sentence += ", the larger limit of AC and DC, since the readings do not show which of both it is"
     if ok:
         return f"{sentence}."
     advice = (
@@ -74,7 +73,9 @@ def _sentence(energy: Energy, *, ok: bool) -> str:
         else "use smaller ranges"
     )
     if drifts:
-        advice += ", and in a steadier temperature state a smaller ambient_change_c"
+        advice += (
+            ", and if the temperature is steadier, write a smaller ambient_change_c"
+        )
     return f"{sentence}; that is more than {LARGEST_UNCERTAINTY:.0%}: {advice}."
 
 
@@ -137,5 +138,5 @@ def _unseen_sentence(
     if ok:
         return f"{sentence}, within the {allowed_wh:.3g} Wh that are allowed."
     if off_wh <= allowed_wh:
-        return f"{sentence} by what was read, but that is less than half of the window."
+        return f"{sentence} according to the readings, but these cover less than half of the window."
     return f"{sentence}, more than the {allowed_wh:.3g} Wh that are allowed."

@@ -78,7 +78,7 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
         if reading.integrator_s > since_s + AHEAD_S:
             return (
                 "its integrator was started before this recording began "
-                f"(TIME {reading.integrator_s:g} s after {since_s:.1f} s)"
+                f"(TIME is {reading.integrator_s:g} s, {since_s:.1f} s after the beginning)"
             )
     return None
 
@@ -110,7 +110,7 @@ def held(readings: Sequence[Reading], final: Reading) -> str | None:
     if stood_s <= HELD_S:
         return None
     return (
-        f"TIME stood at {final.integrator_s:g} s while the meter integrated: it holds what it shows, and its energy is "
+        f"TIME stood at {final.integrator_s:g} s while the meter integrated: its display is on HOLD, so its energy is "
         "unknown; end HOLD at its panel (`meter unlock` frees locked keys)."
     )
 
@@ -148,9 +148,7 @@ def integrator_since(before: Reading | None, after: Reading) -> str:
         return f"its integrator has ended ({after.state.value}) with {now}"
     missed_s = 0.0 if before is None else _missed_s(before, after)
     if missed_s > TIME_SLACK_S:
-        return (
-            f"its integrator stood still for some {missed_s:.0f} s and runs, with {now}"
-        )
+        return f"its integrator stood still for some {missed_s:.0f} s and runs again, with {now}"
     return f"its integrator went on, with {now}"
 
 

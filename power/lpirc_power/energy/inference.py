@@ -57,7 +57,7 @@ def inference_energy(
     )
     if pause_s > LONGEST_PAUSE_S:
         raise _unmeasured(
-            f"nothing was read for {pause_s:.1f} s of it; look after the meter's cable"
+            f"nothing was read for {pause_s:.1f} s of the loop; check the meter's cable"
         )
     at_s, power_w = zip(
         *((one.monotonic_s, one.power_w) for one in readings), strict=True

@@ -94,8 +94,8 @@ def integrator_trapezoid(
         sentence = f"The integrator has {integrator_wh:.6g} Wh, but no reading of the run carries a power to compare."
     else:
         sentence = (
-            f"The integrator has {integrator_wh:.6g} Wh, the readings make {sum_wh:.6g} Wh: "
-            f"{abs(difference_wh):.3g} Wh apart, {'of' if ok else 'more than'} {tolerance_wh:.3g} Wh allowed."
+            f"The integrator has {integrator_wh:.6g} Wh, the sum of the readings is {sum_wh:.6g} Wh. The difference is "
+            f"{abs(difference_wh):.3g} Wh; {'' if ok else 'only '}{tolerance_wh:.3g} Wh are allowed."
         )
     if filled:
         sentence += " In gaps, the readings are derived from WH before and after."
@@ -229,7 +229,7 @@ def integrator_time(measured: Measurement) -> Check:
     if ok:
         sentence += f"at most {TIME_TOLERANCE_S:.0f} s apart."
     elif more_s > 0:
-        sentence += f"the energy is also that of {more_s:.0f} s outside the window."
+        sentence += f"the energy includes {more_s:.0f} s outside the window."
     elif more_s < 0:
         sentence += f"the energy of {-more_s:.0f} s of the window is missing."
     else:

@@ -83,7 +83,7 @@ class Energy:
         words = self.source or "the meter's driver"
         if self.signal is None:
             words += ", the larger limit of AC and DC"
-        return words + (", of the worst ranges" if self.automatic else "")
+        return words + (", assuming the worst ranges" if self.automatic else "")
 
 
 def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
@@ -156,7 +156,7 @@ def _why_unknown(
         return "No reading shows a power, so its accuracy is unknown."
     if not math.isfinite(load.apparent_va) and limits.apparent_share:
         return "No reading tells a power factor, on which the meter's limit of error depends: its accuracy is unknown."
-    return "The readings show no voltage and current that the meter's limit of error could be told for: it is unknown."
+    return "The meter's limit of error is unknown, because the readings show no voltage and current."
 
 
 def _mean(values: Iterable[float]) -> float:

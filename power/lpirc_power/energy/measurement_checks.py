@@ -230,7 +230,7 @@ def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
     elif empty:
         sentence = f"Readings without data: {len(empty)} of {len(inside)}."
     else:
-        sentence = f"Every reading carries data once the meter had measured, of {len(inside)} in all."
+        sentence = f"Every reading after the meter's first measurement carries data ({len(inside)} in all)."
     figures = {"empty": len(empty), "finite": finite, "readings": len(inside)}
     ok = bool(finite) and not empty
     return check("no-data", ok, "warning" if finite else "error", sentence, **figures)
@@ -259,8 +259,9 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
         )
         sentences.append(
             f"From {first_s:.1f} s to {last_s:.1f} s of the window the meter was not set up as for the run "
-            f"({'; '.join(found)}): {measured_wh:.3g} Wh were drawn meanwhile, and not measured with the accuracy of "
-            "its setup."
+            f"({'; '.join(found)}): {measured_wh:.3g} Wh, drawn at that time, were not measured with the accuracy "
+            "of the "
+            "run's setup."
         )
         figures |= {"first_s": first_s, "last_s": last_s, "measured_wh": measured_wh}
     if measured.changes:
@@ -269,7 +270,7 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
         )
     sentence = (
         " ".join(sentences)
-        or "The meter was set up as for the run, in mid-run as at the end."
+        or "The meter had the run's settings throughout the run and at its end."
     )
     return check("range-changed", not sentences, "error", sentence, **figures)
 
@@ -297,7 +298,7 @@ def official_meter(measured: Measurement) -> Check:
     counts = (
         "counts in a contest"
         if measured.official
-        else "is unofficial, and boards mark its energy so"
+        else "is unofficial, and leaderboards mark its energy as unofficial"
     )
     sentence = f"The {measured.model} {counts}{f'; {reason}' if reason else ''}."
     return Check("official-meter", measured.official, "warning", sentence)

@@ -36,7 +36,7 @@ def integrator_stopped(inside: Sequence[Reading], measured: Measurement) -> Chec
         )
         states = ", ".join(sorted({_stop(one) for one in stopped}))
         was_reset = any(one.state is IntegratorState.RESET for one in stopped)
-        before_reset = ", and all before the reset" if was_reset else ""
+        before_reset = ", and all energy before the reset" if was_reset else ""
         sentence = (
             f"The integrator did not run ({states}) in {len(stopped)} of {len(inside)} readings, from {first_s:.1f} s "
             f"to {last_s:.1f} s of the window: some {missing_wh:.3g} Wh are missing{before_reset}."
@@ -91,7 +91,7 @@ def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
         at_s = faults[0][0] - measured.start_s
         cost_wh = max(fault[2] for fault in faults)
         sentence = (
-            f"WH or TIME do not fit in {len(faults)} places, the first at {at_s:.1f} s of the window, where "
+            f"WH or TIME are implausible at {len(faults)} readings, the first at {at_s:.1f} s of the window, where "
             f"{faults[0][1]}; it may have cost {cost_wh:.3g} Wh."
         )
         figures |= {"first_s": at_s, "cost_wh": cost_wh}
@@ -205,7 +205,7 @@ def _spikes(step: _Step, measured: Measurement, around_wh: float) -> Iterator[Fa
     ended = ended or step.after_s + interval_s >= _earliest_timer_end_s(measured)
     largest_wh = step.resolution_wh + SPIKE * max(around_wh, 0.0)
     if not ended and largest_wh < shown_wh < math.inf:
-        words = f"WH rises by {around_wh:.3g} around {shown_w:.4g} W"
+        words = f"WH rises by {around_wh:.3g} at readings near {shown_w:.4g} W"
         yield step.before_s, words, shown_wh - around_wh
 
 

@@ -194,7 +194,8 @@ def _power(recorded: Recorded) -> str:
         return f"{figure(recorded.power_w, 'W', 5)} over {recorded.measured.energy_s:.3f} s"
     return (
         f"unknown: {recorded.measured.energy_s:.3f} s is less than {LEAST_UPDATES} updates of "
-        f"{recorded.measured.setup.update_interval_s:g} s, too short beside starting and stopping the integrator"
+        f"{recorded.measured.setup.update_interval_s:g} s, too short compared with the time for starting and "
+        "stopping the integrator"
     )
 
 
@@ -206,7 +207,7 @@ def _accuracy(recorded: Recorded) -> str:
         return "unknown"
     shown = accuracy_words(limit, recorded.energy_wh, "Wh")
     if share := recorded.energy.start_stop_share:
-        shown += f", of it {100.0 * share:.3g} % for start and stop"
+        shown += f", including {100.0 * share:.3g} % for start and stop"
     if drift := recorded.energy.drift:
         shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
     if recorded.energy.signal is None:

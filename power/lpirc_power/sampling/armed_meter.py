@@ -37,5 +37,5 @@ def require_setup(meter: Meter, setup: Setup) -> None:
     if changes:
         raise MeterError(
             "meter-setup-changed",
-            f"The meter {meter.identity} is not set up as it was armed: {'; '.join(changes)}. Arm it again.",
+            f"The meter {meter.identity} has other settings than at its arming: {'; '.join(changes)}. Arm it again.",
         )

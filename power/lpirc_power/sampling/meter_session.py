@@ -156,7 +156,8 @@ class MeterSession:
             meter.restore()
         else:
             _log.warning(
-                "The meter %s holds an energy that is not this run's, or unknown; it and its settings are left alone.",
+                "The meter %s holds an unknown energy, or that of another run, so the meter and its settings are "
+                "left unchanged.",
                 self.identity,
             )
 

@@ -170,7 +170,7 @@ def test_the_row_of_dc_is_taken_by_the_signal(
     )
     assert found.figures["uncertainty"] == pytest.approx(expected + drift)
     assert found.figures.get("drift", 0.0) == pytest.approx(drift)
-    assert ("the readings do not tell which it is" in found.sentence) is told
+    assert ("the readings do not show which of both it is" in found.sentence) is told
 
 
 def test_the_sentence_names_manual_and_pages(
@@ -268,5 +268,5 @@ def test_of_an_older_run_only_the_verdict_is_known(
     ]
     assert told == [
         "The WT310E counts in a contest.",
-        "The WT310E is unofficial, and boards mark its energy so.",
+        "The WT310E is unofficial, and leaderboards mark its energy as unofficial.",
     ]

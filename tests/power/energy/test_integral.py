@@ -314,7 +314,7 @@ def test_the_sentence_names_difference_and_tolerance(
 @pytest.mark.parametrize(
     ("integrator_s", "words"),
     [
-        (35.0, "the energy is also that of 29 s outside the window."),
+        (35.0, "the energy includes 29 s outside the window."),
         (2.0, "the energy of 4 s of the window is missing."),
         (math.nan, "what the energy covers is unknown."),
         (6.0, "at most 2 s apart."),

@@ -145,7 +145,7 @@ def _own_key(folder: Path, store: Store) -> ContestKey:
         store.identity.set_public_key(made, Clock().utc())
     elif not is_there(path):
         sentence = (
-            f"The contest's key {path} is missing; restore it from your backup. If it is lost, go on with a new one: "
+            f"The contest's key {path} is missing; restore it from your backup. If it is lost, make a new key: "
             f"referee doctor {folder} --accept"
         )
         raise RefereeError("secret-missing", sentence)
@@ -245,5 +245,5 @@ def create_contest(folder: Path, config_text: str) -> None:
     with closing(Store.open(folder / DATABASE_NAME, create=True)) as store:
         store.identity.accept(made)
         _own_key(folder, store)
-    own = f'id = "{made}"   # as in the database and the secrets: not for another folder\n'
+    own = f'id = "{made}"   # the same as in the database and the secrets; do not copy it to another contest\n'
     write_atomically(folder / CONFIG_NAME, (own + config_text).encode())

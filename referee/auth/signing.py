@@ -60,7 +60,8 @@ class ContestKey:
         if self._known not in (None, key.public_key().public_bytes_raw().hex()):
             raise RefereeError(
                 "contest-mixed",
-                f"{self._path} is not the key that this contest signs with ({self._known}); put that one back.",
+                f"{self._path} is not the key that this contest signs with ({self._known}); put the contest's own "
+                "key file back.",
             )
         return key
 

@@ -44,7 +44,7 @@ def restore_database(folder: Path, now: datetime) -> Made:
             "contest-busy", f"{folder} is being served; stop the server first."
         )
     if not is_there(place.journal):
-        words = f"There is no journal at {place.journal}; mount its disk, or take a backup: referee restore FILE FOLDER"
+        words = f"There is no journal at {place.journal}; mount its disk, or use a backup: referee restore FILE FOLDER"
         raise RefereeError("journal-missing", words)
     database = folder / DATABASE_NAME
     partial = folder / f".{DATABASE_NAME}.made"

@@ -78,10 +78,10 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
             f"{file} has no keys: new ones were made. The id is now {contest}, it was {former};"
         )
         click.echo(
-            "tokens of open runs are void, images are drawn with another secret, and another key signs."
+            "tokens of open runs are void, images are drawn with a new secret, and a new key signs."
         )
         click.echo(
-            "Bundles of earlier runs still verify, by their first id. New signatures have the new key, the"
+            "Bundles of earlier runs still verify, under the contest's first id. New signatures have the new key, the"
         )
         click.echo(
             "closing receipts that teams hold have the former one: referee log shows both (signing-key)."

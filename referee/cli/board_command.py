@@ -29,7 +29,7 @@ def freeze(folder: Path) -> None:
     "--all",
     "all_places",
     is_flag=True,
-    help="Show all that is left; the board is live again.",
+    help="Show all remaining places; the board is live again.",
 )
 @contest_folder
 def unveil(folder: Path, *, all_places: bool) -> None:

@@ -89,12 +89,12 @@ def export_command(
 @click.option(
     "--head",
     metavar="[EVENTS:]HEX",
-    help="A head of the log that a board showed, all of it or 12 digits or more, with its number of events.",
+    help="Head of the log that a board showed: its number of events, and at least 12 of its digits.",
 )
 @click.option(
     "--interval",
     is_flag=True,
-    help="Compute the interval again, too; it takes seconds.",
+    help="Also compute the score's confidence interval again; this takes seconds.",
 )
 @as_json
 def verify_command(
@@ -151,7 +151,7 @@ def verify_command(
         )
     if not as_json:
         click.echo(
-            f"What was checked holds{'; not checked: ' if left else ''}{', '.join(left)}."
+            f"Every check passed{'; not checked: ' if left else ''}{', '.join(left)}."
         )
 
 

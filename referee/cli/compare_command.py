@@ -76,7 +76,7 @@ def _compared(name: str, folder: Path) -> Compared:
         judged = current_judgement(contest, run)
         if judged is None:
             sentence = (
-                f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+                f"Run {run.id} has no current judgement; run: referee judge {run.id}"
             )
             raise RefereeError("run-state", sentence)
         return compared(contest, run, judged)

@@ -54,7 +54,7 @@ class Pace:
 @click.option(
     "--folder",
     type=any_path,
-    help="Keep the contest in this new folder; of several days only the last is kept.",
+    help="Keep the contest in this new folder. With several days, only the last one is kept.",
 )
 @click.option(
     "--speed",

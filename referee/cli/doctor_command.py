@@ -52,7 +52,7 @@ SLACK = timedelta(
 @click.option(
     "--accept",
     is_flag=True,
-    help="First accept the database as it is, with fewer records or other secrets.",
+    help="First accept the present database, even if it has fewer records than before, or other secrets.",
 )
 @click.option(
     "--run",
@@ -208,8 +208,8 @@ def _look_whether_behind(contest: Contest) -> Iterator[Finding]:
     if since is not None:
         journal = journal_folder(contest.folder, contest.config)
         words = (
-            "its disk did not answer. It restarts, with a copy of the whole database, once that disk "
-            "answers and no run is open."
+            "its disk did not answer. The journal restarts, with a copy of the whole database, once that "
+            "disk answers and no run is open."
         )
         yield Finding("journal-behind", f"{behind_text(journal, since)}: {words}")
 

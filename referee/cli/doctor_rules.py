@@ -36,12 +36,12 @@ def unguarded(config: ContestConfig) -> str | None:
         return None
     sentence = (
         "trusted_proxy is not set: no proxy limits the connections of an address, so on an open network some 16,000 "
-        "half requests keep everyone out for 75 s; put nginx before the referee as docs/deploy does"
+        "incomplete requests keep everyone out for 75 s; put nginx before the referee as docs/deploy does"
     )
     without = [one.name for one in config.stations if not one.clients]
     if without:
         sentence += (
-            f". And {', '.join(without)} without clients: log-ins and old forms from every address take slots; "
+            f". And {', '.join(without)} has no clients: log-ins and HTML forms from every address are accepted; "
             'write the board\'s address, as clients = ["192.168.1.30"]'
         )
     return f"{sentence}."
@@ -51,19 +51,19 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
     if not config.attempts:
         yield (
             "attempts-unlimited",
-            "attempts = 0: a team may run as often as it is armed, and its best run counts, so a lucky one wins; "
-            f"write attempts = {ATTEMPTS} (one more: referee run arm --anyway, which is on record).",
+            "attempts = 0: a team may run as often as it is armed, and its best run counts, so a lucky run wins; "
+            f"write attempts = {ATTEMPTS} (for one more attempt: referee run arm --anyway, which is recorded).",
         )
     repeated = repeated_images(config.attempts, config.images.per_attempt, images)
     if repeated is not None:
         yield (
             "images-repeated",
-            f"{repeated} Such a run has the mark images-seen, and counts.",
+            f"{repeated} Such a run is ranked, with the mark images-seen.",
         )
     if config.least_map is None:
         yield (
             "least-map-missing",
-            "least_map is not set: a hundred blind rows and a log-out at once can win by their small energy; "
+            "least_map is not set: a hundred guessed rows and an immediate log-out can win by their small energy; "
             f"write least_map = {LEAST_MAP:g} or more.",
         )
     guard = unguarded(config)
@@ -81,15 +81,18 @@ def _given_away(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]
     if config.teams_see_score:
         yield (
             "score-seen-by-team",
-            "teams_see_score = true: while its run is open, a team sees its score over a secret half of its images, to "
-            "two digits at most every 30 s, and can stop by it; write teams_see_score = false if you do not want that.",
+            "teams_see_score = true: while its run is open, a team sees its score over a secret half of its images, "
+            "rounded to two digits, every 30 s, and can choose by it when to stop; write teams_see_score = false if "
+            "you "
+            "do not want that.",
         )
     in_a_run = config.images.per_attempt or images
     if (config.teams_see_score or config.public_score) and in_a_run < SAFE_IMAGES:
         yield (
             "score-of-few-images",
-            f"A run has {in_a_run} images and its team sees a provisional score: what that tells of the ground truth "
-            f"was measured for {SAFE_IMAGES} images or more only (docs/security.md); write teams_see_score = false "
+            f"A run has {in_a_run} images and its team sees a provisional score. How much that reveals of the ground "
+            f"truth was measured only for {SAFE_IMAGES} images or more (docs/security.md); write teams_see_score = "
+            "false "
             "and public_score = false.",
         )
     if config.public_score:

@@ -60,14 +60,12 @@ def answer_lines(answers: Answers) -> tuple[str, str]:
         "\x7f", "\\u007f"
     )
     per_attempt = answers.per_attempt or SHOWN_PER_ATTEMPT
-    below = "judged runs below it are not ranked: blind rows and an early log-out also give a score"
-    more = "runs of a team without void ones; one more: referee run arm --anyway"
-    drawn = "the number of images of a run, first those new to the team; without it all of them"
+    below = "judged runs with a lower mAP are not ranked: guessed rows and an early log-out also give a score"
+    more = "runs that a team may have, not counting void runs; for one more: referee run arm --anyway"
+    drawn = "the number of images of a run, those new to the team first; without this line, all images"
     copies = "copies of database and settings while the contest is served; the newest 12 stay"
     where = "best on another disk; every_min = 10 is the default: docs/operators.md"
-    journal = (
-        "all that is acknowledged, once more, best on another disk: docs/operators.md"
-    )
+    journal = "a second copy of everything acknowledged, best on another disk: docs/operators.md"
     elsewhere = (
         "mount the disk before the first start; default: the folder journal here"
     )
@@ -115,7 +113,7 @@ attempts_option = click.option(
 per_attempt_option = click.option(
     "--per-attempt",
     type=click.IntRange(0),
-    help="Images of a run; 0: all; default: as many as leave each attempt its own.",
+    help="Images of a run; 0: all. By default, so many that no attempt repeats an image.",
 )
 least_map_option = click.option(
     "--least-map",
@@ -124,7 +122,7 @@ least_map_option = click.option(
 )
 backup_option = click.option(
     "--backup-folder",
-    help=f'For copies while it is served, best on another disk; "": none; default: {BACKUP_FOLDER} in FOLDER.',
+    help=f'Folder for copies while serving, best on another disk; "": none; default: {BACKUP_FOLDER} in FOLDER.',
 )
 yes_option = click.option(
     "--yes",
@@ -162,7 +160,8 @@ class Given:
         )
         if self.per_attempt is None and attempts > images:
             raise click.UsageError(
-                f"{attempts} attempts of {images} images leave none for each; give fewer --attempts, or --per-attempt."
+                f"{attempts} attempts of {images} images leave no image for each; "
+                "give fewer --attempts, or --per-attempt."
             )
         most = images // attempts if attempts > 1 else 0
         drawn = click.IntRange(0, images)

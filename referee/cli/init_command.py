@@ -37,14 +37,14 @@ EXAMPLES = """\
 # name = "station-2"
 # meter = "TCPIP::192.168.1.21::INSTR"
 
-# [[prizes]]                # without any, all three rules: Best score, Least energy and Highest accuracy
+# [[prizes]]                # by default there are three: Best score, Least energy and Highest accuracy
 # name = "Best score"
 # rule = "best-score"       # or "least-energy", "highest-map": docs/scoring.md
 
 # [[tracks]]                # a track: teams hand in models or results files: docs/model-board.md, docs/entries.md
 # name = "phones"
 # rule = "ovic-classification"   # or "ovic-detection", "lpirc2018-track1", "dac-sdc"; "results": results files
-# testset = "public"        # a test-set folder, relative to this file; holdout = "..." is another one, for the prize
+# testset = "public"        # a test-set folder, relative to this file; holdout = "...": a second one, for prizes
 # submissions_per_day = 3
 # unconfined = false        # models run here confined (bubblewrap, or docs/deploy/referee-models.socket) or not at all
 """
@@ -87,7 +87,7 @@ auto_arm = {str(auto_arm).lower()}            # true: a team's log-in arms its r
 live_score = true           # a provisional score each second of an open run: referee run list
 teams_see_score = false     # true: teams see it, too, rounded and every 30 s (GET /v1/session)
 # trusted_proxy = ["127.0.0.1"]   # proxies that may state a client's address: docs/deploy
-# official_makers = ["YOKOGAWA"]   # the makers whose meters count; another one needs a driver: docs/energy.md
+# official_makers = ["YOKOGAWA"]   # the makers whose meters are official; other makers need a driver: docs/energy.md
 # count_unserved = true     # detections for images that the run was not served count, too
 {own_answers}
 # freeze_at = 2027-06-20T15:30:00+02:00   # from then on the public results stay as they are, until unveiled
@@ -108,7 +108,7 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 # frequency_filter = false
 # synchronize = "voltage"   # or "current", "off"
 # element = "1"             # of a WT332E or WT333E: "1" to "3", or "sum"
-# settle_s = 10             # so long the meter rests between setting its ranges and the start, beside one update
+# settle_s = 10             # seconds between setting the meter's ranges and the start, in addition to one update
 # zero_max_age_min = 60     # arming compensates a zero level that is older; 0: never
 # ambient_change_c = 5      # degrees C by which the hall may warm or cool after `meter zero`: drift of boards on DC
 {fixed}update_interval_s = {update_interval_s}

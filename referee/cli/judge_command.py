@@ -38,7 +38,7 @@ from referee.workers import Workers
     "--on-record",
     is_flag=True,
     hidden=True,
-    help="Who asked for it is on record already.",
+    help="Do not record the request again; its operator is already recorded.",
 )
 @worker_options
 @contest_folder

@@ -97,7 +97,7 @@ def _otherwise(judged_by: str, contest: Contest) -> str:
     now["gt"] = contest.test_set.digest[:DIGEST_LENGTH]
     differ = [name for name, value in now.items() if was.get(name, value) != value]
     others = "; ".join(f"{name} {was[name]}, now {now[name]}" for name in differ)
-    return f"it was judged otherwise ({others or judged_by})"
+    return f"it was judged by other rules ({others or judged_by})"
 
 
 def _prizes(found: Standings, place: Place) -> list[str]:
@@ -123,7 +123,7 @@ def _remarks(place: Place) -> Iterator[str]:
         yield one.not_ranked
     for level in place.level_with:
         covers = "" if level.covers is None else f" ({level.covers})"
-        yield f"its order with {level.team} is {level.chance:.1%} sure{covers}"
+        yield f"its order with {level.team} is {level.chance:.1%} certain{covers}"
     yield from place.differs
     if one.reviewed is not None:
         yield f"reviewed: {one.reviewed}"
@@ -145,17 +145,20 @@ def _without_spread(places: Sequence[Place]) -> list[str]:
         return []
     names = ", ".join(teams)
     return [
-        f"Energy spread not known, one attempt each: {names}. Their orders cover images and meters alone."
+        f"The energy spread of these teams is not known, since they have one attempt each: {names}. "
+        "The probability of their order covers images and meters only."
     ]
 
 
 def _award(one: Award) -> str:
     bar = "" if one.bar is None else CONDITIONS.get(one.rule, "").format(one.bar)
     shared = (
-        f" (shared: not surely behind: {', '.join(one.unsure)})" if one.unsure else ""
+        f" (shared, since the order is uncertain, with: {', '.join(one.unsure)})"
+        if one.unsure
+        else ""
     )
     if one.not_known:
-        shared += f" (not known how surely ahead of {', '.join(one.not_known)}: judge the runs again)"
+        shared += f" (how certain the lead is over {', '.join(one.not_known)} is not known: judge the runs again)"
     return f"{one.name}{bar}: {' and '.join(one.teams) or 'no team'}{shared}."
 
 

@@ -54,7 +54,7 @@ def print_listing(
 def in_form(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options for the form; if several are given, the last one is used."""
     for form, words in (
-        ("html", "a page of its own for a web site"),
+        ("html", "a complete page for a web site"),
         ("csv", "CSV"),
         ("json", "JSON"),
     ):

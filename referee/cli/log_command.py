@@ -33,11 +33,11 @@ NOT_SHOWN = ("action", "values")
 @click.option("--run", "run", type=run_number, help="Show only events of this run.")
 @click.option(
     "--operator",
-    help="Show only acts of this operator, or of this user with the key.",
+    help="Show only acts of this operator, or of a holder of the operator key who gave this name.",
 )
 @click.option(
     "--head",
-    help="A link that the board showed, or its first 12 digits or more: it must be in the log.",
+    help="A link of the log that the board showed, at least its first 12 digits: check that the log contains it.",
 )
 def log(
     folder: Path,
@@ -107,12 +107,14 @@ class _Reading:
             and self._link.hex().startswith(self._wanted)
         ):
             at = f"event {event.id}, of {str(event.utc)[:19].replace('T', ' ')} UTC"
-            self._seen = f"The head {self._wanted[:12]} is {at}: history up to it is as it was seen."
+            self._seen = (
+                f"The head {self._wanted[:12]} is {at}: the log up to it is unchanged."
+            )
 
     def report(self, *, as_json: bool) -> None:
         """Print the head of the log. Raises RefereeError `log-broken`, `head-unknown`."""
         if self._broken:
-            sentence = "does not follow from the one before: one was changed, removed or added afterwards."
+            sentence = "does not match the event before it: an event was changed, removed or added afterwards."
             raise RefereeError(
                 "log-broken", f"The log is broken: {self._broken} {sentence}"
             )

@@ -33,7 +33,7 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
         sentence = f"An operator's name has 1 to {LONGEST_NAME} printable characters."
         raise RefereeError("operator-name", sentence)
     if is_reserved(name):
-        sentence = f"The record uses the name {name.strip()!r} for the operator key or a command; choose another one."
+        sentence = f"The log uses the name {name.strip()!r} for the operator key or a command; choose another name."
         raise RefereeError("operator-name", sentence)
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))

@@ -42,7 +42,8 @@ COMMANDS = {
             "referee.cli.compare_command:compare", "Show two judged runs side by side."
         ),
         LateCommand(
-            "referee.cli.demo_command:demo", "Serve a rehearsed contest day to look at."
+            "referee.cli.demo_command:demo",
+            "Serve a sample contest day, to try the pages.",
         ),
         LateCommand(
             "referee.cli.doctor_command:doctor",
@@ -79,7 +80,7 @@ COMMANDS = {
         ),
         LateCommand(
             "referee.cli.rejudge_command:rejudge",
-            "Judge runs again: by other settings or a corrected ground truth.",
+            "Judge runs again, with other settings or a corrected ground truth.",
         ),
         LateCommand(
             "referee.cli.report_command:report",
@@ -96,7 +97,7 @@ COMMANDS = {
         ),
         LateCommand(
             "referee.cli.season_command:season",
-            "Rank the teams of many contests: folders and bundles, only read.",
+            "Rank the teams of many contests, from folders and bundles. Changes nothing in them.",
         ),
         LateCommand("referee.cli.init_command:serve", "Serve a contest until Ctrl-C."),
         LateCommand(

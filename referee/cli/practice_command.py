@@ -57,7 +57,7 @@ PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice cont
 @click.command(epilog=WHICH_TO_TAKE)
 @click.argument("folder", metavar="[DIR]", type=any_path, default="practice")
 @click.option(
-    "--testset", type=any_path, help="A test-set folder; else a synthetic one."
+    "--testset", type=any_path, help="A test-set folder; by default, a synthetic set."
 )
 @click.option(
     "--meter",
@@ -69,7 +69,7 @@ PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice cont
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="0.0.0.0: for boards on your networks.",
+    help="Address to listen on; 0.0.0.0 lets other machines in your networks connect.",
 )
 @port_option
 @faults_option
@@ -92,7 +92,7 @@ def practice(
         require_no_meter_gap(faults)
     try_meter(meter)
     again = f"{folder} --host {host} --port {port}"
-    kept = f"{folder} is kept; go on with: referee practice {again}; a run that is open then has no energy"
+    kept = f"{folder} is kept; go on with: referee practice {again}; a run that is open now will have no energy"
     with interruption_reported(lambda: kept), ExitStack() as processes:
         password = prepare(folder, testset, meter)
         measuring = HomeMeter(meter)
@@ -106,7 +106,7 @@ def practice(
         login = quote(json.dumps({"team": TEAM, "password": password}))
         elsewhere = ""
         if host == "127.0.0.1":
-            elsewhere = "   for boards elsewhere: --host 0.0.0.0"
+            elsewhere = "   to let other machines connect: --host 0.0.0.0"
         click.echo(f"""\
 board     {"/  ".join(hall.pages)}/
 referee   {"  ".join(hall.urls)}{elsewhere}
@@ -191,6 +191,6 @@ def _judged(contest: Contest, run: Run) -> str:
         f"{check.severity} {check.code}" for check in score.checks if not check.ok
     )
     if any(check.code == "no-data" and not check.ok for check in score.checks):
-        failed += " (too short for a reading of the meter: lpirc-client run --least 2)"
+        failed += " (the run was too short for a reading of the meter; try: lpirc-client run --least 2)"
     sentence = f"Run {run.id}: mAP {score.map:.5f}, {energy}, {reached}; checks: {failed or 'ok'}"
     return f"{sentence}; referee report {run.id} --contest {contest.folder}"

@@ -85,7 +85,7 @@ BUNDLE_NAME = "bundle.zip"
     "--client", help="Run this contestant: 'COMMAND {url} {team} {password_file}'."
 )
 @click.option(
-    "--load", help=f"What the simulated meter measures; default: {CLIENT_LOAD}."
+    "--load", help=f"Load that the simulated meter measures; default: {CLIENT_LOAD}."
 )
 @click.option(
     "--meter",

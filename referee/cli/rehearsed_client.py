@@ -144,7 +144,7 @@ def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str
             if is_running and clock.monotonic_s() > limit_s:
                 client.kill()
                 return [
-                    f"The client ran on {CLIENT_END_S:g} s after its {plan.window_s} s, and was killed."
+                    f"The client still ran {CLIENT_END_S:g} s after its window of {plan.window_s} s, and was killed."
                 ]
     client.kill()  # what it has left in its session
     if client.exit_code and not plan.client:

@@ -39,7 +39,7 @@ def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Fault
         )
         if not 0 < value < (1 if name == "drop" else LONGEST_S):
             problem = f"{word!r} is not a fault, or is named twice."
-            advice = f"Write {EXAMPLE}: a share below 100 %, times below a day."
+            advice = f"Write {EXAMPLE}: the share of dropped requests is below 100 %, and times are below a day."
             raise click.BadParameter(f"{problem} {advice}", ctx, param)
         found[name] = value
     return found
@@ -49,7 +49,10 @@ faults_option = click.option(
     "--faults", callback=_read, metavar="FAULTS", help=f"Cause faults: {EXAMPLE}."
 )
 seed_option = click.option(
-    "--seed", default=1, show_default=True, help="Seed of the drops."
+    "--seed",
+    default=1,
+    show_default=True,
+    help="Random seed that selects the dropped requests.",
 )
 
 

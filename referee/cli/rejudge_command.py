@@ -31,12 +31,12 @@ from referee.store.records import Run
 @click.option(
     "--metric",
     type=MetricName(),
-    help="By this metric instead of the one bound to the run; boards and bundles then say: judged by other rules.",
+    help="Judge by this metric instead of the run's own. Boards and bundles then show that other rules were applied.",
 )
 @click.option(
     "--testset",
     type=any_path,
-    help="With --dry-run: on this test set of the same images, its ground truth corrected.",
+    help="With --dry-run: judge by the corrected ground truth of this test set, which has the same images.",
 )
 @optional_reason
 @worker_options
@@ -64,7 +64,7 @@ def rejudge(
     if (number is None) != all_runs:
         raise click.UsageError("Give either RUN or --all.")
     if testset is not None and not dry_run:
-        advice = f'To judge so, write testset = "{testset}" into contest.toml.'
+        advice = f'To judge by this ground truth, write testset = "{testset}" into contest.toml.'
         raise click.UsageError(f"--testset needs --dry-run. {advice}")
     failed: dict[int, str] = {}
 
@@ -84,7 +84,9 @@ def rejudge(
                     contest, number, Clock(), again, workers, give_up
                 )
     for run in found.skipped:
-        click.echo(f"Run {run} is left as it is: it was on other images.", err=True)
+        click.echo(
+            f"Run {run} is not judged again: it was made on other images.", err=True
+        )
     if as_json:
         click.echo(json.dumps(asdict(found) | {"stored": not dry_run}))
     else:
@@ -115,7 +117,7 @@ def print_changes(found: Rejudged) -> None:
         print_table(
             columns,
             rows,
-            "rank none: another run counts for its team, or it is on no board",
+            "rank none: another run of the team is ranked, or the run is on no board",
         )
     else:
         click.echo("No run is judged yet; see: referee judge --all", err=True)

@@ -14,14 +14,18 @@ from referee.store.records import OVER
 
 @click.command()
 @click.argument("numbers", metavar="[RUN]...", type=run_number, nargs=-1)
-@click.option("--all", "all_runs", is_flag=True, help="Of every run that is over.")
+@click.option(
+    "--all", "all_runs", is_flag=True, help="Write a report of every closed run."
+)
 @click.option(
     "--pdf",
     is_flag=True,
     help="Also as PDF, printed by an installed Chromium or Chrome.",
 )
 @click.option(
-    "--out", type=any_path, help="The folder; default: reports in the contest's."
+    "--out",
+    type=any_path,
+    help="The folder for the reports; default: `reports` in the contest folder.",
 )
 @contest_folder
 def report(
@@ -62,6 +66,6 @@ def warn_while_frozen(contest: Contest) -> None:
     """Print a warning on stderr that the output shows more than the frozen board."""
     if Freeze(contest.store.published.get()).is_on:
         click.echo(
-            "The board is frozen, and this has the ranking as it is now: hand it out later.",
+            "The board is frozen, but this report shows the present ranking: hand it out after the unveiling.",
             err=True,
         )

@@ -44,7 +44,7 @@ run.add_command(list_runs)
 
 @run.command()
 @click.argument("team")
-@click.option("--station", help="Needed only where there is more than one.")
+@click.option("--station", help="The station; needed only if the contest has several.")
 @click.option(
     "--heat",
     help="Open it together with the other runs of this heat: referee run start HEAT",
@@ -53,12 +53,12 @@ run.add_command(list_runs)
     "--extra-time",
     "extra_s",
     type=click.IntRange(1, LONGEST_WINDOW_S),
-    help="Seconds beyond the window.",
+    help="Extra seconds added to the window.",
 )
 @click.option(
     "--anyway",
     is_flag=True,
-    help="Also when the team has used its attempts; this is on record.",
+    help="Arm even if the team has used up its attempts; this is recorded.",
 )
 @optional_reason
 @contest_folder
@@ -165,7 +165,7 @@ def void(number: int, reason: str, folder: Path) -> None:
 def unvoid(number: int, reason: str | None, folder: Path) -> None:
     """Take RUN, which is void, back into the contest."""
     back = ask(folder, f"/runs/{number}/unvoid", {"reason": reason} if reason else {})
-    click.echo(f"Run {number} counts again: it is {back['state']}.")
+    click.echo(f"Run {number} is no longer void: its state is {back['state']}.")
 
 
 @run.command()
@@ -176,7 +176,7 @@ def review(number: int, note: str, folder: Path) -> None:
     """Accept RUN, which needs review."""
     kept = ask(folder, f"/runs/{number}/review", {"note": note})
     click.echo(
-        f"Run {number} stands although {', '.join(kept['codes'])} failed: {note}"
+        f"Run {number} is accepted although {', '.join(kept['codes'])} failed: {note}"
     )
     if kept["score"] is None:
         click.echo(
@@ -250,9 +250,7 @@ def versus(first: int, second: int, folder: Path) -> None:
         marks += "" if run.official else "  u"
         shown = "no score" if figures.score is None else f"{figures.score:.4g}"
         shown += (
-            f", which does not count: {figures.not_ranked}"
-            if figures.not_ranked
-            else ""
+            f", which is not ranked: {figures.not_ranked}" if figures.not_ranked else ""
         )
         click.echo(f"{side.points}  run {run.id} of {run.team}: {shown}{marks}")
     if not met.one_heat:
@@ -271,7 +269,7 @@ def versus(first: int, second: int, folder: Path) -> None:
     type=click.Choice((*FORMATS, "all")),
     default="csv",
     show_default=True,
-    help="Of the detections; readings and events are written as well.",
+    help="Format of the detections; readings and events are written, too.",
 )
 @contest_folder
 def export(number: int, out: Path | None, form: str, folder: Path) -> None:

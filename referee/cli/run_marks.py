@@ -9,8 +9,8 @@ RARE_MARKS = {
     "x": "extra time",
     "i": "images seen before",
     "b": "below least_map",
-    "?": "its figures do not hold",
-    "n": "not bound by a log",
+    "?": "its figures could not be verified",
+    "n": "not covered by a log",
 }
 """Marks that the caption explains only if a run in the table has them."""
 

@@ -59,7 +59,7 @@ def print_score(run: Run, score: Score) -> None:
     for one in judged_otherwise(run, score):
         out.print(
             Text.assemble(
-                ("Judged by rules other than those it was bound to:", "bold red"),
+                ("Judged by rules other than the run's own:", "bold red"),
                 f" {one}.",
             )
         )
@@ -68,7 +68,7 @@ def print_score(run: Run, score: Score) -> None:
 def rules_text(run: Run) -> str:
     """Return whether rules are bound to a run, and the SHA-256 of those rules."""
     return (
-        "not bound (armed by an earlier version)"
+        "none recorded (armed by an earlier version)"
         if run.rules is None
         else f"bound, {run.rules.sha256}"
     )

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from referee.judging.rejudge import Change
 
 SEASON_MARKS = {
-    "=": "its order with a neighbour is not sure",
+    "=": "its order with a neighbour is uncertain",
     **MARKS,
-    "d": "differs from most runs",
+    "d": "measured or scored differently from most runs",
 }
 KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "latest"]
 
@@ -51,7 +51,7 @@ KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "
 @click.option(
     "--testset",
     type=any_path,
-    help="Score all runs on the images of this test set by its corrected ground truth; --out keeps the results.",
+    help="Score all runs on this test set's images again, by its corrected ground truth; --out keeps the results.",
 )
 @click.option(
     "--dry-run", is_flag=True, help="With --testset: only show what it would change."
@@ -182,7 +182,8 @@ def _print_changes(found: tuple[Change, ...], *, dry_run: bool) -> None:
 
     if not found:
         click.echo(
-            "No run on these images was judged by another ground truth.", err=True
+            "Every run on these images was judged by this ground truth already.",
+            err=True,
         )
     elif dry_run:
         print_changes(Rejudged(found, ()))

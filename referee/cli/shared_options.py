@@ -39,12 +39,17 @@ _LISTENING = (
         "--host",
         default="127.0.0.1",
         show_default=True,
-        help="0.0.0.0: all networks of this machine.",
+        help="Address to listen on; 0.0.0.0 means all networks of this machine.",
     ),
     port_option,
     click.option("--tls-cert", type=_pem, help="PEM; needs --tls-key."),
     click.option("--tls-key", type=_pem, help="PEM."),
-    click.option("--parent", type=int, hidden=True, help="End when this process does."),
+    click.option(
+        "--parent",
+        type=int,
+        hidden=True,
+        help="End when the process with this PID ends.",
+    ),
 )
 run_number = click.IntRange(1, 2**63 - 1)  # the integers of SQLite
 as_json = click.option(

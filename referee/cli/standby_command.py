@@ -28,7 +28,7 @@ _PATH = re.compile(
 @click.option(
     "--journal",
     type=any_path,
-    help="Where this host reaches the journal; written into contest.toml.",
+    help="Path of the journal on this host; it is written into contest.toml.",
 )
 @click.option(
     "--first",

@@ -61,7 +61,8 @@ def _text(folder: Path, *, as_json: bool) -> str:
     except NoServer as error:
         found = json.loads(_stored(folder))
         click.echo(
-            f"{error.sentence}\nThe rest is what this folder has stored.", err=True
+            f"{error.sentence}\nAll other values are those stored in this folder.",
+            err=True,
         )
     return json.dumps(found) if as_json else "\n".join(_lines(found))
 

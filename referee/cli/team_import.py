@@ -26,7 +26,7 @@ from referee.pages import page_style, template_environment
 from referee.presence import is_there
 
 PRIVATE = 0o600
-SURPLUS = "cells beyond the header"
+SURPLUS = "more cells than the header has columns"
 
 
 @click.command("import")

@@ -135,13 +135,15 @@ def split_command(
 @click.option(
     "--images",
     type=click.IntRange(1),
-    help="So many, with the same share of each category.",
+    help="Number of images to choose, with the same share of each category.",
 )
 @click.option(
     "--list", "file", type=any_path, help="Only these: a file name or source id a line."
 )
 @click.option(
-    "--categories", default="", help="Only these, and images that hold one: cat,dog"
+    "--categories",
+    default="",
+    help="Only these categories, and images with at least one of their objects: cat,dog",
 )
 @seed_option
 @out_option

@@ -93,7 +93,7 @@ def _broken_command(name: str, error: PluginError) -> click.Command:
 
     @click.command(
         name,
-        short_help="This format cannot be used; call it to see why.",
+        short_help="This format cannot be used; run its command to see the reason.",
         context_settings={"ignore_unknown_options": True},
         add_help_option=False,
     )
@@ -129,4 +129,6 @@ def _report_left_out(test_set: TestSet, folder: Path) -> None:
             file = Path(place, name).relative_to(folder).as_posix()
             left_out += file not in named
     if left_out:
-        click.echo(f"{left_out} files of {folder} are left out: nothing names them.")
+        click.echo(
+            f"{left_out} files of {folder} are left out: the annotations do not name them."
+        )

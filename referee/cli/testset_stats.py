@@ -49,7 +49,10 @@ def stats_command(folder: Path, *, as_json: bool) -> None:
 @click.command("sheet")
 @click.argument("folder", type=any_path)
 @click.option(
-    "--out", type=any_path, required=True, help="The picture: sheet.jpg or .png"
+    "--out",
+    type=any_path,
+    required=True,
+    help="File for the picture, such as sheet.jpg or sheet.png",
 )
 @click.option(
     "--images",
@@ -84,21 +87,21 @@ def sheet_command(folder: Path, out: Path, images: int) -> None:
     type=any_path,
     multiple=True,
     required=True,
-    help="Of one entry, or of two.",
+    help="File of detections, of one entry or of two.",
 )
 @click.option(
     "--gap",
     type=click.FloatRange(1e-6, 1),
     default=0.005,
     show_default=True,
-    help="The gap of the mAPs.",
+    help="Difference of the mAPs that is to be detected.",
 )
 @click.option(
     "--power",
     type=click.FloatRange(0.5, 0.999),
     default=0.8,
     show_default=True,
-    help="Chance to find it.",
+    help="Probability of detecting that difference.",
 )
 @as_json
 def power_command(
@@ -116,7 +119,7 @@ def power_command(
     if len(detections) > 2:
         raise click.UsageError("Give --detections once or twice.")
     if math.isnan(gap) or math.isnan(power):
-        raise click.UsageError("--gap and --power are numbers.")
+        raise click.UsageError("--gap and --power must be numbers, not nan.")
     truth = read_ground_truth(folder)
     read = [read_detections(file, truth) for file in detections]
     sd = difference_sd(truth, read)
@@ -135,7 +138,7 @@ def power_command(
         return
     needed = facts["images_needed"]
     click.echo(
-        f"{needed} images tell mAPs {gap:g} apart with {power:.1%} chance (95 % sure)."
+        f"{needed} images show a difference of {gap:g} in mAP with {power:.1%} probability (at 95 %)."
     )
     click.echo(f"The {images} images of {folder}: {facts['gap_of_this_set']:.4f}.")
     if len(read) == 1:

@@ -20,7 +20,9 @@ MOST_WORKERS = 1024
 def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options `count` and `cluster`, whose values `workers_of` takes."""
     at = click.option(
-        "--cluster", metavar="ADDRESS", help="Compute on a Dask scheduler, or: local"
+        "--cluster",
+        metavar="ADDRESS",
+        help="Address of a Dask scheduler that computes, or: local",
     )
     many = click.IntRange(1, MOST_WORKERS)
     return click.option(

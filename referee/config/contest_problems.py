@@ -103,7 +103,7 @@ def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
         yield "official_makers", problem
     for one in config.trusted_proxy:
         if network(one).prefixlen == 0:
-            words = "which is every address: anyone could forge theirs; name the proxy's own."
+            words = "which is every address: anyone could forge a client's address; name the proxy's own address."
             yield "trusted_proxy", f"trusted_proxy has {one!r}, {words}"
 
 
@@ -114,9 +114,12 @@ def _makers_problem(makers: tuple[str, ...]) -> str | None:
     for one in makers:
         name = one.strip()
         if not name:
-            return f"official_makers has {one!r}, which is blank; it takes names as *IDN? answers them."
+            return (
+                f"official_makers has {one!r}, which is blank; write a maker's name as its meter's answer to *IDN? has "
+                "it."
+            )
         if name.upper() == UNOFFICIAL:
-            return f"official_makers has {one!r}: meters for rehearsals count in no contest."
+            return f"official_makers has {one!r}: meters for rehearsals are never official."
     return None
 
 

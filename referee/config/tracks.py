@@ -104,5 +104,5 @@ def _device_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
         words = f"devices = {list(track.devices)} must be names that are not blank, each once."
         yield "devices", f"track {track.name!r}: {words}"
     if track.calibration and not (track.device or track.devices):
-        words = "calibration needs device or devices, which measure it first."
+        words = "calibration needs device or devices: these hosts measure the calibration model first."
         yield "calibration", f"track {track.name!r}: {words}"

@@ -40,10 +40,10 @@ def time_text(utc: str | None) -> str:
     return NONE if utc is None else datetime.fromisoformat(utc).strftime("%H:%M:%S")
 
 
-NOT_RENEWED = "not renewed at the moment, so there is no score"
+NOT_RENEWED = "the figures are not up to date at the moment, so there is no score"
 _STATES = {
     "fresh": "provisional",
-    "meter-away": "meter away: its energy is not known now, so there is no score",
+    "meter-away": "the meter cannot be reached: its energy is not known now, so there is no score",
     "integrator-stopped": "integrator stopped: no energy is counted now, so there is no score",
     "in-review": "in review",
     "final": "final",

@@ -57,8 +57,8 @@ class Screens:
                 )  # it must not appear later, as it was not served
                 self._changed.notify_all()
         raise DisplayFailed(
-            f"Image {picture.image} is not on the screen of station {station}; tell the operator, or ask for one image "
-            "at a time.",
+            f"Image {picture.image} is not on the screen of station {station}; tell the operator, or request only one "
+            "image at a time.",
             image=picture.image,
         )
 

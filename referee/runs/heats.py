@@ -80,7 +80,8 @@ class StartBoard:
 def not_started(run: Run) -> RefereeError:
     """Return the error for a team that logs in before the signal."""
     return NotStarted(
-        f"Run {run.id} starts with the operator's signal for heat {run.heat}; log in again in {ASK_AGAIN_S} s.",
+        f"Run {run.id} starts when the operator starts heat {run.heat}. That has not happened yet; log in again in "
+        f"{ASK_AGAIN_S} s.",
         run=run.id,
         heat=run.heat,
         retry_after_s=ASK_AGAIN_S,

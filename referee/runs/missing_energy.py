@@ -11,8 +11,11 @@ from lpirc_power.meter import IntegratorState, Reading
 from referee.store.records import EnergyMissing, Run
 
 Missing = tuple[EnergyMissing, str]
-MAY_RUN_ON = "Until it is reached it may integrate on, to the end of its timer; mend the link soon."
-READ_LATER = "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
+MAY_RUN_ON = "Until the meter can be reached, it may keep integrating, to the end of its timer; repair the link soon."
+READ_LATER = (
+    "The meter keeps the energy until it is reset; the server reads it at its next start or the station's next "
+    "arming."
+)
 
 
 def unreachable(error: MeterError) -> Missing:
@@ -43,7 +46,7 @@ def foreign(
         ended = "; a simulated meter ends with its server" if is_simulated else ""
         return EnergyMissing.METER_RESET, f"{sentence}{ended}."
     if before is not None and loss is EnergyLoss.BEGAN_AGAIN:
-        sentence = f"The meter's integrator began again, {sums(before)} were lost ({sums(reading)} now)."
+        sentence = f"The meter's integrator was restarted, so {sums(before)} were lost ({sums(reading)} now)."
         return EnergyMissing.BEGAN_AGAIN, sentence
     return None
 
@@ -52,7 +55,7 @@ def lost_before(loss: EnergyLoss | None) -> Missing | None:
     """Return why the readings show that the meter lacks energy of the run; None if they do not."""
     if loss is None or loss is EnergyLoss.CUT_SHORT:
         return None
-    sentence = f"The energy was lost in the window: it {loss.words}."
+    sentence = f"The energy was lost during the window. It {loss.words}."
     return EnergyMissing(loss.value), sentence
 
 

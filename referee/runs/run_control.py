@@ -265,7 +265,7 @@ class RunControl:
         found = self._store.runs.get(run)
         if found.state in (RunState.ARMED, RunState.OPEN):
             void = f'referee run void {run} --reason "..."'
-            sentence = f"Run {run} is {found.state}, but this server has not taken it up; void it: {void}"
+            sentence = f"Run {run} is {found.state}, but this server has not resumed it; void the run: {void}"
             raise RefereeError("run-state", sentence, run=run)
         return found
 

@@ -28,7 +28,7 @@ def note_end(store: Store, live: OpenRun, window: Window) -> None:
     except RefereeError as error:
         # The integrator must be stopped anyway; the close that follows raises the error.
         logger.warning(
-            "run %d: its end is not on record yet: %s",
+            "run %d: its end could not be recorded yet: %s",
             live.run.id,
             error.sentence,
         )
@@ -99,5 +99,7 @@ def count_again(store: Store, run: int, act: Act | None) -> Run:
         state=state.value,
         void_reason=None,
     )
-    logger.info("run %d of %s counts again: it is %s", run, found.team, state)
+    logger.info(
+        "run %d of %s is no longer void: its state is %s", run, found.team, state
+    )
     return back

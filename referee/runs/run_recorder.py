@@ -157,7 +157,7 @@ class EvidenceLog:
             begun = self._run
         if begun is not None:
             number, start_s = begun
-            said = "run %d, %.1f s into its window: its energy %s. Void the run and arm it again."
+            said = "run %d, %.1f s into its window: its energy %s. Void the run and arm a new one."
             logger.error(said, number, reading.monotonic_s - start_s, found.words)
 
     def _told_by_loss(self, warnings: Iterable[str]) -> set[str]:
@@ -230,7 +230,7 @@ def note_event(
         store.log.append(clock.utc(), run, kind, **detail)
     except RefereeError as error:
         logger.warning(
-            "run %s: the event %s %s is not on record: %s",
+            "run %s: the event %s %s could not be recorded: %s",
             run,
             kind,
             detail,

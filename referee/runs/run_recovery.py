@@ -110,7 +110,7 @@ def _of_this_boot(
         remaining_s=left_s,
     )
     logger.warning(
-        "run %d: the host was restarted in its window, or is another one; it will need review",
+        "run %d: the host was restarted during its window, or is a different host; the run will need review",
         run.id,
     )
     return contest.store.runs.change(
@@ -144,7 +144,7 @@ def _note_taken_up(contest: Contest, clock: Clock, live: OpenRun) -> None:
     else:
         note_event(contest.store, clock, run.id, "found-over", ended_s_ago=-left_s)
         logger.info(
-            "run %d of %s was found over: it ended %.0f s ago",
+            "run %d of %s had already ended %.0f s ago",
             run.id,
             run.team,
             -left_s,
@@ -193,7 +193,7 @@ def read_all_left_over(
                 read_left_over(contest, clock, meters, station)
         except RefereeError as error:
             # It is tried again before the station is armed.
-            message = "the energy left at %s is not read: %s"
+            message = "the energy still stored in the meter of %s could not be read: %s"
             logger.error(message, station.name, error.sentence)  # noqa: TRY400
 
 
@@ -241,7 +241,7 @@ def read_left_over(
         values = {"state": state.value, "meter_changes": changes, **figures}
         contest.store.runs.change_all({last.id: values}, (last.state,), event)
         logger.info(
-            "run %d of %s: its energy is read now: %.6g Wh",
+            "run %d of %s: its energy has now been read: %.6g Wh",
             last.id,
             last.team,
             final.energy_wh,

@@ -245,7 +245,7 @@ class StationMeters:
             if not isinstance(error, MeterError):
                 raise
             logger.warning(
-                "run %d: the armed meter did not start (%s); set up again",
+                "run %d: the armed meter did not start (%s); it has been set up again",
                 run.id,
                 error.sentence,
             )

@@ -149,7 +149,7 @@ class Database:
         found = _files(self._names)
         if list(map(_INODE, found)) != self._inodes:
             raise StorageFailed(
-                f"{self.path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was taken. "
+                f"{self.path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was stored. "
                 "For the operator: stop the server, then make the database from its journal: "
                 f"referee restore --journal {self.folder}. Or put contest-rescued-*.db beside it in its place "
                 "(delete its -wal and -shm)."
@@ -157,7 +157,7 @@ class Database:
         size = found[0].st_size
         if size < self._size:
             raise StorageFailed(
-                f"{self.path} was overwritten while in use ({size} bytes, it had {self._size}), so nothing was taken. "
+                f"{self.path} was overwritten while in use ({size} bytes, it had {self._size}), so nothing was stored. "
                 "For the operator: stop the server, then make the database from its journal: "
                 f"referee restore --journal {self.folder}"
             )

@@ -36,7 +36,8 @@ def form_of(connection: sqlite3.Connection, path: Path) -> int:
     if version > VERSION:
         raise RefereeError(
             "database-version",
-            f"{path} was made by a newer version of this program (form {version}, this one knows {VERSION}).",
+            f"{path} was made by a newer version of this program (database version {version}; this program knows "
+            f"{VERSION}). Use that version.",
         )
     return version
 

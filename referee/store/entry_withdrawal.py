@@ -122,7 +122,10 @@ class EntryWithdrawals:
             _parts(connection, number)
             sql = "UPDATE submissions SET counts = 0 WHERE id = ? AND counts"
             if not connection.execute(sql, (number,)).rowcount:
-                sentence = f"Submission {number} does not count for a day's limit; there is nothing to give back."
+                sentence = (
+                    f"Submission {number} has not used up a submission of its day, so there is nothing to give "
+                    "back."
+                )
                 raise RefereeError("not-counted", sentence)
             put_on_record(connection, act)
 
@@ -210,6 +213,6 @@ def _when(parts: Sequence[sqlite3.Row]) -> str:
 def _why_not_withdrawn(number: int, parts: Sequence[sqlite3.Row]) -> str:
     standing = [str(part["id"]) for part in parts if part["withdrawn"] is None]
     if standing:
-        return f"The entry of submission {number} is not withdrawn: {', '.join(standing)} of it stand."
+        return f"The entry of submission {number} is not withdrawn: {', '.join(standing)} of it are not withdrawn."
     reason = parts[-1]["withdrawn"]
-    return f"Submission {number} was never withdrawn by anyone, so there is nothing to restore: {reason}."
+    return f"Submission {number} was not withdrawn by an operator, so there is nothing to restore: {reason}."

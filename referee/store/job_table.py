@@ -259,7 +259,7 @@ def _give_expired_back(
         _EXPIRED, (kind.value, now.isoformat())
     ).fetchall():
         why = {
-            "reason": f"{holder} vanished: its lease ran out.",
+            "reason": f"{holder} did not renew its lease in time, so the job is free again.",
             "failed": False,
             "lost": True,
         }

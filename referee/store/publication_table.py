@@ -62,7 +62,10 @@ class PublicationTable:
         }
         with self._database.transaction() as connection:
             if tuple(connection.execute(_MARK, (made.track,)).fetchone()) != mark:
-                sentence = f"The track {made.track} changed meanwhile, so nothing was published; look at it again."
+                sentence = (
+                    f"The track {made.track} changed meanwhile, so nothing was published; look at its board "
+                    "again, then publish."
+                )
                 raise RefereeError("track-changed", sentence)
             row = connection.execute(_NEWEST, (made.track,)).fetchone()
             if (

@@ -103,13 +103,16 @@ def bring_together(
     elif size is None:
         if position is not None:
             logger.warning(
-                "the journal %s is gone: it begins again with a copy of the database",
+                "the journal %s is missing: a new one begins with a copy of the database",
                 path,
             )
         _begin_again(connection, journal, epoch, move)
     elif position is not None and position.epoch == epoch and size < position.size:
         aside = _aside(path)
-        words = "the journal %s was cut or is an older copy: it is now %s, and begins again with a copy of the database"
+        words = (
+            "the journal %s was cut or is an older copy: it was renamed to %s, and a new one begins with a copy of the "
+            "database"
+        )
         logger.warning(words, path, aside.name)
         _begin_again(connection, journal, epoch, move, aside)
     elif _is_copy_of(connection, path, position):
@@ -119,7 +122,7 @@ def bring_together(
     elif position is None and _is_of_contest(connection, path):
         connection.execute("PRAGMA defer_foreign_keys=ON")
         made = build(connection, journal)
-        words = "the database is a copy from before its journal began: the %d transactions of %s make it again"
+        words = "the database is older than its journal's beginning: it is made again from the %d transactions of %s"
         logger.warning(words, made.seq, journal)
     elif applied := catch_up(connection, journal):
         logger.warning(
@@ -387,6 +390,7 @@ def _aside(path: Path) -> Path:
 
 def _foreign(journal: Path) -> JournalForeign:
     return JournalForeign(
-        f"The journal {journal} does not lead to this database: it is of another contest, or one of them was changed. "
+        f"The journal {journal} does not produce this database: it belongs to another contest, or one of them was "
+        "changed. "
         "To make the database from it: referee restore --journal. To go on with the database, move the journal away.",
     )

@@ -105,7 +105,7 @@ class RunTable:
                     wanted = " or ".join(expected)
                     raise RefereeError(
                         "run-state",
-                        f"Run {run} is {found}; this needs it {wanted}.",
+                        f"Run {run} is {found}; this command needs a run that is {wanted}.",
                         run=run,
                     )
             several: dict[str, Any] = {"runs": [*changes]} if len(changes) > 1 else {}

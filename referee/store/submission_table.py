@@ -252,7 +252,7 @@ def _require_below(
         return
     which = f"{used} of its {limit} submissions to the track {track} on {day}"
     if beyond:
-        which += f", {beyond} of them to be measured again beyond the {FREE_REPETITIONS} that are free"
+        which += f", {beyond} of them for repeated measurements beyond the {FREE_REPETITIONS} free ones"
     sentence = (
         f"Team {team} has used up {which}; hand in the next one after midnight UTC."
     )

@@ -166,7 +166,7 @@ def _require_first_late(
         sentence = f"Since the track was closed, team {given.team} has already replaced a file, by the entry"
         raise RefereeError(
             "not-replaceable",
-            f"{sentence} {found['submission']}; it may replace only one.",
+            f"{sentence} {found['submission']}; a file may replace only one entry.",
         )
 
 

@@ -38,7 +38,7 @@ def announce_server(
     if config.images.per_attempt:
         images = f"{config.images.per_attempt} of {images}"
     urls = " and ".join(listen.urls)
-    pages = "in a browser / is the board, /operator/ the console"
+    pages = "in a browser, the page / is the board and /operator/ the console"
     on_ready(
         f"Serving {config.name} at {urls} ({images}, window {config.window_s} s); {pages}"
     )

@@ -138,7 +138,9 @@ class ArrivingBodies:
                 self.look()
             except OSError as error:
                 # No descriptor is free; the next look follows soon.
-                logger.warning("silent bodies cannot be ended: %s", error)
+                logger.warning(
+                    "request bodies that stop arriving cannot be ended: %s", error
+                )
 
     def look(self) -> None:
         """Answer the bodies that are overdue, and end the connections of bodies that were answered earlier."""

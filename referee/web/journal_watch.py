@@ -94,18 +94,18 @@ class JournalWatch:
 
         All writes wait for the copy that a restart makes, so the restart waits until no run is open.
         """
-        behind = f"Whether the journal at {self._journal} is behind is not known"
+        behind = f"It is not known if the journal at {self._journal} is behind"
         try:
             since = self._store.database.journal_behind_since()
             if since is None:
                 return None
             behind = behind_text(self._journal, since)
             if self._store.runs.find(RunState.OPEN):
-                return f"{behind}: its disk answers again, and it is begun again once no run is open."
+                return f"{behind}: its disk answers again, and the journal will restart once no run is open."
             self._store.database.begin_journal_again()
         except (RefereeError, OSError) as error:
             why = error.sentence if isinstance(error, RefereeError) else error.strerror
-            return f"{behind}, and it cannot be begun again now: {why}"
+            return f"{behind}, and the journal cannot restart now: {why}"
         logger.warning(
             "%s; it was begun again, with a copy of the whole database", behind
         )
@@ -113,15 +113,20 @@ class JournalWatch:
 
     def _words(self, error: RefereeError | OSError) -> str:
         if isinstance(error, OSError):
-            what = f"The journal's disk at {self._journal} refuses ({error.strerror})"
+            what = f"The journal's disk at {self._journal} cannot be used ({error.strerror})"
         else:
             what = f"The journal's disk at {self._journal} does not answer"
         if self._required:
-            return f"{what}: nothing is taken, and no window opens, until it does. Check that mount and its host."
-        words = "what is taken now is on this host's disk alone"
+            return (
+                f"{what}: nothing is accepted, and no window opens, until the disk can be used. Check the mount and "
+                "its host."
+            )
+        words = "data accepted now are on this host's disk only"
         with suppress(RefereeError):
             if (since := self._store.database.journal_behind_since()) is not None:
-                words = f"what was taken since {since[:19]} UTC is on this host's disk alone"
+                words = (
+                    f"data accepted since {since[:19]} UTC are on this host's disk only"
+                )
         return f"{what}: {words}. Check that mount and its host."
 
     def _say(self, trouble: str | None) -> None:

@@ -76,7 +76,7 @@ def _keep(folder: Path, stop: threading.Event) -> None:
         if stop.is_set():
             break
         logger.warning(
-            "the process of the provisional scores has ended (%d); it is replaced",
+            "the process for provisional scores has ended (%d); a new one starts",
             process.returncode,
         )
         if clock.wait(stop, clock.monotonic_s() + REPLACE_S):
@@ -123,7 +123,7 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
             )
         if problem != reported:
             reported = problem
-            sentence = problem or "Scheduled backups are made again."
+            sentence = problem or "Scheduled backups work again."
             logger.warning("%s", sentence)
             with suppress(RefereeError), contest.store.durable() as store:
                 store.log.append(now, None, "backup", sentence=sentence)
@@ -135,7 +135,9 @@ def main(words: Sequence[str] | None = None) -> None:
         prog="python -m referee.web.live_process", description=__doc__
     )
     parser.add_argument("folder", type=Path, help="the contest folder")
-    parser.add_argument("parent", type=int, help="the process to end with")
+    parser.add_argument(
+        "parent", type=int, help="end when the process with this PID ends"
+    )
     arguments = parser.parse_args(words)
     logging.basicConfig(
         level=logging.WARNING, format=LINE, handlers=[BackgroundHandler()]

@@ -125,7 +125,8 @@ class Refusals:
             )
         if len(new) > MOST_LINES:
             logger.warning(
-                "refused: %d more kinds, see: referee status", len(new) - MOST_LINES
+                "refused: %d more kinds of requests, see: referee status",
+                len(new) - MOST_LINES,
             )
 
 

@@ -91,7 +91,7 @@ def body_too_slow() -> RefereeError:
     return RefereeError(
         "body-too-slow",
         f"The next {PART_BYTES} bytes of the body, or its rest, did not arrive within {SILENCE_S:g} s, so nothing was "
-        "taken; send it again.",
+        "stored; send the body again.",
     )
 
 
@@ -102,7 +102,10 @@ def stated_length(environ: Environ, most: int, hint: str = ": send several") -> 
         not (stated.isascii() and stated.isdigit())
         or "HTTP_TRANSFER_ENCODING" in environ
     ):
-        sentence = "Send the body in one piece with its Content-Length; a chunked one that is cut looks whole."
+        sentence = (
+            "Send the body in one piece with its Content-Length; a chunked body that is cut off cannot be "
+            "recognized."
+        )
         raise RefereeError("length-missing", sentence)
     length = int(stated.lstrip("0")[:LONGEST_LENGTH] or 0)
     if length > most:

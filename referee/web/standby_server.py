@@ -56,7 +56,9 @@ class Door:
 
     def __init__(self, contest: str) -> None:
         self._contest = contest
-        self._answer = self._standing_by("it follows the host that serves it")
+        self._answer = self._standing_by(
+            "this host follows the host that serves the contest"
+        )
         self._app: App | None = None
 
     def say(self, state: str) -> None:
@@ -79,7 +81,10 @@ class Door:
         return [] if is_head or not isinstance(answer.body, bytes) else [answer.body]
 
     def _standing_by(self, state: str) -> Answer:
-        sentence = f"This host stands by for the contest {self._contest}: {state}. Send it again in some seconds."
+        sentence = (
+            f"This host stands by for the contest {self._contest}: {state}. Send the request again in some "
+            "seconds."
+        )
         return problem(503, "stands-by", sentence, {"retry_after_s": RETRY_AFTER_S})
 
 
@@ -128,7 +133,7 @@ def _shared_journal(folder: Path, config: ContestConfig) -> Path:
         raise RefereeError(
             "journal-not-required",
             f"{folder}/contest.toml has [journal] required = false: the first host would go on without the journal, "
-            "and what it acknowledges then would be lost here. Set required = true on both hosts.",
+            "and data that it acknowledges then would be missing here. Set required = true on both hosts.",
         )
     return journal_folder(folder, config)
 
@@ -138,7 +143,7 @@ def _require_match(folder: Path, journal: Path) -> Claim:
     found = [claim_of(journal, epoch) for epoch in range(newest_epoch(journal), 0, -1)]
     newest = next((one for one in found if one), None)
     if newest is None:
-        sentence = f"{journal} is not a journal that a host writes to; serve the contest on the first host first."
+        sentence = f"{journal} is not a journal to which a host writes; first serve the contest on the other host."
         raise RefereeError("journal-empty", sentence)
     own = contest_id(folder)
     if newest.contest != own:
@@ -206,7 +211,7 @@ def _follow(
             door.open(serve())
         except EpochTaken as error:
             logger.warning("%s", error.sentence)
-            door.say("it follows the host that has taken over")
+            door.say("this host follows the host that has taken over")
         except (RefereeError, OSError) as error:
             logger.error(  # noqa: TRY400
                 "this host cannot follow or take over, and tries again: %s", error

@@ -67,7 +67,7 @@ class StartLook:
         except (EOFError, OSError):  # it was killed, or the server ends
             self.checks.note(Found.FAULTS)
             logger.error(  # noqa: TRY400
-                "The look at images and database was broken off; start it again."
+                "The check of images and database was interrupted; start the server again."
             )
             return
         self._process.join()

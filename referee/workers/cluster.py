@@ -141,10 +141,13 @@ class ClusterWorkers:
             sent = packed if to is None else self._sent(packed, to)
             given = self._client.submit(_done, sent, pure=False, workers=at)
         except ClosedClientError:
-            sentence = f"The scheduler at {self._address} is gone, or all its workers are. Start them again,"
+            sentence = (
+                f"The scheduler at {self._address} is gone, or all its workers are. Start scheduler and workers "
+                "again,"
+            )
             raise NoWorkers(
                 "cluster-gone",
-                f"{sentence} then this command: what is done is kept.",
+                f"{sentence} then run this command again: finished work is kept.",
             ) from None
         self._given[future] = _Given(given, at, to)
         given.add_done_callback(partial(self._end, future))
@@ -255,8 +258,8 @@ class ClusterWorkers:
 
     def _note_silence(self) -> None:
         if not self._is_silent:
-            sentence = f"The scheduler at {self._address} has not answered for {HANG_S:g} s; this waits for it."
-            self._say(f"{sentence} Ctrl-C ends it: what is done is kept.")
+            sentence = f"The scheduler at {self._address} has not answered for {HANG_S:g} s; this command waits for it."
+            self._say(f"{sentence} Ctrl-C ends the command: finished work is kept.")
         self._is_silent = True
 
     def _note_answer(self) -> None:
@@ -295,7 +298,7 @@ class ClusterWorkers:
         if held_bytes is None:
             return f"the worker {address} died"
         of_memory = (
-            f"the worker {address} was out of memory, with {held_bytes / 1e9:.2f} GB"
+            f"the worker {address} ran out of memory, using {held_bytes / 1e9:.2f} GB"
         )
         return f"{of_memory}: start workers with a larger --memory-limit"
 

@@ -173,7 +173,7 @@ def test_the_command_imports_labels(tmp_path: Path, pictures: Path) -> None:
     assert words.stdout.startswith(f"{tmp_path / 'one'}: 2 images of 1 labels, digest ")
     assert (
         words.stdout.splitlines()[1]
-        == f"2 files of {pictures} are left out: nothing names them."
+        == f"2 files of {pictures} are left out: the annotations do not name them."
     )
     facts = json.loads(run(*where, tmp_path / "two", "--json").stdout)
     assert facts["images"] == 2

@@ -171,7 +171,8 @@ def _closing(run: int) -> dict[str, object]:
     try:
         signature = contest.key.sign(closing_text(*astuple(closing)))
     except RefereeError as error:
-        logger.error("run %d gets no closing receipt: %s", run, error.sentence)  # noqa: TRY400
+        said = "run %d: its closing receipt could not be made: %s"
+        logger.error(said, run, error.sentence)  # noqa: TRY400
         return {}
     receipt = asdict(closing) | {
         "signature": signature,

@@ -64,7 +64,7 @@ def unveil() -> Response:
         if not is_as_seen or not contest.store.published.unveil(
             now, final, found.unveiled, places, under_way
         ):
-            sentence = "Another operator has just unveiled; look at the board, then go on from there."
+            sentence = "Another operator has just unveiled a place; look at the board before you unveil the next one."
             raise RefereeError("board-state", sentence)
     return _changed(board)
 

@@ -131,7 +131,7 @@ def test_a_void_run_is_shown_as_one(build: Callable[..., House]) -> None:
     ("runs", "sentence"),
     [
         ("1 9", "There is no run 9"),
-        ("1 3", "Run 3 is not judged as it stands; see: referee judge 3"),
+        ("1 3", "Run 3 has no current judgement; run: referee judge 3"),
         ("1 {}", "has 3 runs; name two by number: referee compare 1 2 --contest"),
         ("1 99999999999999999999", "is not a contest folder"),
         ("1 nowhere", "nowhere is not a contest folder"),

@@ -334,7 +334,7 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
             "images-repeated",
             "write per_attempt = 2 in [images], or attempts = 1",
         ),
-        ({"least_map": None}, "least-map-missing", "a hundred blind rows"),
+        ({"least_map": None}, "least-map-missing", "a hundred guessed rows"),
         ({"backup": None}, "backup-missing", "folder in [backup]"),
         (
             {"trusted_proxy": None},
@@ -344,12 +344,12 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
         (
             {"trusted_proxy": None},
             "unguarded",
-            "And one without clients: log-ins and old forms from every",
+            "And one has no clients: log-ins and HTML forms from every",
         ),
         (
             {"teams_see_score": True},
             "score-seen-by-team",
-            "to two digits at most every 30 s",
+            "rounded to two digits, every 30 s",
         ),
         ({"public_score": True}, "score-public", "the team itself and its rivals too"),
         ({"count_unserved": True}, "unserved-counted", "saves the energy of fetching"),

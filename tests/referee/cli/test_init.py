@@ -167,7 +167,7 @@ def test_on_a_terminal_it_asks_for_what_is_not_given(
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        (("--attempts", "6"), "6 attempts of 5 images leave none for each"),
+        (("--attempts", "6"), "6 attempts of 5 images leave no image for each"),
         (
             ("--per-attempt", "6"),
             "--per-attempt 6 is more than the 5 images of the test set.",

@@ -148,8 +148,8 @@ def test_the_table_and_the_csv_say_the_same(judged: House) -> None:
     notes = table.splitlines()[-2:]
     covers = "same images; the energy spread is unknown"
     assert notes == [
-        f"ant: its order with bee is 90.0% sure ({covers}).",
-        f"bee: its order with ant is 90.0% sure ({covers}), mode dc instead of rms.",
+        f"ant: its order with bee is 90.0% certain ({covers}).",
+        f"bee: its order with ant is 90.0% certain ({covers}), mode dc instead of rms.",
     ]
     (marked,) = (line for line in table.splitlines() if line.endswith(" d"))
     assert " bee " in marked
@@ -174,7 +174,7 @@ def test_a_run_by_other_rules_is_left_out_and_told_which(judged: House) -> None:
     told = called("leaderboard", "--contest", str(judged.folder)).stderr
     why = f"metric voc-11, now lpirc; rules {RULES_VERSION + 1}, now {RULES_VERSION}"
     assert told.splitlines() == [
-        f"Run 2 of bee is left out: it was judged otherwise ({why}).",
+        f"Run 2 of bee is left out: it was judged by other rules ({why}).",
         "To see the changes if they were judged by lpirc: referee rejudge --all --dry-run --metric lpirc",
     ]
 
@@ -186,8 +186,11 @@ def test_a_judgement_of_an_earlier_form_is_told_with_what_to_do(judged: House) -
         told.stderr
         == "Run 2 of bee was judged by an earlier version, or in part; see: referee judge 2\n"
     )
-    assert "% sure" not in told.stdout
-    assert "(not known how surely ahead of bee: judge the runs again)" in told.stdout
+    assert "% certain" not in told.stdout
+    assert (
+        "(how certain the lead is over bee is not known: judge the runs again)"
+        in told.stdout
+    )
     shown = called("run", "show", "2", "--contest", str(judged.folder)).stdout
     assert "mAP ilsvrc-det" in shown
     assert "not computed; judge the run again" in shown
@@ -463,7 +466,7 @@ def test_the_prizes_are_named_with_their_winners(judged: House) -> None:
         "cat": [],
     }
     told = called("leaderboard", *where).stdout
-    shared = "ant and bee (shared: not surely behind: bee)"
+    shared = "ant and bee (shared, since the order is uncertain, with: bee)"
     assert (
         f"Best score: {shared}.\nLeast energy (needs an accuracy of 0.32201 or more): no team.\n"
         in told

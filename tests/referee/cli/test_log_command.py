@@ -242,7 +242,7 @@ def test_what_is_no_contest_no_run_or_too_short_a_head_is_told(
             in log(folder, "--head", short)[2]
         )
     head = told[3].link.hex()[:12]
-    seen = f"The head {head} is event 4, of 2026-05-04 09:00:00 UTC: history up to it is as it was seen."
+    seen = f"The head {head} is event 4, of 2026-05-04 09:00:00 UTC: the log up to it is unchanged."
     assert log(folder, "--head", head)[1][-1] == seen
 
 

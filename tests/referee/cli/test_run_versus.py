@@ -117,7 +117,7 @@ def test_a_run_below_least_map_wins_no_meeting(hall: House) -> None:
         judged_run(hall, "ant", 0.1, reached=0.1),
         judged_run(hall, "bee", 1.0),
     )
-    low = "1, which does not count: its mAP 0.10000 is below least_map 0.2"
+    low = "1, which is not ranked: its mAP 0.10000 is below least_map 0.2"
     assert result.stdout == f"0  run 1 of ant: {low}\n2  run 2 of bee: 0.5\n"
 
 

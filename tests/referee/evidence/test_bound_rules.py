@@ -248,4 +248,4 @@ def test_the_rules_of_a_restored_contest_of_an_older_form_are_not_bound_and_that
     assert place["rules_sha256"] is None
     assert place["other_rules"] == []
     stdout = day.refers("run", "show", "1").stdout
-    assert "rules not bound (armed by an earlier version)" in stdout
+    assert "rules none recorded (armed by an earlier version)" in stdout

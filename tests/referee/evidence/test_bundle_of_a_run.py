@@ -243,7 +243,7 @@ def test_receipts_show_what_is_missing_altered_added_or_of_another_run(
     code, text = with_receipts(bundle, tmp_path, ["\ufeff" + lines[-1]])
     assert code == 0
     assert ("No receipt of a body was given; the run was closed with 7" in text) is True
-    assert text.endswith("What was checked holds; not checked: interval.\n")
+    assert text.endswith("Every check passed; not checked: interval.\n")
     closing = json.loads(lines[-1])["closing"]
     code, text = with_receipts(
         bundle,

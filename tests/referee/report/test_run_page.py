@@ -294,7 +294,7 @@ def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
     )
     assert "This run's window had 30 s of extra time." in shown
     assert "<b>Ants & Co</b>. Test, station one" in shown
-    assert "not bound (armed by an earlier version)" in shown
+    assert "none recorded (armed by an earlier version)" in shown
     failed = [
         check.code
         for check in store.scores.latest(low.id).checks

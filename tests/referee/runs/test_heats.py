@@ -222,7 +222,9 @@ def test_a_start_that_cannot_be_stored_opens_nothing(
 def test_of_two_runs_either_both_are_opened_or_none(build: Build) -> None:
     house = armed(build)
     house.store.runs.change(2, (RunState.ARMED,), state=RunState.VOID.value)
-    with pytest.raises(RefereeError, match="is void; this needs it armed"):
+    with pytest.raises(
+        RefereeError, match="is void; this command needs a run that is armed"
+    ):
         house.store.runs.change_all(
             {run: {"state": "open", "start_s": 5.0} for run in (1, 2)},
             (RunState.ARMED,),

@@ -133,7 +133,7 @@ def test_a_simulated_meter_never_becomes_official_by_its_maker(
         ('["YOKOGAWA", " "]', "official_makers has ' ', which is blank"),
         (
             '["Unofficial"]',
-            "official_makers has 'Unofficial': meters for rehearsals count in no contest.",
+            "official_makers has 'Unofficial': meters for rehearsals are never official.",
         ),
     ],
 )

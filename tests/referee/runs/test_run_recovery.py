@@ -148,7 +148,7 @@ def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
     ]
     assert 4400 <= found["ended_s_ago"] < 4500
     assert (
-        f"run 1 of {TEAM} was found over: it ended {found['ended_s_ago']:.0f} s ago"
+        f"run 1 of {TEAM} had already ended {found['ended_s_ago']:.0f} s ago"
         in caplog.messages
     )
     assert "resumed" not in kinds(hall, 1)

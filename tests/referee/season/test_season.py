@@ -479,7 +479,10 @@ def test_runs_on_other_images_stay_as_they_are(
     how = ["--testset", str(small_set.folder), "--out", str(tmp_path / "out")]
     told = called("season", str(made / "spring"), *how, "--json")
     assert json.loads(told.stdout) == documents(made / "spring")
-    assert told.stderr == "No run on these images was judged by another ground truth.\n"
+    assert (
+        told.stderr
+        == "Every run on these images was judged by this ground truth already.\n"
+    )
     dry = called("season", str(made / "spring"), *how, "--dry-run")
     assert dry.stdout == ""
     assert dry.stderr == f"{told.stderr}No board was written.\n"

@@ -191,7 +191,7 @@ def test_a_changed_score_is_marked_in_text_json_csv_and_html(
     (row,) = [line for line in told.stdout.splitlines() if " ant " in line]
     assert row.split()[0] == "-"
     assert row.split()[-1] == "?"
-    assert "? its figures do not hold" in told.stdout
+    assert "? its figures could not be verified" in told.stdout
     sentence = "is not mAP / Wh"
     assert sentence in told.stderr
     assert sentence in (out / "season.html").read_text()
@@ -276,7 +276,7 @@ def test_a_folder_of_before_there_were_chains_is_ranked_and_marked_as_not_bound(
         "bee": ["not-bound"],
     }
     assert [one["rank"] for one in every] == [1, 2, 3]
-    assert "n not bound by a log" in called("season", str(spring)).stdout
+    assert "n not covered by a log" in called("season", str(spring)).stdout
 
 
 def test_a_frozen_board_shows_only_what_is_on_record(bound: Path) -> None:

@@ -63,7 +63,9 @@ def test_a_lease_that_ran_out_is_given_to_whoever_asks_next(store: Store) -> Non
     assert found.worker == "two"
     assert found.losses == 1
     assert found.failures == 0
-    assert found.reason == "one vanished: its lease ran out."
+    assert (
+        found.reason == "one did not renew its lease in time, so the job is free again."
+    )
     assert (
         store.jobs.renew(["b"], "one", START + timedelta(seconds=LEASE_S + 2), LEASE_S)
         == frozenset()

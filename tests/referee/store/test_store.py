@@ -184,7 +184,7 @@ def test_a_run_in_another_state_is_not_changed(store: Store) -> None:
     run = stored_run(store)
     with pytest.raises(
         RefereeError,
-        match="is armed; this needs it open or closed",
+        match="is armed; this command needs a run that is open or closed",
     ) as failure:
         store.runs.change(
             run.id,

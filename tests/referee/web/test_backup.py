@@ -175,7 +175,7 @@ def test_a_folder_that_is_missing_is_told_once_and_so_is_its_return(
         )
         folder.mkdir()
         until(lambda: schedule.clock.advance(LOOK_COPIES_S) or len(told()) == 2)
-    assert told()[1] == "Scheduled backups are made again."
+    assert told()[1] == "Scheduled backups work again."
     assert list(folder.glob("backup-*.zip"))
     events = contest.store.log.newest_after(0, 9)[1]
     assert [

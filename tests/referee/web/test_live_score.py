@@ -126,7 +126,10 @@ def test_a_meter_that_goes_away_takes_every_score_with_it(
         r"36\.00 W, [0-9.]+ Wh \([0-9]+ s old\), so far mAP 1\.00000 and score –",  # noqa: RUF001
         line,
     )
-    assert "(meter away: its energy is not known now, so there is no score, " in line
+    assert (
+        "(the meter cannot be reached: its energy is not known now, so there is no score, "
+        in line
+    )
 
 
 def test_otherwise_only_the_operator_sees_it(day: Callable[..., Day]) -> None:
@@ -159,7 +162,7 @@ def test_a_killed_live_score_is_replaced_harms_nobody_and_ends_with_its_server(
     assert made.post(token).status_code == 202
     until(lambda: set(descendants_of(made.server.pid)) - {worker, live})
     text = (made.folder / "server.log").read_text()
-    assert "the process of the provisional scores has ended (-9)" in text
+    assert "the process for provisional scores has ended (-9)" in text
     sent = post_everything(made, token)
     with made.store() as store:
         until(

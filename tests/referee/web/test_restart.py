@@ -311,7 +311,7 @@ def test_the_token_of_a_run_that_a_restore_took_back_is_refused(
     # Else what the copy lacks is taken from there.
     shutil.rmtree(made.folder / "journal")
     refused = refers("serve", str(made.folder), "--port", "0").stderr
-    assert "is gone: it begins again with a copy of the database" in refused
+    assert "is missing: a new one begins with a copy of the database" in refused
     assert refused.endswith(f"referee doctor {made.folder} --accept\n")
     assert refers("doctor", str(made.folder), "--accept").returncode == 0
     second = made.serve()

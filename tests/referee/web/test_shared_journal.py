@@ -24,7 +24,7 @@ from tests.contest_day import ROWS, Day, problem, refers, until
 from tests.referee.store.test_journaling import content
 from tests.timeouts import TIMEOUT_S
 
-SINCE = r"what was (?:taken|accepted) since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d UTC ?"
+SINCE = r"data accepted since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d UTC ?"
 MakeDay = Callable[..., Day]
 
 
@@ -168,14 +168,15 @@ def test_without_required_the_contest_goes_on_and_the_record_says_from_when_to_w
 
     with stalled(journal):
         log = made.folder / "server.log"
-        until(lambda: "is on this host's disk alone" in log.read_text())
+        until(lambda: "are on this host's disk only" in log.read_text())
         for number in range(2, 5):
             assert made.post(token).json()["received_total"] == number * len(ROWS)
-        until(lambda: re.search(SINCE + "is on this host's disk alone", trouble()))
+        until(lambda: re.search(SINCE + "are on this host's disk only", trouble()))
     # A copy of the whole database would hold the open run up, and no command makes one either.
     until(
         lambda: re.search(
-            SINCE + ": its disk answers again, and it is begun again once no run",
+            SINCE
+            + ": its disk answers again, and the journal will restart once no run",
             trouble(),
         )
     )

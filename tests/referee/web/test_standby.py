@@ -123,7 +123,10 @@ def test_what_was_acknowledged_by_a_host_that_died_is_at_the_other_one(
     standby = Standby(folder, "--first", server.url, "--after", AFTER_S)
     first.servers.append(standby)
     refused = problem(standby.ask("GET", "/v1/health"), 503, "stands-by")
-    assert "Test day: it follows the host that serves it" in refused["detail"]
+    assert (
+        "Test day: this host follows the host that serves the contest"
+        in refused["detail"]
+    )
     acknowledged: dict[str, dict[str, Any]] = {}
     died = threading.Event()
 
@@ -365,7 +368,7 @@ def test_what_may_not_stand_by_is_told_why(
         assert (tried.returncode, tried.stderr.count("\n")) == (1, 1), tried.stderr
         return tried.stderr
 
-    assert "is not a journal that a host writes to" in told()
+    assert "is not a journal to which a host writes" in told()
     assert first.serve().end() == 0
     config = folder / "contest.toml"
     right = config.read_text()
@@ -373,7 +376,7 @@ def test_what_may_not_stand_by_is_told_why(
     assert "Set required = true on both hosts" in told()
     config.write_text(right.partition("\n[journal]\n")[0])
     assert "names no journal that both hosts reach" in told()
-    assert "is not a journal that a host writes to" in told(
+    assert "is not a journal to which a host writes" in told(
         "--journal", str(tmp_path / "elsewhere")
     )
     config.write_text(right)

@@ -225,7 +225,7 @@ def test_work_may_take_what_the_smallest_worker_allows_and_running_out_of_it_is_
     )
     with pytest.raises(
         WorkerLost,
-        match=r"was out of memory, with 0\.\d\d GB: start workers with a larger",
+        match=r"ran out of memory, using 0\.\d\d GB: start workers with a larger",
     ):
         workers.submit(eval, filled).result(TIMEOUT_S)
     workers._left_out -= others  # noqa: SLF001
@@ -246,8 +246,8 @@ def test_a_scheduler_that_hangs_is_said_and_waited_for(
     try:
         until(lambda: said)
         assert said == [
-            f"The scheduler at {hall.address} has not answered for 0.5 s; this waits for it. "
-            "Ctrl-C ends it: what is done is kept."
+            f"The scheduler at {hall.address} has not answered for 0.5 s; this command waits for it. "
+            "Ctrl-C ends the command: finished work is kept."
         ]
     finally:
         hall.scheduler.send_signal(signal.SIGCONT)

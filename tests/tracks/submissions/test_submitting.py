@@ -302,7 +302,7 @@ def test_a_team_s_unstable_models_are_free_three_times_a_day_and_then_count(
     refused = refusal(hand)
     assert refused.code == "submission-limit"
     assert (
-        f"{limit} of them to be measured again beyond the {FREE_REPETITIONS} that are free"
+        f"{limit} of them for repeated measurements beyond the {FREE_REPETITIONS} free ones"
         in refused.sentence
     )
     store.submissions.require_below_limit("phones", "beta", limit, clock.utc())

@@ -629,5 +629,5 @@ def test_broken_files_of_before_the_deadline_buy_one_attempt_after_it_and_not_se
             pass
         first, second = (Offer(config, TEAM, "a.csv", one.id) for one in broken)
         receive_body(contest, clock, first, [csv_of(rows_of(images, 2))])
-        with pytest.raises(RefereeError, match="it may replace only one"):
+        with pytest.raises(RefereeError, match="a file may replace only one entry"):
             receive_body(contest, clock, second, [csv_of(rows_of(images, 3))])

@@ -145,7 +145,7 @@ def test_a_void_run_comes_back_as_it_was_and_one_that_never_closed_does_not(
     assert sorted(one.status_code for one in both) == [200, 409]
     refused = next(one for one in both if one.status_code == 409)
     detail = problem(refused, 409, "run-state")["detail"]
-    assert detail == f"Run {number} is closed; this needs it void."
+    assert detail == f"Run {number} is closed; this command needs a run that is void."
     assert stage.run(number) == before
     event = next(
         one
@@ -298,7 +298,7 @@ def test_the_command_line_does_the_same(stage: Day) -> None:
     number = closed_run(stage, "bee")
     stage.refers("run", "void", str(number), "--reason", "wrong board")
     stdout = stage.refers("run", "unvoid", str(number)).stdout
-    assert stdout == f"Run {number} counts again: it is closed.\n"
+    assert stdout == f"Run {number} is no longer void: its state is closed.\n"
     assert "needs it void" in stage.refers("run", "unvoid", str(number)).stderr
     stderr = stage.refers("run", "review", str(number), "--note", "fine").stderr
     assert "only a judged run" in stderr

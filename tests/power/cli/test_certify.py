@@ -197,7 +197,7 @@ def test_a_meter_that_integrates_is_left_alone(
     assert ended.returncode == 1
     assert ended.stdout == ""
     assert one_line(ended.stderr)
-    assert "integrates" in ended.stderr
+    assert "is integrating" in ended.stderr
     assert asked(address, ":INTEGRATE:STATE?")[0].startswith("STAR")
     assert list(tmp_path.iterdir()) == []
 

@@ -83,7 +83,7 @@ def _check_body(bundle: Bundle, one: Fields) -> None:
 
 
 def _check_closing(bundle: Bundle, one: Fields) -> None:
-    """Check the closing receipt: the records that it binds, and its signature. Raises Wrong."""
+    """Check the closing receipt: the records that it covers, and its signature. Raises Wrong."""
     closings = bundle.events_of("closed")
     need(closings != [], "the bundle has no event `closed`")
     expected = {

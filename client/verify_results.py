@@ -304,7 +304,7 @@ def parts_of_signature(signature: str) -> dict[str, str]:
 
 
 def check_rules(bundle: Bundle) -> None:
-    """Check that the run kept its bound rules, and that the published judgement was made by them."""
+    """Check that the run and its published judgement followed the rules recorded when the run was armed."""
     if bundle.rules is None:
         raise NotChecked(NOT_BOUND)
     _need_run_by_rules(bundle, bundle.rules)

@@ -75,7 +75,7 @@ class Contest:
 def open_contest(folder: Path, *, only_looks: bool = False) -> Iterator[Contest]:
     """Open the contest in `folder` and close its database at the end.
 
-    With `only_looks`, for commands that only read, it works even beside a server that hangs; see `Database`.
+    With `only_looks`, for commands that only read, it works even while a server hangs; see `Database`.
 
     Raises RefereeError `contest-missing`, `bad-config`, `secret-missing`, `secret-readable`, `contest-mixed`,
     `database-cut`, and what opening the database raises; TestSetError for a bad test set.

@@ -46,7 +46,7 @@ class LoginRefused(RefereeError):
 
 
 class SessionRefused(RefereeError):
-    """A request was refused: its token is missing or bad, or its run belongs to another team or is over."""
+    """A request was refused: its token is missing or bad, or its run belongs to another team or has ended."""
 
 
 class WrongAddress(LoginRefused, SessionRefused):
@@ -57,7 +57,7 @@ class WrongAddress(LoginRefused, SessionRefused):
 
 
 class WindowClosed(SessionRefused):
-    """The run is over: no more images are served, and no more detections are accepted."""
+    """The run has ended: no more images are served, and no more detections are accepted."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("window-closed", sentence, **facts)
@@ -127,7 +127,7 @@ class JournalDamaged(RefereeError):
 
 
 class JournalForeign(RefereeError):
-    """A journal that does not lead to the state of the database beside it."""
+    """A journal that does not produce the state of its database."""
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("journal-foreign", sentence, **facts)
@@ -157,7 +157,7 @@ class EpochTaken(RefereeError):
 
 
 class ShuttingDown(RefereeError):
-    """The server is stopping; it will take up its open runs when it is started again."""
+    """The server is stopping; it will resume its open runs when it is started again."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""A meter beside this device: checks that it answers, and makes the command that measures energy around the harness.
+"""A meter connected to this device: checks that it answers, and makes the command that measures the harness's energy.
 
 A program of lpirc_power does the work in a separate process: the client itself needs nothing but requests.
 """

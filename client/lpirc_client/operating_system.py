@@ -23,7 +23,7 @@ if sys.platform == "win32":
         signal.raise_signal(signal.SIGINT)
 
     def lives(pid: int, *, is_parent: bool) -> bool:
-        """Return True if process `pid` lives; on Windows only a handle shows it, even for our parent."""
+        """Return True if process `pid` lives. On Windows a handle shows this, so `is_parent` has no effect."""
         try:
             process = _winapi.OpenProcess(_winapi.SYNCHRONIZE, False, pid)
         except PermissionError:  # of another user

@@ -52,7 +52,7 @@ class ReceiptFile:
     """Appends the receipts of one run to a file of JSON lines; a receipt that breaks the chain is kept with a warning.
 
     No problem here ends a run: only creating the object raises ClientError `no-receipts-file`. A file with receipts of
-    this run is continued; beside a file of another run a new file is made.
+    this run is continued; if the file is of another run, a new file is made next to it.
     """
 
     def __init__(self, path: Path) -> None:

@@ -4,7 +4,7 @@
         for image in session.images(prefetch=50):
             session.post(image.number, detect(image.jpeg))
 
-Two threads beside the detector's fetch ahead and post. Python 3.8 and `requests` are all it needs.
+Two further threads fetch ahead and post. Python 3.8 and `requests` are all it needs.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ POSTING = "posting"
 
 FETCH = "fetch"
 SEND = "send"
-"""Work of the thread that posts; FETCH is that of the thread that fetches."""
+"""The posting thread sends a body; FETCH is the work of the fetching thread."""
 
 
 class Timeline:

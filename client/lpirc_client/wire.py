@@ -79,7 +79,7 @@ def receipt_from(document: Mapping[str, Any]) -> Receipt:
 
 
 def elapsed_from(document: Mapping[str, Any]) -> float | None:
-    """Read the run's length from the answer to a logout; None without one, since the run is closed all the same."""
+    """Read the run's length from the answer to a logout; None if the answer lacks it, as the run is closed anyway."""
     try:
         return _seconds(document.get("elapsed_s"))
     except ValueError:

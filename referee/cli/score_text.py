@@ -66,7 +66,7 @@ def print_score(run: Run, score: Score) -> None:
 
 
 def rules_text(run: Run) -> str:
-    """Return whether rules are bound to a run, and the SHA-256 of those rules."""
+    """Return a text with the SHA-256 of a run's rules, or that none are recorded."""
     return (
         "none recorded (armed by an earlier version)"
         if run.rules is None

@@ -1,4 +1,4 @@
-"""Comparison of the rules of each judgement of a run with the rules bound into the run's chain."""
+"""Compares the rules of each judgement of a run with the run's rules, which its hash chain covers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIGURES = ("map", "energy_wh", "score", "signature")
 
 
 def require_bound(bundle: Bundle) -> Rules:
-    """Return the rules bound to the run. Raises NotChecked if none are bound."""
+    """Return the run's rules. Raises NotChecked if none were recorded."""
     if bundle.run.rules is None:
         raise NotChecked(
             "An earlier version armed the run and did not record its rules in its chain."
@@ -55,7 +55,7 @@ def check_judgements(bundle: Bundle) -> str:
 
 
 def check_rules(bundle: Bundle) -> str:
-    """Return a sentence on the bound rules. Raises Failure if the run or its published judgement violates them.
+    """Return a sentence on the run's rules. Raises Failure if the run or its published judgement violates them.
 
     Raises NotChecked if none are bound.
     """
@@ -133,7 +133,7 @@ def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
 
 
 def _sorted(values: Mapping[str, object]) -> dict[str, object]:
-    """Return the values sorted by name, since the bound rules and a run's setup have different orders."""
+    """Return the values sorted by name, since the rules and a run's setup have different orders."""
     return dict(sorted(values.items()))
 
 

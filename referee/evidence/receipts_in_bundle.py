@@ -24,7 +24,7 @@ POSTS = "posts.jsonl.gz"
 EVENTS = "events.jsonl.gz"
 RUN = "run.json"
 FORMS = (1, 2)
-"""Forms of the protocol that this program knows; form 2 also binds the readings and the rules."""
+"""Versions of receipts that this program knows. Version 2 also covers the readings and the rules."""
 _KINDS = {
     "run": int,
     "number": int,
@@ -185,7 +185,7 @@ def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> s
 
 
 def _of_form(bundle: Bundle, receipts: Receipts) -> list[tuple[str, str]]:
-    """Return a problem if the receipts use another form of the protocol than the run, so they cannot be compared."""
+    """Return a problem if the receipts' version is not the run's, so that they cannot be compared."""
     own = 1 if bundle.run.rules is None else 2
     others = [one["number"] for one in receipts.posts if _form(one) != own]
     if not others:

@@ -97,7 +97,7 @@ def _run_chain(found: Recomputed, _: Given) -> str:
 
 
 def _meter_chain(found: Recomputed, _: Given) -> str:
-    """Return a sentence on the readings. Raises Failure unless the bundle has the readings that the receipts bind."""
+    """Return a sentence on the readings. Raises Failure unless the bundle has the readings that the receipts cover."""
     bundle = found.bundle
     before = 0
     require_bound(bundle)

@@ -1,4 +1,4 @@
-"""The rules by which a run is judged: those bound to it at arming, even if contest.toml has changed since."""
+"""The rules by which a run is judged: those recorded at its arming (bound), even if contest.toml has changed since."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def as_judged(
     run: Run,
     metric: str | None = None,
 ) -> Contest:
-    """Return the contest with the rules for judging a run: the rules bound to it, else those of contest.toml.
+    """Return the contest with the rules for judging a run: its own rules, else those of contest.toml.
 
     An organizer may judge the run by another `metric`. The judgement then states that its rules are not the bound ones.
     """

@@ -66,7 +66,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Known:
-    """What only the server knows: live values of open runs, states of the meters, and what is in progress or wrong.
+    """State that only the server knows: live values of open runs, states of the meters, work in progress and failures.
 
     `live` has the values named in LIVE, by run number. `meters` has (state, sentence) by station: the state is a
     `referee.runs.meter_state.MeterState`, the sentence says what is wrong, or is None. `waiting` has the armed runs of
@@ -251,7 +251,7 @@ class StatusReader:
         review: Review | None,
         now: datetime,
     ) -> Document:
-        """Return a run's document; `needs_review` if a check failed, `review` if an operator let the run stand."""
+        """Return a run's document; `needs_review` if a check failed, `review` if an operator accepted the run."""
         figures = figures_of(self._contest, run, now)
         judged = current_judgement(self._contest, run)
         checks = rows_refused(figures.refused, self._store.posts.refused_rows(run.id))

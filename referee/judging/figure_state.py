@@ -51,7 +51,7 @@ def figure_state(
 ) -> FigureState | None:
     """Return the state of the figures of a run that is not judged, or None if it is armed or void: it has no figures.
 
-    `is_lost` says that the run's energy is lost, `has_energy` that the run has an energy of record.
+    `is_lost` says that the run's energy is lost, `has_energy` that the run has a valid energy.
     """
     if run in (RunState.ARMED, RunState.VOID):
         return None

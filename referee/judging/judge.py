@@ -35,7 +35,7 @@ from referee.store.records import JUDGED, TRUTH_CORRECTED, Run, RunState, Score
 
 
 class Again(NamedTuple):
-    """Who judges a run again, and why; `metric`, unless None, replaces the metric bound to the run."""
+    """A request to judge a run again: by whom and why. `metric`, unless None, replaces the run's own metric."""
 
     by: str
     reason: str | None = None

@@ -107,7 +107,7 @@ def score_runs(
     failed: Failed,
     metric: str | None = None,
 ) -> None:
-    """Score runs by their bound rules and the test set that they all used; without workers, in this process.
+    """Score runs by their own rules, on the test set that they all used. Without workers, this process scores them.
 
     A `metric` replaces the bound one. If `done` raises RefereeError for a run, `failed` is called for that run, too.
     Raises TestSetError.

@@ -43,7 +43,7 @@ def lost_energy_of(contest: Contest, number: int) -> str | None:
 
 
 def _is_settled(contest: Contest, run: Run) -> bool:
-    """Return True if nothing is left to do about the lost energy: the run is void, or a review lets it stand."""
+    """Return True if nothing is left to do about the lost energy: the run is void, or a review accepted it."""
     if run.state is RunState.VOID:
         return True
     judged = current_judgement(contest, run)

@@ -50,8 +50,8 @@ class Award:
 
     `value` is the best team's score (1/Wh), energy (Wh) or mAP. `bar` is the lowest mAP or the highest energy that the
     condition allows; it may be below 0, and is None if there is no condition or no participant. `unsure` has the teams
-    that share the prize because their order relative to the best team is not sure. `not_known` has the teams for which
-    it is not known how sure that order is; they do not share it.
+    that share the prize because their order relative to the best team is uncertain. `not_known` has the teams for which
+    the certainty of that order is unknown; they do not share it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The provisional score of every open run, computed in a process beside the server (referee.web.live_process).
+"""The provisional score of every open run, computed in a separate process (referee.web.live_process).
 
 The process evaluates what the server has committed with the judge's own code, so its last score equals the judge's. It
 publishes the figures in the store's table `provisional` once a second, or less often, so that a run costs at most a

@@ -85,7 +85,7 @@ def public_board(
 
     `log` is a `log_head`; with None the document does not mention the log. `ranking` and `unranked` have the documents
     of `judging.standings`, each with affiliation and number of images. `figures` has, by station, the figures of its
-    open run. `rules` has, by SHA-256, the rules bound to a run on the board.
+    open run. `rules` has, by SHA-256, the rules of the runs on the board.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs.find()}

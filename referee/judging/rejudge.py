@@ -50,7 +50,7 @@ def rejudge(
 ) -> Rejudged:
     """Judge one run again, or all judged runs if `number` is None, and store the judgements.
 
-    The runs are judged by their bound rules and the test set; by another metric only if `again` names one. The ground
+    The runs are judged by their own rules, on the test set; by another metric only if `again` names one. The ground
     truth may differ from the one at arming, unless the contest is being served. Known results for a run by another
     ground truth are reused. Raises RefereeError as `judge` does, and `contest-busy`.
     """

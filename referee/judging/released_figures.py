@@ -116,7 +116,7 @@ def is_last(
     before: Released | None,
     detections: int,
 ) -> bool:
-    """Return True if the run is over and its last figures have been released."""
+    """Return True if the run has ended and its last figures have been released."""
     if run.state is RunState.OPEN or before is None:
         return False
     return (before.energy_wh, before.detections) == (run.energy_wh, detections)

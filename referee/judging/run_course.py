@@ -29,7 +29,7 @@ DEFINITION = (
 
 @dataclass(frozen=True)
 class PhaseUse:
-    """The time and energy that a run spent in a phase; the energies of all phases add up to the energy of record."""
+    """The time and energy that a run spent in a phase; the energies of all phases add up to the run's energy."""
 
     phase: str
     elapsed_s: float

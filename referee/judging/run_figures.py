@@ -34,9 +34,9 @@ from referee.store.records import (
 
 
 def current_judgement(contest: Contest, run: Run) -> Score | None:
-    """Return a run's latest judgement if it used the energy of record, else None.
+    """Return a run's latest judgement if it used the run's final energy, else None.
 
-    The energy of record may be read after judging; the run must then be judged again.
+    That energy may be read after judging; the run must then be judged again.
     """
     judged = contest.store.scores.latest(run.id)
     return judged if judged is not None and judged.energy_wh == run.energy_wh else None
@@ -81,7 +81,7 @@ def figures_of(
 ) -> Figures:
     """Return the figures of a run: the judged ones, else those known at `now`, UTC.
 
-    Once a run is closed, its energy is the energy of record, not the one published while it was open.
+    Once a run is closed, its energy is the final one, not the one published while it was open.
     """
     judged = current_judgement(contest, run)
     if judged is not None:
@@ -172,7 +172,7 @@ def let_stand(
     now: datetime,
     act: Act | None = None,
 ) -> Review:
-    """Store a review that lets a judged run stand despite failed checks.
+    """Store a review that accepts a judged run despite failed checks.
 
     Raises RefereeError `run-unknown`, `run-state`.
     """

@@ -38,7 +38,7 @@ from referee.store.records import Run, Score
 class Cost:
     """The number of errors of a type, and the mAP and score that they cost.
 
-    `score` is None without an energy, and for a metric without a single IoU threshold, such as `coco`.
+    `score` is None if the run has no energy, and for a metric without a single IoU threshold, such as `coco`.
     """
 
     type: ErrorType

@@ -31,7 +31,7 @@ IMAGE = 0
 CATEGORY = 1
 CONTEST = "contest"
 WITH_UNSERVED = "with-unserved"
-"""Name of an evaluation of all rows: those that count, and those for images that were not served."""
+"""Name of an evaluation of all rows, including rows for images that were not served."""
 
 
 @dataclass(frozen=True, eq=False)

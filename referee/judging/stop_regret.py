@@ -48,7 +48,7 @@ class StopRegret:
 
     @property
     def is_known(self) -> NDArray[np.bool_]:
-        """True for each moment with an energy above its error limit, and for the last, with the energy of record."""
+        """True for each moment with an energy above its error limit, and for the last, with the run's energy."""
         known = self.energy_wh > self.limit_wh
         known[-1] = True
         return known
@@ -139,7 +139,7 @@ def energies_at(
     run: Run,
     elapsed_s: Floats,
 ) -> Floats | None:
-    """Return the energy (n,) at each moment, interpolated linearly between readings; the last is the energy of record.
+    """Return the energy (n,) at each moment, interpolated linearly between readings; the last is the final energy.
 
     Return None without an energy or readings, and if the readings fall, because the meter then started again.
     """
@@ -187,7 +187,7 @@ def _energy_course(
     run: Run,
     end_s: float,
 ) -> tuple[Floats, Floats] | None:
-    """Return times (m,) and the energies (m,) known at them: 0 at 0, the readings, and the energy of record at the end.
+    """Return times (m,) and the energies (m,) known at them: 0 at 0, the readings, and the final energy at the end.
 
     Return None without an energy or readings, and if the readings fall.
     """

@@ -1,4 +1,4 @@
-"""The reasons why a run that is over has no energy of record. Pure."""
+"""The reasons why a run that has ended has no valid energy. Pure."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ class RunControl:
         return self._live.slots_of(team)
 
     def live(self, run: int) -> OpenRun:
-        """Return the open run of that number. Raises RefereeError `window-closed` if it is over, `run-unknown`."""
+        """Return the open run of that number. Raises RefereeError `window-closed` if it has ended, `run-unknown`."""
         live = self._live.runs.get(run)
         if live is None:
             raise window_closed(self._store.runs.get(run).id)

@@ -42,7 +42,7 @@ def record_close(
     final: Reading | None,
     act: Act | None,
 ) -> None:
-    """Store the end and, in the same transaction, its event, which binds all records of the run."""
+    """Store the end and, in the same transaction, its event, which covers all records of the run."""
     run = live.run.id
     utc = clock.utc().isoformat()
     sampler = live.meter.sampler

@@ -95,7 +95,7 @@ class EvidenceLog:
         self._try_to_flush()
 
     def end(self) -> None:
-        """Flush for the last time. Later readings are not stored, since closing the run binds the stored ones."""
+        """Flush for the last time. Later readings are not stored, since closing the run seals the stored ones."""
         with self._flushing:
             self._flush()
             self._run = None

@@ -268,7 +268,7 @@ def _unread(contest: Contest, station: Station) -> Run | None:
 
 
 def _may_be_held(contest: Contest, run: Run) -> bool:
-    """Return True if the run is over and the meter may still hold its energy."""
+    """Return True if the run has ended and the meter may still hold its energy."""
     if (
         run.state not in OVER
         or run.energy_wh is not None

@@ -32,12 +32,12 @@ class Window:
 
     @cached_property  # each request needs it several times
     def deadline_s(self) -> float:
-        """The time from which on the run is over, unless it is closed earlier."""
+        """The time at which the run ends, unless it is closed earlier."""
         return self.start_s + self.length_s
 
     @cached_property
     def end_s(self) -> float:
-        """The time from which on the run is over."""
+        """The time at which the run ends."""
         return (
             self.deadline_s
             if self.closed_s is None
@@ -46,7 +46,7 @@ class Window:
 
 
 def window_closed(run: int) -> WindowClosed:
-    """Return the error that a team gets when its window is over."""
+    """Return the error that a team gets when its window has ended."""
     return WindowClosed(
         f"Run {run} is closed; nothing more is served or counted.",
         run=run,

@@ -54,7 +54,7 @@ class RunMeter:
 
     @property
     def standing(self) -> Standing | None:
-        """Whether that meter's measurements are accepted in a contest; None before a meter has answered."""
+        """The standing of that meter: whether its measurements are accepted. None before a meter has answered."""
         identity = self.sampler.identity
         station = self.station
         if identity is None:

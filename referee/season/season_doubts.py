@@ -1,7 +1,7 @@
 """Doubts about a contest in a season: whether its figures match its log, and whether the log's chain is intact. Pure.
 
-The chain binds the content of the log: every judgement, close and act. A log that was rewritten from its first event on
-has an intact chain; only the season's earlier notes (`referee.season.season_pins`) reveal it.
+The chain covers the content of the log: every judgement, closing and act. A log that was rewritten from its first event
+on has an intact chain; only the season's earlier notes (`referee.season.season_pins`) reveal it.
 """
 
 from __future__ import annotations

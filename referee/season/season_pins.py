@@ -21,7 +21,7 @@ PINS_NAME = "season-pins.json"
 class Pin:
     """A contest when it was read: its public key (hexadecimal), its number of events, and the link of the last event.
 
-    The key is None for a contest of an earlier form. The link is None if only the key was written down, by hand.
+    The key is None for a contest of an earlier version. The link is None if only the key was written down, by hand.
     """
 
     public_key: str | None = None

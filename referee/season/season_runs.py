@@ -38,7 +38,7 @@ OVER = (RunState.CLOSED, RunState.JUDGED)
 
 @dataclass(frozen=True, eq=False)
 class SeasonRun:
-    """A run that is over and not void, of the contest or bundle at `path`; `judged` is None before it is judged.
+    """A run that has ended and is not void, of the contest or bundle at `path`; `judged` is None before it is judged.
 
     `maps` (R,) are the judgement's mAPs on halves of the images. A run below `least_map` is left off the board. If the
     contest's board has been frozen since `frozen_utc`, the run is as that board shows it (`shown`), without newer data.
@@ -206,7 +206,7 @@ def _verified(
 
 
 def _least_map(run: Run, otherwise: float | None) -> float | None:
-    """Return the least mAP bound to a run; without bound rules, that of contest.toml."""
+    """Return the least mAP of a run's rules; for a run without rules, that of contest.toml."""
     return otherwise if run.rules is None else run.rules.least_map
 
 

@@ -1,7 +1,7 @@
 """The store: one SQLite file per contest. No other package uses SQL.
 
 When a method that writes returns, its writes are on disk: the database is in WAL mode with `synchronous=FULL`, or the
-journal beside it has them. Each process has one connection that writes and one that reads, each behind a lock, because
+journal has them. Each process has one connection that writes and one that reads, each behind a lock, because
 the web server answers from several threads. Start with `Store`: its parts own the tables.
 """
 

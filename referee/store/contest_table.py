@@ -27,7 +27,7 @@ class ContestTable:
         self._integrity = integrity
 
     def contest_id(self, default: str) -> str:
-        """Return the contest's id. A database of an earlier form has none: `default` is then stored as its id."""
+        """Return the contest's id. A database of an earlier version has none: `default` is then stored as its id."""
         found = self._database.rows("SELECT id FROM contest")
         if found:
             return str(found[0]["id"])

@@ -46,7 +46,7 @@ class EntryWithdrawals:
         """Withdraw the entry of a submission, and return the submissions of the entry that counted until now.
 
         The entry still counts towards its day's limit. Its waiting jobs are cancelled, the result of a running job will
-        not be shown, and the final board of its track is taken back if there is one. Raises RefereeError
+        not be shown, and the final board of its track, if any, is no longer shown. Raises RefereeError
         `submission-unknown`, `already-withdrawn`.
         """
         with self._database.transaction() as connection:
@@ -63,8 +63,8 @@ class EntryWithdrawals:
     def restore(self, number: int, now: datetime, act: Act | None = None) -> list[int]:
         """Undo the newest withdrawal of a submission's entry, and return the submissions that count again.
 
-        Jobs that the withdrawal cancelled are queued again, and the final board of its track is taken back if there is
-        one. Raises RefereeError `submission-unknown`, `not-withdrawn`.
+        Jobs that the withdrawal cancelled are queued again, and the final board of its track, if any, is no longer
+        shown. Raises RefereeError `submission-unknown`, `not-withdrawn`.
         """
         with self._database.transaction() as connection:
             parts = _parts(connection, number)
@@ -132,7 +132,7 @@ class EntryWithdrawals:
     def end_review(self, number: int, now: datetime, act: Act | None = None) -> str:
         """End the review of a submission's measurement, so that it is ranked; return the reason of the review.
 
-        The final board of its track is taken back if there is one. Raises RefereeError `submission-unknown`,
+        The final board of its track, if any, is no longer shown. Raises RefereeError `submission-unknown`,
         `not-in-review`.
         """
         with self._database.transaction() as connection:

@@ -25,7 +25,7 @@ def run_start(
 ) -> bytes:
     """Return the link before a run's first body.
 
-    If `rules_sha256` is None, the link does not cover the rules (an earlier form).
+    If `rules_sha256` is None, the link does not cover the rules (an earlier version).
     """
     of_run = [contest, run, nonce, team, testset_digest]
     if rules_sha256 is None:

@@ -1,4 +1,7 @@
-"""Final boards of the tracks, as published by operators. Append-only, except that a board can be taken back."""
+"""Final boards of the tracks, as published by operators.
+
+Append-only, except that a board can be marked as no longer shown.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class PublicationTable:
         self._database = database
 
     def newest(self, track: str) -> Publication | None:
-        """Return the newest final board of a track, even if it was taken back."""
+        """Return the newest final board of a track, even if it is no longer shown."""
         rows = self._database.rows(_NEWEST, track)
         return _publication(rows[0]) if rows else None
 

@@ -57,7 +57,7 @@ class ReadOnlyDatabase(Database):
         self._reader.close()
 
     def _complete(self, found: set[tuple[str, str]]) -> None:
-        """Make the tables of an earlier form look like today's, with views that exist only on this connection."""
+        """Make the tables of an earlier version look like today's, with views that exist only on this connection."""
         tables = {table for table, _ in found}
         for table in {table for table, _ in COLUMNS - found}:
             nulls = ", ".join(

@@ -1,4 +1,4 @@
-"""The contest's rules, bound into the first link of a run's chain when the run is armed."""
+"""The contest's rules, which the first link of a run's chain covers from its arming on."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _TOLD = "SELECT score, code, ok, severity, sentence, figures FROM checks WHERE N
 
 @dataclass(frozen=True)
 class Judgement:
-    """One judgement of a run, as published: its figures, and the rules used (None: no rules are bound to the run)."""
+    """One judgement of a run, as published: its figures, and the rules used (None: the run has no recorded rules)."""
 
     judged_utc: str
     map: float

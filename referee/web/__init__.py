@@ -1,4 +1,4 @@
 """The referee over HTTP. Start reading at `app`.
 
-This file imports nothing, because the processes beside the server need little of the package.
+This file imports nothing, because the server's helper processes need little of the package.
 """

@@ -1,4 +1,4 @@
-"""A process beside the server that follows open runs, publishes the board and makes backups, so no request waits."""
+"""A separate process that follows open runs, publishes the board and makes backups, so no request waits."""
 
 from __future__ import annotations
 

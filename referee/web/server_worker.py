@@ -1,4 +1,4 @@
-"""The server's worker process: takes up the contest's runs, makes the app, and does the background work."""
+"""The server's worker process: resumes the contest's runs, makes the app, and does the background work."""
 
 from __future__ import annotations
 

@@ -47,9 +47,9 @@ EXCUSED = (
 class Exchange:
     """One request and its answer; times in s of one clock. `status` is 0 if no complete answer came.
 
-    `route` is the method and the path without an image's number. `images` are those that the request asks for or posts
-    rows of. `is_unread`: the client closed the connection before reading the complete answer; `is_ended_by_referee`:
-    the referee closed it.
+    `route` is the method and the path without an image's number. `images` are the images that the request fetches or
+    posts rows for. `is_unread`: the client closed the connection before reading the complete answer;
+    `is_ended_by_referee`: the referee closed it.
     """
 
     connection: int

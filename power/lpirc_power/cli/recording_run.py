@@ -20,7 +20,7 @@ from lpirc_power.sampling.sampler import LinkEvent, Sampler
 
 @dataclass(frozen=True)
 class Order:
-    """What to record: the meter, the setup, the file and the options."""
+    """A recording's parameters: the meter, the setup, the file and the options."""
 
     address: str
     setup: Setup

@@ -211,7 +211,7 @@ class Wt300:
         return taken, is_new
 
     def read_final(self) -> Reading:
-        """Return the sample of record after the stop, once the values have settled for one update.
+        """Return the sample with the run's energy, one update after the stop, when the values have settled.
 
         First it undoes what would spoil the sample, which `changes` then reports: another element's values, chosen by
         another client, and a hold of the displayed values. Neither changes the energy itself.

@@ -185,7 +185,7 @@ def reading(
 
 
 def largest_peaks(answer: str, elements: int) -> Peaks:
-    """Return the largest absolute peaks in an answer to a form's `peak_question`."""
+    """Return the largest absolute peaks in an answer to `SampleForm.peak_question`."""
     found = [answers.value(part) for part in answers.parts(answer)]
     if len(found) != len(PEAKS) * elements:
         raise answers.strange(str(found), f"{len(PEAKS) * elements} peaks")

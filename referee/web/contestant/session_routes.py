@@ -71,7 +71,7 @@ def log_in() -> tuple[Response, int]:
 
 
 def _rules(run: Run) -> dict[str, object]:
-    """Return the rules bound to a run and to its receipts; null for a run of an earlier version, which has none."""
+    """Return a run's rules, which its receipts cover; null for a run of an earlier version, which has none."""
     if run.rules is None:
         return {"rules": None, "rules_sha256": None}
     return {"rules": run.rules.stated, "rules_sha256": run.rules.sha256}

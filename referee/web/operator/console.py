@@ -87,7 +87,7 @@ def login() -> Response:
 
 @blueprint.get("/runs/<int:number>/report")
 def report(number: int) -> Response:
-    """Write the report of a run that is over, and answer with it."""
+    """Write the report of a closed run, and answer with it."""
     run = part(Callers).contest.store.runs.get(number)
     if run.state not in OVER:
         sentence = f"Run {number} is {run.state}; there is a report once it is closed."

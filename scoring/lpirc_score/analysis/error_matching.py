@@ -63,10 +63,10 @@ class Findings:
 
     `category` and `object_category` are indices into the ground truth's categories.
 
-    `members` (M,) lists the detections by confidence, highest first. `counted` marks those that the metric counts.
-    `outcome` is an index into OF_DETECTIONS, or TRUE, or IGNORED. `object` is the index in the ground truth of the
-    object that the detection found or that its error is about, else -1. `mends` marks the detections that would find
-    that object if their error were mended.
+    `members` (M,) lists the detections by confidence, highest first. `counted` marks the detections that the metric
+    does not ignore. `outcome` is an index into OF_DETECTIONS, or TRUE, or IGNORED. `object` is the index in the ground
+    truth of the object that the detection found or that its error is about, else -1. `mends` marks the detections that
+    would find that object if their error were mended.
 
     `objects` (G,) marks the objects that count, `unfound` those that no detection found, and `missed` those that would
     not be found even if every error were mended.

@@ -107,8 +107,8 @@ def board_document(
 ) -> dict[str, Any]:
     """Return the public board. After its publication, the figures are those on the hold-out images.
 
-    `published` says when and by whom. `taken_back` says why the final board was taken back, null if there was none or
-    it is still published. `closed` is true if the track takes no more entries. `being_scored` counts the entries being
+    `published` says when and by whom. `taken_back` says why the final board is no longer shown, null if there was none
+    or it is still shown. `closed` is true if the track takes no more entries. `being_scored` counts the entries being
     checked or scored. `provisional` says why entries received in time may still change the board, null if they cannot.
     """
     newest = contest.store.publications.newest(config.name)

@@ -1,6 +1,6 @@
 """Uploads that can be resumed: the bytes received so far, and the size of the whole file (tus 1.0.0).
 
-An upload is `uploads/ID.part`, with a file beside it for what was stated at its creation. Both survive a restart of the
+An upload is `uploads/ID.part`, with a second file for the facts stated at its creation. Both survive a restart of the
 server. An upload without new bytes for a day is removed.
 """
 
@@ -37,7 +37,7 @@ MOST_OF_A_TEAM = 4
 
 @dataclass(frozen=True)
 class Stated:
-    """What was stated when an upload was created; `size` is in bytes, `sha256` is of the whole file."""
+    """Facts stated when an upload was created; `size` is in bytes, `sha256` is of the whole file."""
 
     team: str
     track: str

@@ -1,4 +1,4 @@
-"""What a reader finds in a file: problems, for which the file is refused, and notices, which only warn."""
+"""Findings of a reader in a file: problems, for which the file is refused, and notices, which only warn."""
 
 from __future__ import annotations
 

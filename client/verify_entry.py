@@ -118,7 +118,7 @@ def check_key(given: Given) -> None:
     named = given.receipt["public_key"]
     need(
         named == given.key,
-        f"the receipt is signed by {named}, not by the given key: it is of another contest",
+        f"the receipt is signed by {named}, not by the given key: it belongs to another contest",
     )
 
 
@@ -181,7 +181,7 @@ def meaning(given: Given) -> list[str]:
             f"entry {receipt['entry']} of {receipt['team']} to {receipt['track']}: {receipt['file']}"
         ),
         f"the last of its {receipt['size']} bytes arrived at {receipt['received_utc']}",
-        "It does not prove that the file passed its check, that it counts, or that it was never replaced: see GET "
+        "It does not prove that the file passed its check, that it is ranked, or that it was never replaced: see GET "
         "/v1/entries.",
     ]
     if given.key is None:

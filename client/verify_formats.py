@@ -122,7 +122,7 @@ def as_json(text: bytes, name: str) -> Any:
     with about(name):
         value = json.loads(text)
         expected = f"{json_of(value)}\n".encode()
-        need(text == expected, "its JSON is not in the form that a bundle has")
+        need(text == expected, "its JSON is not written as in a bundle")
     return value
 
 

@@ -42,7 +42,7 @@ def _check_line(bundle: Bundle, one: Fields) -> None:
     of = one.get("closing", one)
     run = of["run"]
     own = bundle.run["id"]
-    need(run == own, f"it is of run {run}, not of {own}")
+    need(run == own, f"it belongs to run {run}, not to {own}")
     if "number" in one:
         _check_body(bundle, one)
     elif "closing" in one:

@@ -165,7 +165,8 @@ def _require_one_contest(folder: Path, config: ContestConfig, store: Store) -> N
     if odd:
         raise RefereeError(
             "contest-mixed",
-            f"{folder} mixes files of two contests, the odd one is {' or '.join(odd)}. Put this contest's own back; "
+            f"{folder} mixes files of two contests; {' or '.join(odd)} does not belong. Put the file of this "
+            "contest back; "
             f'or, to make them one contest, write id = "{ours}" into {CONFIG_NAME} and run: '
             f"referee doctor {folder} --accept",
         )
@@ -193,7 +194,7 @@ def require_same_test_set(contest: Contest, run: Run) -> None:
     """Raise RefereeError `testset-changed` unless the contest still has the test set that the run was armed with."""
     if run.testset_digest != contest.test_set.digest:
         raise TestSetChanged(
-            f"Run {run.id} was on test set {run.testset_digest[:12]}, but {contest.test_set.folder} holds "
+            f"Run {run.id} used the test set {run.testset_digest[:12]}, but {contest.test_set.folder} holds "
             f"{contest.test_set.digest[:12]}; put the run's test set back. If only its ground truth was corrected: "
             "referee rejudge --help",
         )
@@ -203,7 +204,7 @@ def require_same_images(contest: Contest, run: Run) -> None:
     """Raise RefereeError `testset-changed` unless the contest has the run's images; the ground truth may differ."""
     if not has_same_images(contest, run):
         raise TestSetChanged(
-            f"Run {run.id} was on other images than those in {contest.test_set.folder}, or was armed by an earlier "
+            f"Run {run.id} used images other than those in {contest.test_set.folder}, or was armed by an earlier "
             "version that did not record its images; put the run's test set back.",
         )
 

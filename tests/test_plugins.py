@@ -296,7 +296,7 @@ def test_pages_take_no_place_of_ours_and_end_no_server(
             assert tracks.status_code == 200
     log = (contest / "server.log").read_text()
     for words in (
-        "ValueError: a blueprint 'contest' is there already",
+        "ValueError: a blueprint named 'contest' exists already",
         "ValueError: GET /v1/health is answered already",
         "TypeError: cannot unpack non-iterable int object",
         "SystemExit: exit",

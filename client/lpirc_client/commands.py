@@ -153,7 +153,7 @@ def _work(
         with suppress(KeyboardInterrupt):  # a second one
             session.finish(interrupt)
         raise KeyboardInterrupt(
-            f"interrupted; run {login.run} is still open and its time goes on:"
+            f"interrupted; run {login.run} is still open, and its window continues:"
             f" the same command with --first {run.next_image} resumes it"
         ) from interrupt
     finally:
@@ -175,7 +175,7 @@ def _say_which_run(
     if open_s > LOGIN_S:
         posted = status.get("detections_accepted", "its")
         say(
-            f"run {login.run} continues: it has been open for {open_s:.0f} s, and {posted} earlier detections count"
+            f"run {login.run} continues: it has been open for {open_s:.0f} s, and {posted} earlier detections are kept"
         )
     elif status.get("images_served") == 0:
         say(f"run {login.run} is a new one: it skips the images before {first}")

@@ -46,7 +46,7 @@ def ending_with(pid: int | None) -> Iterator[None]:
     except KeyboardInterrupt as interruption:
         if gone.is_set():
             raise ClientError(
-                "parent-gone", f"process {pid} is gone, so this one ends too"
+                "parent-gone", f"process {pid} has ended, so this process ends too"
             ) from interruption
         raise
     finally:

@@ -138,7 +138,7 @@ class ReceiptFile:
         if kept.get("form", 1) not in range(1, NEWEST_FORM + 1):
             say(
                 printable(
-                    f"{what} is of form {kept['form']}, which this client does not know; it is kept unchecked"
+                    f"{what} has version {kept['form']}, which this client does not know; it is kept unchecked"
                 )
             )
         elif not set(OF_METER) <= kept.keys() and kept.get("form", 1) != 1:
@@ -152,7 +152,9 @@ class ReceiptFile:
         elif kept["number"] == last.get("number", 0) + 1 and kept[
             "previous"
         ] != last.get("link", kept["previous"]):
-            self._warn(what, f"it does not follow from receipt {last['number']}")
+            self._warn(
+                what, f"its link does not continue that of receipt {last['number']}"
+            )
         elif kept.get("readings", 0) < last.get("readings", 0):
             self._warn(
                 what,
@@ -170,7 +172,7 @@ class ReceiptFile:
         posts = closing.get("posts")
         what = "the closing receipt"
         if closing.get("run") != self._run:
-            self._warn(what, f"it is of run {closing.get('run')}")
+            self._warn(what, f"it belongs to run {closing.get('run')}")
         elif not isinstance(posts, int) or posts < number:
             self._warn(
                 what,

@@ -282,6 +282,6 @@ class Session:
             warnings = " ".join(receipt.warnings)
             say(
                 printable(
-                    f"The referee warns of these rows, which count as they are: {warnings}"
+                    f"The referee warns about these rows, which it scores unchanged: {warnings}"
                 )
             )

@@ -131,4 +131,4 @@ class Timeline:
             self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
-        say(f"--timeline {self._path}: nothing more is kept: {error.strerror}")
+        say(f"--timeline {self._path}: nothing more is written: {error.strerror}")

@@ -221,7 +221,7 @@ def _truth_of(
         return {name: ids[name] for name in images}, objects, categories
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         sentence = (
-            f"{file}: not the ground truth of these images in COCO form: {error!r}"
+            f"{file}: not the ground truth of these images in COCO format: {error!r}"
         )
         raise ClientError("bad-ground-truth", sentence) from error
 

@@ -48,7 +48,7 @@ PASSED_ON = (
 
 def add_parser(subparsers: Any) -> None:
     """Add the command to the command line."""
-    text = "measure models that wait at a referee"
+    text = "measure the models that wait for this device at a referee"
     parser = subparsers.add_parser(
         "work", help=text, description=__doc__, allow_abbrev=False
     )
@@ -133,7 +133,9 @@ def _meter_again(address: str) -> str:
             return metering.identity_at(address)
         except metering.MeterFailed as error:
             if attempt == 0:
-                say(f"{error.sentence} No model is asked for until the meter answers.")
+                say(
+                    f"{error.sentence} This device requests no model until the meter answers."
+                )
     raise AssertionError
 
 

@@ -95,7 +95,7 @@ FORMAT = Format(
     --blacklist ILSVRC2015_det_validation_blacklist.txt --out sets/det
     """,
     (
-        FileOption("annotations", "The folder of XML files."),
+        FileOption("annotations", "Folder of the XML files."),
         FileOption(
             "synsets", "The kit's map_det.txt: lines WNID NUMBER NAME.", required=False
         ),
@@ -112,7 +112,7 @@ FORMAT = Format(
         ),
         FileOption(
             "categories",
-            "Instead of --synsets: the WordNet ids, one a line, from 1.",
+            "File that replaces --synsets: one WordNet id per line, numbered from 1.",
             required=False,
         ),
     ),

@@ -93,7 +93,7 @@ FORMAT = Format(
         FileOption("classes", "The class-descriptions-boxable.csv."),
         FileOption(
             "list",
-            "The images: an id a line; default: all that have boxes.",
+            "File with the ids of the images, one per line; default: all images that have boxes.",
             required=False,
             parameter="image_list",
         ),

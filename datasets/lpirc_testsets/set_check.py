@@ -16,7 +16,9 @@ from lpirc_testsets.folder import IMAGES, MANIFEST, TestSet, read_manifest, veri
 from lpirc_testsets.presence import files_below
 from lpirc_testsets.set_building import jpeg_size
 
-IMPORT_AGAIN = "bring the file back from where the set was made, or import it again"
+IMPORT_AGAIN = (
+    "copy the file again from where the set was made, or import the set again"
+)
 
 
 def check(folder: Path, problems: Problems | None = None) -> tuple[str, ...]:
@@ -81,7 +83,7 @@ def _check_extra_files(test_set: TestSet, problems: Problems) -> None:
         if path not in expected:
             problems.add(
                 f"{path}: the manifest does not list this file",
-                remedy="take it out of the folder",
+                remedy="remove it from the folder",
             )
 
 

@@ -54,12 +54,12 @@ def import_voc(
 
 FORMAT = Format(
     import_voc,
-    "Import VOC annotations; images without one are left out.",
+    "Import VOC annotations; images without an annotation are left out.",
     (
-        FileOption("annotations", "The folder of XML files."),
+        FileOption("annotations", "Folder of the XML files."),
         FileOption(
             "categories",
-            "One name a line, numbered from 1; default: sorted names.",
+            "File with one category name per line, numbered from 1; default: all names that occur, sorted.",
             required=False,
         ),
     ),

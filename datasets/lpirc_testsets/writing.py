@@ -99,7 +99,9 @@ def _only_writer(partial: Path, out: Path) -> Iterator[None]:
             yield
     except BlockingIOError as error:
         raise OSError(
-            errno.EBUSY, "another import is making it; wait for its end", str(out)
+            errno.EBUSY,
+            "another import is writing to it; wait until that import ends",
+            str(out),
         ) from error
 
 

@@ -270,7 +270,7 @@ def require_no_energy(meter: Meter) -> None:
     if state not in (IntegratorState.RESET, IntegratorState.START):
         raise MeterBusy(
             f"The meter {meter.identity} still holds the energy of a run (state {state.value}); read it with `meter "
-            "probe`, then press RESET on its panel (`meter unlock` frees locked keys)."
+            "probe`, then press RESET on its panel (`meter unlock` unlocks the keys)."
         )
 
 

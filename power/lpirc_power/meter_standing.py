@@ -38,10 +38,10 @@ class Standing(StrEnum):
 
 
 _REASONS: Final = {
-    Standing.LOOPBACK_ALLOWED: "its address is a loopback one, which contest.toml allows (loopback_meter = true)",
+    Standing.LOOPBACK_ALLOWED: "it has a loopback address, which contest.toml allows (loopback_meter = true)",
     Standing.SIMULATED: "its serial number says that it is simulated",
     Standing.UNKNOWN_MODEL: "no driver knows the accuracy of this model",
-    Standing.LOOPBACK: "its address is a loopback one, where any program can answer; for a real meter set "
+    Standing.LOOPBACK: "it has a loopback address, where any program can answer; for a real meter set "
     "loopback_meter = true in its station of contest.toml",
 }
 
@@ -71,8 +71,8 @@ def counts_by_identity(
 
 def _only_meters_of(makers: Sequence[str]) -> str:
     if len(makers) == 1:
-        return f"only meters of the maker {makers[0]} count"
-    return f"only meters of the makers {', '.join(makers)} count"
+        return f"only meters of the maker {makers[0]} are official"
+    return f"only meters of the makers {', '.join(makers)} are official"
 
 
 def _plain(maker: str) -> str:

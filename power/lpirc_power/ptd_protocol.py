@@ -255,7 +255,7 @@ class Daemon:
         try:
             self._measured()
             for change in self._session.meter().changes(self._setup):
-                self.say(f"ERROR: A setting changed in mid-measurement: {change}")
+                self.say(f"ERROR: A setting changed during the measurement: {change}")
         finally:
             self.say("Completed test")
             self._log(PADDING)

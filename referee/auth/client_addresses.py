@@ -27,7 +27,7 @@ def require_admitted(station: Station, address: str | None) -> None:
     """Raise WrongAddress unless the station accepts requests from `address`."""
     if not admits(station.clients, address):
         raise WrongAddress(
-            f"Station {station.name} does not accept requests from {address}; use the board of that station.",
+            f"Station {station.name} does not accept requests from {address}; send requests from that station's board.",
             address=address,
         )
 

@@ -71,7 +71,7 @@ def read(secret: bytes, token: str) -> Session:
     except (BadSignature, TypeError, ValueError) as error:
         raise SessionRefused(
             "bad-token",
-            "The token is not one of this contest; log in again.",
+            "The token does not belong to this contest; log in again.",
         ) from error
 
 

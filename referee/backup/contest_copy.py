@@ -163,8 +163,8 @@ def restore(
         if older["contest"] != former:
             raise RefereeError(
                 "contest-mixed",
-                f"{base} belongs to contest {older['contest']}, but {file} belongs to {former}; give two of one "
-                "contest.",
+                f"{base} belongs to contest {older['contest']}, but {file} belongs to {former}; give two backups "
+                "of the same contest.",
             )
         if not is_there(partial / SECRET_NAME):
             for name in SECRETS:
@@ -214,7 +214,5 @@ def _require_new(folder: Path) -> None:
         raise RefereeError("contest-exists", sentence)
     for outer in folder.parents:
         if is_there(outer / CONFIG_NAME):
-            sentence = (
-                f"{folder} is inside the contest folder {outer}; restore beside it."
-            )
+            sentence = f"{folder} is inside the contest folder {outer}; restore into a folder next to it."
             raise RefereeError("contest-exists", sentence)

@@ -65,7 +65,7 @@ def ask(
         )
         raise NoServer("no-answer", f"The server at {url} {what}") from error
     except ssl.SSLError as error:
-        sentence = f"What answers at {url} does not have the certificate of this contest: {error}."
+        sentence = f"The server at {url} does not have the certificate of this contest: {error}."
         raise RefereeError("certificate-wrong", sentence) from error
     except (OSError, HTTPException, ValueError) as error:
         raise not_served from error

@@ -23,10 +23,10 @@ from referee.config import read_config
     "file",
     type=any_path,
     required=True,
-    help="The file to write, a zip.",
+    help="Zip file to write.",
 )
-@click.option("--with-keys", is_flag=True, help="Also the secrets and keys.")
-@click.option("--no-testset", is_flag=True, help="Without test sets and models.")
+@click.option("--with-keys", is_flag=True, help="Include the secrets and keys.")
+@click.option("--no-testset", is_flag=True, help="Leave out test sets and models.")
 def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> None:
     """Back up the contest in FOLDER, also while it is served: database, contest.toml, test sets, models."""
     with _named(file):
@@ -44,7 +44,7 @@ def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> No
 @click.option(
     "--base",
     type=any_path,
-    help="An earlier backup for parts that FILE lacks: keys, test sets.",
+    help="An earlier backup, for parts that FILE lacks, such as keys and test sets.",
 )
 @click.option(
     "--journal",
@@ -91,7 +91,7 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
             f"There is no test set at {folder / one}: put it there, or change contest.toml."
         )
     click.echo(
-        f"Restored {folder}. Never serve it beside the former folder. Next: referee serve {folder}"
+        f"Restored {folder}. Never serve both this folder and the former one. Next: referee serve {folder}"
     )
 
 
@@ -102,7 +102,7 @@ def _restore_by_journal(folder: Path) -> None:
         f"Made {found.database} from {found.journal}: {found.transactions} transactions."
     )
     if found.kept is not None:
-        click.echo(f"What was there before is kept as {found.kept}.")
+        click.echo(f"The former database is kept as {found.kept}.")
     click.echo(f"Next: referee serve {folder}")
 
 

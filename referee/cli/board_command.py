@@ -20,7 +20,7 @@ def board() -> None:
 def freeze(folder: Path) -> None:
     """Keep the public board as it is now, for everyone but the operators."""
     click.echo(
-        f"The board is frozen since {ask(folder, '/board/freeze', {})['frozen_utc']}."
+        f"The board has been frozen since {ask(folder, '/board/freeze', {})['frozen_utc']}."
     )
 
 

@@ -33,10 +33,17 @@ def bundle() -> None:
 @bundle.command("export")
 @click.argument("number", metavar="[RUN]", type=run_number, required=False)
 @click.option(
-    "--all", "all_runs", is_flag=True, help="Every run that is over, one file each."
+    "--all",
+    "all_runs",
+    is_flag=True,
+    help="Write a bundle of every closed run, one file each.",
 )
 @click.option(
-    "-o", "--out", type=any_path, required=True, help="The file; with --all the folder."
+    "-o",
+    "--out",
+    type=any_path,
+    required=True,
+    help="The file to write; with --all, the folder.",
 )
 @contest_folder
 def export_command(
@@ -70,7 +77,7 @@ def export_command(
             "bundle-failed", f"There is no bundle of {', '.join(left_out)}."
         )
     if not numbers:
-        click.echo("No run is over yet.", err=True)
+        click.echo("No run is closed yet.", err=True)
 
 
 @bundle.command("verify")
@@ -80,11 +87,15 @@ def export_command(
     type=any_path,
     help="The test set, if the ground truth is still secret.",
 )
-@click.option("--receipts", type=any_path, help="What the team's client kept.")
+@click.option(
+    "--receipts",
+    type=any_path,
+    help="File with the receipts that the team's client kept.",
+)
 @click.option(
     "--key",
     metavar="HEX",
-    help="The contest's public key, as on the board and the printed sheet.",
+    help="The contest's public key, as shown on the board and the printed sheet.",
 )
 @click.option(
     "--head",

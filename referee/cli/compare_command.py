@@ -43,7 +43,7 @@ def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
         *(Column(name, is_figure=True) for name in (*runs, "difference")),
     ]
     texts = [[*map(_text, row)] for row in found]
-    about = "The difference is the second less the first."
+    about = "Each difference is the second value minus the first."
     notes = ["", *_notes(*both)]
     print_listing(
         form,

@@ -49,7 +49,7 @@ READY_WITHIN_S = (
 MORE_S = 30.0  # time that a client may take beyond its window
 VOID_REASON = "the board's power supply failed"
 REVIEW_NOTE = (
-    "Looked at with the team: the link had lost readings, the integrator had not."
+    "Checked with the team: the link lost readings, but the integrator did not."
 )
 FREEZE_NOTICE = (
     "The board is frozen for the last heat; the ranking is unveiled after it."
@@ -266,7 +266,7 @@ def _clear(stage: Stage) -> None:
     for run in store.runs.find(RunState.ARMED):
         stage.act(
             f"/runs/{run.id}/void",
-            reason="no one logged in, and the demo needs the station",
+            reason="nobody logged in, and the demo needs the station",
         )
 
 

@@ -58,12 +58,12 @@ SLACK = timedelta(
     "--run",
     "trial",
     is_flag=True,
-    help=f"Also measure the idle boards, {TRIAL_S} s at each station; nothing of it is kept.",
+    help=f"Also measure the idle boards, {TRIAL_S} s at each station; the readings are not kept.",
 )
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    help="Also say whether `serve` can have this port.",
+    help="Also check whether `serve` can use this port.",
 )
 @optional_reason
 @as_json
@@ -142,7 +142,10 @@ def _findings(
             if contest.config.backup.folder and not os.access(
                 copies, os.W_OK | os.X_OK
             ):
-                sentence = f"No scheduled backup can be written into {copies}: make it, or name another in [backup]."
+                sentence = (
+                    f"No scheduled backup can be written into {copies}: make the folder, or name another one in "
+                    "[backup]."
+                )
                 yield Finding("backup-folder", sentence)
             yield from look_at_rules(contest)
             yield from _failure(require_tracks, contest.config)
@@ -238,7 +241,7 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
         )
         if answer.stdout.strip() == "no":
             click.echo(
-                "The host's clock is not synchronized (NTP): times on record may be off.",
+                "The host's clock is not synchronized (NTP): recorded times may be wrong.",
                 err=True,
             )
 

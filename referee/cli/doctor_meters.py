@@ -72,7 +72,7 @@ def _look_at_ranges(station: Station) -> Iterator[Finding]:
         what = " and ".join(missing)
         yield Finding(
             "range-automatic",
-            f"Station {station.name}: {what} not fixed; find them with: meter range {station.meter}",
+            f"Station {station.name}: {what} not fixed; to find the right ranges, run: meter range {station.meter}",
             is_advice=True,
         )
 
@@ -85,8 +85,8 @@ def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
     if energy_may_be_held(contest, station):
         yield Finding(
             "energy-held",
-            f"Station {station.name}: its meter may still hold the energy of its last run, so it is left alone; "
-            "serve the contest, which reads it.",
+            f"Station {station.name}: its meter may still hold the energy of its last run, so it was not asked; "
+            "serve the contest, which reads that energy.",
         )
         return
     clock = Clock()

@@ -36,7 +36,7 @@ def look_at_plugins() -> Iterator[Finding]:
         yield Finding("plugin-broken", sentence)
     for name in COMMANDS.keys() & set(seams.COMMANDS.names()):
         words = f"A plug-in offers the command {name!r}, which referee has itself"
-        yield Finding("plugin-twice", f"{words}: it is left out; rename it.")
+        yield Finding("plugin-twice", f"{words}: it is ignored; rename it.")
 
 
 def findings_of_plugins(contest: Contest) -> Iterator[Finding]:

@@ -72,7 +72,7 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
     if not config.backup.folder:
         yield (
             "backup-missing",
-            "No backup folder is set: a disk that fails in mid contest takes every run with it; "
+            "No backup folder is set: if the disk fails during the contest, every run is lost; "
             "name a folder on another disk as folder in [backup].",
         )
 
@@ -104,14 +104,15 @@ def _given_away(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]
     if config.count_unserved:
         yield (
             "unserved-counted",
-            "count_unserved = true: rows count for images that a run did not fetch, so a team with the answers from "
+            "count_unserved = true: rows are scored for images that a run did not fetch, so a team with the answers "
+            "from "
             "elsewhere saves the energy of fetching; write count_unserved = false.",
         )
     if not config.shuffle:
         yield (
             "order-known",
-            "shuffle = false: an image has the same number in every run, so the answers of a neighbour, or of an "
-            "earlier run, fit by number alone; write shuffle = true.",
+            "shuffle = false: an image has the same number in every run, so a team can use the answers of a neighbour "
+            "or of an earlier run; write shuffle = true.",
         )
     if config.auto_arm:
         yield (

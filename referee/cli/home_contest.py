@@ -25,7 +25,7 @@ from referee.presence import is_free
 from referee.web.listener import Listen
 
 WHICH_TO_TAKE = (
-    "To look at board and console: demo. To develop a client over days: practice. "
+    "To see board and console: demo. To develop a client over days: practice. "
     "To check a client or a meter with one judged run: rehearse."
 )
 RANGES = (150.0, 0.1)  # volts and amperes: enough for the loads that are simulated

@@ -118,7 +118,7 @@ per_attempt_option = click.option(
 least_map_option = click.option(
     "--least-map",
     type=MAP,
-    help=f"A run below it is not ranked; 0: every run is; default: {LEAST_MAP:g}.",
+    help=f"Least mAP of a ranked run; 0: every run is ranked; default: {LEAST_MAP:g}.",
 )
 backup_option = click.option(
     "--backup-folder",
@@ -127,7 +127,7 @@ backup_option = click.option(
 yes_option = click.option(
     "--yes",
     is_flag=True,
-    help="Ask nothing: take the defaults of options that are not given.",
+    help="Ask no questions: missing options take their defaults.",
 )
 
 

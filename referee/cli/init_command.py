@@ -86,11 +86,11 @@ shuffle = true              # each run sees the images in its own secret order
 auto_arm = {str(auto_arm).lower()}            # true: a team's log-in arms its run, as in rehearsals
 live_score = true           # a provisional score each second of an open run: referee run list
 teams_see_score = false     # true: teams see it, too, rounded and every 30 s (GET /v1/session)
-# trusted_proxy = ["127.0.0.1"]   # proxies that may state a client's address: docs/deploy
+# trusted_proxy = ["127.0.0.1"]   # proxies whose statement of a client's address is accepted: docs/deploy
 # official_makers = ["YOKOGAWA"]   # the makers whose meters are official; other makers need a driver: docs/energy.md
-# count_unserved = true     # detections for images that the run was not served count, too
+# count_unserved = true     # score detections even for images that the run was not served
 {own_answers}
-# freeze_at = 2027-06-20T15:30:00+02:00   # from then on the public results stay as they are, until unveiled
+# freeze_at = 2027-06-20T15:30:00+02:00   # from then on the public results do not change until the board is unveiled
 # ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles exported before lack the ground truth
 # public_score = true       # the public board shows the provisional scores of open runs as teams would see them
 # idle_baseline_s = 10      # arming measures the idle board for this long; results then show the energy above idle

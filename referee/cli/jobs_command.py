@@ -23,11 +23,11 @@ OPEN = (JobState.WAITING, JobState.LEASED)
 
 
 @click.command()
-@click.option("--all", "ended_too", is_flag=True, help="Those that have ended, too.")
+@click.option("--all", "ended_too", is_flag=True, help="Include jobs that have ended.")
 @click.option(
     "--cancel",
     metavar="NAME|all",
-    help="Cancel a job that has not ended, by how its name begins; or all.",
+    help="Cancel the open job whose name begins so, or `all` open jobs.",
 )
 @contest_folder
 @as_json
@@ -81,7 +81,7 @@ def _chosen(store: Store, cancel: str) -> list[Job]:
     if len(found) > 1:
         raise RefereeError(
             "job-unknown",
-            f"{len(found)} jobs begin with {cancel!r}; give more of the name.",
+            f"{len(found)} jobs begin with {cancel!r}; give a longer part of the name.",
         )
     return found
 
@@ -93,5 +93,5 @@ def _state(job: Job, now: datetime) -> str:
     return (
         f"leased, {left_s:.0f} s left"
         if left_s > 0
-        else "given back: its lease ran out"
+        else "waiting again: its lease was not renewed"
     )

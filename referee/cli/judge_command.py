@@ -38,7 +38,7 @@ from referee.workers import Workers
     "--on-record",
     is_flag=True,
     hidden=True,
-    help="Do not record the request again; its operator is already recorded.",
+    help="Do not record who requested it, which is recorded already.",
 )
 @worker_options
 @contest_folder

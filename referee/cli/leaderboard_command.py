@@ -59,12 +59,12 @@ def leaderboard(folder: Path, form: str | None) -> None:
     if any(run.judged_by is not None for run in found.left_out):
         command = f"referee rejudge --all --dry-run --metric {metric}"
         click.echo(
-            f"To see the changes if they were judged by {metric}: {command}", err=True
+            f"To see how a judgement by {metric} would change them: {command}", err=True
         )
     for one in (
         place.standing for place in found.places if not place.standing.complete
     ):
-        why = f"was judged by an earlier version, or in part; see: referee judge {one.run}"
+        why = f"was judged by an earlier version, or not completely; run: referee judge {one.run}"
         click.echo(f"Run {one.run} of {one.team} {why}", err=True)
     shown = [*found.places, *found.unranked]
     rows = [cells_of(place, metric) for place in shown]
@@ -82,7 +82,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
             *_without_spread(found.places),
             *filter(None, map(note_on, shown)),
         ],
-        empty="No run has a score: closed runs are judged by referee judge --all, and one without energy has none.",
+        empty="No run has a score. To judge closed runs: referee judge --all. A run without energy has no score.",
     )
 
 

@@ -29,7 +29,9 @@ NOT_SHOWN = ("action", "values")
 @click.command()
 @click.argument("folder", type=any_path, default=Path(), envvar="REFEREE_CONTEST")
 @click.option("--follow", is_flag=True, help="Follow new events until Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document per line."
+)
 @click.option("--run", "run", type=run_number, help="Show only events of this run.")
 @click.option(
     "--operator",

@@ -25,7 +25,9 @@ def operator() -> None:
 
 @operator.command()
 @click.argument("name")
-@click.option("--password-file", type=any_path, help="Its first line is the password.")
+@click.option(
+    "--password-file", type=any_path, help="File whose first line is the password."
+)
 @contest_folder
 def add(name: str, password_file: Path | None, folder: Path) -> None:
     """Register operator NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""

@@ -64,7 +64,7 @@ COMMANDS = {
         ),
         LateCommand(
             "referee.cli.log_command:log",
-            "List the events on record, and verify their hash chain.",
+            "List the recorded events, and verify their hash chain.",
         ),
         LateCommand(
             "referee.cli.operator_command:operator",

@@ -113,7 +113,7 @@ referee   {"  ".join(hall.urls)}{elsewhere}
 log-in    team {TEAM}, password {password}, which is in {folder / PASSWORD}
 a client  LPIRC_PASSWORD={password} lpirc-client run {hall.urls[0]} --team {TEAM}
 by hand   curl {hall.urls[0]}/v1/session -H 'Content-Type: application/json' -d {login}
-Each log-in begins a run, or goes on with one that is open. Runs are judged when they end. Ctrl-C ends practice.""")
+Each log-in begins a run, or continues an open run. Runs are judged when they end. Ctrl-C ends practice.""")
         try:
             _judge_runs(folder, hall)
         finally:

@@ -24,7 +24,7 @@ def line_of_text(
 ) -> str | None:
     """Return the option's text if it is not blank and can be printed on one line, else raise click.BadParameter."""
     if value is not None and not (value.strip() and value.isprintable()):
-        raise click.BadParameter(f"{value!r} is not a line of text.", ctx, param)
+        raise click.BadParameter(f"{value!r} is not a single line of text.", ctx, param)
     return value
 
 
@@ -32,7 +32,7 @@ _reason = partial(
     click.option,
     "--reason",
     callback=line_of_text,
-    help="Why; kept in the contest's log.",
+    help="The reason, which the contest's log records.",
 )
 optional_reason = _reason()
 required_reason = _reason(required=True)

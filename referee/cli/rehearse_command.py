@@ -79,10 +79,14 @@ BUNDLE_NAME = "bundle.zip"
     show_default=True,
     help="Seconds.",
 )
-@click.option("--testset", type=any_path, help="Your own test-set folder, instead.")
+@click.option(
+    "--testset",
+    type=any_path,
+    help="Use this test-set folder instead of a synthetic set.",
+)
 @click.option("--replay", type=any_path, help="Post these recorded detections (CSV).")
 @click.option(
-    "--client", help="Run this contestant: 'COMMAND {url} {team} {password_file}'."
+    "--client", help="Run this client: 'COMMAND {url} {team} {password_file}'."
 )
 @click.option(
     "--load", help=f"Load that the simulated meter measures; default: {CLIENT_LOAD}."
@@ -147,9 +151,7 @@ def rehearse(
         replay,
     )
     plan = Plan(folder, *of_run, words, faults, seed)
-    with interruption_reported(
-        lambda: f"everything is stopped, {folder} is kept as it is."
-    ):
+    with interruption_reported(lambda: f"everything is stopped, and {folder} is kept."):
         run, score, remarks, code = carry_out(plan)
     document = score_document(run, score) | {
         "remarks": remarks,

@@ -212,7 +212,7 @@ class Hall:
         self._server.kill()
         self._server.end()
         self._server = self._served(self._port).process
-        return f"the server was killed, and served again {Clock().monotonic_s() - began_s:.1f} s later."
+        return f"the server was killed, and answered again {Clock().monotonic_s() - began_s:.1f} s later."
 
     def account(self) -> list[str]:
         """Return sentences about the faults that were caused and those that were not."""

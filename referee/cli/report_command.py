@@ -20,7 +20,7 @@ from referee.store.records import OVER
 @click.option(
     "--pdf",
     is_flag=True,
-    help="Also as PDF, printed by an installed Chromium or Chrome.",
+    help="Also write a PDF, printed by an installed Chromium or Chrome.",
 )
 @click.option(
     "--out",
@@ -59,7 +59,7 @@ def report(
             for path in (page, *([print_pdf(page)] if pdf else [])):
                 click.echo(path)
     if not numbers:
-        click.echo("No run is over yet.", err=True)
+        click.echo("No run is closed yet.", err=True)
 
 
 def warn_while_frozen(contest: Contest) -> None:

@@ -47,7 +47,7 @@ run.add_command(list_runs)
 @click.option("--station", help="The station; needed only if the contest has several.")
 @click.option(
     "--heat",
-    help="Open it together with the other runs of this heat: referee run start HEAT",
+    help="Name of a heat: `referee run start HEAT` opens all its runs together.",
 )
 @click.option(
     "--extra-time",
@@ -79,7 +79,7 @@ def arm(
     takes_s = _arming_at_least_s(folder, station)
     if takes_s >= WORTH_SAYING_S:
         click.echo(
-            f"The meter is set up first: this takes {takes_s:.0f} s or a little longer.",
+            f"First the meter is set up, which takes {takes_s:.0f} s or a little longer.",
             err=True,
         )
     given = {
@@ -142,18 +142,20 @@ def close(number: int, reason: str | None, folder: Path) -> None:
     elapsed_s = closed["elapsed_s"]
     energy_wh = closed["energy_wh"]
     after = "" if elapsed_s is None else f" after {elapsed_s:.1f} s"
-    energy = "no energy of record" if energy_wh is None else f"{energy_wh} Wh"
+    energy = "no valid energy" if energy_wh is None else f"{energy_wh} Wh"
     click.echo(f"Run {number} is {closed['state']}{after}, {energy}.")
 
 
 @run.command()
 @click.argument("number", metavar="RUN", type=run_number)
-@click.option("--reason", required=True, help="Kept with the run.")
+@click.option("--reason", required=True, help="The reason, stored with the run.")
 @contest_folder
 def void(number: int, reason: str, folder: Path) -> None:
     """Exclude RUN from the contest; its data are kept."""
     if not reason.strip():
-        raise click.UsageError("--reason is blank; say why, it is kept with the run.")
+        raise click.UsageError(
+            "--reason is blank; write the reason, which is stored with the run."
+        )
     ask(folder, f"/runs/{number}/void", {"reason": reason})
     click.echo(f"Run {number} is void: {reason}")
 
@@ -170,7 +172,7 @@ def unvoid(number: int, reason: str | None, folder: Path) -> None:
 
 @run.command()
 @click.argument("number", metavar="RUN", type=run_number)
-@click.option("--note", required=True, help="Why; kept with the run.")
+@click.option("--note", required=True, help="The reason, stored with the run.")
 @contest_folder
 def review(number: int, note: str, folder: Path) -> None:
     """Accept RUN, which needs review."""
@@ -180,7 +182,7 @@ def review(number: int, note: str, folder: Path) -> None:
     )
     if kept["score"] is None:
         click.echo(
-            f"It has no score, so it has no rank all the same; see: referee run show {number}"
+            f"It has no score, so it still has no rank; see: referee run show {number}"
         )
 
 
@@ -255,7 +257,7 @@ def versus(first: int, second: int, folder: Path) -> None:
         click.echo(f"{side.points}  run {run.id} of {run.team}: {shown}{marks}")
     if not met.one_heat:
         click.echo(
-            f"Runs {first} and {second} are not of one heat: they did not start together.",
+            f"Runs {first} and {second} do not belong to the same heat: they did not start together.",
             err=True,
         )
 

@@ -54,7 +54,9 @@ KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "
     help="Score all runs on this test set's images again, by its corrected ground truth; --out keeps the results.",
 )
 @click.option(
-    "--dry-run", is_flag=True, help="With --testset: only show what it would change."
+    "--dry-run",
+    is_flag=True,
+    help="With --testset: show what would change, and store nothing.",
 )
 @worker_options
 @in_form

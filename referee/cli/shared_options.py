@@ -68,7 +68,9 @@ def _above_0_s(
     """
     if value is not None and not 0 < value <= LONGEST_S:
         raise click.BadParameter(
-            f"{value} is not a number of seconds above 0, to {LONGEST_S:g}.", ctx, param
+            f"{value} is not a number of seconds above 0 and up to {LONGEST_S:g}.",
+            ctx,
+            param,
         )
     return value
 
@@ -94,7 +96,7 @@ def listening(
     from referee.web.listener import Listen
 
     if (tls_cert is None) != (tls_key is None):
-        raise click.UsageError("--tls-cert and --tls-key belong together.")
+        raise click.UsageError("Give both --tls-cert and --tls-key, or neither.")
     return Listen(host, port, tls_cert, tls_key)
 
 

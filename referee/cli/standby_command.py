@@ -33,7 +33,7 @@ _PATH = re.compile(
 @click.option(
     "--first",
     metavar="URL",
-    help="Where the first host answers: http://192.168.1.11:8080.",
+    help="Address of the first host, such as http://192.168.1.11:8080.",
 )
 @click.option(
     "--after",
@@ -46,7 +46,7 @@ _PATH = re.compile(
 @click.option(
     "--now",
     is_flag=True,
-    help="Take over at once, whether the first host lives or not.",
+    help="Take over immediately, even if the first host still runs.",
 )
 @listening_options
 def standby(
@@ -74,7 +74,7 @@ def standby(
     listen = listening(host, port, tls_cert, tls_key)
     if first is None and not now:
         raise click.UsageError(
-            "--first URL is missing: without it no one can tell whether the first host is dead."
+            "--first URL is missing: without it, this host cannot find out if the first host is dead."
         )
     if journal is not None:
         _name_journal(folder, journal)

@@ -100,7 +100,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"{station['name']}: meter {station['meter_state']}, {use}"
         yield from (f"  ! {sentence}" for sentence in _to_say(station))
     yield "next: " + (
-        ", ".join(one["team"] for one in found["queue"]) or "no one is queued"
+        ", ".join(one["team"] for one in found["queue"]) or "no team is queued"
     )
     yield from (
         f"! {run['energy_lost']}"

@@ -31,8 +31,10 @@ team.add_command(import_teams)
 
 @team.command()
 @click.argument("name")
-@click.option("--password-file", type=any_path, help="Its first line is the password.")
-@click.option("--affiliation", help="Shown beside the team's name.")
+@click.option(
+    "--password-file", type=any_path, help="File whose first line is the password."
+)
+@click.option("--affiliation", help="Text shown next to the team's name.")
 @contest_folder
 def add(
     name: str, password_file: Path | None, affiliation: str | None, folder: Path

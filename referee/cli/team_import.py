@@ -32,10 +32,12 @@ SURPLUS = "more cells than the header has columns"
 @click.command("import")
 @click.argument("file", type=any_path)
 @click.option(
-    "--sheet", type=any_path, help="Write a printable page, one strip a team; HTML."
+    "--sheet",
+    type=any_path,
+    help="Write a printable HTML page with one strip per team.",
 )
 @click.option(
-    "--url", help="The address that teams use, for the sheet: http://192.168.1.10:8080"
+    "--url", help="Address that the sheet tells the teams: http://192.168.1.10:8080"
 )
 @contest_folder
 def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) -> None:
@@ -44,9 +46,11 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
     The passwords are shown once, here or on the sheet. A team of the contest that is in FILE stays as it is.
     """
     if (sheet is None) != (url is None):
-        raise click.UsageError("--sheet and --url belong together.")
+        raise click.UsageError("Give both --sheet and --url, or neither.")
     if sheet is not None and is_there(sheet):
-        sentence = f"{sheet} exists and may hold passwords of others; name a new file."
+        sentence = (
+            f"{sheet} exists and may hold passwords of other teams; name a new file."
+        )
         raise RefereeError("sheet-exists", sentence)
     with open_contest(folder) as contest:
         present = contest.store.teams.all()
@@ -148,7 +152,7 @@ def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
         seen.setdefault(team.casefold(), team)
         listed[team] = affiliation or None
     if not listed and not problems:
-        problems = ["it has no team; write one a line: team,affiliation"]
+        problems = ["it has no team; write one team per line: team,affiliation"]
     if problems:
         sentence = f"{file}: {'; '.join(problems)}. Nothing is imported."
         raise RefereeError("bad-team-list", sentence, problems=problems)

@@ -97,7 +97,7 @@ def check_command(folder: Path, show: int, *, as_json: bool) -> None:
 @click.option("--parts", required=True, help="Their shares: 80,20")
 @seed_option
 @click.option(
-    "--out", type=any_path, required=True, help="OUT-1, OUT-2 ... are the new folders."
+    "--out", type=any_path, required=True, help="The new folders are OUT-1, OUT-2, ..."
 )
 @show_option
 @as_json
@@ -138,7 +138,10 @@ def split_command(
     help="Number of images to choose, with the same share of each category.",
 )
 @click.option(
-    "--list", "file", type=any_path, help="Only these: a file name or source id a line."
+    "--list",
+    "file",
+    type=any_path,
+    help="File with the images to choose: one file name or source id per line.",
 )
 @click.option(
     "--categories",

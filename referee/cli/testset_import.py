@@ -69,7 +69,7 @@ def _command(name: str, format_: Format) -> click.Command:
             _report_left_out(test_set, given["images"])
 
     images = click.option(
-        "--images", type=any_path, required=True, help="The folder of images."
+        "--images", type=any_path, required=True, help="Folder of the images."
     )
     for option in (as_json, show_option, out_option, images):
         execute = option(execute)
@@ -112,7 +112,7 @@ def _imported(name: str, given: dict[str, Any], show: int, *, as_json: bool) -> 
     except OptionsConflict as error:
         raise click.UsageError(str(error)) from None
     except KeyboardInterrupt:
-        click.echo("Interrupted: the same command goes on from here.", err=True)
+        click.echo("Interrupted: run the same command again to continue.", err=True)
         raise
     if not isinstance(test_set, TestSet):
         problem = f"it made {test_set!r:.80}, which is not a TestSet"

@@ -59,7 +59,7 @@ def stats_command(folder: Path, *, as_json: bool) -> None:
     type=click.IntRange(1, 400),
     default=30,
     show_default=True,
-    help="How many at most.",
+    help="Maximum number of images.",
 )
 def sheet_command(folder: Path, out: Path, images: int) -> None:
     """Draw images of the test set in FOLDER with their boxes and names in a grid.
@@ -143,5 +143,6 @@ def power_command(
     click.echo(f"The {images} images of {folder}: {facts['gap_of_this_set']:.4f}.")
     if len(read) == 1:
         click.echo(
-            "This assumes two entries whose errors are independent; real ones need fewer images."
+            "This assumes two entries whose errors are independent; the errors of real entries are related, so they "
+            "need fewer images."
         )

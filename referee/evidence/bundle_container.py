@@ -177,7 +177,7 @@ def read_json(name: str, text: bytes) -> Any:
             return value
     except (ValueError, RecursionError):
         pass
-    raise BadBundle(name, f"Part {name} is not JSON in the form that a bundle has.")
+    raise BadBundle(name, f"Part {name} is not JSON as a bundle writes it.")
 
 
 def read_json_lines(name: str, text: bytes) -> Iterator[Any]:

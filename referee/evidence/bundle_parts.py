@@ -37,10 +37,10 @@ from referee.store.score_table import Judgement
 
 CRATE = "ro-crate-metadata.json"
 DESCRIPTIONS = {
-    "run.json": "The contest's rules, the run, its meter and how that was set up.",
+    "run.json": "The contest's rules, the run, its meter and the meter's setup.",
     "testset.json": "The test set: images with size and SHA-256, categories, digests.",
     "image_order.json": "The run's images in the team's numbering: for each image, its number in the test set.",
-    "ground_truth.json.gz": "The ground truth of the test set, in COCO form.",
+    "ground_truth.json.gz": "The ground truth of the test set, in COCO format.",
     "posts.jsonl.gz": "Each accepted body: arrival time, SHA-256, counts of rows, digest in the run's hash chain.",
     "bodies.gz": "The accepted bodies as they were received, one after the other.",
     "served.csv.gz": "Every image as it was served.",

@@ -47,7 +47,7 @@ def _test_set(found: Recomputed, _: Given) -> str:
         return check_corrections(bundle)
     if bundle.run.testset_digest == digest:
         return f"The test set {digest[:12]} is the one that the run was armed with."
-    return f"The images are those of the run. By the log, it was judged by a corrected ground truth ({digest[:12]})."
+    return f"The images are those of the run. The log states that a corrected ground truth was used ({digest[:12]})."
 
 
 def _require_judged_by(bundle: Bundle, digest: str) -> None:

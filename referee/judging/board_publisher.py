@@ -90,6 +90,6 @@ class Publisher:
                     "board-freeze",
                     freeze_at=freeze_at.isoformat(),
                 )
-            logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
+            logger.warning("the board is now frozen: it is %s", freeze_at.isoformat())
             return None
         return document

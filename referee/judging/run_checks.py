@@ -178,6 +178,6 @@ def _energy_measured(run: Run, missing: str | None) -> Check:
     if run.energy_wh is None:
         sentence = f"There is no energy, so there is no score: {missing or 'the meter gave no energy at the end.'}"
     else:
-        wanted = "" if ok else "; a score needs more than 0 Wh"
+        wanted = "" if ok else "; a score needs an energy above 0 Wh"
         sentence = f"The meter measured {run.energy_wh:.6g} Wh{wanted}."
     return Check("energy-measured", ok, "error", sentence, {"energy_wh": run.energy_wh})

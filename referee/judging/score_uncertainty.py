@@ -132,7 +132,7 @@ def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
                 f"{figures}, but too narrow, as computed by {interval.method}; judge the run again",
             )
         ]
-    bias = f"{interval.map_bias:+.5f} at least, estimated from halves of the images and not subtracted"
+    bias = f"{interval.map_bias:+.5f} at least; it is estimated from halves of the images and is not subtracted"
     return [*rows, ("its bias", bias)]
 
 

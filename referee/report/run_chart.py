@@ -68,7 +68,7 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
             score.set_ylabel("score, mAP/Wh")
             score.set_ylim(bottom=0)
             score.set_title(
-                "score if the run had ended then; dashed: best time",
+                "score of a log-out at that time; dashed: the best time",
                 fontsize="medium",
                 loc="right",
                 color=BROWN,

@@ -108,13 +108,13 @@ def report_page(contest: Contest, run: Run) -> str:
 
 def _notices(run: Run, figures: Figures) -> Iterator[str]:
     if run.state is RunState.VOID:
-        yield f"This run is void and does not count: {run.void_reason}"
+        yield f"This run is void and is not ranked: {run.void_reason}"
     if run.opened_utc is None:
         yield "This run was never opened: nothing was served, received or measured."
     elif run.energy_wh is None:
         yield "This run has no energy, so it has no score."
     if not run.official and run.meter_identity:
-        yield "The meter is unofficial, and boards mark this energy as unofficial."
+        yield "The meter is unofficial, and leaderboards mark this energy as unofficial."
     if run.extra_s:
         yield f"This run's window had {run.extra_s:g} s of extra time."
     if not figures.judged:

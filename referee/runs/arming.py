@@ -141,7 +141,7 @@ class Arming:
                 run = self.arm(team, station)
             except MeterError as error:
                 logger.warning(
-                    "station %s is passed over: %s",
+                    "station %s is skipped: %s",
                     station.name,
                     error.sentence,
                 )
@@ -185,7 +185,7 @@ class Arming:
         if not anyway:
             sentence = f"{team} has used {used} of {most} attempts"
             raise AttemptsUsed(
-                f"{sentence}; the operator can void one, or arm it anyway: referee run arm --anyway",
+                f"{sentence}; the operator can void a run, or arm one more: referee run arm --anyway",
                 team=team,
                 attempts=most,
             )

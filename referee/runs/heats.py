@@ -91,7 +91,7 @@ def not_started(run: Run) -> RefereeError:
 def require_joinable(store: Store, heat: str) -> None:
     """Raise RefereeError `bad-request` or `heat-started` unless a run can still be armed for this heat."""
     if not heat.isprintable() or len(heat) > LONGEST_NAME:
-        sentence = f"A heat's name is at most {LONGEST_NAME} printable characters, not {heat[:80]!r}."
+        sentence = f"A heat's name has at most {LONGEST_NAME} printable characters, not {heat[:80]!r}."
         raise RefereeError("bad-request", sentence)
     _require_unstarted(store.runs.find(heat=heat), heat)
 
@@ -153,7 +153,7 @@ def start_meters(
         not failures
         and (lead_s := clock.monotonic_s() - min(started_s)) > LONGEST_LEAD_S
     ):
-        sentence = f"The meters started {lead_s:.1f} s apart; nothing has opened: give the signal again."
+        sentence = f"The meters started {lead_s:.1f} s apart; no run has opened: give the start signal again."
         failures = [RefereeError("heat-uneven", sentence)]
     if failures:
         meters.put_back(started)

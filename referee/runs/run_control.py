@@ -131,7 +131,7 @@ class RunControl:
                 if self.board.ask(run.id, self._clock.monotonic_s()):
                     self._note(run.id, "waiting", heat=run.heat, address=address)
                     logger.info(
-                        "run %d: %s waits for the signal of heat %s",
+                        "run %d: %s waits for the start of heat %s",
                         run.id,
                         team,
                         run.heat,

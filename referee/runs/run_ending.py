@@ -78,7 +78,7 @@ def record_close(
     event = Event(utc, run, RUN_CLOSED, detail)
     store.runs.change_all({run: changes}, (RunState.OPEN,), event, act)
 
-    energy = "no energy of record" if energy_wh is None else f"{energy_wh:.6g} Wh"
+    energy = "no valid energy" if energy_wh is None else f"{energy_wh:.6g} Wh"
     closed = (run, live.run.team, live.closed_by, ended_s, energy)
     logger.info("run %d of %s was closed by %s after %.3f s: %s", *closed)
 

@@ -178,7 +178,9 @@ class EvidenceLog:
             reading.changed.split("; ")
         )
         if reading.changed and not is_told:
-            lasting |= {f"the meter is not set up as for the run ({reading.changed})"}
+            lasting |= {
+                f"the meter has other settings than those of the run ({reading.changed})"
+            }
         begun = self._run
         if begun is None:
             return
@@ -206,7 +208,7 @@ def _doubts(reading: Reading) -> list[str]:
     if reading.over_range:
         found.append("the meter is over range")
     if reading.voltage_peak_over or reading.current_peak_over:
-        found.append("peaks are clipped, the power reads too low")
+        found.append("peaks are clipped, so the measured power is too low")
     return found
 
 

@@ -71,7 +71,7 @@ def take_up_runs(
             contest.store.readings.head(run.id)  # computed now, for the next receipt
             live = go_live(run, window, _meter_of(run, window, meters))
         except (RefereeError, MeterError) as error:
-            logger.error("run %d cannot go on: %s", run.id, error.sentence)  # noqa: TRY400 - its words suffice
+            logger.error("run %d cannot continue: %s", run.id, error.sentence)  # noqa: TRY400 - its words suffice
             note_event(
                 contest.store,
                 clock,
@@ -135,7 +135,7 @@ def _note_taken_up(contest: Contest, clock: Clock, live: OpenRun) -> None:
     if left_s > 0:
         note_event(contest.store, clock, run.id, "resumed", remaining_s=left_s)
         logger.info(
-            "run %d of %s goes on at %s: %.0f s left",
+            "run %d of %s continues at %s: %.0f s left",
             run.id,
             run.team,
             run.station,

@@ -329,7 +329,7 @@ class StationMeters:
 
     def _note_missing(self, run: Run, missing: Missing) -> None:
         code, reason = missing
-        logger.error("run %d: no energy of record: %s", run.id, reason)
+        logger.error("run %d: no valid energy: %s", run.id, reason)
         self._note(run.id, ENERGY_MISSING, code=code, reason=reason)
 
     def retire(self, run: Run, meter: RunMeter) -> None:

@@ -151,8 +151,9 @@ class Database:
             raise StorageFailed(
                 f"{self.path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was stored. "
                 "For the operator: stop the server, then make the database from its journal: "
-                f"referee restore --journal {self.folder}. Or put contest-rescued-*.db beside it in its place "
-                "(delete its -wal and -shm)."
+                f"referee restore --journal {self.folder}. Or replace the database by contest-rescued-*.db from the "
+                "same "
+                "folder (and delete the old -wal and -shm)."
             )
         size = found[0].st_size
         if size < self._size:

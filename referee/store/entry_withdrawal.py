@@ -213,6 +213,9 @@ def _when(parts: Sequence[sqlite3.Row]) -> str:
 def _why_not_withdrawn(number: int, parts: Sequence[sqlite3.Row]) -> str:
     standing = [str(part["id"]) for part in parts if part["withdrawn"] is None]
     if standing:
-        return f"The entry of submission {number} is not withdrawn: {', '.join(standing)} of it are not withdrawn."
+        return (
+            f"The entry of submission {number} is not withdrawn: its submissions {', '.join(standing)} are "
+            "still on the boards."
+        )
     reason = parts[-1]["withdrawn"]
     return f"Submission {number} was not withdrawn by an operator, so there is nothing to restore: {reason}."

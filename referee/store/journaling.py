@@ -232,7 +232,8 @@ class Journaling:
         if isinstance(error, RefereeError):
             raise error
         raise StorageFailed(
-            f"The journal at {self._place.journal} cannot be written ({words}), so nothing was taken; send it again. "
+            f"The journal at {self._place.journal} cannot be written ({words}), so nothing was stored; send the "
+            "request again. "
             "For the operator: check its disk, its space and its rights."
         ) from error
 

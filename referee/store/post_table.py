@@ -140,11 +140,14 @@ class PostTable:
         try:
             disk = os.statvfs(self._folder)
         except OSError as error:
-            sentence = f"{self._folder} cannot be reached ({error.strerror}), so nothing was taken; tell the operator."
+            sentence = f"{self._folder} cannot be reached ({error.strerror}), so nothing was stored; tell the operator."
             raise StorageFailed(sentence) from error
         free_bytes = disk.f_bavail * disk.f_frsize
         if free_bytes < LEAST_FREE_BYTES + size_bytes:
-            sentence = f"The referee's disk has only {free_bytes / 1e6:.1f} MB left: nothing is taken, no window opens"
+            sentence = (
+                f"The referee's disk has only {free_bytes / 1e6:.1f} MB left: nothing is stored, and no window "
+                "opens"
+            )
             raise RefereeError("no-room", f"{sentence}; tell the operator.")
 
     def find(self, run: int, idempotency_key: str) -> Post | None:

@@ -59,7 +59,7 @@ class Rules:
     def differences(self, bound: Rules) -> tuple[str, ...]:
         """Return the rules that differ from `bound`, each worded like `metric coco instead of the bound lpirc`."""
         return tuple(
-            f"{one.name} {_shown(getattr(self, one.name))} instead of the bound {_shown(getattr(bound, one.name))}"
+            f"{one.name} {_shown(getattr(self, one.name))} instead of the run's {_shown(getattr(bound, one.name))}"
             for one in fields(self)
             if getattr(self, one.name) != getattr(bound, one.name)
         )

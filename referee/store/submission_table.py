@@ -231,7 +231,7 @@ def lease_lost(what: str) -> RefereeError:
     """Return the error for a device that reports on a job that it does not hold, or holds no longer."""
     return RefereeError(
         "lease-lost",
-        f"The lease of {what} is lost: it ran out, or another device holds it now.",
+        f"The lease of {what} is lost: it was not renewed in time, or another device holds it now.",
     )
 
 

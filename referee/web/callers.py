@@ -30,7 +30,7 @@ REMAINING = "X-Window-Remaining-Ms"
 OPERATOR_COOKIE = "referee-operator"
 LONGEST_USER = 200
 _USER = f"HTTP_{USER.upper().replace('-', '_')}"
-NO_MORE = "The token is of a run that no longer exists; log in again."
+NO_MORE = "The token belongs to a run that no longer exists; log in again."
 
 
 @dataclass(frozen=True)

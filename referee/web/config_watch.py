@@ -64,7 +64,7 @@ class ConfigWatch:
             return None
         return (
             f"{CONFIG_NAME} was changed: {'; '.join(found)}. "
-            "The server goes on with the old values until it is started again; runs that are armed keep theirs."
+            "The server keeps the old values until it is started again; armed runs keep their own."
         )
 
 

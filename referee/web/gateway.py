@@ -122,7 +122,7 @@ class Gateway:
         if is_host_missing or "," in host:
             raise RefereeError(
                 "bad-request",
-                "A request of HTTP/1.1 has one header Host that names a host.",
+                "A request of HTTP/1.1 needs exactly one header Host, with a host's name.",
             )
         if method == "POST":
             is_of_detections = path == posted_detections.DETECTIONS_PATH

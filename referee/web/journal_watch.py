@@ -107,7 +107,7 @@ class JournalWatch:
             why = error.sentence if isinstance(error, RefereeError) else error.strerror
             return f"{behind}, and the journal cannot restart now: {why}"
         logger.warning(
-            "%s; it was begun again, with a copy of the whole database", behind
+            "%s; the journal has restarted, with a copy of the whole database", behind
         )
         return None
 
@@ -127,7 +127,7 @@ class JournalWatch:
                 words = (
                     f"data accepted since {since[:19]} UTC are on this host's disk only"
                 )
-        return f"{what}: {words}. Check that mount and its host."
+        return f"{what}: {words}. Check the mount and its host."
 
     def _say(self, trouble: str | None) -> None:
         if trouble is not None and trouble != self.trouble:

@@ -74,7 +74,7 @@ def _register(app: Flask, name: str, pages: Pages) -> None:
     apart = Flask(name, static_folder=None)
     for blueprint in pages.blueprints:
         if blueprint.name in app.blueprints:
-            raise ValueError(f"a blueprint {blueprint.name!r} is there already")
+            raise ValueError(f"a blueprint named {blueprint.name!r} exists already")
         apart.register_blueprint(blueprint)
     for rule in apart.url_map.iter_rules():
         _require_free(app, rule)

@@ -69,8 +69,8 @@ CODE_OF_STATUS = {
 }
 SENTENCE_OF_STATUS = {
     404: "There is nothing at this address.",
-    405: "This address does not take this method; the header Allow names the methods it takes.",
-    500: "The referee failed at this request; the operator's log says why.",
+    405: "This address does not accept this method; the header Allow lists the accepted ones.",
+    500: "This request caused an error in the referee; the operator's log has the reason.",
 }
 
 
@@ -165,7 +165,7 @@ def _through_flask(error: Exception) -> Response:
         if asked.operator is None:  # the sentence may name files
             error = RefereeError(
                 "not-ready",
-                "The organiser must set this right; the log of the referee says what.",
+                "The organiser must correct this; the referee's log has the reason.",
             )
     answer = answer_to(error)
     note_refusal(part(Refusals), asked, error, answer.status)

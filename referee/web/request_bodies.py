@@ -82,7 +82,7 @@ def _not_whole(body: ArrivingBody, arrived: int, length: int) -> RefereeError:
         return body_too_slow()
     return RefereeError(
         "body-cut-off",
-        f"Only {arrived} of {length} bytes arrived, so nothing was taken; send it again.",
+        f"Only {arrived} of {length} bytes arrived, so nothing was stored; send the body again.",
     )
 
 
@@ -110,7 +110,8 @@ def stated_length(environ: Environ, most: int, hint: str = ": send several") -> 
     length = int(stated.lstrip("0")[:LONGEST_LENGTH] or 0)
     if length > most:
         raise RefereeError(
-            "too-large", f"The body has {length} bytes; at most {most} are taken{hint}."
+            "too-large",
+            f"The body has {length} bytes; at most {most} are accepted{hint}.",
         )
     return length
 
@@ -135,7 +136,7 @@ def _text(document: dict[str, object], key: str, default: str | None) -> str:
         return default
     value = document.get(key)
     if not isinstance(value, str) or not value.strip() or not _is_unicode(value):
-        raise RefereeError("bad-json", f"The JSON body needs {key!r} as a text.")
+        raise RefereeError("bad-json", f"The JSON body needs a text {key!r}.")
     return value
 
 

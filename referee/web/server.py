@@ -106,6 +106,6 @@ def _require_detection(contest: Contest) -> None:
     if not contest.test_set.categories:
         raise RefereeError(
             "testset-unfit",
-            f"The test set in {contest.test_set.folder} has no categories, so it cannot serve for detection; in "
-            "contest.toml name one with boxes (models are measured on labels by: referee model).",
+            f"The test set in {contest.test_set.folder} has no categories, so it cannot be used for detection; in "
+            "contest.toml name a test set with boxes. (To measure models on labels: referee model.)",
         )

@@ -105,4 +105,4 @@ def _why(error: BaseException) -> str:
             return f"it has no module {each.name}"
     if any(isinstance(each, TimeoutError) for each in causes):
         return f"no answer in {WAIT_S:g} s"
-    return "what answers there is not a Dask scheduler"
+    return "the program there is not a Dask scheduler"

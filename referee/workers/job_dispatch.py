@@ -220,7 +220,9 @@ class _Dispatch:
 def reason_of(error: Exception) -> str:
     """Return the reason for a failure as a sentence."""
     if isinstance(error, MemoryError):
-        return "The worker was out of memory: give it more, or use fewer workers."
+        return (
+            "The worker ran out of memory: allow it more memory, or use fewer workers."
+        )
     return (
         error.sentence
         if isinstance(error, RefereeError)

@@ -362,7 +362,7 @@ def test_an_interrupted_run_stays_open_and_is_taken_up_again(
     _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert errors == (
-        "lpirc-client: interrupted; run r1 is still open and its time goes on:"
+        "lpirc-client: interrupted; run r1 is still open, and its window continues:"
         " the same command with --first 3 resumes it\n"
     )
     assert referee.phase == "open"
@@ -380,7 +380,7 @@ def test_a_run_that_was_open_before_is_named_with_what_it_has(
     assert referee.opened_at is not None
     referee.opened_at -= 30
     told = client("run", referee.url, *OWN).stderr
-    line = r"^run r1 continues: it has been open for 3\d s, and 5 earlier detections count$"
+    line = r"^run r1 continues: it has been open for 3\d s, and 5 earlier detections are kept$"
     assert re.search(line, told, re.MULTILINE), told
 
 
@@ -455,7 +455,7 @@ def test_it_ends_with_another_process(
     assert process.returncode == 1
     assert (
         errors
-        == f"lpirc-client: process {bystander.pid} is gone, so this one ends too\n"
+        == f"lpirc-client: process {bystander.pid} has ended, so this process ends too\n"
     )
 
 

@@ -20,7 +20,7 @@ def wait_with(pid: int) -> None:
     with (
         pytest.raises(
             ClientError,
-            match=f"process {pid} is gone, so this one ends too",
+            match=f"process {pid} has ended, so this process ends too",
         ),
         ending_with(pid),
     ):

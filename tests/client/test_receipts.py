@@ -243,7 +243,7 @@ def test_a_chain_that_was_begun_again_is_noticed(
     post(referee, path, 2)
     referee.head = "00" * 32
     post(referee, path, 1)
-    assert "does not follow from receipt 2" in capsys.readouterr().err
+    assert "its link does not continue that of receipt 2" in capsys.readouterr().err
     referee.posts.clear()
     post(referee, path, 1)
     assert "it does not come after receipt 3" in capsys.readouterr().err

@@ -242,7 +242,9 @@ def test_a_timeline_on_a_full_disk_ends_and_the_run_does_not(
                     session.post(image.number, [FOUND])
     assert referee.phase == "closed"
     assert (
-        capsys.readouterr().err.count("nothing more is kept: No space left on device")
+        capsys.readouterr().err.count(
+            "nothing more is written: No space left on device"
+        )
         == 1
     )
 

@@ -236,7 +236,7 @@ def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
         (
             ["--ground-truth", "set"],
             "not_jpeg",
-            "of these images in COCO form: KeyError('a.jpg')",
+            "of these images in COCO format: KeyError('a.jpg')",
         ),
         (["--categories", "nowhere.txt"], "set", "nowhere.txt: cannot be read"),
     ],

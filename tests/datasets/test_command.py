@@ -178,8 +178,8 @@ def test_check_prints_every_problem_and_fails_with_their_number(
     test_set.image_path(1).unlink()
     (test_set.folder / "extra").write_text("x", encoding="utf-8")
     result = run("check", test_set.folder)
-    assert "bring the file back" in result.stdout.splitlines()[1]
-    assert "take it out of the folder" in result.stdout.splitlines()[2]
+    assert "copy the file again" in result.stdout.splitlines()[1]
+    assert "remove it from the folder" in result.stdout.splitlines()[2]
     assert isinstance(result.exception, TestSetError)
     assert result.exception.code == "testset-problems"
     assert "2" in result.exception.sentence

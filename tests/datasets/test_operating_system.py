@@ -57,5 +57,7 @@ def test_a_synthetic_set_is_the_same_to_the_byte_and_stands_alone(
 @pytest.mark.parametrize("system", ["win32", "darwin"])
 def test_two_do_not_make_one_set_at_once(system: str, tmp_path: Path) -> None:
     said, left = run_code(system, tmp_path, TWICE).splitlines()
-    assert said.endswith("set: another import is making it; wait for its end")
+    assert said.endswith(
+        "set: another import is writing to it; wait until that import ends"
+    )
     assert left == "True set"

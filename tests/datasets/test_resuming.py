@@ -131,7 +131,7 @@ def test_two_imports_do_not_make_one_set_at_once(coco_source: CocoSource) -> Non
         (folder / "mine").write_text("x")
         with pytest.raises(
             TestSetError,
-            match="another import is making it; wait for its end",
+            match="another import is writing to it; wait until that import ends",
         ) as caught:
             import_coco(coco_source.write(), coco_source.images, coco_source.out)
         assert (folder / "mine").exists()

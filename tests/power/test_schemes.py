@@ -130,7 +130,10 @@ def test_a_driver_states_its_limits_and_a_meter_without_any_has_an_energy_withou
     counted = (final.energy_wh, final.integrator_s, readings[0].monotonic_s)
     for stated, said in (
         (limits, "The meter's limit of error is at worst 1.39"),
-        (None, "No driver states this meter's limits of error: its energy is without"),
+        (
+            None,
+            "No driver states this meter's limits of error: the uncertainty of its energy is unknown",
+        ),
     ):
         measured = Measurement(*counted, final.monotonic_s, setup, MODEL, stated)
         energy = energy_of(readings, measured)

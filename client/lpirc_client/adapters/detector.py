@@ -274,7 +274,7 @@ def _completed(
     shape = ([1, *size, 3] if layout == "NHWC" else [1, 3, *size])[4 - len(own) :]
     agrees = all(map(lambda side, new: side in (None, new), own, shape))
     if len(model.shapes) > 1 or None in size or not agrees:
-        what = "a detector takes one image of 3 channels; if its size is open (None), set size = [height, width]"
+        what = "a detector takes one image of 3 channels; if its size is not fixed (None), set size = [height, width]"
         raise ValueError(f"its inputs are {model.shapes}: {what}")
     arrays = model.run(np.zeros(shape, np.float32))
     head = stated.get("head") or boxes.recognized(kind, model.names, arrays, size)

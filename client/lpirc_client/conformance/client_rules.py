@@ -167,14 +167,14 @@ def _pairs(seen: list[Exchange]) -> list[tuple[Exchange, Exchange]]:
 RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     "late-posts": (
         FAULT,
-        "what has not arrived whole before the deadline does not count",
+        "a body that has not arrived completely before the deadline is not scored",
         lambda run: [
             one for one in run.posts if one.answer.get("code") == "window-closed"
         ],
     ),
     "no-log-out": (
         FAULT,
-        "log out when all is posted: the meter runs until then",
+        "log out as soon as everything is posted: the meter runs until the log-out",
         lambda run: [] if run.logouts or not run.logins else list(run.all[-1:]),
     ),
     "connection-per-request": (
@@ -193,7 +193,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     ),
     "rows-of-unfetched-images": (
         FAULT,
-        "only rows of images that were fetched count",
+        "only rows for fetched images are scored",
         lambda run: [
             one
             for one in run.posts
@@ -223,7 +223,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     ),
     "repeated-with-another-key": (
         FAULT,
-        "send a body again with its Idempotency-Key, or it may count twice",
+        "send a body again with its Idempotency-Key, or its rows may be stored twice",
         lambda run: [
             one
             for one in run.posts
@@ -233,7 +233,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     ),
     "polled": (
         FAULT,
-        "ask for the status at most once a second: each answer says what is left",
+        "ask for the status at most once a second: each answer states the remaining time",
         lambda run: [
             two for one, two in run.polls if two.started_s - one.started_s < POLL_S
         ],
@@ -264,7 +264,7 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
     ),
     "unanswered-images": (
         HINT,
-        "no rows for these images: did the detector find nothing?",
+        "there are no rows for these images; did the detector find nothing?",
         lambda run: run.unanswered,
     ),
     "single-images": (

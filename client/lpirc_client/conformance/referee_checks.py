@@ -379,7 +379,7 @@ class Checks(Connection):
                 for route in known
                 for one in route.get(method.lower(), {}).get("responses", {})
             ]
-            sentence = f"{method} {path} answered {status}: expected one of those documented, {statuses}"
+            sentence = f"{method} {path} answered {status}: expected a documented status, {statuses}"
             _require(status in statuses, sentence)
         return None if self.paths else "it serves no OpenAPI document"
 

@@ -36,7 +36,7 @@ def measure(
     Raises ModelError: `too-few-images`, `bad-image`, any error of the validator or of the model's process.
     """
     if len(images) < LEAST_IMAGES:
-        sentence = f"{len(images)} image: the first is warm-up and not counted, so at least two are needed"
+        sentence = f"{len(images)} image: the first image is a warm-up that is not counted, so at least two are needed"
         raise ModelError("too-few-images", sentence, images=len(images))
     sha256 = digest(images)
     started = datetime.now(UTC)

@@ -57,7 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--completion",
         action=PrintCompletion,
-        help="print what the shell evaluates to complete it: bash (default), zsh, tcsh",
+        help="print the completion script for a shell: bash (default), zsh or tcsh",
     )
     add_parsers(parser.add_subparsers(dest="command", required=True, metavar="COMMAND"))
     return parser

@@ -26,7 +26,7 @@ LEAST_SIGMA = 1e-6
 def add_parsers(subparsers: Any) -> None:
     """Add the commands to the command line's subparsers."""
     text = "check a TFLite or ONNX model against the rules of the model tracks"
-    about = "Check a model; exit code 1 if a rule refuses it."
+    about = "Check a model; exit code 1 if it breaks a rule."
     _add_model(
         subparsers.add_parser(
             "validate", help=text, description=about, allow_abbrev=False
@@ -39,8 +39,8 @@ def add_parsers(subparsers: Any) -> None:
     )
     _add_model(bench)
     _add_bench(bench)
-    text = "say whether models run confined on this machine, and if not, why"
-    about = "Say whether models run confined here; exit code 1 if not."
+    text = "report whether models run confined on this machine, and if not, why"
+    about = "Report whether models run confined on this machine; exit code 1 if not."
     _add_common(
         subparsers.add_parser(
             "confinement", help=text, description=about, allow_abbrev=False
@@ -74,7 +74,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=text,
     )
-    text = "the core to stay on (default: the last one, with one thread)"
+    text = "the core to run on (default: with one thread, the last core)"
     add("--core", type=whole(0), metavar="N", help=text)
     text = f"memory in MB for the model, in addition to the runtime's own (default {Settings.memory_mb})"
     add("--memory-mb", type=whole(1), metavar="M", help=text)

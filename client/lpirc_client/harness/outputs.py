@@ -176,7 +176,7 @@ def check_counts(
         return []
     count = float(counts[wrong[0]])
     picture = what[int(wrong[0])]
-    sentence = f"{name}: it returns {count:g} detections of {picture}; its output 3 (count) must be {DETECTIONS}"
+    sentence = f"{name}: it returns {count:g} detections of {picture}; its output 3, the count, must be {DETECTIONS}"
     return [
         ModelError(
             "wrong-count", sentence, count=count if math.isfinite(count) else str(count)

@@ -45,7 +45,7 @@ FORM: Final = "meter-certify-1"
 @click.option(
     "--yes",
     is_flag=True,
-    help="Ask nothing: make one run with the present load, and no break of the link.",
+    help="Ask no questions: make one run with the present load, without unplugging the cable.",
 )
 @setup_options
 def certify(
@@ -88,7 +88,7 @@ def certify(
                 tried.record("idle", seconds)
             if yes or asked("load", "Switch the load on."):
                 tried.record("load", seconds, load_w)
-            pull = f"Press Enter first; within the {seconds:g} s after it unplug the meter's cable for some 5 s."
+            pull = f"Press Enter first; within the next {seconds:g} s unplug the meter's cable for about 5 s."
             if asked("link", pull):
                 tried.record("link", seconds, pulled=True)
         finally:
@@ -108,7 +108,7 @@ def certify(
     wrong = [found.code for found in tried.findings if not found.ok]
     if wrong:
         raise StatedFailure(
-            f"{len(wrong)} of {len(tried.findings)} differ or have failed: {', '.join(wrong)}."
+            f"{len(wrong)} of {len(tried.findings)} differ or failed: {', '.join(wrong)}."
         )
 
 

@@ -208,13 +208,13 @@ class Certification:
                 reading and str(reading.energy_wh)
                 for reading in (call("read_final"), call("read"))
             )
-            self._same("stopped", "WH stays as it is after the stop", final, later)
+            self._same("stopped", "WH does not change after the stop", final, later)
         call("restore")
         found, left = (
             one and {**asdict(one), **dict.fromkeys(MOVING)}
             for one in (before, call("status"))
         )
-        self._same("restored", "The former settings are back", found, left)
+        self._same("restored", "The former settings are restored", found, left)
 
     def _try(self, name: str, call: Callable[[], Any]) -> Any:
         first = len(self.transcript.exchanges)

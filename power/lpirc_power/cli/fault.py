@@ -61,6 +61,7 @@ def _asked(address: str, line: str) -> str:
         ) from error
     if not answer.endswith("\n"):
         raise MeterError(
-            "simulator-control", f"What listens at {address} ended without an answer."
+            "simulator-control",
+            f"The program at {address} closed the connection without an answer.",
         )
     return answer.rstrip("\n")

@@ -23,7 +23,7 @@ class NothingFound(NamedMeterError):
     CODE = "meter-not-found"
 
 
-@click.command(short_help="List what answers, with its address.")
+@click.command(short_help="List the meters that answer, with their addresses.")
 @json_option
 def find(as_json: bool) -> None:
     """List what answers on USB, on the network and at serial ports, each with the ADDRESS to give to other commands.

@@ -31,7 +31,7 @@ class Figure(click.FloatRange):
         """Return the option's value as a number."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
-            self.fail(f"{value} is not a number that can be measured with.", param, ctx)
+            self.fail(f"{value} is not a usable number.", param, ctx)
         return number
 
 
@@ -52,13 +52,13 @@ _SETUP: Final = (
         "--voltage-range",
         "voltage_range_v",
         type=Figure("V"),
-        help="Fixed voltage range in volts; else automatic.",
+        help="Fixed voltage range in volts; default: automatic.",
     ),
     click.option(
         "--current-range",
         "current_range_a",
         type=Figure("A"),
-        help="Fixed current range in amperes; else automatic.",
+        help="Fixed current range in amperes; default: automatic.",
     ),
     click.option(
         "--update",
@@ -92,7 +92,7 @@ _SETUP: Final = (
     click.option(
         "--frequency-filter",
         is_flag=True,
-        help="Filter only the signal in which zero crossings are looked for.",
+        help="Filter only the signal whose zero crossings are detected.",
     ),
     click.option(
         "--sync",
@@ -100,7 +100,7 @@ _SETUP: Final = (
         type=click.Choice(SYNCHRONIZE),
         default="voltage",
         show_default=True,
-        help="Signal whose zero crossings bound a period.",
+        help="Signal whose zero crossings delimit a period.",
     ),
     element_option,
     click.option(

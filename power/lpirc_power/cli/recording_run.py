@@ -87,7 +87,7 @@ class _Run:
             if self._order.take_over:
                 raise
             raise MeterBusy(
-                f"{error.sentence} Or add --take-over: its energy is then lost."
+                f"{error.sentence} Or add --take-over, which discards the energy in the meter."
             ) from error
 
     def _measured(self, identity: Identity) -> Measurement:
@@ -144,7 +144,7 @@ def _problem(found: Recorded, logbook: Logbook) -> str | None:
     elif found.failed:
         codes = ", ".join(found.failed)
         sentences.append(
-            f"The energy needs review: {codes}. Record again, or state this beside the energy."
+            f"The energy needs review: {codes}. Record again, or report this together with the energy."
         )
     if logbook.error is not None:
         why = logbook.error.strerror or logbook.error

@@ -56,7 +56,7 @@ NAMES = [model.name for model in MODELS]
     "--serial",
     default=SIMULATED,
     show_default=True,
-    help="Serial number in *IDN?, behind SIMULATED-.",
+    help="Serial number in the answer to *IDN?, after SIMULATED-.",
 )
 @click.option(
     "--control",
@@ -70,11 +70,13 @@ NAMES = [model.name for model in MODELS]
 @click.option(
     "--pty",
     is_flag=True,
-    help="Answer on a pty too, for programs that know serial ports only.",
+    help="Also answer on a pty, for programs that know only serial ports.",
 )
 @click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
 @click.option(
-    "--commands", is_flag=True, help="Print the commands it knows, and do nothing else."
+    "--commands",
+    is_flag=True,
+    help="Print the commands of the simulated meter, and exit.",
 )
 def simulate(*, parent: int | None, commands: bool, **plan: Any) -> None:
     """Simulate a meter of the WT300 family over VXI-11: print its VISA address and serve until SIGTERM or Ctrl-C.

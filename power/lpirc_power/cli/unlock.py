@@ -29,7 +29,7 @@ def unlock(address: str, as_json: bool) -> None:
         identity = meter.identity
     if not has_lock:
         raise MeterRefused(
-            f"The meter {identity} knows no command that locks its keys, so none frees them."
+            f"The meter {identity} has no command that locks its keys, so there is nothing to unlock."
         )
     done = f"The keys of the meter {identity} are unlocked."
     if state is IntegratorState.START:

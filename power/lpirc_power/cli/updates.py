@@ -110,4 +110,4 @@ def start_sentence(
         if since_update_s > LATEST * interval_s:
             return "Unknown whether updates restart at START: START came too late after an update; try again."
         return "The first update after START shows a whole interval integrated: updates restart at START."
-    return f"The first update after START shows {part:.2f} of an interval integrated: updates run on at START."
+    return f"The first update after START shows {part:.2f} of an interval integrated: START does not restart updates."

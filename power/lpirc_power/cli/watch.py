@@ -32,7 +32,10 @@ RETRY_S: Final = 0.5
 )
 @element_option
 @click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object per reading and line."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object per reading, each on its own line.",
 )
 def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
     """Show every update of the meter at ADDRESS without changing its settings or its integrator.

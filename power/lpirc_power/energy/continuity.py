@@ -111,7 +111,7 @@ def held(readings: Sequence[Reading], final: Reading) -> str | None:
         return None
     return (
         f"TIME stood at {final.integrator_s:g} s while the meter integrated: its display is on HOLD, so its energy is "
-        "unknown; end HOLD at its panel (`meter unlock` frees locked keys)."
+        "unknown; end HOLD at its panel (`meter unlock` unlocks the keys)."
     )
 
 
@@ -133,7 +133,9 @@ def gap_sentence(
         if before is None
         else f" after {after.monotonic_s - before.monotonic_s:.1f} s without a reading"
     )
-    differs = f" It is not set up as before: {'; '.join(changes)}." if changes else ""
+    differs = (
+        f" Its settings differ from before: {'; '.join(changes)}." if changes else ""
+    )
     return f"The meter {identity} is back{since}; {integrator_since(before, after)}.{differs}"
 
 

@@ -48,7 +48,7 @@ def inference_energy(
     changed = next((one.changed for one in inside if one.changed), None)
     if changed:
         raise _unmeasured(
-            f"the meter was not set up as for the loop ({changed}); leave its panel alone"
+            f"the meter's settings changed during the loop ({changed}); do not use its panel"
         )
     if any(not math.isfinite(one.power_w) for one in inside):
         raise _unmeasured("a reading had no data")

@@ -233,7 +233,7 @@ def integrator_time(measured: Measurement) -> Check:
     elif more_s < 0:
         sentence += f"the energy of {-more_s:.0f} s of the window is missing."
     else:
-        sentence += "what the energy covers is unknown."
+        sentence += "the time that the energy covers is unknown."
     figures = {"integrator_s": measured.integrator_s, "window_s": measured.elapsed_s}
     return check(
         "integrator-time",

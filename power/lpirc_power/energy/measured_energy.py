@@ -148,14 +148,17 @@ def _why_unknown(
     limits: Limits | None, load: Load, shown: int, measured: Measurement
 ) -> str:
     if limits is None:
-        return "No driver states this meter's limits of error: its energy is without an uncertainty."
+        return "No driver states this meter's limits of error: the uncertainty of its energy is unknown."
     if not load.power_w > 0:
         counted = f"{measured.integrator_wh:.6g} Wh in {measured.energy_s:.6g} s"
         return f"The accuracy of {counted} is unknown: its limit of error needs a mean power above 0 W."
     if not shown:
         return "No reading shows a power, so its accuracy is unknown."
     if not math.isfinite(load.apparent_va) and limits.apparent_share:
-        return "No reading tells a power factor, on which the meter's limit of error depends: its accuracy is unknown."
+        return (
+            "The accuracy is unknown, because the meter's limit of error depends on the power factor, and no reading "
+            "shows one."
+        )
     return "The meter's limit of error is unknown, because the readings show no voltage and current."
 
 

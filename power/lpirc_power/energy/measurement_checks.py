@@ -111,7 +111,7 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
     least_w = min((reading.power_w for reading in finite), default=math.nan)
     sentence = (
         f"Negative readings: {len(negative)} of {len(inside)}, down to {least_w:.4g} W; a current clamp or the wires "
-        "of one input are the wrong way round."
+        "of an input are reversed."
         if negative
         else f"No reading was negative beyond the meter's own error, of {len(inside)} in all."
     )
@@ -258,7 +258,7 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
             {words for one in different for words in _differing(one, measured)}
         )
         sentences.append(
-            f"From {first_s:.1f} s to {last_s:.1f} s of the window the meter was not set up as for the run "
+            f"From {first_s:.1f} s to {last_s:.1f} s of the window the meter had other settings than those of the run "
             f"({'; '.join(found)}): {measured_wh:.3g} Wh, drawn at that time, were not measured with the accuracy "
             "of the "
             "run's setup."
@@ -266,7 +266,7 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
         figures |= {"first_s": first_s, "last_s": last_s, "measured_wh": measured_wh}
     if measured.changes:
         sentences.append(
-            f"At the end the meter was not set up as for the run: {'; '.join(measured.changes)}."
+            f"At the end the meter had other settings than those of the run: {'; '.join(measured.changes)}."
         )
     sentence = (
         " ".join(sentences)

@@ -71,7 +71,7 @@ def _runs(reading: Reading, measured: Measurement) -> bool:
 
 def _stop(reading: Reading) -> str:
     return (
-        "stopped, and started again"
+        "stopped and restarted"
         if reading.state is IntegratorState.START
         else reading.state.value
     )

@@ -66,7 +66,7 @@ class Channel:
         return voltage_v, current_a, sysfs.number(self.power, _REMEDY) * self.unit_w
 
 
-_REMEDY: Final = "`sudo chmod a+r` on it allows that."
+_REMEDY: Final = "to allow that, run `sudo chmod a+r` on the file."
 
 
 class Hwmon:

@@ -64,8 +64,8 @@ class Ranged:
         if not load.flagged:
             return None
         return (
-            f"{load.flagged} of {load.readings} readings were over range or clipped: what the load drew then is not "
-            "known. Run it again with larger fixed ranges (--voltage-range, --current-range)."
+            f"{load.flagged} of {load.readings} readings were over range or clipped, so their load is "
+            "unknown. Run it again with larger fixed ranges (--voltage-range, --current-range)."
         )
 
 

@@ -47,7 +47,7 @@ class MeterSession:
             if self.identity is not None and str(meter.identity) != str(self.identity):
                 meter.close()
                 raise MeterChanged(
-                    f"Another meter answers: {meter.identity}, not {self.identity}. Put the right one back."
+                    f"Another meter answers: {meter.identity}, not {self.identity}. Connect the right meter again."
                 )
             self._meter = meter
             self.identity = meter.identity
@@ -144,7 +144,7 @@ class MeterSession:
         state = meter.state()
         if state is IntegratorState.START:
             _log.warning(
-                "The meter %s integrates again; its settings are left alone.",
+                "The meter %s integrates again; its settings are left unchanged.",
                 self.identity,
             )
         elif state is IntegratorState.RESET or (

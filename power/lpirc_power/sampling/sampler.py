@@ -282,7 +282,7 @@ class Sampler:
                 meter, self._settle_s, self._setup.update_interval_s, self._pause_or_end
             ):
                 _log.warning(
-                    "The meter %s shows no data yet; it is used as it is.",
+                    "The meter %s shows no data yet; the run starts anyway.",
                     meter.identity,
                 )
             self._has_locked = True

@@ -170,7 +170,8 @@ def late_sentence(late_s: float, before: Reading | None, final: Reading) -> str:
         return ""
     most_wh = final.energy_wh - (before.energy_wh if before is not None else 0.0)
     return (
-        f" It was stopped {late_s:.1f} s after the end, once its link was back: at most {most_wh:.3g} Wh of its energy "
+        f" The meter was stopped {late_s:.1f} s after the end, when its link was restored: at most {most_wh:.3g} Wh "
+        "of its energy "
         "are of that time."
     )
 

@@ -80,7 +80,7 @@ COMMON: Final = (
     action(
         "*RST",
         lambda meter: meter.reset(),
-        "Restores the factory's settings, except how the meter talks.",
+        "Restores the factory settings, except those of communication.",
     ),
     action("*CLS", lambda meter: meter.status.clear(), "Clears events and errors."),
     action(
@@ -166,9 +166,9 @@ COMMUNICATION: Final = (
     switch(
         ":COMMunicate:REMote",
         "remote",
-        "Whether the keys of the panel are off, but for LOCAL.",
+        "Whether the panel's keys, except LOCAL, are locked.",
     ),
-    switch(LOCKS[1], "lockout", "Whether the key LOCAL is off too."),
+    switch(LOCKS[1], "lockout", "Whether the key LOCAL is locked too."),
     Command(
         Pattern(":COMMunicate:WAIT"),
         "Waits until an extended event of the mask is set; the query answers 1 at that time.",
@@ -181,7 +181,7 @@ COMMUNICATION: Final = (
         "[:SYSTem]:COMMunicate:COMMand",
         "command_set",
         "WT300 WT300E WT200",
-        "Whose commands it takes; always those of the WT300.",
+        "The command set; always that of the WT300.",
     ),
 )
 

@@ -196,7 +196,7 @@ def _steps(rest: str) -> Load:
         rows.append((wave.voltage_v, 0.0, _quantity(watts, "W", negative=True)))
         edges_s.append(_quantity(until, "s"))
     if any(later <= earlier for earlier, later in pairwise(edges_s)):
-        raise ValueError("the times must grow")
+        raise ValueError("the times must increase")
     return _drawn(Replay(edges_s, rows), wave)
 
 

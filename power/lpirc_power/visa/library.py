@@ -35,7 +35,7 @@ class EndingSocket(socket.socket):
         if bufsize > LARGEST_ANSWER:  # text, taken for the length of a record
             raise EOFError("its answer is not VXI-11")
         if time.monotonic() > self.end_s:
-            raise ConnectionAbortedError("its answer came too slowly to be waited for")
+            raise ConnectionAbortedError("its answer took too long")
         data = super().recv(bufsize, flags)
         if not data:
             raise ConnectionResetError("the meter closed the connection")

@@ -42,7 +42,7 @@ def udev_rule(vendor: int, product: int) -> str:
 def wrong_address(address: str, why: str) -> MeterError:
     """Return the error for a resource string that cannot be a meter's."""
     return MeterAddressError(
-        f"{address!r} names no meter that can be reached from here ({why}); `meter --help` lists the forms, such as "
+        f"{address!r} cannot be reached from this machine ({why}); `meter --help` lists the forms, such as "
         "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for one at a port of its own."
     )
 
@@ -60,7 +60,7 @@ def unreachable(address: str, why: str) -> MeterError:
 def no_vxi11(address: str, does: str) -> MeterError:
     """Return the error for a server that is not VXI-11 or does not know the meter; `does` is what it does."""
     return MeterUnreachable(
-        f"No meter answers at {address}: what answers there {does}; it does not speak VXI-11, or is not ready yet: "
+        f"No meter answers at {address}: the program there {does}; it does not speak VXI-11, or is not ready yet: "
         "check host and port."
     )
 
@@ -149,5 +149,5 @@ def no_link(address: str, code: str) -> MeterError:
         )
     return unreachable(
         address,
-        "it accepts connections, but makes no link; it hangs, or it does not speak VXI-11",
+        "it accepts connections but opens no link; it hangs, or it does not speak VXI-11",
     )

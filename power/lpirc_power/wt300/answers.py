@@ -42,8 +42,8 @@ EXPLANATIONS: Final = {
     114: "the command names an item or a filter by a number that does not exist",
     120: "a number is expected in the command",
     123: "the exponent of a number is too large",
-    131: "the unit behind the number is not one it knows",
-    141: "the command does not take this word",
+    131: "it does not know the unit after the number",
+    141: "the command does not accept this word",
     221: "this does not go together with another setting; check mode, wiring and what else is switched on",
     222: "the value is out of range",
     350: "its error queue overflowed; later errors are lost",
@@ -58,8 +58,8 @@ EXPLANATIONS: Final = {
 _BY_HUNDREDS: Final = {
     1: "it does not understand the command",
     2: "it cannot carry out the command",
-    4: "question and answer are out of step",
-    8: "it does not take the command in its present state",
+    4: "queries and answers are out of step",
+    8: "it does not accept the command in its present state",
     9: "the meter has an internal fault; switch it off and on, and have it serviced if the error comes back",
 }
 

@@ -93,7 +93,7 @@ class Dialogue:
         """Return the error for a command that was not carried out, with the meter's own reasons."""
         why = "; ".join(self.errors()) or "it gives no reason"
         return MeterRefused(
-            f"The meter does not take {command} (it answers {answer}): {why}."
+            f"The meter does not accept {command} (it answers {answer}): {why}."
         )
 
     def errors(self) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ class Integration:
         if self.state() is IntegratorState.START:
             raise MeterBusy(
                 f"The meter {identity.model} {identity.serial} is integrating; press STOP and RESET on its "
-                "panel (`meter unlock` frees locked keys), or end the program that uses it."
+                "panel (`meter unlock` unlocks the keys), or end the program that uses it."
             )
 
     def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:

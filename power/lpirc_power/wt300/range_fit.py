@@ -118,7 +118,7 @@ def reason(found: Fit, crest_factor: int, headroom: float) -> str:
         peak = f"peaks of {found.peak:.4g} {unit} x {headroom:g} = {found.peak * headroom:.4g} {unit}{allowed}"
     if found.value is None:
         return f"No range of this meter holds {rms} and {peak}."
-    return f"The smallest that holds {rms}; {peak}."
+    return f"The smallest range that holds {rms}; {peak}."
 
 
 def _largest(values: Sequence[float]) -> float:

@@ -118,7 +118,7 @@ class SampleForm:
             if self.items[place].contradicts(answer):
                 raise MeterAnswerError(
                     f"The meter gives {answer} where {self.items[place].expected} was set: another program "
-                    "has changed which values it gives."
+                    "has changed the items of its answers."
                 )
 
 

@@ -101,12 +101,13 @@ def wanted(query: str) -> tuple[int, int]:
     except ValueError as error:
         raise RefereeError(
             "bad-request",
-            f"The query has more than {PARAMETERS} parameters; send first and count.",
+            f"The query has more than {PARAMETERS} parameters; send only `first` and `count`.",
         ) from error
     given = dict(pairs)
     if len(given) != len(pairs):
         raise RefereeError(
-            "bad-request", "The query has a parameter twice; send first and count."
+            "bad-request",
+            "The query has a parameter twice; send `first` and `count` once each.",
         )
     first = _whole(given, "first", 1, 10**LONGEST_NUMBER - 1)
     return first, _whole(given, "count", USUAL_BATCH, LARGEST_BATCH)

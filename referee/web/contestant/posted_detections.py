@@ -41,7 +41,7 @@ def post(service: RunService, asked: WebRequest) -> Answer:
     if coding.strip().lower() not in ("", "identity"):
         raise RefereeError(
             "unsupported-media-type",
-            f"A body of Content-Encoding {coding[:LONGEST_CODING]!r} is not understood; send it uncompressed.",
+            f"A body of Content-Encoding {coding[:LONGEST_CODING]!r} is not supported; send the body uncompressed.",
         )
 
     content_type = environ.get("CONTENT_TYPE") or USUAL_TYPE

@@ -122,7 +122,7 @@ def form_of(body: bytes, boundary: bytes, most_fields: int = MOST_FIELDS) -> For
         fields, _ = parser.parse(BytesIO(body), boundary, len(body))
     except ValueError:
         raise RefereeError(
-            "bad-request", "The multipart form is malformed: nothing was taken."
+            "bad-request", "The multipart form is malformed: nothing was stored."
         ) from None
     except RequestEntityTooLarge:
         sentence = f"A multipart form has at most {most_fields} fields here; send several forms."

@@ -90,7 +90,9 @@ def report(number: int) -> Response:
     """Write the report of a closed run, and answer with it."""
     run = part(Callers).contest.store.runs.get(number)
     if run.state not in OVER:
-        sentence = f"Run {number} is {run.state}; there is a report once it is closed."
+        sentence = (
+            f"Run {number} is {run.state}; it has a report only after it is closed."
+        )
         raise RefereeError("run-state", sentence, run=number)
     (path,) = _reports([number])
     response = html(path.read_text())

@@ -45,7 +45,7 @@ def acting() -> Operator:
     if operator is None:
         raise SessionRefused(
             "bad-token",
-            "This needs the operator's key, which lies in the contest folder, or a log-in at /operator/.",
+            "This request needs the operator key, a file in the contest folder, or a log-in at /operator/.",
         )
     return operator
 

@@ -89,7 +89,7 @@ def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None
     out.print(table)
     for order in orders:
         out.print(
-            f"{order.metric}: {order.first} is ahead of {order.second}, {order.chance:.1%} sure"
+            f"{order.metric}: {order.first} is ahead of {order.second} with a probability of {order.chance:.1%}"
         )
     for one in results:
         out.print(f"signature {one.evaluation.signature}  {one.file}")

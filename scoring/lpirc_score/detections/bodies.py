@@ -53,7 +53,7 @@ def parse_packed(body: bytes) -> Rows:
         number = plain(rows.values[row, :2].max())
         rows.unreadable.add(
             int(row) + 1,
-            f"{number} is not exact in float32; send such ids as text or JSON",
+            f"{number} cannot be represented exactly in float32; send such ids as text or JSON",
         )
     return rows
 

@@ -43,8 +43,8 @@ def parse_form(body: bytes) -> Rows:
     if _has_other_fields(form, lists):
         names = b", ".join(FIELDS).decode()
         raise LengthMismatch(
-            f"The form has none of the lists {names}, so nothing was taken; send those, or the "
-            "Content-Type of what it is.",
+            f"The form has none of the lists {names}, so nothing was stored; send the lists, or the "
+            "right Content-Type for the body.",
         )
     if len({*map(len, lists)}) > 1:
         raise _mismatch(lists)
@@ -183,7 +183,7 @@ def _mismatch(lists: list[list[bytes]]) -> LengthMismatch:
         for name, values in zip(FIELDS, lists, strict=True)
     )
     return LengthMismatch(
-        f"The lists must be equally long, but there are {found}; nothing was taken."
+        f"The lists must be equally long, but there are {found}; nothing was stored."
     )
 
 

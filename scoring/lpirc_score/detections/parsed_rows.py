@@ -129,7 +129,8 @@ def read_each(
             problems.add(line, f"a row is a list of seven numbers, not {shown(row)}")
         elif len(row) != 7:
             problems.add(
-                line, f"a row is seven numbers, this has {len(row)}: {shown(row)}"
+                line,
+                f"a row needs seven numbers, but this one has {len(row)}: {shown(row)}",
             )
         else:
             try:

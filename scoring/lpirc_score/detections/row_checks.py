@@ -88,7 +88,7 @@ def bad_rows(problems: ProblemList) -> CodedError:
         more = f" (and {problems.total - 1} more problems)"
     return BadRows(
         "bad-rows",
-        f"Nothing was taken: line {line}: {problem}{more}.",
+        f"Nothing was stored: line {line}: {problem}{more}.",
         problems=problems.as_facts(),
         total=problems.total,
     )
@@ -100,7 +100,7 @@ def _not_finite(row: NDArray[np.float64]) -> str:
         for name, value in zip(NAMES, row, strict=True)
         if not np.isfinite(value)
     )
-    return f"{', '.join(bad)}; only finite numbers count"
+    return f"{', '.join(bad)}; only finite numbers are allowed"
 
 
 def _describe(

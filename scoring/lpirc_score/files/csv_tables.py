@@ -32,7 +32,7 @@ class TableRow:
     def text(self, column: str) -> str:
         """Return a cell. Raises CodedError `bad-table` if it is blank."""
         if not self.cells[column]:
-            raise self.bad(f"{column} is blank; every line needs one")
+            raise self.bad(f"{column} is blank; every line needs a value")
         return self.cells[column]
 
     def number(
@@ -95,7 +95,7 @@ def read_table(
         if len(cells) != len(header):
             line = shown(",".join(cells))
             raise row.bad(
-                f"the header has {len(header)} columns, this line {len(cells)}: {line}"
+                f"the header has {len(header)} columns, but this line has {len(cells)}: {line}"
             )
     if not rows:
         raise CodedError(

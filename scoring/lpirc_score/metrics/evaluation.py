@@ -72,5 +72,5 @@ def _computed(
 
 def _no_threshold(metric: str) -> str:
     if metric == "coco":
-        return "The metric coco sets its own ten IoU thresholds; give none."
-    return f"The metric {metric} has no single IoU threshold; give none."
+        return "The metric coco sets its own ten IoU thresholds; do not give one."
+    return f"The metric {metric} has no single IoU threshold; do not give one."

@@ -44,9 +44,7 @@ def rule_named(name: str) -> Rule:
     """Return the rule of a metric with one threshold. Raises `CodedError` `no-threshold`, and as `metric_named`."""
     metric = metric_named(name)
     if not isinstance(metric, Rule):
-        sentence = (
-            f"The metric {name} has no single IoU threshold; choose one that has."
-        )
+        sentence = f"The metric {name} has no single IoU threshold; choose a metric that has one."
         raise CodedError("no-threshold", sentence)
     return metric
 

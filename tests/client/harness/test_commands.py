@@ -335,7 +335,7 @@ REFUSED = [
         classifier(),
         (*TASK, "--limit", 1),
         "too-few-images",
-        "1 image: the first is warm-up",
+        "1 image: the first image is a warm-up",
     ),
     (
         classifier(),

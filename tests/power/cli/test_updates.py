@@ -70,7 +70,11 @@ def test_a_reset_that_shows_with_the_next_update_or_as_minus_0_does_not_differ(
     with served(box) as address:
         told = found(address)
     assert told["reset"] == [(True, "WH is 0 after the reset.")] * 2
-    words = ("run on at START.", LATE) if box.latched else ("constant power.",)
+    words = (
+        ("START does not restart updates.", LATE)
+        if box.latched
+        else ("constant power.",)
+    )
     assert all(ok and sentence.endswith(words) for ok, sentence in told["start-update"])
 
 

@@ -207,7 +207,7 @@ def test_a_stop_costs_what_the_readings_in_it_show_since_those_before_them(
         "stopped": 3, "readings": 39, "first_s": 5.0, "last_s": 5.5, "missing_wh": pytest.approx(18.0 * 0.25 / 3600),
     }  # fmt: skip
     assert (
-        "(STOP, stopped, and started again) in 3 of 39 readings, from 5.0 s to 5.5 s"
+        "(STOP, stopped and restarted) in 3 of 39 readings, from 5.0 s to 5.5 s"
         in found.sentence
     )
 

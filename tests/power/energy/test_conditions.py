@@ -239,7 +239,7 @@ def test_nothing_is_known_of_a_meter_at_home_and_nothing_is_held_against_it(
     )
     assert found["accuracy"].ok
     assert found["accuracy"].sentence == (
-        "No driver states this meter's limits of error: its energy is without an uncertainty."
+        "No driver states this meter's limits of error: the uncertainty of its energy is unknown."
     )
 
 

@@ -59,7 +59,7 @@ def test_what_differs_is_named(reading: Make) -> None:
     )
     assert "is back; its integrator went on" in sentence
     assert sentence.endswith(
-        " It is not set up as before: a was set, it is b; c was set, it is d."
+        " Its settings differ from before: a was set, it is b; c was set, it is d."
     )
 
 

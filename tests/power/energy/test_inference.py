@@ -78,7 +78,7 @@ def test_a_loop_with_too_few_readings_tells_no_energy() -> None:
         ({"power_w": math.nan}, "a reading had no data"),
         (
             {"changed": ":HOLD OFF was set, it is 1"},
-            "not set up as for the loop (:HOLD OFF was set, it is 1)",
+            "settings changed during the loop (:HOLD OFF was set, it is 1)",
         ),
     ],
 )

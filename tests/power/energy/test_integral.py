@@ -316,7 +316,7 @@ def test_the_sentence_names_difference_and_tolerance(
     [
         (35.0, "the energy includes 29 s outside the window."),
         (2.0, "the energy of 4 s of the window is missing."),
-        (math.nan, "what the energy covers is unknown."),
+        (math.nan, "the time that the energy covers is unknown."),
         (6.0, "at most 2 s apart."),
     ],
 )

@@ -161,7 +161,7 @@ def test_a_meter_that_shows_only_watts_has_the_limit_that_its_driver_states(
             {"apparent_share": 0.001},
             6.0,
             6.0,
-            "No reading tells a power factor, on which the meter's limit",
+            "limit of error depends on the power factor, and no reading",
         ),
         (
             {"drift": True},

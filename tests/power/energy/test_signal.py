@@ -89,7 +89,7 @@ def test_a_clamp_the_wrong_way_round_is_an_error(
         "least_w": -6.0,
         "first_monotonic_s": 0.0,
     }
-    assert "the wrong way round" in found.sentence
+    assert "are reversed" in found.sentence
 
 
 # In the range of 15 W a WT310E may be wrong by 30 mW and 0.1 % of reading at DC; at AC of a low power factor by 0.1 %

@@ -322,7 +322,7 @@ def test_a_setting_changed_at_the_panel_is_an_error_in_the_log(
     panel(address, ":INPUT:CFACTOR 6")
     assert asking.ask("Stop") == "Stopping untimed measurement"
     assert any(
-        "ERROR: A setting changed in mid-measurement: :INPUT:CFACTOR 3" in line
+        "ERROR: A setting changed during the measurement: :INPUT:CFACTOR 3" in line
         for line in daemon.end()
     )
 

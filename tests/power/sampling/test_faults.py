@@ -399,7 +399,7 @@ def test_a_run_whose_values_somebody_changed_goes_on_with_its_own(
     broken.tell("knob :NUMERIC:NORMAL:ITEM4 I,1")
     until(lambda: len(recorder.events) == 2)
     assert (
-        "another program has changed which values it gives"
+        "another program has changed the items of its answers"
         in recorder.events[0].sentence
     )
     recorder.more(2)

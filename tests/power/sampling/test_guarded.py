@@ -170,7 +170,7 @@ def test_a_stop_and_a_start_within_one_gap_show_where_the_meter_latches(
     run.recorder.more(3)
     check = run.checks()["integrator-stopped"]
     assert check.ok is not latches
-    assert ("stopped, and started again" in check.sentence) is latches
+    assert ("stopped and restarted" in check.sentence) is latches
 
 
 def test_a_clip_that_ends_before_it_is_read_shows_in_the_next_reading(
@@ -273,4 +273,4 @@ def test_meter_unlock_says_where_there_is_no_lock(box: Any) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stdout == ""
-    assert "knows no command that locks its keys" in done.stderr
+    assert "has no command that locks its keys" in done.stderr

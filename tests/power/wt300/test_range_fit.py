@@ -162,7 +162,7 @@ def test_both_ranges_of_a_load_come_with_their_reasons(reading: Make) -> None:
     assert voltage.value == 150.0
     assert current.value == 0.1
     assert reason(voltage, 3, 1.2) == (
-        "The smallest that holds 120 V rms x 1.2 = 144 V; peaks of 169.7 V x 1.2 = 203.6 V, within 3 x 150 V."
+        "The smallest range that holds 120 V rms x 1.2 = 144 V; peaks of 169.7 V x 1.2 = 203.6 V, within 3 x 150 V."
     )
     assert reason(fit((0.5,), "A", 3.0, 9.0, 3), 3, 1.2).startswith(
         "No range of this meter holds 3 A rms"

@@ -94,7 +94,7 @@ def test_a_sample_that_makes_no_sense_is_a_meter_error(answer: str) -> None:
 def test_values_of_something_else_are_no_sample(power: str, energy: str) -> None:
     with pytest.raises(
         MeterError,
-        match="another program has changed which values it gives",
+        match="another program has changed the items of its answers",
     ):
         RUN.taken(f"0;1,2,3,4,5,6,7,8,9;{power};{energy};0;START", parts)
 

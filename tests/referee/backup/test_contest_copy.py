@@ -195,7 +195,7 @@ def test_nothing_is_restored_over_a_contest_or_into_a_folder_with_files(
     assert inside.returncode == 1
     new = folder / "new" / "sub"
     assert inside.stderr == (
-        f"referee: {new} is inside the contest folder {folder}; restore beside it.\n"
+        f"referee: {new} is inside the contest folder {folder}; restore into a folder next to it.\n"
     )
     assert sorted(folder.rglob("*")) == before
     (tmp_path / "empty").mkdir()

@@ -18,6 +18,6 @@ def test_the_board_is_frozen_and_unveiled_from_the_command_line(
         stderr = day.refers("board", "unveil").stderr
         assert "live, there is nothing to unveil" in stderr
         assert day.refers("board", "freeze").stdout.startswith(
-            "The board is frozen since 20"
+            "The board has been frozen since 20"
         )
         assert day.refers("board", "unveil", "--all").stdout == "The board is live.\n"

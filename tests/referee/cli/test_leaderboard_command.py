@@ -175,7 +175,7 @@ def test_a_run_by_other_rules_is_left_out_and_told_which(judged: House) -> None:
     why = f"metric voc-11, now lpirc; rules {RULES_VERSION + 1}, now {RULES_VERSION}"
     assert told.splitlines() == [
         f"Run 2 of bee is left out: it was judged by other rules ({why}).",
-        "To see the changes if they were judged by lpirc: referee rejudge --all --dry-run --metric lpirc",
+        "To see how a judgement by lpirc would change them: referee rejudge --all --dry-run --metric lpirc",
     ]
 
 
@@ -184,7 +184,7 @@ def test_a_judgement_of_an_earlier_form_is_told_with_what_to_do(judged: House) -
     told = called("leaderboard", "--contest", str(judged.folder))
     assert (
         told.stderr
-        == "Run 2 of bee was judged by an earlier version, or in part; see: referee judge 2\n"
+        == "Run 2 of bee was judged by an earlier version, or not completely; run: referee judge 2\n"
     )
     assert "% certain" not in told.stdout
     assert (

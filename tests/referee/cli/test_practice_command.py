@@ -137,7 +137,7 @@ def test_a_run_goes_through_the_faults_and_its_score_is_told_and_on_the_board(
     assert [one for one in read_s if began_s + 0.3 < one < began_s + 0.8] == []
     assert min(read_s) < began_s
     assert re.fullmatch(
-        r"Run 1, after [23]\.\d s: the server was killed, and served again .* s later\.",
+        r"Run 1, after [23]\.\d s: the server was killed, and answered again .* s later\.",
         restart,
     )
     until(

@@ -143,7 +143,7 @@ def test_a_run_judged_by_another_metric_says_so_everywhere(day: Day) -> None:
     )
     assert done.returncode == 0, done.stderr
     told = sentences(bundle(day))
-    words = "metric voc-area instead of the bound lpirc"
+    words = "metric voc-area instead of the run's lpirc"
     assert failed(by_main(bundle(day))) == ["rules"]
     assert (
         f"judged by rules other than those recorded in its chain: {words}"

@@ -218,7 +218,7 @@ def test_rules_that_the_team_was_told_and_that_are_not_those_bound_are_named(
     code, text = with_receipts(bundle, tmp_path, [json.dumps(of_login), *lines])
     assert code == 1
     assert (
-        "the team's rules at its login are not those in the bundle: metric coco instead of the bound lpirc"
+        "the team's rules at its login are not those in the bundle: metric coco instead of the run's lpirc"
         in text
     )
 

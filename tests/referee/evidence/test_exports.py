@@ -111,7 +111,7 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_has_a_bundle_and_a_half_
     data = exported(folder, run, out)
     assert failed(by_main(data)) == failed(by_second(data)) == []
     verified = called("bundle", "verify", str(out)).stdout
-    assert "By the log, it was judged by a corrected ground truth" in verified
+    assert "The log states that a corrected ground truth was used" in verified
 
 
 def test_a_bundle_states_for_which_change_of_temperature_its_limit_holds_and_the_close_binds_it(

@@ -102,7 +102,7 @@ def test_a_ground_truth_that_is_exchanged_openly_is_named_with_both_digests(
     assert failed(by_main(data, judged.receipts, judged.key.public)) == []
     told = sentences(data)
     assert f"corrected: from {old[:12]} to {new[:12]} by eve" in told["testset"]
-    assert f"testset_digest {new} instead of the bound {old}" in told["rules"]
+    assert f"testset_digest {new} instead of the run's {old}" in told["rules"]
     assert "by other rules" in told["judgements"]
 
 

@@ -77,7 +77,7 @@ def test_a_missing_energy_is_told_apart_from_none_used() -> None:
     assert "There is no energy" in missing.sentence
     told = run_checks(closed(None), [], 0.0, missing="Its cable is out.")[0]
     assert told.sentence.endswith("so there is no score: Its cable is out.")
-    assert "0 Wh; a score needs more" in none_used.sentence
+    assert "0 Wh; a score needs an energy above 0 Wh" in none_used.sentence
 
 
 def test_an_energy_that_covers_more_than_the_run_is_found() -> None:

@@ -262,7 +262,7 @@ def test_what_a_run_lacks_is_said(build: Callable[..., House]) -> None:
     )
     shown = page_of(hall.contest, void).text
     assert "no detection found an object" in shown
-    assert "This run is void and does not count: power cut" in shown
+    assert "This run is void and is not ranked: power cut" in shown
     assert "This run is not ranked: it is void." in shown
     text = page_of(hall.contest, judged_run(hall, share=0.5)).text
     assert "the best run of its team is run 2" in text
@@ -434,7 +434,7 @@ def test_all_reports_are_written_and_printed(
 ) -> None:
     hall = build()
     stderr = called("report", "--all", "--contest", str(hall.folder)).stderr
-    assert stderr == "No run is over yet.\n"
+    assert stderr == "No run is closed yet.\n"
     closed_run(hall)
     closed_run(hall)
     stored_run(hall.store)

@@ -238,8 +238,8 @@ def test_what_has_another_cause_than_the_loss_is_warned_of_all_the_same(
         )
     assert [one["code"] for one in lost(store, run)] == ["meter-reset"]
     expected = (
-        "the meter is not set up as for the run (:HOLD OFF was set, it is 1)",
-        "the meter is not set up as for the run (:INPUT:CURRENT:RANGE 1 was set, it is 20)",
+        "the meter has other settings than those of the run (:HOLD OFF was set, it is 1)",
+        "the meter has other settings than those of the run (:INPUT:CURRENT:RANGE 1 was set, it is 20)",
         "the meter is over range",
     )
     assert log.warnings == sorted(expected)

@@ -125,14 +125,12 @@ def test_a_power_cut_is_one_line_in_every_view_and_state_until_the_run_is_void(
         ]
         assert_accessible(operators)
         assert_accessible(publics)
-        assert made.refers("run", "close", "1").stdout.endswith(
-            "no energy of record.\n"
-        )
+        assert made.refers("run", "close", "1").stdout.endswith("no valid energy.\n")
         shown_everywhere(line)
-        assert warned(made) == {"next: no one is queued": [line]}
+        assert warned(made) == {"next: no team is queued": [line]}
         assert made.refers("judge", "1").returncode == 0
         shown_everywhere(line)
-        assert warned(made) == {"next: no one is queued": [line]}
+        assert warned(made) == {"next: no team is queued": [line]}
         returncode = made.refers(
             "run", "void", "1", "--reason", "the meter had no power"
         ).returncode
@@ -140,7 +138,7 @@ def test_a_power_cut_is_one_line_in_every_view_and_state_until_the_run_is_void(
         shown_everywhere(None)
         assert warned(made) == {}
         assert made.refers("run", "unvoid", "1").returncode == 0
-        assert warned(made) == {"next: no one is queued": [line]}
+        assert warned(made) == {"next: no team is queued": [line]}
 
 
 def test_an_integrator_that_is_reset_by_hand_and_started_again_is_a_loss_too(
@@ -155,5 +153,5 @@ def test_an_integrator_that_is_reset_by_hand_and_started_again_is_a_loss_too(
     until(lambda: warned(made).get(place, [""])[0].startswith(begins))
     line, of_rows = warned(made)[place]
     assert of_rows.startswith("The team was warned")
-    assert made.refers("run", "close", "1").stdout.endswith("no energy of record.\n")
-    assert warned(made) == {"next: no one is queued": [line]}
+    assert made.refers("run", "close", "1").stdout.endswith("no valid energy.\n")
+    assert warned(made) == {"next: no team is queued": [line]}

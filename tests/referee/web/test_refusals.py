@@ -258,7 +258,7 @@ def test_an_image_that_does_not_exist_is_refused(
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ([1, 1, 0.5, 0, 0, 5], "seven numbers, this has 6"),
+        ([1, 1, 0.5, 0, 0, 5], "seven numbers, but this one has 6"),
         ([1, 1, 0.5, 9, 0, 5, 5], "inverted"),
         ([1, 99, 0.5, 0, 0, 5, 5], "category 99 is unknown"),
         ([99, 1, 0.5, 0, 0, 5, 5], "image 99 is not a whole number in 1..6"),

@@ -341,7 +341,7 @@ def test_what_is_wrong_in_a_form_is_told_by_row_and_list() -> None:
     told = [
         (2, "CLASS_ID: 'cat' is not a number"),
         (3, "image 9 is not a whole number in 1..5"),
-        (4, "confidence is nan; only finite numbers count"),
+        (4, "confidence is nan; only finite numbers are allowed"),
         (5, "confidence: '1,2' is not a number"),
     ]
     assert problems(form(rows)) == told
@@ -363,7 +363,9 @@ def test_a_packed_body_that_was_cut_is_told_by_its_last_row(extra: int) -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_packed_numbers_must_be_finite(bad: float) -> None:
     body = np.array([ROW, [*ROW[:5], bad, ROW[6]]], "<f4").tobytes()
-    assert problems(body, PACKED) == [(2, f"xmax is {bad}; only finite numbers count")]
+    assert problems(body, PACKED) == [
+        (2, f"xmax is {bad}; only finite numbers are allowed")
+    ]
 
 
 def test_an_id_that_float32_cannot_tell_from_its_neighbour_is_refused() -> None:

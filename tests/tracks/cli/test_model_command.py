@@ -204,7 +204,7 @@ def test_an_unstable_latency_is_shown_as_to_be_measured_again_and_never_as_not_v
     shown = hall.call("list").stdout + hall.call("board", "--track", "phones").stdout
     assert (
         shown.count(
-            "to be measured again: the latency is unstable, the model had a processor for only 50%"
+            "to be measured again: the latency is unstable: the model had a processor for only 50%"
         )
         == 2
     )
@@ -500,7 +500,7 @@ def test_a_model_that_cannot_run_confined_does_not_run_unless_its_track_says_so(
     )
     _, line = doctor()
     assert line.startswith(
-        "advice, not-confined: The track phones runs models with all rights of this user:"
+        "advice, not-confined: The track phones runs models with all rights of the server's user:"
     )
     made = hall.told(*words)
     assert made["measurement"]["confined"] is False

@@ -366,7 +366,7 @@ def test_what_only_the_organiser_can_set_right_is_said_without_its_path(
         document = problem(answer, 503, "not-ready")
         assert (
             document["detail"]
-            == "The organiser must set this right; the log of the referee says what."
+            == "The organiser must correct this; the referee's log has the reason."
         )
     closed = problem(
         hand_in(hall, detector(), track="watts", name="m.tflite"),

@@ -185,7 +185,7 @@ def test_a_device_on_which_every_model_crashes_spoils_no_entry_that_another_devi
 
     made = ours.queue(OURS)
     told = problem(crashes("pixel-4"), 422, "not-measured")
-    assert "Another device will try the model" in told["detail"]
+    assert "Another device will now try the model" in told["detail"]
     assert ours.gets_nothing("pixel-4")
     ours.told("pixel-5", 2.0)
     outcome = ours.house.store.submissions.get(made.id).measurement

@@ -269,7 +269,7 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
         late = problem(ours.hand_in(work, document, name), 409, "lease-lost")
         assert (
             late["detail"]
-            == "The lease of this job is lost: it ran out, or another device holds it now."
+            == "The lease of this job is lost: it was not renewed in time, or another device holds it now."
         )
     job = ours.house.store.jobs.get(str(made.job))
     assert job.state == JobState.DONE
@@ -490,7 +490,7 @@ def test_a_model_that_a_device_measured_can_be_measured_again(
     assert job.failures == 0
     assert (
         job.reason
-        == "The track phones is not set up well; the referee's log says what is wrong."
+        == "The track phones has wrong settings; the referee's log says which."
     )
     away.rename(ours.test_set.folder)
     answers = [7, 8, 9, 8]

@@ -136,7 +136,7 @@ def test_a_meter_that_is_lost_in_the_middle_costs_nothing_and_its_device_gets_no
     assert job.losses == 1
     assert "No meter answers" in str(job.reason)
     assert client.stderr.readline().endswith(
-        "No model is asked for until the meter answers.\n"
+        "This device requests no model until the meter answers.\n"
     )
     assert ours.house.store.jobs.get(str(made.job)).state is JobState.WAITING
     assert ours.submission().measurement is None

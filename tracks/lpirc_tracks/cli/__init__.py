@@ -11,7 +11,7 @@ DEVICE = LateCommand(
 )
 FRONTIER = LateCommand(
     "lpirc_tracks.cli.frontier_command:frontier",
-    "Print the accuracy to expect at a latency.",
+    "Print the accuracy that a frontier expects at a latency.",
 )
 MODEL = LateCommand(
     "lpirc_tracks.cli.model_command:model",

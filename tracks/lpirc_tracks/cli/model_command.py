@@ -144,7 +144,7 @@ def bench_command(
 @click.option(
     "--measured-by",
     callback=line_of_text,
-    help="Who measured the model, if not the organiser; needs --result.",
+    help="Name of the party that measured the model, if not the organiser; needs --result.",
 )
 @build_option
 @holdout_flag
@@ -303,7 +303,7 @@ def _present_rules(contest: Contest, tracks: set[str]) -> dict[str, Track]:
             try:
                 found[one.name] = rule_of(contest, one)
             except RefereeError as failure:
-                warning = f"{failure.sentence.rstrip('.')}; its submissions are listed as they were judged."
+                warning = f"{failure.sentence.rstrip('.')}; its submissions are listed with their former judgement."
                 click.echo(f"referee: warning: {warning}", err=True)
     return found
 

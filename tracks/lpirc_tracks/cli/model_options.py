@@ -18,7 +18,7 @@ model_file = click.argument("model", type=any_path)
 rule_option = click.option(
     "--track",
     required=True,
-    help="A rule, such as ovic-detection; not a track of a contest.",
+    help="A rule such as ovic-detection (not the name of a contest's track).",
 )
 track_option = click.option("--track", required=True, help="A track of the contest.")
 holdout_flag = click.option(
@@ -58,7 +58,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--repeats",
         type=click.IntRange(1),
-        help="At most this many passes; default: 5.",
+        help="Maximum number of passes; default: 5.",
     )
     @wraps(command)
     def with_limits(**named: Any) -> Any:

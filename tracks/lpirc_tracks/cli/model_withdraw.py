@@ -25,7 +25,8 @@ def required_reason(words: str) -> Callable[[Callable[..., Any]], Callable[..., 
 @click.command("withdraw")
 @submission_number
 @required_reason(
-    "The reason. The list and the team's entry show it; if a published board is taken back, its page shows it too."
+    "The reason. The list and the team's entry show it; if a published board is no longer shown, its page shows the "
+    "reason, too."
 )
 @contest_folder
 def withdraw_command(number: int, reason: str, folder: Path) -> None:
@@ -48,7 +49,7 @@ def withdraw_command(number: int, reason: str, folder: Path) -> None:
 
 @click.command("restore")
 @submission_number
-@required_reason("Why; kept in the contest's log.")
+@required_reason("The reason, which the contest's log records.")
 @contest_folder
 def restore_command(number: int, reason: str, folder: Path) -> None:
     """Return the withdrawn entry with submission NUMBER to the boards. Builds that waited for a measurement wait again.
@@ -67,7 +68,7 @@ def restore_command(number: int, reason: str, folder: Path) -> None:
 
 @click.command("uncount")
 @submission_number
-@required_reason("Why; kept in the contest's log.")
+@required_reason("The reason, which the contest's log records.")
 @contest_folder
 def uncount_command(number: int, reason: str, folder: Path) -> None:
     """Give back the submission NUMBER to its team's daily limit, for example after a power cut."""
@@ -78,12 +79,14 @@ def uncount_command(number: int, reason: str, folder: Path) -> None:
         ) as under_way,
     ):
         contest.store.entries.uncount(number, under_way)
-    click.echo(f"Submission {number} no longer counts for its day's limit.")
+    click.echo(f"Submission {number} no longer uses up a submission of its day.")
 
 
 @click.command("confirm")
 @submission_number
-@required_reason("Why; kept in the contest's log with the reason of the review.")
+@required_reason(
+    "The reason, which the contest's log records together with the reason of the review."
+)
 @contest_folder
 def confirm_command(number: int, reason: str, folder: Path) -> None:
     """Accept submission NUMBER, which is in review, and rank it with its device's answers.

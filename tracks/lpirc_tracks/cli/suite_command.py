@@ -70,14 +70,14 @@ def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
 @suite.command("run")
 @click.argument("file", type=any_path)
 @click.option(
-    "--images", type=any_path, required=True, help="A test-set folder with labels."
+    "--images", type=any_path, required=True, help="Test-set folder with labels."
 )
 @click.option(
     "--out",
     type=any_path,
     default=DEFAULT_OUT,
     show_default=True,
-    help="The table, CSV, to write or to continue.",
+    help="CSV file of the table, to write or to continue.",
 )
 @click.option(
     "--flops",

@@ -120,7 +120,7 @@ def unconfined_tracks(
     for track in contest.config.tracks:
         if takes_models(track) and not found.is_in_force:
             words = (
-                "runs models with all rights of this user"
+                "runs models with all rights of the server's user"
                 if track.unconfined
                 else "takes no models"
             )
@@ -234,7 +234,7 @@ def _unit_sentence(limits: Mapping[str, Any]) -> str:
     memory = limits["memory_bytes"]
     processes = limits["processes"]
     within = (
-        "with no limit of memory"
+        "without a memory limit"
         if memory is None
         else f"at most {memory >> 20} MB of memory"
     )

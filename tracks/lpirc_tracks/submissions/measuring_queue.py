@@ -116,7 +116,9 @@ def _leased_work(
         TestSetError,
     ) as error:  # only the operator can put this right
         logger.error("%s cannot be measured: %s", made.model_file, error)  # noqa: TRY400
-        reason = f"The track {made.track} is not set up well; the referee's log says what is wrong."
+        reason = (
+            f"The track {made.track} has wrong settings; the referee's log says which."
+        )
         store.jobs.give_back(str(made.job), device.name, reason, now)
         return None
     store.jobs.limit_renewals(str(made.job), device.name, work["renewals"])
@@ -269,7 +271,7 @@ def _require_confirmed(
         contest, made, {device, *job.failed_on}, now
     ):
         return
-    sentence = f"{fault.sentence.removesuffix('.')}, on {device}. Another device will try the model first."
+    sentence = f"{fault.sentence.removesuffix('.')}, on {device}. Another device will now try the model."
     raise RefereeError("not-confirmed", sentence)
 
 

@@ -15,8 +15,8 @@ NEW_CATEGORY = "new categories"
 
 _WORDS = {
     INVERTED: "{value}; scored unchanged, as in the metric's official program",
-    NEW_IMAGE: "image {value} is not in the ground truth; taken for an image without objects",
-    NEW_CATEGORY: "category {value} is not in the ground truth; taken for a category without objects",
+    NEW_IMAGE: "image {value} is not in the ground truth; treated as an image without objects",
+    NEW_CATEGORY: "category {value} is not in the ground truth; treated as a category without objects",
 }
 
 

@@ -83,7 +83,7 @@ def check_length(cells: list[str], wanted: int) -> None:
     """Raise ValueError unless the number of cells is the wanted one."""
     if len(cells) != wanted:
         raise ValueError(
-            f"a row is {wanted} values, this has {len(cells)}: {shown(','.join(cells))}"
+            f"a row needs {wanted} values, but this one has {len(cells)}: {shown(','.join(cells))}"
         )
 
 

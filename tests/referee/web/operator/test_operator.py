@@ -129,7 +129,7 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     assert made.refers("run", "arm", "bee").stdout.startswith("Run 2 is armed for bee")
     assert made.refers("run", "void", "2", "--reason", "no board").returncode == 0
     stdout = made.refers("run", "close", "2").stdout
-    assert stdout == "Run 2 is void, no energy of record.\n"
+    assert stdout == "Run 2 is void, no valid energy.\n"
     assert one_line(made.refers("run", "void", "2", "--reason", "again")).startswith(
         "referee: Run 2 is void;"
     )

@@ -74,7 +74,7 @@ def test_status_shows_what_the_console_does_by_one_call(hall: Day, token: str) -
         "station-1: meter integrating, run 1 of ant is open, 9:5"
     )
     assert ", 6 of 6 images, " in lines[1]
-    assert "next: no one is queued" in lines
+    assert "next: no team is queued" in lines
 
 
 def test_run_show_of_an_open_run_tells_what_the_status_knows(

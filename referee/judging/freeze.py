@@ -115,7 +115,10 @@ def public_view(row: Published) -> dict[str, Any]:
 
 
 def _standing_of(place: dict[str, Any]) -> Standing:
-    """Return an entry of the public document as a standing. Fields that an earlier version lacks get their default."""
+    """Return an entry of the public board's document as a standing.
+
+    Fields that an earlier version lacks get their default.
+    """
     names = {one.name for one in fields(Standing)}
     found: dict[str, Any] = {
         name: value for name, value in place.items() if name in names

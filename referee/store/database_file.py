@@ -1,4 +1,4 @@
-"""Checks that a file is the database of a contest, in a form that this program knows."""
+"""Checks that a file is the database of a contest, in a version that this program knows."""
 
 from __future__ import annotations
 

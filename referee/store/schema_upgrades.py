@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_totals(database: sqlite_utils.Database) -> None:
-    """Give posts of form 5 or earlier the run's total that their receipts stated."""
+    """Give posts of database version 5 or earlier the run's total that their receipts stated."""
     if "received_total" in database.table("posts").columns_dict:
         return
     database.execute("ALTER TABLE posts ADD COLUMN received_total INTEGER")
@@ -26,7 +26,7 @@ def add_totals(database: sqlite_utils.Database) -> None:
 
 
 def join_parts(database: sqlite_utils.Database) -> None:
-    """Move the rows of large bodies into their posts, one post at a time; form 7 stored them in parts."""
+    """Move the rows of large bodies into their posts, one post at a time; version 7 stored them in parts."""
     if "upload" not in database.table("posts").columns_dict:
         return
     posts = database.execute(
@@ -48,7 +48,7 @@ def join_parts(database: sqlite_utils.Database) -> None:
 def add_codes(database: sqlite_utils.Database) -> None:
     """Add the codes of missing energies to the events.
 
-    Up to form 7 only the event's sentence says whether the meter may still hold the energy.
+    Up to version 7, only the event's sentence says whether the meter may still hold the energy.
     """
     events = database.execute(
         "SELECT id, detail FROM events WHERE kind = ?", (ENERGY_MISSING,)
@@ -63,7 +63,7 @@ def add_codes(database: sqlite_utils.Database) -> None:
 
 
 def link_events(database: sqlite_utils.Database) -> None:
-    """Add links to the events, which had none up to form 11.
+    """Add links to the events, which had none up to version 11.
 
     It runs after `add_codes`, which changes events.
     """

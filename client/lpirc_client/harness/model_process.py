@@ -32,7 +32,7 @@ LONGEST_WAIT_S = 3600.0
 
 LAST_WORDS_BYTES = 4096
 LARGEST_ANSWER = 64 << 20
-"""Largest answer for a batch's outputs: a process that a model has broken may announce any length."""
+"""Maximum bytes of an answer with a batch's outputs; a process that a model has broken may announce any length."""
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"

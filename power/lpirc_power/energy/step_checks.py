@@ -195,7 +195,7 @@ def _integrates(step: _Step, measured: Measurement) -> bool:
 
 
 def _spikes(step: _Step, measured: Measurement, around_wh: float) -> Iterator[Fault]:
-    """Yield the fault of a reading whose power is not in WH, which rises by `around_wh` in the steps around it."""
+    """Yield a fault if WH, which rises by `around_wh` around a reading, lacks the power that the reading shows."""
     interval_s = measured.setup.update_interval_s
     shown_w = step.around[0].power_w
     shown_wh = shown_w * interval_s / 3600.0

@@ -75,7 +75,10 @@ class Dialogue:
             raise self.refused(setting.command, answer)
 
     def apply_all(self, settings: Sequence[Setting], failure: str = "") -> None:
-        """Make settings, then read them back; `meter-refused`, prefixed by `failure`, names those not accepted."""
+        """Make settings, then read them back.
+
+        Raises `meter-refused`, prefixed by `failure`, with the refused settings.
+        """
         for setting in settings:
             self._link.write(setting.command)
         found = self.ask_all([setting.query for setting in settings])

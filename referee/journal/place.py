@@ -17,7 +17,7 @@ def journal_folder(folder: Path, config: ContestConfig) -> Path:
 def behind_text(journal: Path, since_utc: str) -> str:
     """Return a clause that says that a journal is behind, and since when; the caller completes the sentence."""
     return (
-        f"The journal at {journal} lacks what was accepted since {since_utc[:19]} UTC"
+        f"The journal at {journal} lacks the data accepted since {since_utc[:19]} UTC"
     )
 
 

@@ -157,7 +157,7 @@ class EvidenceLog:
             begun = self._run
         if begun is not None:
             number, start_s = begun
-            said = "run %d, %.1f s into its window: its energy %s. Void the run and arm a new one."
+            said = "run %d, %.1f s into its window: its energy %s. Void the run and arm another."
             logger.error(said, number, reading.monotonic_s - start_s, found.words)
 
     def _told_by_loss(self, warnings: Iterable[str]) -> set[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from lpirc_power.energy.continuity import EnergyLoss
 from referee.store.records import ENERGY_LOST, ENERGY_MISSING, EnergyMissing
 
-WAY_OUT = "void the run and arm a new one"
+WAY_OUT = "void the run and arm another"
 
 
 @dataclass(frozen=True)

@@ -171,14 +171,14 @@ def test_a_run_whose_window_ended_gets_its_closing_receipt(
         ((2, "meter"), "its `link` is not the digest of its other fields"),
         (
             (2, "form"),
-            "receipt 2 is of form 0, which this client does not know; it is kept unchecked",
+            "receipt 2 has version 0, which this client does not know; it is kept unchecked",
         ),
         (
             (0, "head"),
             "the closing receipt of run 3 is inconsistent: its `head` is not the `link` of the last receipt, 3",
         ),
         ((0, "posts"), "it reports 0 accepted bodies, fewer than the 3 receipts given"),
-        ((0, "run"), "it is of run 0"),
+        ((0, "run"), "it belongs to run 0"),
     ],
 )
 def test_what_was_altered_is_kept_with_a_warning_and_the_run_goes_on(

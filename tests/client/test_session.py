@@ -336,7 +336,7 @@ def test_rows_of_an_image_that_there_is_not_are_not_sent_with_the_others(
         session.post(5, [FOUND])
         with pytest.raises(
             ClientError,
-            match=f"image {number}: there is no such image; expected 1 to 5",
+            match=f"image {number}: there is no such image; `images` has the numbers 1 to 5",
         ):
             session.post(number, [FOUND])
     assert numbers_of(referee) == [5]

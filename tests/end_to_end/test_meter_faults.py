@@ -107,7 +107,7 @@ LOSE_ENERGY = {
     "switched off and on, state ERROR",
     "reset and started again",
 }
-"""After these, and no others, people are told to void the run and arm a new one."""
+"""After these, and no others, people are told to void the run and arm another."""
 
 
 @dataclass

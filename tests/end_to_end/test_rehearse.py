@@ -218,7 +218,7 @@ def test_any_program_is_the_contestant_and_one_that_hangs_is_ended_and_judged(
     assert document["closed_by"] == "deadline"
     assert document["map"] == 0.0
     told = [
-        "The client ran on 3 s after its 1 s, and was killed.",
+        "The client still ran 3 s after its window of 1 s, and was killed.",
         "The client did not log out: the run lasted until the end of its window.",
     ]
     assert document["remarks"] == told

@@ -161,7 +161,7 @@ def test_a_threshold_is_refused_by_a_metric_without_a_single_one(
     assert evaluate(truth, found, "lpirc-75", iou=0.5).ap[1] == 1.0
     with pytest.raises(CodedError, match="found has no single IoU threshold"):
         evaluate(truth, found, "found", iou=0.5)
-    with pytest.raises(CodedError, match="choose one that has"):
+    with pytest.raises(CodedError, match="choose a metric that has one"):
         rule_named("found")
 
 

@@ -143,7 +143,7 @@ def test_the_command_says_how_many(tmp_path: Path) -> None:
         > 20
     )
     stdout = CliRunner().invoke(command, pair).stdout
-    assert f"{facts['images_needed']} images tell mAPs 0.05 apart" in stdout
+    assert f"{facts['images_needed']} images show a difference of 0.05 in mAP" in stdout
     assert CliRunner().invoke(command, [*pair, "--detections", "c"]).exit_code == 2
     assert CliRunner().invoke(command, given[:2]).exit_code == 2
     assert CliRunner().invoke(command, [*pair, "--gap", "nan"]).exit_code == 2

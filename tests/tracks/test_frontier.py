@@ -88,7 +88,7 @@ def test_one_latency_makes_no_frontier(latencies: list[float]) -> None:
 def test_what_looks_wrong_is_warned_of() -> None:
     falling = fit([10, 20, 40, 80], [70, 60, 50, 40], target_ms=200)
     assert len(falling.warnings) == 2
-    assert "is not above 0" in falling.warnings[0]
+    assert "must be above 0" in falling.warnings[0]
     assert (
         "The target 200 ms lies outside the points' 10 to 80 ms." in falling.warnings[1]
     )

@@ -76,7 +76,7 @@ def range_command(
     largest values and peaks with headroom. At the end it restores the meter's former settings.
 
     COMMAND's output goes to stdout, and the result to stderr; with --json, the result is the last line of stdout. The
-    exit code is COMMAND's, or 1 if the meter failed.
+    exit code is COMMAND's, or 1 after a failure of the meter.
     """  # noqa: D301  click wants the character itself
     if setup.element == ALL_ELEMENTS:
         raise click.UsageError(

@@ -306,7 +306,7 @@ def test_the_sentence_names_difference_and_tolerance(
         for name in ("difference_wh", "tolerance_wh")
     )
     assert found.sentence.endswith(
-        f": {apart} apart, {'of' if found.ok else 'more than'} {allowed} allowed."
+        f"The difference is {apart}; {'' if found.ok else 'only '}{allowed} are allowed."
     )
     assert found.ok is (off < 0.01)
 

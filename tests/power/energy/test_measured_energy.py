@@ -107,13 +107,13 @@ def test_the_sentence_says_how_much_is_drift_for_how_many_degrees_and_where_it_i
     assert found.ok is False
     assert found.figures["ambient_change_c"] == 5.0
     assert found.sentence == (
-        "The meter's limit of error is 1.775% of the energy by IM WT310E-02EN, pages 7-7 and 7-8, of it 0.925% for "
-        "5 degrees C of drift since the zero level was compensated (IM WT310E-02EN, page 7-7); that is more than "
+        "The meter's limit of error is 1.775% of the energy by IM WT310E-02EN, pages 7-7 and 7-8, including 0.925% of drift "
+        "for 5 degrees C since the zero level was compensated (IM WT310E-02EN, page 7-7); that is more than "
         "1%: use smaller ranges, and if the temperature is steadier, write a smaller ambient_change_c."
     )
     steady = accuracy(on_dc(reading, measurement, ambient_change_c=0.8))
     assert steady.ok
-    assert "0.148% for 0.8 degrees C of drift" in steady.sentence
+    assert "0.148% of drift for 0.8 degrees C" in steady.sentence
 
 
 def test_a_drift_that_does_not_matter_is_not_told(
@@ -161,7 +161,7 @@ def test_a_meter_that_shows_only_watts_has_the_limit_that_its_driver_states(
             {"apparent_share": 0.001},
             6.0,
             6.0,
-            "limit of error depends on the power factor, and no reading",
+            "The accuracy is unknown, because the meter's limit of error depends",
         ),
         (
             {"drift": True},

@@ -234,7 +234,7 @@ def test_a_sensor_for_root_only_is_told_with_the_remedy(
     request.getfixturevalue("unprivileged")
     with pytest.raises(
         MeterError,
-        match=r"curr1_input may not be read by this user; `sudo chmod a\+r`",
+        match=r"curr1_input may not be read by this user; to allow that, run `sudo chmod a\+r`",
     ) as caught:
         Hwmon("", open_folder)
     assert caught.value.code == "meter-permission"

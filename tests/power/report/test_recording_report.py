@@ -142,7 +142,7 @@ def test_start_and_stop_are_in_the_accuracy(recorded: Any) -> None:
     found = recorded(8.0)
     # An update and the 0.02 s between orders and confirmations, of 8 s; and 0.1 % P + 0.05 % of 15 W.
     assert found.uncertainty == pytest.approx(0.12 / 8 + 0.0135 / 6)
-    assert "of it 1.5 % for start and stop" in row(found, "accuracy")
+    assert "including 1.5 % for start and stop" in row(found, "accuracy")
     accuracy: Any = recorded_facts(found)["accuracy"]
     assert accuracy["start_stop_percent"] == pytest.approx(1.5)
 

@@ -131,7 +131,7 @@ def test_what_a_stop_that_had_to_wait_for_the_link_has_cost_is_told_and_fails_a_
     # The integrator ran while its start was being confirmed, which takes longer on a busy host.
     over_wh = final.energy_wh - LOAD_W * (end_s - asked_s) / 3600
     told = re.search(
-        rf"It was stopped {run.late_s:.1f} s after the end, .* at most (\S+) Wh of its energy",
+        rf"The meter was stopped {run.late_s:.1f} s after the end, .* at most (\S+) Wh of its energy",
         recorder.events[-1].sentence,
     )
     assert told is not None

@@ -55,7 +55,7 @@ def test_a_server_that_accepts_and_says_nothing_is_unreachable() -> None:
     ):
         Link(f"TCPIP::127.0.0.1,{silent.getsockname()[1]}::INSTR")
     assert caught.value.code == "meter-unreachable"
-    assert "makes no link" in caught.value.sentence
+    assert "opens no link" in caught.value.sentence
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_other_words_are_not_about_what_is_missing() -> None:
     [
         ("11", "meter-locked", "locked by another program"),
         ("9", "meter-unreachable", "no more connections"),
-        ("timed", "meter-unreachable", "makes no link"),
+        ("timed", "meter-unreachable", "opens no link"),
     ],
 )
 def test_a_refused_link_says_why(

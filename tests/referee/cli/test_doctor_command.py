@@ -168,9 +168,7 @@ def test_a_contest_whose_key_is_lost_goes_on_with_a_new_one_on_record(
 ) -> None:
     (folder / "signing-key").unlink()
     assert codes(folder) == ["secret-missing"]
-    assert f"go on with a new one: referee doctor {folder} --accept" in sentence_of(
-        folder
-    )
+    assert f"make a new key: referee doctor {folder} --accept" in sentence_of(folder)
     assert codes(folder, "--accept") == []
     with open_contest(folder) as contest:
         log = [
@@ -221,7 +219,7 @@ def test_a_file_of_another_contest_is_named(
 ) -> None:
     shutil.copy(made("other") / foreign, folder / foreign)
     odd = "secret or operator-key" if foreign in SECRETS else foreign
-    assert f"the odd one is {odd}. Put" in sentence_of(folder)
+    assert f"contests; {odd} does not belong. Put" in sentence_of(folder)
     assert codes(folder) == ["contest-mixed"]
 
 
@@ -232,7 +230,7 @@ def test_what_is_to_be_one_contest_from_now_on_can_be_accepted(
     other = made("other")
     for name in (*SECRETS, "contest.toml"):
         shutil.copy(other / name, folder / name)
-    assert "the odd one is contest.db." in sentence_of(folder)
+    assert "contests; contest.db does not belong." in sentence_of(folder)
     assert codes(folder, "--accept") == []
 
 
@@ -263,7 +261,10 @@ def test_a_folder_of_an_earlier_version_gets_its_id_at_its_first_opening(
     assert path.read_text() == written
     shutil.copy(made("other") / "secret", folder / "secret")
     assert codes(folder) == ["contest-mixed"]
-    assert "the odd one is contest.db or secret or operator-key." in sentence_of(folder)
+    assert (
+        "contests; contest.db or secret or operator-key does not belong."
+        in sentence_of(folder)
+    )
 
 
 def test_a_folder_whose_configuration_is_lost_is_not_made_again(
@@ -356,7 +357,7 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
         (
             {"shuffle": False},
             "order-known",
-            "the answers of a neighbour, or of an earlier run",
+            "the answers of a neighbour or of an earlier run",
         ),
         (
             {"auto_arm": True},

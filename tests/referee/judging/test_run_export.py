@@ -225,6 +225,6 @@ def test_a_run_on_other_images_is_not_exported_under_their_names(
 ) -> None:
     contest.store.teams.add(TEAM, "no hash", START)
     contest.store.runs.arm(run_record(), START, np.arange(1, 6))
-    with pytest.raises(RefereeError, match="other images") as refused:
+    with pytest.raises(RefereeError, match="images other than those") as refused:
         export_run(contest, 1, tmp_path, ("csv",))
     assert refused.value.code == "testset-changed"

@@ -69,7 +69,7 @@ def test_without_a_word_of_the_contest_only_yokogawa_counts_and_the_check_says_s
     assert run.rules.official_makers == ("YOKOGAWA",)
     measured = measured_run(run, [], 0.0, limits=None)
     told = next(one for one in measured.checks if one.code == "official-meter")
-    assert "only meters of the maker YOKOGAWA count" in told.sentence
+    assert "only meters of the maker YOKOGAWA are official" in told.sentence
 
 
 def test_a_yokogawa_does_not_count_where_the_contest_names_another_maker(
@@ -81,7 +81,7 @@ def test_a_yokogawa_does_not_count_where_the_contest_names_another_maker(
     assert run.meter_standing is Standing.OTHER_MAKER
     measured = measured_run(run, [], 0.0, limits=None)
     told = next(one for one in measured.checks if one.code == "official-meter")
-    assert "only meters of the makers SHELLY, ACME count" in told.sentence
+    assert "only meters of the makers SHELLY, ACME are official" in told.sentence
 
 
 @pytest.mark.parametrize("when", ["armed", "open", "closed"])

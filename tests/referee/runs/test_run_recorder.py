@@ -211,7 +211,7 @@ def test_a_power_cut_of_the_meter_is_one_loss_and_no_warning_of_what_follows_fro
     assert log.warnings == []
     (message,) = caplog.messages
     assert message.startswith(f"run {run}, 6.0 s into its window: its energy is lost: ")
-    assert message.endswith(" Void the run and arm a new one.")
+    assert message.endswith(" Void the run and arm another.")
 
 
 def test_what_has_another_cause_than_the_loss_is_warned_of_all_the_same(

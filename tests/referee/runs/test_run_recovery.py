@@ -120,7 +120,7 @@ def test_the_operator_is_told_of_a_window_that_opens_goes_on_and_ends(
     assert [one.removeprefix(f"run 1 of {TEAM} ").split()[0] for one in told] == [
         "is",
         "is",
-        "goes",
+        "continues",
         "was",
     ]
     assert told[0].endswith("is armed at one")

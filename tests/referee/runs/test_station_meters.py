@@ -378,7 +378,7 @@ def test_what_others_measure_with_a_meter_that_was_switched_off_while_it_was_los
         assert still_integrates(house, panel)
         code, reason = missing(house)
         assert code == EnergyMissing.BEGAN_AGAIN
-        assert "began again" in reason
+        assert "was restarted" in reason
 
 
 def test_an_integrator_that_someone_begins_again_just_before_the_stop_has_no_energy_of_the_run(
@@ -400,7 +400,7 @@ def test_an_integrator_that_someone_begins_again_just_before_the_stop_has_no_ene
     assert house.control.close(1, "operator").energy_wh is None
     code, reason = missing(house)
     assert code == EnergyMissing.BEGAN_AGAIN
-    assert "began again" in reason
+    assert "was restarted" in reason
 
 
 def test_the_energy_is_read_once_the_meter_of_the_run_is_back_in_the_place_of_another(

@@ -245,7 +245,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(
         broken(
             "newer",
             lambda folder: change(folder, "PRAGMA user_version = 99"),
-        ): "form 99",
+        ): "database version 99",
         broken(
             "half",
             lambda folder: (folder / f"{database}-wal").write_bytes(b"x"),

@@ -65,7 +65,7 @@ def test_a_loss_is_one_sentence_with_run_team_and_way_out(
     assert lost is not None
     sentence = lost.sentence(3, "ant")
     assert sentence.startswith(f"The energy of run 3 of ant {says}")
-    assert sentence.endswith("; void the run and arm a new one.")
+    assert sentence.endswith("; void the run and arm another.")
     assert sentence.count(".") == 1
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["browser"]
 LINE = f"The energy of run 1 of {TEAM} is lost: the meter's integrator was reset, or the meter was switched off, seen "
-WAY_OUT = " s into its window; void the run and arm a new one."
+WAY_OUT = " s into its window; void the run and arm another."
 
 
 def warned(day: Day) -> dict[str, list[str]]:

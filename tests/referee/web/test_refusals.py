@@ -344,7 +344,7 @@ def test_a_compressed_body_is_refused_even_where_its_bytes_would_make_rows(
     headers = JSON | {"Content-Encoding": coding}
     answer = server.ask("POST", "/v1/detections", token, headers, data=json.dumps(ROWS))
     detail = problem(answer, 415, "unsupported-media-type")["detail"]
-    assert "send it uncompressed" in detail
+    assert "send the body uncompressed" in detail
     assert received(server, token) == before
     headers = JSON | {"Content-Encoding": "identity"}
     status_code = server.ask(

@@ -126,8 +126,8 @@ def test_while_the_disk_stalls_it_is_said_and_open_runs_go_on(
     assert trouble() == "None"
     log = made.folder / "server.log"
     with stalled(journal):
-        until(lambda: "does not answer: nothing is taken" in trouble())
-        until(lambda: "does not answer: nothing is taken" in log.read_text())
+        until(lambda: "does not answer: nothing is accepted" in trouble())
+        until(lambda: "does not answer: nothing is accepted" in log.read_text())
         for number in range(1, 7):
             assert server.ask("GET", f"/v1/images/{number}", token).status_code == 200
         assert made.login()["token"] == token

@@ -195,7 +195,7 @@ def test_a_body_of_5_mib_is_refused_with_the_advice_to_send_several(
     assert hall.server is not None
     answer = hall.server.ask("POST", "/v1/detections", token, data=b" " * (5 * 2**20))
     assert problem(answer, 413, "too-large")["detail"].endswith(
-        f"at most {2**22} are taken: send several."
+        f"at most {2**22} are accepted: send several."
     )
     assert hall.post(token, ROWS).status_code == 202
 

@@ -537,7 +537,10 @@ def test_several_files_and_metrics_are_compared_side_by_side(
     assert order["second"] == worse
     assert 0.5 < order["chance"] < 1.0
     table = call(*both).stdout
-    assert f"lpirc: {files[1]} is ahead of {worse}, {order['chance']:.1%} sure" in table
+    assert (
+        f"lpirc: {files[1]} is ahead of {worse} with a probability of {order['chance']:.1%}"
+        in table
+    )
     (row,) = (line for line in table.splitlines() if "mAP  " in line)
     cells = [cell.strip() for cell in row.strip("│").split("│")]
     assert cells[2:] == [f"{one['map']:.5f}" for one in told["files"]]

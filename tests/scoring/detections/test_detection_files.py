@@ -198,8 +198,8 @@ def test_a_missing_file_is_refused_and_so_is_a_folder(tmp_path: Path) -> None:
         ("1,1,1_0,1,1,2,2", "'1_0' is not a number"),
         ("1,1,0.5,3,1,2,2", "the box 3, 1, 2, 2 is inverted"),
         ("1,1,0.5,1,2.5,2,2", "the box 1, 2.5, 2, 2 is inverted"),
-        ("1,1,0.5,1,1,2", "a row is 7 values, this has 6"),
-        ("1,1,0.5,1,1,2,2,2", "a row is 7 values, this has 8"),
+        ("1,1,0.5,1,1,2", "a row needs 7 values, but this one has 6"),
+        ("1,1,0.5,1,1,2,2,2", "a row needs 7 values, but this one has 8"),
     ],
 )
 @pytest.mark.parametrize("header", [HEADER, f"1,1,{NUMBERS}"])

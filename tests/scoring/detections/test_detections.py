@@ -190,7 +190,7 @@ def test_whole_numbers_beyond_doubles_are_named_and_cut() -> None:
 def test_rows_have_seven_numbers(row: list[float]) -> None:
     ((line, problem),) = problems([ROW, row, ROW])
     assert line == 2
-    assert f"this has {len(row)}" in problem
+    assert f"but this one has {len(row)}" in problem
 
 
 @pytest.mark.parametrize("row", [7, "row", None, {"image": 1}])
@@ -255,12 +255,12 @@ def test_at_most_twenty_problems_are_told_and_all_are_counted() -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"1 1 0.5 1 1 2", "this has 6"),
-        (b"1 1 0.5 1 1 2 2 2", "this has 8"),
-        (b"1,1,,0.5,1,1,2,2", "this has 8"),
+        (b"1 1 0.5 1 1 2", "but this one has 6"),
+        (b"1 1 0.5 1 1 2 2 2", "but this one has 8"),
+        (b"1,1,,0.5,1,1,2,2", "but this one has 8"),
         (b"1,1,,1,1,2,2", "'' is not a number"),
         (b",1,0.5,1,1,2,2", "'' is not a number"),
-        (b"1,1,0.5,1,1,2,2,", "this has 8"),
+        (b"1,1,0.5,1,1,2,2,", "but this one has 8"),
         (b"1 1 0.5 1 1 2 2-2", "'2-2' is not a number"),
         (b"1 1 0.5 1 1 2 1_0", "'1_0' is not a number"),
         (b"1 1 0.5 1 1 2 0x2", "'0x2' is not a number"),
@@ -268,7 +268,7 @@ def test_at_most_twenty_problems_are_told_and_all_are_counted() -> None:
         (b"1 1 nan 1 1 2 2", "confidence is nan"),
         (b"1 1 -inf 1 1 2 2", "confidence is -inf"),
         (b"image,class,confidence,xmin,ymin,xmax,ymax", "'image' is not a number"),
-        (b"\xff\xfe1", "this has 1"),
+        (b"\xff\xfe1", "but this one has 1"),
         (b"[[1,1,1,1,1,2,2]]", "'[[1' is not a number"),
         (b"1 1 0.5 1 1 2 2\x00", "is not a number"),
     ],

@@ -204,7 +204,7 @@ def test_an_unstable_latency_is_shown_as_to_be_measured_again_and_never_as_not_v
     shown = hall.call("list").stdout + hall.call("board", "--track", "phones").stdout
     assert (
         shown.count(
-            "to be measured again: the latency is unstable: the model had a processor for only 50%"
+            "to be measured again: the latency is unstable, the model had a processor for only 50%"
         )
         == 2
     )

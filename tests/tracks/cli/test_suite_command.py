@@ -124,7 +124,7 @@ def test_a_byte_order_mark_blank_lines_and_columns_in_another_order_are_taken(
         (HEADER, ["no line below its header"]),
         (
             HEADER + "a,one,large,50\n",
-            ["line 2", "5 columns, this line 4", "a,one,large,50"],
+            ["line 2", "5 columns, but this line has 4", "a,one,large,50"],
         ),
         (
             HEADER + "\n\na,one,large,fast,9\n",

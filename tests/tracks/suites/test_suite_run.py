@@ -185,7 +185,7 @@ def test_a_test_with_an_unstable_latency_has_no_figures(
     assert row.accuracy_percent == ""
     assert row.time_ms == ""
     assert row.sentence.startswith(
-        "the latency is unstable: the model had a processor for only 50%"
+        "the latency is unstable, the model had a processor for only 50%"
     )
 
 

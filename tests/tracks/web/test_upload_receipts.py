@@ -213,7 +213,8 @@ def test_the_receipt_of_a_replaced_file_says_when_it_came_and_not_that_it_counts
         code, said = verifier(one, key=board_key(hall))
         assert (
             code,
-            "It does not prove that the file passed its check, that it counts" in said,
+            "It does not prove that the file passed its check, that it is ranked"
+            in said,
         ) == (0, True), said
     swapped = refused | {"receipt": answer["receipt"]}
     code, said = verifier(swapped)

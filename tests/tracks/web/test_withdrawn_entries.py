@@ -212,7 +212,7 @@ def test_a_withdrawn_file_is_not_taken_again_and_the_attempt_is_used_up(
     problem(hand_in(day, csv_of(rows_of(images, 2))), 409, "submission-limit")
     assert hand_in(day, body, "bee").status_code == 202  # that team is not withdrawn
     stdout = day.refers("model", "uncount", str(number), "--reason", "a trial").stdout
-    assert "no longer counts" in stdout
+    assert "no longer uses up" in stdout
     assert "is withdrawn already, since" in refusal(
         day, "model", "withdraw", number, "--reason", "x"
     )

@@ -94,7 +94,7 @@ def print_result(
     unstable = disturbance(document)
     warnings = (
         *verdict.warnings,
-        *([f"the latency is unstable: {unstable}."] if unstable else []),
+        *([f"the latency is unstable, {unstable}."] if unstable else []),
     )
     for line in (verdict.sentence, *(f"warning: {warning}" for warning in warnings)):
         console().print(line)

@@ -194,7 +194,7 @@ def take(
 def _require_stable(document: ResultDocument) -> None:
     unstable = disturbance(document)
     if unstable is not None:
-        raise RefereeError("unstable", f"The latency is unstable: {unstable}.")
+        raise RefereeError("unstable", f"The latency is unstable, {unstable}.")
 
 
 def require_consistent(

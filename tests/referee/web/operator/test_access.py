@@ -453,7 +453,9 @@ def test_no_operator_has_a_name_that_reads_like_the_key(hall: Day) -> None:
             str(hall.folder),
             LPIRC_PASSWORD=PASSWORD,
         )
-        assert (done.returncode, "choose another one" in done.stderr) == (1, True), name
+        assert (done.returncode, "choose another name" in done.stderr) == (1, True), (
+            name
+        )
     with hall.store() as store:  # as an earlier version took it
         if "key as eve" not in store.operators.password_hashes():
             store.operators.add("key as eve", HASH, Clock().utc())

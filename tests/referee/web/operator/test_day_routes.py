@@ -299,7 +299,9 @@ def test_the_command_line_does_the_same(stage: Day) -> None:
     stage.refers("run", "void", str(number), "--reason", "wrong board")
     stdout = stage.refers("run", "unvoid", str(number)).stdout
     assert stdout == f"Run {number} is no longer void: its state is closed.\n"
-    assert "needs it void" in stage.refers("run", "unvoid", str(number)).stderr
+    assert (
+        "needs a run that is void" in stage.refers("run", "unvoid", str(number)).stderr
+    )
     stderr = stage.refers("run", "review", str(number), "--note", "fine").stderr
     assert "only a judged run" in stderr
     assert stage.refers("operator", "add", "eve").returncode == 1, "no password"

@@ -76,7 +76,9 @@ class ShapedSeam(Seam):
         plugin = super().load(name)
         if not self.fits(name, plugin.value):
             problem = f"{plugin.value!r:.80} is not the {self.what} {name!r}"
-            raise plugin.broken(f"{problem}; its entry point must name {self.shape}")
+            raise plugin.broken(
+                f"{problem}; the entry point must refer to {self.shape}"
+            )
         return plugin
 
     def each(self, on_broken: Callable[[PluginError], object]) -> Iterator[Plugin]:

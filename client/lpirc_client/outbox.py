@@ -30,7 +30,7 @@ class Outbox:
 
     A body holds all rows of its images, unless one image has more than MOST_ROWS. `images` counts the images whose
     rows are on the referee's disk, in the order of `put`; `detections` counts the rows that it has accepted.
-    `posted` is called with each receipt, in this thread.
+    The posting thread calls `posted` with each receipt.
     """
 
     def __init__(

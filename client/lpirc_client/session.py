@@ -120,7 +120,7 @@ class Session:
 
     @property
     def images_posted(self) -> int:
-        """Return the number of posted images whose rows the referee has on disk; each `post` counts as one."""
+        """Return the number of calls of `post` whose rows the referee has on disk."""
         return 0 if self._outbox is None else self._outbox.images
 
     @property

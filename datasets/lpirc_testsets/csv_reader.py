@@ -103,5 +103,5 @@ def _row(cells: list[str]) -> Row:
     if len(cells) > 6:
         difficult = cells[6].strip()
     if difficult not in ("0", "1"):
-        raise ValueError(f"difficult {shown(difficult)} is neither 0 nor 1")
+        raise ValueError(f"`difficult` is {shown(difficult)}, but must be 0 or 1")
     return image, category, xmin, ymin, xmax, ymax, difficult == "1"

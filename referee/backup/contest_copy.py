@@ -112,7 +112,7 @@ def _require_free(folder: Path, file: Path) -> None:
         if read_archive(file) if is_taken else not is_of_contest:
             return
     what = "a contest's file" if is_of_contest else "something other than a backup"
-    sentence = f"{file} {'is' if is_taken else 'may become'} {what}; choose another name, with .zip."
+    sentence = f"{file} {'is' if is_taken else 'would be'} {what}; choose another name, with .zip."
     raise RefereeError("backup-target", sentence)
 
 

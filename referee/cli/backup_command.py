@@ -78,7 +78,7 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
             f"{file} has no keys: new ones were made. The id is now {contest}, it was {former};"
         )
         click.echo(
-            "tokens of open runs are void, images are drawn with a new secret, and a new key signs."
+            "tokens of open runs are void, images are drawn with a new secret, and receipts are signed with a new key."
         )
         click.echo(
             "Bundles of earlier runs still verify, under the contest's first id. New signatures have the new key, the"

@@ -15,7 +15,7 @@ from referee.runs.arming import images_of_a_run
 from referee.seams import Finding
 
 SAFE_IMAGES = 300
-"""Minimum number of images of a run at which a provisional score reveals little: below 0.01 mAP on average."""
+"""Minimum images of a run at which a provisional score reveals little: a gain below 0.01 mAP on average."""
 
 
 def look_at_rules(contest: Contest) -> Iterator[Finding]:

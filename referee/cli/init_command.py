@@ -139,7 +139,7 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 @click.option(
     "--auto-arm",
     is_flag=True,
-    help="Let a team's log-in arm its run, without an operator.",
+    help="Arm a team's run when the team logs in, without an operator.",
 )
 @attempts_option
 @per_attempt_option

@@ -66,7 +66,7 @@ def print_score(run: Run, score: Score) -> None:
 
 
 def rules_text(run: Run) -> str:
-    """Return a text with the SHA-256 of a run's rules, or that none are recorded."""
+    """Return the SHA-256 of a run's rules as a text, or a text saying that no rules are recorded."""
     return (
         "none recorded (armed by an earlier version)"
         if run.rules is None

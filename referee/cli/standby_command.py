@@ -101,7 +101,9 @@ def _name_journal(folder: Path, journal: Path) -> None:
     except (ValueError, KeyError):
         found = None
     if found != path:
-        words = f'{file}: write path = "{path}" into its table [journal].'
+        words = (
+            f'{file}: the table [journal] must have path = "{path}"; write it there.'
+        )
         raise RefereeError("bad-config", words)
     write_atomically(file, text.encode())
 

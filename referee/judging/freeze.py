@@ -83,7 +83,7 @@ class Freeze:
 
 
 def public_view(row: Published) -> dict[str, Any]:
-    """Return the published results and hall as one document, with the state of the board.
+    """Return the published results and the hall's document as one document, with the state of the board.
 
     Open runs have figures only while the board is live, because a power curve reveals the energy. While the board is
     being unveiled, the unveiled last places are those of the final ranking. The other teams come before them, as they

@@ -129,7 +129,7 @@ def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
         return [
             (
                 name,
-                f"{figures}, but too narrow, as computed by {interval.method}; judge the run again",
+                f"{figures}; the method {interval.method} makes this interval too narrow; judge the run again",
             )
         ]
     bias = f"{interval.map_bias:+.5f} at least; it is estimated from halves of the images and is not subtracted"

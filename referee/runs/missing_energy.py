@@ -62,11 +62,14 @@ def lost_before(loss: EnergyLoss | None) -> Missing | None:
 def in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:
     """Return why the meter's values after its stop may not be the run's energy; None if they are."""
     if reading.state is IntegratorState.START:
-        began_again = f"The meter's integrator was started again after its stop ({sums(reading)})."
+        began_again = (
+            "After its stop the meter's integrator was started again, so its energy is not the run's "
+            f"({sums(reading)})."
+        )
         return EnergyMissing.BEGAN_AGAIN, began_again
     if sentence := held(past, reading):
         return EnergyMissing.READ_LATER, f"{sentence} {READ_LATER}"
     if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):
         return None
-    sentence = f"The meter gives {reading.energy_wh} Wh in {reading.integrator_s} s. {READ_LATER}"
+    sentence = f"The meter's values are not valid: {reading.energy_wh} Wh in {reading.integrator_s} s. {READ_LATER}"
     return EnergyMissing.READ_LATER, sentence

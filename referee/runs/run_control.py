@@ -152,7 +152,7 @@ class RunControl:
 
         Every meter integrates before the start time is taken. If one does not start, nothing opens and all runs stay
         armed. Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`,
-        `no-room`, `team-absent` unless every team is waiting or `absent_too`; MeterError.
+        `no-room`, and MeterError. Raises `team-absent` if a team is not waiting, unless `absent_too`.
         """
         self._checks.require_sound(self._clock)
         with self._lock_of(f"heat {heat}"), ExitStack() as held:

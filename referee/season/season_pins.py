@@ -74,7 +74,7 @@ class Pins:
         return tuple(found)
 
     def write(self, folder: Path) -> None:
-        """Write the pins in `seen` to the season's folder."""
+        """Write the recorded keys and log heads (`seen`) to the season's folder."""
         document = {contest: asdict(pin) for contest, pin in sorted(self.seen.items())}
         write_atomically(
             folder / PINS_NAME,

@@ -41,7 +41,7 @@ class SeasonRun:
     """A run that has ended and is not void, of the contest or bundle at `path`; `judged` is None before it is judged.
 
     `maps` (R,) are the judgement's mAPs on halves of the images. A run below `least_map` is left off the board. If the
-    contest's board has been frozen since `frozen_utc`, the run is as that board shows it (`shown`), without newer data.
+    contest's board has been frozen since `frozen_utc`, `shown` is the run as that board shows it, without newer data.
     `doubts` are the contradictions found in the run or its contest.
     """
 

@@ -53,7 +53,10 @@ class EntryWithdrawals:
             parts = _parts(connection, number)
             standing = [part for part in parts if part["withdrawn"] is None]
             if not standing:
-                sentence = f"Submission {number} is withdrawn already{_when(parts)}: {parts[-1]['withdrawn']}"
+                sentence = (
+                    f"Submission {number} is withdrawn already{_when(parts)}; the reason: "
+                    f"{parts[-1]['withdrawn']}"
+                )
                 raise RefereeError("already-withdrawn", sentence)
             _withdraw(connection, standing, reason, by, now)
             taken = [int(part["id"]) for part in standing]

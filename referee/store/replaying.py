@@ -228,7 +228,9 @@ def _way(journal: Path, since: int = 0) -> list[_File]:
             return way
         former = log_path(journal, header.after.epoch)
         if former >= path or not former.is_file():
-            raise JournalDamaged(f"{path} continues {former}, which is missing.")
+            raise JournalDamaged(
+                f"The journal file {former}, which {path} continues, is missing; put it back."
+            )
         path = former
 
 
@@ -287,7 +289,7 @@ def _applied(
 
 
 def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
-    """Begin the file of an epoch that this host has claimed, after all records of earlier hosts, in the transaction.
+    """Begin the journal file of an epoch that this host has claimed, within the caller's transaction.
 
     The last record of the former host is written again here. If that host was only suspended, it may still remove or
     overwrite that record. It never changes a record that another record follows.

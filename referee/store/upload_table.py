@@ -119,7 +119,7 @@ class UploadTable:
     def of_submission(self, submission: int) -> Upload | None:
         """Return the upload of a submission.
 
-        Returns None if the submission was not uploaded, or was uploaded to an earlier version.
+        Returns None if the submission was not uploaded, or an earlier version of the program received it.
         """
         rows = self._database.rows(_FIND, submission)
         return _upload(rows[0]) if rows else None
@@ -154,7 +154,7 @@ def _end_check(connection: sqlite3.Connection, made: Submission, now: datetime) 
 
 def _require_unreplaced(connection: sqlite3.Connection, number: int) -> None:
     if (found := connection.execute(_REPLACED, (number,)).fetchone()) is not None:
-        sentence = f"The entry {number} was replaced already, by the entry {found['submission']}."
+        sentence = f"The entry {number} has already been replaced by the entry {found['submission']}."
         raise RefereeError("not-replaceable", sentence)
 
 

@@ -90,7 +90,8 @@ class ArrivingBody:
     """The body of a request. While it is watched, a thread waits at most `SILENCE_S` for each part.
 
     `answered_s` is when the client was told that it took too long. `is_given_up` is valid after `ArrivingBodies.end`.
-    Without an `arrival` no answer can be sent, so the body is not watched.
+    If the server gave no `arrival` (the handle for an early answer), no answer can be sent, and the body is not
+    watched.
     """
 
     environ: Environ

@@ -168,7 +168,7 @@ def test_rows_of_another_length_and_other_flags_are_refused(tmp_path: Path) -> N
     sentence = failure(csv(tmp_path, HEADER, "1,1,1,1,2,2", "1,1,1,1,2")).sentence
     assert "line 3: 5 values" in sentence
     sentence = failure(csv(tmp_path, HEADER + ",difficult", "1,1,1,1,2,2,yes")).sentence
-    assert "difficult 'yes'" in sentence
+    assert "`difficult` is 'yes'" in sentence
     assert "no objects" in failure(csv(tmp_path, HEADER)).sentence
 
 

@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     from lpirc_client.harness.harness_options import add_parsers
 
-    about = "Checks and times a model of a model track on this device."
+    about = "Checks a model for a model track, and times it on this device."
     parser = argparse.ArgumentParser(
         "lpirc-harness", description=about, epilog=EXAMPLE, allow_abbrev=False
     )

@@ -1,4 +1,4 @@
-"""Continuity of the integrator's energy over a recording, including lost links. Pure."""
+"""Finds out whether the integrator lost energy during a recording, also while the link was lost. Pure."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def _why_unknown(
             "The accuracy is unknown, because the meter's limit of error depends on the power factor, and no reading "
             "shows one."
         )
-    return "The meter's limit of error is unknown, because the readings show no voltage and current."
+    return "The meter's limit of error is unknown: the readings' voltage and current do not determine it."
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -91,7 +91,8 @@ def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
         at_s = faults[0][0] - measured.start_s
         cost_wh = max(fault[2] for fault in faults)
         sentence = (
-            f"WH or TIME are implausible at {len(faults)} readings, the first at {at_s:.1f} s of the window, where "
+            f"WH or TIME are implausible in {len(faults)} steps between readings, the first at {at_s:.1f} s of the "
+            "window, where "
             f"{faults[0][1]}; it may have cost {cost_wh:.3g} Wh."
         )
         figures |= {"first_s": at_s, "cost_wh": cost_wh}
@@ -195,7 +196,7 @@ def _integrates(step: _Step, measured: Measurement) -> bool:
 
 
 def _spikes(step: _Step, measured: Measurement, around_wh: float) -> Iterator[Fault]:
-    """Yield a fault if WH, which rises by `around_wh` around a reading, lacks the power that the reading shows."""
+    """Yield a fault if a reading shows more power than WH can contain, given its rise `around_wh` at that time."""
     interval_s = measured.setup.update_interval_s
     shown_w = step.around[0].power_w
     shown_wh = shown_w * interval_s / 3600.0
@@ -205,7 +206,7 @@ def _spikes(step: _Step, measured: Measurement, around_wh: float) -> Iterator[Fa
     ended = ended or step.after_s + interval_s >= _earliest_timer_end_s(measured)
     largest_wh = step.resolution_wh + SPIKE * max(around_wh, 0.0)
     if not ended and largest_wh < shown_wh < math.inf:
-        words = f"WH rises by {around_wh:.3g} at readings near {shown_w:.4g} W"
+        words = f"WH rises by only {around_wh:.3g} around a reading of {shown_w:.4g} W"
         yield step.before_s, words, shown_wh - around_wh
 
 

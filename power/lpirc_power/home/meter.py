@@ -118,7 +118,7 @@ class Integrator:
 class HomeMeter:
     """A sensor, its integrator and its last update. Implements lpirc_power.meter.Meter.
 
-    Owned by its address: there is no link to lose, and a later connection finds the integral unchanged.
+    The address object keeps the meter between connections: there is no link to lose, and the integral is not lost.
 
     The sensor is read once per update interval; between reads the meter shows the last update. Of a setup, only the
     update interval and the timer have an effect. Ranges, filters and similar settings are ignored, so a contest set up

@@ -154,7 +154,8 @@ INPUT: Final = (
         "{3|6|A6}",
         lambda meter: meter.measuring.ranges.crest_factor,
         _put_crest_factor,
-        "The crest factor; changing it forces both ranges to their largest. A6 is 6A, on E models.",
+        "The crest factor; changing it forces both ranges to their largest. A6 means crest factor 6A, which only E "
+        "models have.",
         locked=True,
     ),
     remembered(

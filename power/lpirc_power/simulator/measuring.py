@@ -132,7 +132,7 @@ class Measuring:
         self._load_zero_s = self._now_s
 
     def set_wiring(self, wiring: str) -> None:
-        """Set the wiring: the elements in the sum, which share the load."""
+        """Set the wiring, that is, the input elements that share the load and are summed."""
         self.catch_up(exact=True)
         self.wired = self._model.wirings[wiring]
         self._figures.clear()

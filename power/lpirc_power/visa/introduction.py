@@ -1,6 +1,6 @@
 """Identification of an instrument: sends `*IDN?` until the answer matches, since older answers may be queued.
 
-Nothing here clears the meter's status: a run on another link reads its updates and errors there.
+This never clears the meter's status registers, since a run on another link reads updates and errors from them.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def wrong_address(address: str, why: str) -> MeterError:
     """Return the error for a resource string that cannot be a meter's."""
     return MeterAddressError(
         f"{address!r} cannot be reached from this machine ({why}); `meter --help` lists the forms, such as "
-        "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for one at a port of its own."
+        "TCPIP::HOST::INSTR, or TCPIP::HOST,PORT::INSTR, with a comma, for a meter at another port."
     )
 
 

@@ -61,7 +61,7 @@ class UsbDevice:
 
 
 def devices(vendor: int, product: int | None = None) -> list[UsbDevice]:
-    """Return the devices of a vendor, with one product number or any; usb.core.NoBackendError without libusb."""
+    """Return the devices of a vendor and, if given, a product. Raises usb.core.NoBackendError if libusb is missing."""
     wanted = {"idVendor": vendor} | ({} if product is None else {"idProduct": product})
     found = importlib.import_module("usb.core").find(find_all=True, **wanted)
     return [

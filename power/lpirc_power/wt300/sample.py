@@ -16,7 +16,7 @@ from lpirc_power.wt300.run_settings import item, sample_items, sample_number
 from lpirc_power.wt300.setting_commands import Setting
 
 RANGES: Final = ("URANGE", "IRANGE")
-"""Items that a meter may refuse; then its ranges are known only from the settings queried in turn."""
+"""Items that a meter may refuse. If so, the ranges are known only from `settings_watch`."""
 PLAIN: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME")
 ITEMS: Final = (*PLAIN, *RANGES)
 """Numeric items of a sample, in query order; an onlooker's sample has only the plain ones."""

@@ -19,7 +19,7 @@ def difference(setting: Setting, answer: str) -> str:
     """Return a phrase for an answer that differs from a setting; `Unconfirmed` if the answer has no meaning."""
     if setting.contradicts(answer):
         return f"{setting.command} was set, it is {answer}"
-    return Unconfirmed(f"{setting.command} was set, it answered {answer!r}")
+    return Unconfirmed(f"{setting.command} was set, but the meter answered {answer!r}")
 
 
 def differences(settings: Sequence[Setting], found: Sequence[str]) -> list[str]:
@@ -32,7 +32,7 @@ def differences(settings: Sequence[Setting], found: Sequence[str]) -> list[str]:
 
 
 class Watch:
-    """Settings of a run, queried in turn with its updates, so that a change during the run shows within seconds."""
+    """Settings of a run. Each update queries a few of them, so that a change during the run shows within seconds."""
 
     def __init__(self, settings: Sequence[Setting], interval_s: float) -> None:
         self._interval_s = interval_s

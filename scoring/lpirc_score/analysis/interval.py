@@ -78,7 +78,7 @@ def score_interval(
     energy_wh: float,
     limit: float,
 ) -> tuple[float, float]:
-    """Return the interval of the mean score over sets of this size.
+    """Return the interval of the mean score over test sets of the same size.
 
     It follows from the mAP, its spread, and the relative limit of error of the energy. Every energy within a maker's
     limit of error is taken as equally likely (JCGM 100:2008, 4.3.7), so its standard deviation is the limit / sqrt(3).

@@ -188,7 +188,7 @@ def test_a_power_that_wh_does_not_show_is_told_in_the_last_seconds_too(
     measured = measurement({"update_interval_s": 0.25, "integrator_timer_s": 60})
     found = checks(readings, measured)["integrator-steps"]
     assert not found.ok
-    assert "near 60 W" in found.sentence
+    assert "a reading of 60 W" in found.sentence
 
 
 def test_a_stop_costs_what_the_readings_in_it_show_since_those_before_them(

@@ -107,8 +107,8 @@ def test_the_sentence_says_how_much_is_drift_for_how_many_degrees_and_where_it_i
     assert found.ok is False
     assert found.figures["ambient_change_c"] == 5.0
     assert found.sentence == (
-        "The meter's limit of error is 1.775% of the energy by IM WT310E-02EN, pages 7-7 and 7-8, including 0.925% of drift "
-        "for 5 degrees C since the zero level was compensated (IM WT310E-02EN, page 7-7); that is more than "
+        "The meter's limit of error is 1.775% of the energy by IM WT310E-02EN, pages 7-7 and 7-8, including 0.925% of "
+        "drift for 5 degrees C since the zero level was compensated (IM WT310E-02EN, page 7-7); that is more than "
         "1%: use smaller ranges, and if the temperature is steadier, write a smaller ambient_change_c."
     )
     steady = accuracy(on_dc(reading, measurement, ambient_change_c=0.8))
@@ -167,7 +167,7 @@ def test_a_meter_that_shows_only_watts_has_the_limit_that_its_driver_states(
             {"drift": True},
             6.0,
             6.0,
-            "The meter's limit of error is unknown, because the readings show no voltage",
+            "The meter's limit of error is unknown: the readings' voltage and current",
         ),
         ({}, 6.0, math.nan, "No reading shows a power"),
         (

@@ -413,9 +413,9 @@ def test_a_setting_whose_answer_has_no_meaning_is_unconfirmed_and_refuses_nothin
     meter.configure(SETUP)
     found = meter.changes(SETUP)
     assert found == (
-        ":INPUT:MODE RMS was set, it answered ''",
-        ":INPUT:FILTER:LINE OFF was set, it answered 'PERHAPS'",
-        ":RATE 100MS was set, it answered '?$!'",
+        ":INPUT:MODE RMS was set, but the meter answered ''",
+        ":INPUT:FILTER:LINE OFF was set, but the meter answered 'PERHAPS'",
+        ":RATE 100MS was set, but the meter answered '?$!'",
     )
     assert all(isinstance(phrase, Unconfirmed) for phrase in found)
 

@@ -164,8 +164,8 @@ def test_answers_without_meaning_do_not_refuse_the_day_but_fail_a_check(
         changes = run.changes
     assert final.energy_wh > 0
     assert changes == (
-        ":INPUT:FILTER:LINE OFF was set, it answered ''",
-        ":INPUT:SYNCHRONIZE VOLTAGE was set, it answered '?#!'",
+        ":INPUT:FILTER:LINE OFF was set, but the meter answered ''",
+        ":INPUT:SYNCHRONIZE VOLTAGE was set, but the meter answered '?#!'",
     )
     assert all(isinstance(change, Unconfirmed) for change in changes)
     check = range_changed(

@@ -385,7 +385,7 @@ def test_the_bootstrap_of_an_earlier_form_is_named_and_says_nothing_of_an_order(
     assert name == "mean over sets of this size"
     assert (
         figures.partition(" at ")[2]
-        == "95%, but too narrow, as computed by bootstrap; judge the run again"
+        == "95%; the method bootstrap makes this interval too narrow; judge the run again"
     )
     assert [place.level_with for place in standings(contest).places] == [(), ()]
     assert [place.standing.complete for place in standings(contest).places] == [

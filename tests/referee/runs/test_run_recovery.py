@@ -125,7 +125,7 @@ def test_the_operator_is_told_of_a_window_that_opens_goes_on_and_ends(
     ]
     assert told[0].endswith("is armed at one")
     assert told[1].endswith("is open at one for 600 s")
-    assert re.search(r" goes on at one: (4\d\d|500) s left$", told[2]), told
+    assert re.search(r" continues at one: (4\d\d|500) s left$", told[2]), told
     assert told[3].endswith(
         f"was closed by logout after {closed.elapsed_s:.3f} s: {closed.energy_wh:.6g} Wh"
     )

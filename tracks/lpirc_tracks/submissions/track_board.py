@@ -51,7 +51,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the board: rank and best submission of a team; `builds` counts the measurements of that model."""
+    """A line of the board: rank and best submission of a team; `builds` counts how often its model was measured."""
 
     rank: int
     candidate: Candidate

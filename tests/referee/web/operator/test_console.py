@@ -115,7 +115,7 @@ def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whol
         act(page, f"Void run {number}", Reason="the board fell")
         page.wait_for_selector(f"#run-{number} >> text=the board fell")
         act(page, f"Unvoid run {number}")
-        said(page, "counts again")
+        said(page, "is no longer void")
         with served.store() as store:
             acts = [
                 one for one in store.log.of_run(number) if one["kind"] == "operator"

@@ -403,7 +403,7 @@ def test_the_final_board_waits_for_what_came_in_time_and_for_what_may_replace_it
         again = Offer(config, TEAM, "b.csv", broken.id)
         made = receive_body(contest, clock, again, [csv_of(rows_of(images, 2))])
         assert made.limit_day == broken.accepted_utc[:10]
-        with pytest.raises(RefereeError, match="was replaced already"):
+        with pytest.raises(RefereeError, match="has already been replaced"):
             receive_body(contest, clock, again, [csv_of(rows_of(images, 3))])
         other = Offer(config, "team-2", "b.csv", broken.id)
         with pytest.raises(RefereeError, match="has no upload"):

@@ -77,7 +77,7 @@ def is_same(one: object, other: object) -> bool:
 
 
 def sentence_of(error: Exception) -> str:
-    """Return an error as a sentence, also an error that an unreadable value has caused."""
+    """Return an error as a sentence; an error from an unreadable value becomes one, too."""
     if isinstance(error, Wrong):
         return str(error)
     return f"malformed ({error!r:.100})"

@@ -150,7 +150,7 @@ def check_score(bundle: Bundle) -> str:
 
 
 def mean_power_w(run: Fields) -> float | None:
-    """Return the energy divided by the time that it was measured; None unless that is the run's length."""
+    """Return the energy divided by the run's length; None unless the energy was measured for that length."""
     energy = run["energy_wh"]
     counted_s = run["integrator_s"]
     elapsed_s = run["elapsed_s"]
@@ -189,8 +189,8 @@ def check_interval(bundle: Bundle) -> None:
 def check_result_signature(bundle: Bundle) -> None:
     """Check that the result's signature states the inputs and settings of the computation.
 
-    The parts `rules:` and `v:`, which name the program, are not compared. For a metric of another distribution, neither
-    are `iou:` and `engine:`.
+    The parts `rules:` and `v:`, which name the program, are not compared. For a metric of a plug-in, `iou:`
+    and `engine:` are not compared either.
     """
     stated = published(bundle)["signature"]
     expected = "|".join(_signed_parts(bundle))
@@ -238,7 +238,7 @@ def _images_in_words(bundle: Bundle) -> str:
 
 
 def _without(signature: str, begins: list[str]) -> str:
-    """Return the signature without the first part that has each of these prefixes. Raises Wrong if one is missing."""
+    """Return the signature without the first part that begins so, for each prefix. Raises Wrong if one is missing."""
     parts = signature.split("|")
     for begin in begins:
         those = [part for part in parts if part.startswith(begin)]
@@ -358,7 +358,7 @@ def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
 
 
 def _need_standing_by_makers(run: Fields, rules: Fields) -> None:
-    """Raise Wrong unless the meter's standing agrees with the official makers, and with whether it is simulated."""
+    """Raise Wrong if the meter's standing contradicts the official makers, or that the meter is simulated."""
     standing = run["meter_standing"]
     if standing is None or "official_makers" not in rules:
         return

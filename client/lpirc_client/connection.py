@@ -56,11 +56,11 @@ JSON_BODY = {"Content-Type": JSON_TYPE}
 class Connection:
     """A client of the referee at `url` ("http://host:port"), on a kept-alive connection; a context manager.
 
-    `ca_cert` is a PEM file for a referee with a certificate of its own. It ignores proxies and `~/.netrc`: the referee
-    is in the same hall, and a netrc entry would replace the token. Every method raises ClientError.
+    `ca_cert` is a PEM file for a referee with a certificate of its own. The connection ignores proxies and `~/.netrc`:
+    the referee is in the same hall, and a netrc entry would replace the token. Every method raises ClientError.
 
     `receipts` keeps what the referee acknowledges to this connection. `closing` is the receipt of the whole run, which
-    a log-out brings (docs/receipts.md of the project); None before it, and from a referee that gives none.
+    a log-out brings (docs/receipts.md of the project); it is None before the log-out, and if the referee gives none.
     """
 
     def __init__(

@@ -26,8 +26,8 @@ class Image(NamedTuple):
 class Feed:
     """Fetches images of these numbers, in this order, ahead of the detector on a separate connection, until `close`.
 
-    Up to `size` of consecutive numbers come in one request. While the detector works on one batch, the next one
-    arrives: at most two are in memory. A batch is read completely at once, so the referee never waits for the
+    One request fetches up to `size` images with consecutive numbers. While the detector works on one batch, the next
+    one arrives: at most two are in memory. A batch is read completely at once, so the referee never waits for the
     detector. From a referee without batches it fetches single images.
     """
 

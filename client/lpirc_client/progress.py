@@ -20,7 +20,7 @@ CHOICES = ("auto", "bar", "json", "none")
 
 @dataclass(frozen=True)
 class Progress:
-    """`images` of `of` are posted with `detections` rows; `remaining_s` of the window is left."""
+    """`images` of the run's images (`of`) are posted, with `detections` rows; `remaining_s` of the window is left."""
 
     images: int
     of: int

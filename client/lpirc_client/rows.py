@@ -63,7 +63,10 @@ def checked(
 
 
 def listed(number: int, found: Any) -> Iterable[Any]:
-    """Return the rows as a list, arrays as lists of plain numbers. Raises AnswerError for a value without rows."""
+    """Return the rows as a list, arrays as lists of plain numbers.
+
+    Raises AnswerError for a value that is not a list of rows.
+    """
     if hasattr(found, "tolist"):
         found = found.tolist()
     if isinstance(found, (str, bytes)) or not hasattr(found, "__iter__"):

@@ -152,7 +152,7 @@ class ImageRun:
             time.sleep(max(min(left_s, session.remaining_s), 0.0))
 
     def _is_enough(self, number: int) -> bool:
-        """Return True if the run should stop after image `number`, by the provisional score if a look at it is due."""
+        """Return True if the run should stop after image `number`. Asks for the provisional score if that is due."""
         now_s = time.monotonic()
         if now_s - self._looked_s < LOOK_S:
             return False

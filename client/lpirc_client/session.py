@@ -4,7 +4,7 @@
         for image in session.images(prefetch=50):
             session.post(image.number, detect(image.jpeg))
 
-Two further threads fetch ahead and post. Python 3.8 and `requests` are all it needs.
+Two threads fetch images ahead and post rows, in addition to the caller's. Python 3.8 and `requests` are all it needs.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Session:
         numbers: Iterable[int] | None = None,
         prefetch: int = 50,
     ) -> Iterator[Image]:
-        """Yield the images of these numbers (all), `prefetch` of them in one request and as many again ahead.
+        """Yield the images of these numbers (all), `prefetch` of them in each request, one request ahead.
 
         They may be answered in any order. Ends early when the window has closed.
         """

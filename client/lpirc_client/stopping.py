@@ -9,7 +9,7 @@ MINUTE_S = 60.0
 LOSS = 0.05
 """Minimum predicted loss in the next minute, as a share of the score. Less may be noise of the provisional mAP."""
 STEP = 0.01
-"""Rounding step of a provisional mAP; a change within a minute no larger than rounding explains is ignored."""
+"""Rounding step of a provisional mAP. A change within a minute that rounding can explain is ignored."""
 
 
 @dataclass(frozen=True)

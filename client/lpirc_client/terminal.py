@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def prepare() -> None:
-    """Make closed streams and characters that stdout cannot encode harmless."""
+    """Ensure that neither closed streams nor characters that stdout cannot encode cause errors."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass  # a file opened later would otherwise take the number of a closed stream
     os.close(descriptor)

@@ -197,7 +197,7 @@ def _listed(folder: Path) -> list[Path]:
 def _truth_of(
     path: Path, images: Mapping[str, Path]
 ) -> tuple[dict[str, int], list[Any], Sequence[Category]]:
-    """Read a COCO file, or a test set's: the ids of the images by name, the objects without crowds, the categories."""
+    """Read a COCO file or a test set's ground truth: image ids by name, objects without crowds, categories."""
     try:
         file = path / "ground_truth.json" if is_folder(path) else path
     except OSError as error:

@@ -227,7 +227,7 @@ def _run(
 ) -> tuple[int, bytes, bytes]:
     """Run the harness and renew the lease meanwhile; kill its process group when the lease is lost, or on Ctrl-C.
 
-    It is asked to end first where it may take `ending_s` seconds to do so.
+    If `ending_s` is above 0, it first asks the harness to end, and waits so many seconds.
     Raises ClientError `harness-hung` when it still runs after `limit_s`.
     """
     pipe = subprocess.PIPE

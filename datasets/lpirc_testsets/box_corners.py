@@ -28,7 +28,7 @@ def outside(
     corners: NDArray[np.float64],
     sizes: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Return which boxes (M, 4) exceed their images of (width, height), `sizes` (M, 2), as (M,) bool.
+    """Return as (M,) bool which boxes (M, 4) exceed their images; `sizes` (M, 2) has each image's (width, height).
 
     Corners from 0 up to and including the width are inside: pixels counted from 0 end at width - 1, pixels counted from
     1 end at width.

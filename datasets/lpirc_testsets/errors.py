@@ -21,7 +21,7 @@ VALUE = re.compile(
 class Problem:
     """A sentence "file: place: what is wrong", split into the columns of a table; `remedy` says what to do.
 
-    `kind` is what is wrong with the values left out, to count problems of one kind.
+    `kind` is the sentence's last part without its values, to count problems of one kind.
     """
 
     sentence: str

@@ -1,8 +1,9 @@
 """Imports Open Images: boxes as CSV, one per line, and a folder of images `ID.jpg`.
 
 Format: https://storage.googleapis.com/openimages/web/download_v7.html, "Data formats". Coordinates are fractions of the
-image's width and height, from edge to edge: XMin W is the left edge of the first pixel. XMax W is the right edge of the
-last pixel, which as an inclusive pixel counted from 0 is XMax W - 1. The hierarchy of classes is not used.
+image's width and height, from edge to edge: for a width W, XMin * W is the left edge of the first pixel. XMax * W is
+the right edge of the last pixel, which as an inclusive pixel counted from 0 is XMax * W - 1. The hierarchy of classes
+is not used.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Seam:
-    """A group of entry points: `what` describes one of its objects in sentences, `home` offers the built-in ones."""
+    """A group of entry points: `what` names one object in messages; `home` is the distribution of the built-in ones."""
 
     group: str
     what: str

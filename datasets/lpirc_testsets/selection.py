@@ -132,7 +132,7 @@ def subset(
     wanted: Collection[str],
     seed: int,
 ) -> list[int]:
-    """Choose `images` images, stratified, or with None all, among those that match `only` and `wanted`.
+    """Choose images that match `only` and `wanted`: a stratified selection of `images`, or all if that is None.
 
     `only` has files or source ids, `wanted` names of categories of which an image must contain one. If either is empty,
     it restricts nothing. Returns rows, ascending. Raises TestSetError `bad-selection`.

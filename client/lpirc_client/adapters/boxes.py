@@ -29,7 +29,7 @@ def placement(
 
 
 def model_input(image: Image.Image, settings: dict[str, Any]) -> NDArray[np.float32]:
-    """Return (pixel * scale - mean) / std in the layout and colours of `settings`; the margin has level 114."""
+    """Return (pixel * scale - mean) / std in the layout and colours of `settings`. Padding has level 114."""
     height, width = settings["size"]
     inner, corner = placement(image.size, settings["size"], settings["resize"])
     whole = Image.new("RGB", (width, height), (114, 114, 114))

@@ -101,7 +101,10 @@ class Checks(Connection):
         body: bytes | None = None,
         **headers: str,
     ) -> requests.Response:
-        """Return the answer, checked against `expected` status and code; `_` in a header's name means `-`."""
+        """Return the answer, checked against `expected` status and code.
+
+        Headers are given as keywords, with `_` for `-`.
+        """
         named = {name.replace("_", "-"): text for name, text in headers.items()}
         named = {**JSON_BODY, **named} if body is not None else named
         wait_s = (

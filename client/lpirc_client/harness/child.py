@@ -1,8 +1,8 @@
 """The model's process: `python -m lpirc_client.harness.child REQUESTS ANSWERS PARENT [CORE]`.
 
 It sets its own limits before it touches a model. Then it takes requests from one pipe and answers through another, one
-at a time, until the requests end: `load` (payload: the model), `run` (payload: images), `repeat`. It answers a request
-that fails with the reason; the parent reports a model that kills this process.
+at a time, until the requests end: `load` (payload: the model), `run` (payload: images), `repeat`. If a request fails,
+the answer is the reason; the parent reports a model that kills this process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LOG_BYTES = 1 << 20
 NEXT_MODEL_BYTES = 1 << 30
 """Memory reserved to read the next model; code that has taken over the runtime could use it up."""
 OWN_PROCESSES = 16
-"""Threads of the runtime in addition to a model's own; in a separate namespace no other processes are counted."""
+"""Threads of the runtime in addition to a model's own. Linux limits both together, as processes."""
 CPU_SLACK_S = 5
 LARGEST_LIMIT = (1 << 63) - 1
 """Largest limit that the system call accepts."""
@@ -130,7 +130,7 @@ class Worker:
 
 
 def _confine(parent: int, core: int | None) -> None:
-    """Die with process `parent`, stay on `core`, leave no core dump, write no file longer than a log of 1 MB."""
+    """Die with process `parent`, stay on `core`, leave no core dump, write no file over 1 MB (the log)."""
     die_with(parent)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (LOG_BYTES, LOG_BYTES))

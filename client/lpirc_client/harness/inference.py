@@ -38,12 +38,12 @@ class LoadedModel(ABC):
         """Return functions that give access to the input and the outputs, for tensors of the right types and shapes."""
 
     def tensors_bytes(self) -> int:
-        """Return the size of all tensors at their current shapes; 0 if the runtime itself reports a lack of memory."""
+        """Return the size of all tensors at their current shapes; 0 if the runtime itself checks memory."""
         return 0
 
     @staticmethod
     def stated_bytes(_: bytes | bytearray) -> int:
-        """Return the size of a file's tensors at their stated shapes, without allocation; 0 as in `tensors_bytes`."""
+        """Return the size of a file's tensors at their stated shapes, without allocation; 0 if the runtime checks memory."""
         return 0
 
     def run(
@@ -52,7 +52,7 @@ class LoadedModel(ABC):
         budget_ns: int,
         slice_ns: int,
     ) -> Run:
-        """Answer images (N, *shape of one) one by one until the invokes took `budget_ns` or everything `slice_ns`.
+        """Answer images (N, *shape of one) until the invokes have taken `budget_ns`, or the whole call `slice_ns`.
 
         It answers at least one. Raises ValueError if an output's shape differs from the signature's.
         """

@@ -28,7 +28,7 @@ from lpirc_client.harness.frames import (
 START_S = 60.0
 DYING_S = 5.0
 LONGEST_WAIT_S = 3600.0
-"""Longest wait in one system call, which does not accept any number of seconds."""
+"""Longest wait in one system call, since the call fails for very large numbers of seconds."""
 
 LAST_WORDS_BYTES = 4096
 LARGEST_ANSWER = 64 << 20
@@ -50,9 +50,9 @@ OUT_OF_MEMORY = (
 class ModelProcess:
     """A process that runs models; a context manager. It and its children end with the block or with this process.
 
-    `name` begins each sentence. Before its first request the process `is_new`: it may still be starting. It handles
-    one request at a time; after a ModelError it either accepts the next one or `is_dead`. `confined` None means:
-    confined if this machine allows it.
+    `name` begins the sentence of each error. Before its first request the process `is_new`: it may still be starting.
+    It handles one request at a time; after a ModelError it either accepts the next one or `is_dead`. `confined` None
+    means: confined if this machine allows it.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class ModelProcess:
         doing: str,
         within_s: float,
     ) -> ModelError:
-        """Return the error that describes how the process died; kill it if it still lives, because it sent nonsense."""
+        """Return the error that describes how the process died. If it still lives, it sent nonsense: kill it first."""
         code = self._process.poll()
         self.end()
         if any(word in self._last_words for word in OUT_OF_MEMORY):
@@ -210,7 +210,7 @@ def launch(
     log: IO[bytes],
     pipes: tuple[int, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start Python with these pipes: confined with an empty environment, else with this one without its passwords."""
+    """Start Python with these pipes. Confined, it has an empty environment; else the present one without passwords."""
     inherited = {} if confined.prefix else os.environ
     return subprocess.Popen(  # noqa: S603 - our own program
         [*confined.prefix, sys.executable, "-P", *arguments],

@@ -118,7 +118,7 @@ def settings_from(options: argparse.Namespace, images: int) -> Settings:
 
 
 def _core(options: argparse.Namespace) -> int | None:
-    """Return the core to stay on: the given one, else the last for one thread, since core 0 takes most interrupts."""
+    """Return the core to run on: the given one, or for one thread the last, since core 0 takes most interrupts."""
     cores = allowed_cores()
     if options.core is not None:
         if options.core not in cores:

@@ -169,7 +169,7 @@ def check_counts(
     answers: Answers,
     what: Sequence[object],
 ) -> list[ModelError]:
-    """Return an error for the first picture of `what` whose detection count is not 100; no error if all are."""
+    """Return a list with an error for the first picture without exactly 100 detections; empty if there is none."""
     counts = answers.outputs[3][:, 0]
     wrong = np.flatnonzero(counts != DETECTIONS)
     if not len(wrong):

@@ -38,7 +38,10 @@ Size = tuple[int, int]
 
 @dataclass
 class Repeat:
-    """One pass over the images: `times_ns` of the counted inferences, by batch; the first is `first_ns`."""
+    """One pass over the images: `times_ns` of the counted inferences, by batch.
+
+    `first_ns` is the first inference, which is not counted.
+    """
 
     first_ns: int = 0
     times_ns: list[NDArray[np.int64]] = field(default_factory=list)

@@ -126,7 +126,7 @@ def resized(
 ) -> Pixels:
     """Resize (H, W, 3) bilinearly: output pixel i lies at i * (old side / new side), between two old ones.
 
-    In float32, as a + (b - a) * share, which keeps even colours exactly; then rounded half up to 8 bits.
+    It computes a + (b - a) * share in float32, which keeps uniform areas exactly, and rounds half up to 8 bits.
     """
     rows = _Weights.of(len(pixels), height)
     columns = _Weights.of(pixels.shape[1], width)

@@ -101,7 +101,7 @@ def _fill_of(brightness: NDArray[np.uint8], mask: NDArray[np.bool_]) -> str:
 
 
 def _agreement(dark: NDArray[np.bool_], mask: NDArray[np.bool_]) -> float:
-    """Return how often a pixel is as dark as its neighbours up and to the right, some steps away."""
+    """Return how often a pixel is as dark as the pixels some steps above it and to its right."""
     same = 0
     all_pairs = 1
     for step in STEPS:

@@ -235,7 +235,7 @@ def test_a_backup_takes_the_place_of_an_older_backup_only(
         assert "; choose another name, with .zip." in told.stderr
         if file.parent == folder:
             assert (
-                f"{file} {'is' if file.exists() else 'may become'} a contest's file"
+                f"{file} {'is' if file.exists() else 'would be'} a contest's file"
                 in told.stderr
             )
     assert all(path.read_bytes() == content for path, content in before.items())

@@ -43,7 +43,7 @@ class LoadedModel(ABC):
 
     @staticmethod
     def stated_bytes(_: bytes | bytearray) -> int:
-        """Return the size of a file's tensors at their stated shapes, without allocation; 0 if the runtime checks memory."""
+        """Return the tensors' size at the shapes that a file states, without allocation; 0 if the runtime checks memory."""
         return 0
 
     def run(

@@ -43,7 +43,7 @@ class LoadedModel(ABC):
 
     @staticmethod
     def stated_bytes(_: bytes | bytearray) -> int:
-        """Return the tensors' size at the shapes that a file states, without allocation; 0 if the runtime checks memory."""
+        """Return the tensors' size at the shapes that a file states, without allocation; 0 as in `tensors_bytes`."""
         return 0
 
     def run(

@@ -29,7 +29,7 @@ def shown(value: object) -> str:
 def is_name(value: str) -> bool:
     """Return True for text that is not blank, has at most `LONGEST_NAME` characters, and can be encoded as UTF-8.
 
-    UTF-8 cannot encode half of a surrogate pair, which JSON can contain, nor a file name in another encoding.
+    UTF-8 can encode neither half of a surrogate pair, which JSON may contain, nor a file name in another encoding.
     """
     return (
         len(value) <= LONGEST_NAME
@@ -89,8 +89,8 @@ def not_json(error: Exception) -> str:
 def has_long_number(text: str | bytes) -> bool:
     """Return True if JSON may contain an integer of more than 4,300 digits, which Python refuses and msgspec skips.
 
-    The test is whether 33 in a row of every 128th character are digits. In text without such a number that hardly ever
-    happens.
+    The test looks at every 128th character, and finds such a number where 33 of them in a row are digits. In other text
+    that hardly ever happens.
     """
     some = text[::_EACH]
     return (

@@ -31,7 +31,7 @@ class _WithoutDtd(ET.TreeBuilder):
         pubid: str | None,
         system: str | None,
     ) -> None:
-        """Refuse a document type declaration at its start."""
+        """Refuse a document type declaration as soon as it begins."""
         raise ValueError(
             "it has a DTD (<!DOCTYPE ...>), which annotations do not need; remove it"
         )

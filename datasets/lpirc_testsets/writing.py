@@ -60,9 +60,9 @@ def require_new(out: Path) -> None:
 def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
     """Make a folder beside `out`, with an empty `images/`, and rename it to `out` if the block ends without an error.
 
-    The folder is then on disk. If the block fails, nothing is left behind. The exception is a `resumable` block that is
-    interrupted or finds the disk full: it leaves its hidden folder for the next call with the same `out`. Raises
-    TestSetError `testset-exists` if `out` exists and is not an empty folder, `testset-not-written` if the system
+    The folder is synced to disk then. If the block fails, nothing is left behind. The exception is a `resumable` block
+    that is interrupted or finds the disk full: it leaves its hidden folder for the next call with the same `out`.
+    Raises TestSetError `testset-exists` if `out` exists and is not an empty folder, `testset-not-written` if the system
     refuses.
     """
     out = Path(os.path.realpath(out))  # unlike Path.resolve it accepts a loop of links

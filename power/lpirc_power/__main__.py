@@ -1,4 +1,4 @@
-"""The command `meter` as `python -m lpirc_power`: starts a simulator without knowing where scripts are installed."""
+"""The command `meter` as `python -m lpirc_power`, for callers that do not know where scripts are installed."""
 
 from lpirc_power.cli import main
 

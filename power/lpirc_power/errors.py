@@ -28,7 +28,7 @@ class NamedMeterError(MeterError):
 
 
 class PassingMeterError(NamedMeterError):
-    """A failure that may be temporary: over a new link, the meter may be unchanged."""
+    """A failure that may be temporary: a new link may find the meter as it was."""
 
 
 class MeterLost(PassingMeterError):

@@ -199,7 +199,7 @@ class Meter(Protocol):
         """Identity of the meter that answered when the link was opened."""
 
     def attach(self, element: str = "1") -> None:
-        """Set the message format, and the values and the element of a sample, without changing the measurement."""
+        """Choose the format of answers, and a sample's values and element, without changing the measurement."""
 
     def look(self, element: str = "1") -> None:
         """Prepare to read an element without disturbing other clients; no reading is then marked as new."""
@@ -244,7 +244,7 @@ class Meter(Protocol):
         """Compensate the zero level, which may take long; raise `meter-busy` while the meter integrates."""
 
     def lock_panel(self) -> None:
-        """Lock the panel's keys, and check the lock with the updates; log it if the meter has no lock."""
+        """Lock the panel's keys, and check the lock at updates. Logs a warning if the meter has no lock."""
 
     def unlock_panel(self) -> bool:
         """Unlock the panel's keys, whoever locked them; return False if the meter has no known lock."""
@@ -306,7 +306,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of error of a model's active power, as its maker states them, in parts of 1, not percent.
+    """Limits of error of a model's active power, as its maker states them, as fractions, not in percent.
 
     The shares are of the reading and of the power range, for AC and for DC (`dc_reading_share` None: as for AC), and of
     the apparent power at a power factor of 0. The line filter adds to the shares of the reading; crest factor 6

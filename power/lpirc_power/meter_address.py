@@ -31,7 +31,10 @@ class MeterAddress:
     """
 
     def __init__(self, address: str) -> None:
-        """Check the form: MeterError `meter-wrong-address`, with a suggestion, or `meter-driver`."""
+        """Check the form.
+
+        Raises MeterError `meter-wrong-address`, with a suggestion, or `meter-driver` for a broken driver.
+        """
         self.address = address
         self._plugin, rest = _parsed(address)
         self._opened = _made(self._plugin, address, rest)
@@ -90,10 +93,11 @@ def standing(
     loopback_meter: bool = False,
     official_makers: Sequence[str] = OFFICIAL_MAKERS,
 ) -> Standing:
-    """Return the standing of a meter in a contest; its model is known if a driver states its limits of error.
+    """Return why a meter's energies count in a contest, or why not (its standing).
 
     `loopback_meter` is the operator's statement that a real meter is behind a loopback address, for example behind a
-    tunnel. `official_makers` are the makers whose meters count in the contest.
+    tunnel. `official_makers` are the makers whose meters count in the contest. A model is
+    known if a driver states its limits of error.
     """
     excluded = excluded_by_identity(found, official_makers)
     if excluded is not None:
@@ -125,7 +129,10 @@ def _is_simulated(address: str) -> bool:
 
 
 def _is_so(found: SchemePlugin, name: str, rest: str) -> bool:
-    """Call `name` of a scheme for an address; return True if it fails, so that the meter does not count."""
+    """Return the answer of a scheme's method `name` for an address.
+
+    A failure is True, so that the meter does not count.
+    """
     try:
         return bool(getattr(found.scheme, name)(rest))
     except FAILURES as error:

@@ -1,4 +1,4 @@
-"""A meter in the text protocol of MLPerf Power's harness: answers commands and samples between Go and Stop.
+"""Serves a meter in the text protocol of MLPerf Power's harness: it answers commands, and samples from Go to Stop.
 
 The message formats are those of public logs (mlcommons/inference_results_v3.0) and of the harness
 (mlcommons/power-dev). The values in an answer are in the order in which SPEC CPU2017's client reads them. The meter's

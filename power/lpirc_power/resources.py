@@ -66,7 +66,7 @@ class Resource:
 
 
 def resource_of(address: str) -> Resource:
-    """Return the resource named by a VISA address; MeterError `meter-wrong-address`, with a suggestion."""
+    """Return the resource that a VISA address names. Raises MeterError `meter-wrong-address`, with a suggestion."""
     address_of_line, at, named = address.partition("@")
     name, question, options = address_of_line.partition("?")
     backend = _backend(address, named) if at else PURE_PYTHON

@@ -59,7 +59,8 @@ class Certification:
     def converse(self) -> None:
         """Make every driver call once, and start, stop and reset the integrator twice.
 
-        Raises MeterError `meter-busy`, before anything is set, if the meter integrates or holds an energy.
+        Raises MeterError `meter-busy`, before anything is set, if the meter integrates or shows an energy that was not
+        reset.
         """
         course = Course(None, (), real_clocks().monotonic)
         address = MeterAddress(self.address)
@@ -248,7 +249,7 @@ class Certification:
 
 
 def _put_right(link: Callable[[], Meter]) -> None:
-    """Stop the meter and restore its settings over a new link, since a lost link may have ended the calls."""
+    """Stop the meter and restore its settings over a new link, in case a lost link ended the self-test."""
     for left in reversed(range(RETRIES)):
         try:
             meter = link()

@@ -16,7 +16,7 @@ from lpirc_power.sampling.inference_loop import metered
 
 
 class _Failed(Exception):
-    """The program itself failed, and its stdout says why."""
+    """The program itself failed, and its stdout has the reason."""
 
 
 @click.command(short_help="Add the energy of an inference to what a benchmark prints.")

@@ -12,7 +12,7 @@ from lpirc_power.meter import Reading
 SHORT_S: Final = 3.0
 """Integration time for the single calls: a few steps of TIME, which is in whole seconds."""
 LEAST_UPDATES: Final = 4
-"""Updates read in addition to those within SHORT_S, which may hold few at long update intervals."""
+"""Updates read in addition to those within SHORT_S; with long update intervals, there are few within SHORT_S."""
 POLLS: Final = 10
 """Polls for an update in each update interval."""
 OFF_STEP: Final = 0.4
@@ -20,11 +20,11 @@ OFF_STEP: Final = 0.4
 STEADY: Final = 0.02
 """Largest relative difference between powers that are steady enough for WH to measure time."""
 ROUNDING: Final = 1e-9
-"""Part of an update below which its energy is rounding."""
+"""Fraction of an update's energy below which a difference is rounding."""
 LATEST: Final = 0.9
 """Latest START, as a part of an update. After a later START, restarted updates cannot be told from unchanged ones."""
 NEAR: Final = 0.05
-"""Largest distance of WH from whole updates, in updates, at which updates are taken as restarted by START."""
+"""START is taken to restart updates if WH is within this part of an update of a whole number of updates."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Updates:
 
 
 def start_part(readings: Sequence[Reading], interval_s: float) -> float | None:
-    """Return the part of an update, above 0 to 1, that the first update after START has integrated.
+    """Return the fraction (above 0, at most 1) of the first update after START that was integrated.
 
     `readings` are those after START and span several updates. None if they do not show it, because there are no two
     different energies or because the powers differ.

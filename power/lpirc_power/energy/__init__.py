@@ -1,4 +1,6 @@
-"""Energy arithmetic, and the checks of a run. Pure: uses no clock, threads or meter, and no model by name.
+"""Energy arithmetic, and the checks of a run.
+
+Pure: it uses no clock, threads or meter, and treats no model of meter specially.
 
 Start with `measurement_checks`.
 """

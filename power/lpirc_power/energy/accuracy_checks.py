@@ -83,9 +83,9 @@ def unseen_energy(measured: Measurement, energy: Energy) -> Check:
     """`unseen-energy`: the energy that no reading covers may be wrong by at most the meter's limit of error.
 
     The check is a warning with automatic ranges, which change unseen by themselves, and for a meter without known
-    limits, which may have no ranges. Where the limit of error is not known, the largest one that can be ranked is used.
-    In addition, the check allows the largest power for the time by which a reading may follow its update, and for the
-    time that starting and stopping took. At least half of the window must be covered by readings.
+    limits, which may have no ranges. Where the limit of error is not known, LARGEST_UNCERTAINTY is used.
+    In addition, the check allows for the delay of a reading after its update, and for the time that starting and
+    stopping took, each at the largest power. At least half of the window must be covered by readings.
     """
     unseen = energy.unseen
     if math.isnan(unseen.most_w):

@@ -21,7 +21,10 @@ COUNTED_PAUSE_S: Final = 1.0
 
 
 class EnergyLoss(StrEnum):
-    """Ways in which a meter loses energy: CUT_SHORT loses what comes after it, the others all that came before."""
+    """Ways in which a meter loses energy.
+
+    After CUT_SHORT no more is counted; all others lose the energy counted before.
+    """
 
     RESET = "meter-reset"
     BEGAN_AGAIN = "began-again"
@@ -54,8 +57,8 @@ def loss_between(before: Reading | None, after: Reading) -> EnergyLoss | None:
 def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
     """Return, as one sentence, why the last reading's WH is not the energy since `start_s`; None if it is.
 
-    The last reading gives the run's energy. A reset leaves no other trace, whether by a power cycle, by a person at the
-    panel, or by another program that records with the same meter.
+    The last reading gives the run's energy. Only a comparison with earlier readings reveals a reset, whether by a power
+    cycle, by a person at the panel, or by another program that records with the same meter.
     """
     final = readings[-1]
     if final.state is IntegratorState.RESET:

@@ -28,8 +28,8 @@ def inference_energy(
     """Return the `energy` of a result document: for the loop from `start_s` to `end_s`, and per inference.
 
     Times are on the clock of the readings. With the idle baseline `idle_w` the result includes the energy above idle.
-    Raises EnergyUnmeasured if the loop has fewer than ten readings, a reading that has no data, is clipped, is over
-    range or shows a changed setting, two seconds without a reading, or no power.
+    Raises EnergyUnmeasured if the loop has fewer than ten readings, two seconds without a reading, or no power, or if a
+    reading has no data, is clipped, is over range or shows a changed setting.
     """
     inside = [one for one in readings if start_s <= one.monotonic_s <= end_s]
     times_s = [one.monotonic_s for one in inside]

@@ -58,7 +58,7 @@ class Energy:
 
     @property
     def limit(self) -> float | None:
-        """The relative error limit of the energy: of the meter, of unseen updates, and of start and stop."""
+        """The relative error limit of the energy: the sum for the meter, for unseen updates, and for start and stop."""
         return (
             None
             if self.meter_limit is None

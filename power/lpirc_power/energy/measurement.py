@@ -77,7 +77,7 @@ class Measurement:
 
     @property
     def exact(self) -> bool:
-        """Return True if TIME is known better than in whole seconds: after the timer's end, or from a meter at home."""
+        """Return True if TIME is known exactly: the timer ended the integrator, or the meter is one for rehearsals."""
         return (
             not self.integrator_s.is_integer()
             or 0 < self.integrator_s == self.setup.integrator_timer_s
@@ -108,7 +108,7 @@ class Measurement:
 
     @property
     def most_w(self) -> float:
-        """The largest power that the meter can have measured unseen; infinite if the ranges give no bound."""
+        """The largest power that the meter can have measured between readings; infinite if the ranges give no bound."""
         range_w = self.setup.range_w
         return (
             math.inf

@@ -31,7 +31,7 @@ LEAST_PART: Final = 0.9
 """Least part of the updates outside gaps that must be read; a busy host misses some without causing a gap."""
 SPARED_UPDATES: Final = 2.0
 SPARED_S: Final = 0.5
-"""Time for updates that may be missing: at the edges, and while the meter ignores questions after its start."""
+"""Time of updates that may be missing at the edges of the window, and while a started meter ignores queries."""
 
 
 def energy_checks(

@@ -13,11 +13,11 @@ from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement
 from lpirc_power.meter import IntegratorState, Reading
 
 UPDATES_BESIDE: Final = 2.0
-"""Extra updates that WH may show over a pause: an older one before it and a newer one after it."""
+"""Maximum number of updates in a rise of WH that lie outside the pause: one before it and one after it."""
 LEAST_SHARE: Final = 0.5
 """Least rise of WH in an update, relative to the energy at the least power around it."""
 SPIKE: Final = 2.0
-"""Ratio of one update's energy to the rise of WH around it above which the update is a spike."""
+"""An update is a spike if its energy is more than this many times the rise of WH around it."""
 CLOCK_SHARE: Final = 2e-4
 """Largest relative difference between the meter's clock and the host's."""
 Fault = tuple[float, str, float]
@@ -131,7 +131,7 @@ class _Step:
 
 
 def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fault]:
-    """Yield the faults of WH: it falls, rises by more or less than the power implies, or misses a shown power."""
+    """Yield the faults of WH: it falls, rises by more or less than the power implies, or lacks a shown power."""
     powers_w = [one.power_w for one in seen if math.isfinite(one.power_w)]
     least_w = min([0.0, *powers_w])  # below 0 for a source
     earlier_wh = math.nan
@@ -219,9 +219,9 @@ def _earliest_timer_end_s(measured: Measurement) -> float:
 def _time_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fault]:
     """Yield each time at which TIME falls behind the host's clock by more than its resolution explains.
 
-    The cause is a reset, a stop or a jump. The update in a reading was made between one interval before its question
-    and the next question, and its TIME is known to a second. So each reading bounds when an integrator that never
-    stopped was started.
+    The cause is a reset, a stop or a jump. A reading's update was made no earlier than one interval before its query
+    and no later than the next query, and its TIME is known to a second. If the integrator never stopped, each reading
+    thus bounds the time of its start.
     """
     interval_s = measured.setup.update_interval_s
     asked_s = [*(one.monotonic_s for one in seen), measured.end_s]

@@ -1,6 +1,6 @@
 """The part of an energy that no reading covers, and its largest error. Pure.
 
-A meter latches that its integrator stopped or that a signal was over range, but not that a range was changed and put
+A meter latches a stop of its integrator and a signal over range. It does not latch that a range was changed and changed
 back, although each change spoils the update in which it happens. So the power in a gap is unknown, and an update
 without data is known to be bad. Both are bounded by the powers of the other readings. With automatic ranges the meter
 itself causes updates without data, so they are not counted.

@@ -15,7 +15,7 @@ from lpirc_power.scheme import Scheme
 
 SYSFS: Final = Path("/sys")
 SYSFS_VARIABLE: Final = "METER_SYSFS"
-"""Environment variable with sysfs's mount point if not /sys; a container may mount the host's sysfs elsewhere."""
+"""Environment variable with the mount point of sysfs, by default /sys; a container may mount the host's elsewhere."""
 
 
 class HomeAddress(Scheme):

@@ -1,9 +1,10 @@
 """Current sensors on the board: INA219, INA226, INA3221 and similar chips, as on Jetson boards.
 
-Linux shows them in two layouts (Documentation/hwmon/ina2xx, ina3221, sysfs-interface; and the older one of NVIDIA's
-own driver, up to JetPack 4):
+Linux shows them in two layouts (Documentation/hwmon/ina2xx, ina3221, sysfs-interface; and the older one of NVIDIA's own
+driver, up to JetPack 4):
 
-- `class/hwmon/hwmonN`: `name`, `in1_input` in mV, `curr1_input` in mA, of some chips `power1_input` in µW, `in1_label`;
+- `class/hwmon/hwmonN`: `name`, `in1_input` in mV, `curr1_input` in mA, `in1_label`, and for some chips
+  `power1_input` in µW;
 - `bus/i2c/drivers/ina3221x/B-00AA/iio:deviceN`: `in_voltage0_input` in mV, `in_current0_input` in mA,
   `in_power0_input` in mW, `rail_name_0`.
 """
@@ -23,7 +24,10 @@ from lpirc_power.home import sysfs
 from lpirc_power.home.meter import Sample, unofficial
 
 CHANNELS: Final = (1, 2, 3)
-"""Channels of a chip: an INA3221 has three. Its in4 to in7 and curr4 are shunt voltages and sums, never a pair."""
+"""Channels of a chip: an INA3221 has three.
+
+Its in4 to in7 and curr4 are shunt voltages and sums, not the voltage and current of a channel.
+"""
 TOTALS: Final = ("VDD_IN", "POM_5V_IN")
 """Rails of Jetson modules that feed all the others."""
 UNUSED: Final = "NC"
@@ -70,7 +74,7 @@ _REMEDY: Final = "to allow that, run `sudo chmod a+r` on the file."
 
 
 class Hwmon:
-    """One channel, or the sum of several. Its energy is the sum of trapezoids between looks."""
+    """One channel, or the sum of several. Its energy is the sum of trapezoids between the readings of the sensor."""
 
     def __init__(self, choice: str, root: Path) -> None:
         """Find the channels that `choice` names, joined by `+`; no choice means the rail that feeds the others.

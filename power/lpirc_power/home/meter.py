@@ -146,7 +146,7 @@ class HomeMeter:
             )
 
     def look(self, element: str = "1") -> None:
-        """Check the element; reading disturbs no other program."""
+        """Check the element. Nothing else is needed, since reading disturbs no other program."""
         self.attach(element)
 
     def require_possible(self, setup: Setup) -> None:

@@ -89,8 +89,8 @@ class Rapl:
 def counted_uj(before_uj: int, after_uj: int, range_uj: int) -> int:
     """Return the count between two looks at a counter that wrapped at most once.
 
-    The kernel states the largest value, so each wrap loses one step of the counter, some 15 to 61 µJ. A package at 200
-    W takes 20 minutes to wrap.
+    The kernel states the largest value instead of the range, so each wrap loses one step, some 15 to 61 µJ. A package
+    at 200 W takes 20 minutes to wrap.
     """
     counted = after_uj - before_uj
     return counted if counted >= 0 else counted + range_uj

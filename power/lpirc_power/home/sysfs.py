@@ -53,7 +53,7 @@ def exists(path: Path) -> bool:
 
 
 def folders(root: Path, *patterns: str) -> list[Path]:
-    """Return the matching folders, one pattern per level, sorted by the numbers in their names.
+    """Return the folders below `root` that match the patterns, one per level, sorted by the numbers in their names.
 
     The result is empty if the root does not exist. Raises MeterError `meter-lost` if a folder cannot be listed.
     """

@@ -31,7 +31,7 @@ from lpirc_power.report.reading_facts import (
 from lpirc_power.sampling.sampler import Idle, LinkEvent
 
 LEAST_UPDATES: Final = 10
-"""Least length of a window, in updates; in a shorter one, start and stop distort the mean power."""
+"""Minimum length, in updates, of a window with a mean power; in a shorter window, start and stop distort it."""
 JOULES_PER_WH: Final = 3600.0
 
 

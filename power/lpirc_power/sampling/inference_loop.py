@@ -28,10 +28,10 @@ def metered(
     of_process_s: Callable[[float], float] = float,
     require_going_on: Callable[[], object] = lambda: None,
 ) -> bytes:
-    """Run `bench` while a meter samples, and add `energy` to its result document, which states its `energy_loop`.
+    """Run `bench` while a meter samples, and add `energy` for the `energy_loop` that the result document states.
 
-    The idle device is measured first, for `idle_s`. `of_process_s` converts a time of Python's monotonic clock, in
-    which the document states its loop, to the clock `monotonic`. `require_going_on` may raise before `bench`, to end
+    The idle device is measured first, for `idle_s`. The document states the loop in Python's monotonic clock;
+    `of_process_s` converts such a time to the clock `monotonic`. `require_going_on` may raise before `bench`, to end
     the run. If the meter still holds an energy, `meter-busy` is raised unless `take_over`. Raises MeterError, including
     EnergyUnmeasured, and whatever `bench` raises.
     """

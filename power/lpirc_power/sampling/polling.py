@@ -21,7 +21,7 @@ RETRY_S: Final = 0.25
 """Pause between attempts to reach a lost meter."""
 SILENT_UPDATES: Final = 3.0
 SILENT_S: Final = 5.0
-"""Longest time without an update, or SILENT_UPDATES intervals if longer; then the meter has stopped measuring."""
+"""Time (or SILENT_UPDATES intervals, if longer) without an update after which a meter has stopped measuring."""
 
 SETTLING_UPDATES: Final = 2
 """Updates to wait after a range change: the first may have no data, the next must have."""
@@ -42,8 +42,8 @@ def updates(
 ) -> Iterator[Reading]:
     """Yield each update once, until `pause` returns a true value; `read` returns None while the meter is lost.
 
-    `flagged` means that the meter marks new samples. It does not for an onlooker; then a sample counts as an update if
-    its values differ, or if an update is overdue.
+    `flagged` means that the meter marks new samples. If it does not, because this program only looks on, a sample is
+    an update if its values differ, or if an update is overdue.
     """
     last: Reading | None = None
     while True:

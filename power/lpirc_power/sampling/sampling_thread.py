@@ -105,7 +105,7 @@ class Sampling:
         )
 
     def require_alive(self, final: Reading) -> None:
-        """Raise MeterError `meter-held` if the meter's values were frozen by something unknown to the driver."""
+        """Raise MeterError `meter-held` if the meter's values were frozen in a way that the driver cannot query."""
         if sentence := held(self._standing, final):
             raise MeterError("meter-held", sentence)
 

@@ -161,7 +161,7 @@ def switch(pattern: str, name: str, text: str, locked: bool = False) -> Command:
 def remembered(
     pattern: str, key: str, given: str, text: str, locked: bool = False
 ) -> Command:
-    """Return a setting of a few words, the first by default, stored in `Settings.words` under `key`."""
+    """Return a setting with one of a few words (`given`, the first is the default), stored in `Settings.words[key]`."""
     words = given.split()
     return word(
         pattern,

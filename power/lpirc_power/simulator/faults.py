@@ -12,7 +12,7 @@ NEVER: Final = float("-inf")
 class Faults:
     """Faults, each with the time at which it ends.
 
-    Any thread may set the faults of answers or wait for their end.
+    Any thread may set faults that affect answers, or wait for their end.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -52,7 +52,7 @@ _GROUPS: Final = tuple(
 
 @dataclass(frozen=True)
 class Step:
-    """A unit of a message with its command, or the error `refusal` that ends the message if it is refused."""
+    """A unit of a message with its command or, if the unit is refused, the error `refusal`, which ends the message."""
 
     command: Command | None = None
     query: bool = False

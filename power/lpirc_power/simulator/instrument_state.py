@@ -63,7 +63,7 @@ WITHOUT: Final = {
     "filters": "the meter knows only filter 1, which is for updates (114)",
     "latch": "every filter is taken, but only an update raises its event",
 }
-"""Optional features that a meter of the family may lack; no public source says which meters do."""
+"""Optional features that a meter of the family may lack; no public source says which meters lack them."""
 LOCKS: Final = (":SYSTem:KLOCk", ":COMMunicate:LOCKout")
 """Commands that lock the panel; the second one works only together with REMote."""
 
@@ -184,7 +184,10 @@ class MeterState:
         return self._busy_until_s > NEVER and self.clock() < self._busy_until_s
 
     def switch(self, name: str, on: bool) -> None:
-        """Set the on/off setting of the given name; a hold freezes the displayed and answered values."""
+        """Set the on/off setting of the given name.
+
+        The setting `hold` also freezes the displayed and answered values.
+        """
         setattr(self.settings, name, on)
         self.measuring.maximum = self.settings.maximum_hold
         self.measuring.hold(self.settings.hold or self.settings.numeric_hold)

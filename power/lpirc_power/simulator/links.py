@@ -89,7 +89,7 @@ class Link:
             return bool(self._answer)
 
     def take_unread(self, generation: int) -> tuple[bool, bool]:
-        """Discard an unread answer; return whether there was one, and whether the message must still be run."""
+        """Discard an unread answer. Return whether there was one, and whether the new message must still run."""
         with self._changed:
             dropped = bool(self._answer)
             self._answer = b""

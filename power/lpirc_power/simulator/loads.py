@@ -46,7 +46,7 @@ class Electrical:
 
 
 class Load(Protocol):
-    """Anything with means over a stretch of the load's time, which begins when it is connected."""
+    """A load with averages over any stretch of time; its time begins when it is connected."""
 
     def mean(self, start_s: float, end_s: float) -> Electrical:
         """Return the means from `start_s` to a later `end_s`."""
@@ -78,7 +78,7 @@ class Drawn:
 
 
 class Replay:
-    """Rows that each last for a while, repeated at the end; the integrals are exact for any step."""
+    """Rows that each last for some time; after the last row the first follows. The integrals are exact for any step."""
 
     def __init__(
         self, edges_s: Sequence[float], rows: Sequence[tuple[float, float, float]]
@@ -294,7 +294,7 @@ class CpuPower:
     """Power of a device with a single-core processor, kept busy by process `pid`.
 
     CPU time of the process's threads and descendants is included, up to one core in total. A process that has ended or
-    never existed is idle. `clock` is the real time, in which CPU time passes.
+    never existed is idle. `clock` must be the host's clock, since CPU time passes in real time.
     """
 
     def __init__(

@@ -65,7 +65,7 @@ def _shown(value: float, *, over: bool, blank: bool) -> float:
 
 
 class Measuring:
-    """The meter's time: owns what has been measured and integrated up to a given moment."""
+    """Measures and integrates up to the present moment of a given clock, and owns the results."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class Measuring:
         return found
 
     def change_range(self) -> None:
-        """Change to automatic ranging from 1 A without a command, as a range does to protect itself."""
+        """Change to automatic ranging from 1 A without a command, as a meter does to protect its input."""
         self.catch_up(exact=True)
         self.ranges.protect()
 

@@ -25,8 +25,8 @@ class Model:
     """A model: its elements, ranges and wirings; current ranges are those at crest factor 3.
 
     `wirings` holds the elements that each wiring sums, the factory setting first. `protected_a` is the largest fixed
-    range that protects itself, 0 for none. `over_at_top` is the limit of the largest current range, relative to it.
-    `enhanced` marks the E models, which have crest factor 6A and the rate AUTO.
+    range that the meter leaves at an overload, 0 if it leaves none. `over_at_top` is the limit of the largest current
+    range, relative to it. `enhanced` marks the E models, which have crest factor 6A and the rate AUTO.
     """
 
     name: str

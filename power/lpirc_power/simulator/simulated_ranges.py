@@ -8,13 +8,13 @@ from typing import Final
 from lpirc_power.simulator.simulated_models import VOLTAGES_V, Model
 
 CREST_FACTORS: Final = ("3", "6", "A6")
-"""Crest factors; A6 is crest factor 6A of the E models, whose ranges are those of 6 and reach twice as far."""
+"""Crest factors. A6 means crest factor 6A of the E models: the ranges of crest factor 6, with twice the upper limit."""
 OVER: Final = 1.4
 UP: Final = 1.3
 DOWN: Final = 0.3
 FITS_BELOW: Final = 1.25
 PEAK_OVER: Final = 10 / 9
-"""Peak limit relative to crest factor x range: peaks are over at about 333 % of range, 667 % at crest factor 6."""
+"""Peak limit relative to crest factor x range: about 333 % of the range, 667 % at crest factor 6."""
 _ROUNDING: Final = 1 + 1e-9  # means of a constant are not quite constant
 SMALLEST: Final = {"3": 0.005, "6": 0.01, "A6": 0.01}
 

@@ -30,7 +30,10 @@ LONGEST_NAP_S: Final = 0.5
 
 @dataclass(frozen=True)
 class Plan:
-    """The meter to simulate and its ports; port 0 means any free one, control port None no control socket."""
+    """The meter to simulate and its ports; port 0 means any free one.
+
+    Without a control port there is no control socket.
+    """
 
     host: str
     port: int

@@ -171,7 +171,7 @@ def _judge_runs(folder: Path, hall: Hall) -> None:
     seen = set[tuple[int, float | None]]()
     with open_contest(folder) as contest:
         while not clock.wait(never, clock.monotonic_s() + LOOK_S):
-            hall.look(runs := contest.store.runs.find())
+            hall.cause_due_faults(runs := contest.store.runs.find())
             for run in runs:
                 is_over = run.state in (RunState.CLOSED, RunState.JUDGED)
                 if is_over and (run.id, run.energy_wh) not in seen:

@@ -137,7 +137,7 @@ def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str
                 named = f"{done['detections']} detections"
                 progress.update(task, completed=done["images"], description=named)
             for run in store.runs.find()[:1]:
-                hall.look([run])
+                hall.cause_due_faults([run])
                 limit_s = (
                     (run.start_s or clock.monotonic_s()) + plan.window_s + CLIENT_END_S
                 )
@@ -165,7 +165,7 @@ def closed_run(plan: Plan, hall: Hall, remarks: list[str]) -> Run:
         while (
             run := next(iter(store.runs.find()), None)
         ) and clock.monotonic_s() <= until_s:
-            hall.look([run])
+            hall.cause_due_faults([run])
             if run.state is not RunState.OPEN:
                 return run
             clock.wait(never, clock.monotonic_s() + LOOK_S)

@@ -186,7 +186,7 @@ class Hall:
     def _served(self, port: int) -> HomeServer:
         return serve(self._folder, Listen(self._host, port))
 
-    def look(self, runs: Sequence[Run]) -> None:
+    def cause_due_faults(self, runs: Sequence[Run]) -> None:
         """Cause the faults that are due in these runs. Raises RefereeError `child-failed` if the server has ended."""
         if self._server.exit_code is not None:
             raise self._server.failure()

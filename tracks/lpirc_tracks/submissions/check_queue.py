@@ -117,7 +117,7 @@ class CheckQueue:
 
         Return False if none is waiting, or if all need the operator to fix something first.
         """
-        return any(self._is_checked(one) for one in self.waiting())
+        return any(self._try_check(one) for one in self.waiting())
 
     def _is_waiting(self, number: int) -> bool:
         one = self.contest.store.submissions.get(number)
@@ -134,7 +134,7 @@ class CheckQueue:
             if not is_any_checked and not self._stop.is_set():
                 self.clock.wait(self._wake, self.clock.monotonic_s() + RETRY_S)
 
-    def _is_checked(self, one: Submission) -> bool:
+    def _try_check(self, one: Submission) -> bool:
         """Check an upload. Return False if it must wait until the operator fixes its file or its track."""
         tracks = {config.name: config for config in self.contest.config.tracks}
         config = tracks.get(one.track)

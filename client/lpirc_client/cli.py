@@ -22,7 +22,7 @@ LARGEST_FETCH = 1000
 FROM_FILE = "file whose first line is the password (else LPIRC_PASSWORD, else a prompt)"
 CA_CERT = "PEM file of a certificate to trust, for a referee whose certificate no public authority signed"
 CHECK = (
-    "Check a detector on a folder of images, and each of its rows as a referee would. "
+    "Check a detector on a folder of images, and check each of its rows as a referee would. "
     "With a URL, check a referee or a client."
 )
 EXAMPLE = "example: lpirc-client check --detector mymodule:detect --images DIR"

@@ -1,4 +1,4 @@
-"""Turns an exception of requests, or an error answer of the referee, into one sentence."""
+"""Turns an exception of the library `requests`, or an error answer of the referee, into one sentence."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def from_response(url: str, response: requests.Response) -> ClientError:
     """Return the referee's refusal, in its own words if it answered problem+json."""
     document = json_object(response)
     if "code" not in document:
-        what = f"status {response.status_code}, which is not a referee's answer; is this its URL?"
+        what = f"status {response.status_code}, which is not a referee's answer; is this the referee's URL?"
         return UnknownRoute("not-a-referee", f"{url} answered {what}")
     code = str(document["code"])
     sentence = str(

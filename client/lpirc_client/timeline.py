@@ -19,7 +19,7 @@ POSTING = "posting"
 
 FETCH = "fetch"
 SEND = "send"
-"""The posting thread sends a body; FETCH is the work of the fetching thread."""
+"""Name of a span in which the posting thread sends a body; FETCH names those of the fetching thread."""
 
 
 class Timeline:

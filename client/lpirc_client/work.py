@@ -1,4 +1,4 @@
-"""Measure the models that wait for this device at a referee, each in the harness."""
+"""Gets the models that a referee has waiting for this device, and measures each with the harness."""
 
 from __future__ import annotations
 

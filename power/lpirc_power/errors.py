@@ -92,7 +92,7 @@ class MeterAddressError(NamedMeterError):
 
 
 class MeterDriverError(NamedMeterError):
-    """A driver of another distribution is broken, or two drivers have the same scheme."""
+    """A driver from another Python distribution is broken, or two drivers have the same scheme."""
 
     CODE = "meter-driver"
 

@@ -226,7 +226,7 @@ class Meter(Protocol):
         """Return one sample, and True if the meter has updated since the last one."""
 
     def read_final(self) -> Reading:
-        """Return the sample with the run's energy after the integrator's stop; first undo settings that spoil it."""
+        """After the stop, undo settings that spoil the energy, then return the sample with the run's energy."""
 
     def status(self) -> Status:
         """Return the present settings and all queued errors; reading the errors clears the queue."""

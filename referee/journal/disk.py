@@ -101,7 +101,7 @@ class JournalDisk:
     def move(self) -> None:
         """Restart the deadline; long work calls this between its steps.
 
-        Raises JournalStalled if the work was abandoned meanwhile, because its caller has continued without it.
+        Raises JournalStalled if the work was abandoned: its caller no longer waits for it.
         """
         task = self._doing
         with self._moves:

@@ -135,7 +135,7 @@ def _standing_of(place: dict[str, Any]) -> Standing:
 
 
 def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of a run in the hall, or NO_FIGURES if the station's figures are of the run before it."""
+    """Return the figures of a station's run, or NO_FIGURES if `figures` has those of the station's previous run."""
     found: dict[str, Any] = figures.get(running["station"], NO_FIGURES)
     is_its_own = found.get("ends_utc") == running["ends_utc"]
     return found if is_its_own else NO_FIGURES

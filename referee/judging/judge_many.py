@@ -51,7 +51,7 @@ Failed = Callable[[Run, str], None]
 
 
 class ScoringJob(NamedTuple):
-    """The `name` of a run's scoring, and the `stem` that all scorings of the run share, whatever the ground truth."""
+    """The `name` of a run's scoring, and the `stem` that its scorings with any ground truth share."""
 
     name: str
     stem: str

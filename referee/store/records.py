@@ -117,7 +117,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Post:
-    """The receipt of one accepted body: its rows, its SHA-256, and the run's total after it.
+    """The receipt of one accepted body: its rows, its SHA-256, and the number of rows in the run after it.
 
     It is body `number` of the run, received at `received_utc`; `previous` is the link of the body before it. When it
     was stored, `readings` readings were on disk, and `meter` is the link of the last of them. Values that an earlier

@@ -61,7 +61,7 @@ class _Given:
 class ClusterWorkers:
     """The workers of a scheduler, as they come and go.
 
-    LOCAL means up to `most` processes of this host, or one per core.
+    The address LOCAL means up to `most` processes of this host, or one per core.
 
     At most `most` jobs run at a time. `say` is called with a sentence about each worker that gets no jobs, and about a
     scheduler that does not answer.

@@ -157,7 +157,7 @@ class _Weights:
         return cls(first, np.minimum(first + 1, old - 1), at - first.astype(np.float32))
 
     def between(self, pixels: Pixels) -> NDArray[np.float32]:
-        """Interpolate along the columns of (H, W, 3)."""
+        """Interpolate across the width of (H, W, 3)."""
         left = pixels[:, self.first].astype(np.float32)
         right = pixels[:, self.second].astype(np.float32)
         mixed: NDArray[np.float32] = left + (right - left) * self.share[None, :, None]

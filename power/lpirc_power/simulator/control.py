@@ -21,7 +21,7 @@ from lpirc_power.simulator.syntax import RefusedError, spelled
 from lpirc_power.simulator.vxi11 import Vxi11Server
 
 HOST: Final = "127.0.0.1"
-"""Only address on which the socket listens, whatever the meter's own: no other host may set faults."""
+"""Only address on which the socket listens, since no other host may set faults."""
 LONGEST_S: Final = 86400
 LONGEST_LINE: Final = 4096
 RESTARTS: Final = ("keep", "lose", "error")

@@ -271,7 +271,7 @@ def _powers(points: Sequence[tuple[float, float]]) -> Load:
     times = [seconds - points[0][0] for seconds, _ in points]
     times.append(times[-1] + (times[-1] - times[-2] if len(times) > 1 else 1.0))
     if any(later <= earlier for earlier, later in pairwise(times)):
-        raise ValueError("the column seconds must increase from row to row")
+        raise ValueError("the column `seconds` must increase from row to row")
     volts = Wave().voltage_v
     return Replay(times, [(volts, abs(watts) / volts, watts) for _, watts in points])
 

@@ -62,7 +62,7 @@ class Dialogue:
         return found
 
     def knows(self, header: str) -> bool:
-        """Return True if the meter has a setting; an optional one must answer ON or OFF."""
+        """Return True if the meter has a setting. For an optional setting, the meter must answer ON or OFF."""
         if header in OPTIONAL and header not in self._known:
             self._known[header] = self._says_on_or_off(header)
         return self._known.get(header, True)

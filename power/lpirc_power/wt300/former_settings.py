@@ -59,7 +59,7 @@ class FormerSettings:
     def settings(self, first: Sequence[str]) -> list[Setting]:
         """Return the settings of `first` in order, then all other settings, and last the format of answers.
 
-        A range chosen by automatic ranging need not read back as set: setting it again would end automatic ranging.
+        A range under automatic ranging is not checked, since setting it again would end automatic ranging.
         """
         measuring = [header for header in first if header in self._found]
         talking = [header for header in self._found if header not in first]

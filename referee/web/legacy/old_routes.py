@@ -151,7 +151,9 @@ def _last_run(team: str, not_armed: NotArmed) -> Run:
 
 
 def _opened(team: str) -> OpenRun:
-    """Open the team's run and return it. A heat's run is awaited here, since clients of those years do not ask again.
+    """Open the team's run and return it.
+
+    The start of a heat is awaited here, since clients of 2015 to 2019 do not ask again.
 
     If a team has several log-ins waiting, only the newest goes on: the clients of the earlier ones have given up.
     """

@@ -128,7 +128,7 @@ def _averages(
     starts: Ints,
     objects: Ints,
 ) -> Floats:
-    """Return the AP (K,) by the rule; NaN for a category that its mean leaves out."""
+    """Return the AP (K,) by the rule; NaN for a category that the rule's mean leaves out."""
     ap = averages(true, counted, starts, objects, rule.average)
     if rule is TIDECV:
         # Its mean includes the categories with detections but without objects.

@@ -78,7 +78,7 @@ class Groups:
     blacklisted: Ints
 
     def counts(self, which: NDArray[np.bool_]) -> Ints:
-        """Return the number of marked sorted objects (G,) in each category (K,)."""
+        """Return how many objects `which` (G,), in sorted order, marks in each category (K,)."""
         categories = self.keys // max(len(self.images.ids), 1)
         places = np.repeat(categories, np.diff(self.starts))
         return np.bincount(places[which], minlength=len(self.categories.ids))

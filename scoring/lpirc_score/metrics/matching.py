@@ -215,7 +215,7 @@ def best_of_free(
 ) -> Ints:
     """Return the object that each detection (detections,) finds by the rule of ILSVRC, or UNMATCHED.
 
-    `pairs` are `in_turn`; only the length of `ignored` (G,) is used.
+    `pairs` are in the order of `in_turn`; only the length of `ignored` (G,) is used.
     """
     return assign_greedily(pairs, detections, np.zeros(len(ignored), np.bool_))
 

@@ -191,7 +191,7 @@ def test_a_server_that_is_no_referee_fails_and_one_that_speaks_no_http_is_one_se
     with relay(url, nothing, welcome) as page:
         found = {one.name: one for one in Checks(page, TEAM, PASSWORD).all()}
         assert main(["check", page, "--proxy", "0"]) == 1
-    assert "is this its URL?" in capsys.readouterr().err
+    assert "is this the referee's URL?" in capsys.readouterr().err
     assert "is this a referee?" in found["health"].detail
     assert {one.result for name, one in found.items() if name in READ_ONLY[:4]} == {
         "FAIL"

@@ -66,7 +66,7 @@ def test_a_job_beside_the_model_shows_in_the_processor_time_even_if_every_pass_i
     test_set: TestSet,
 ) -> None:
     assert said(test_set, 0.513, [18_900.0, 18_900.0, 18_900.0]) == (
-        "the model had a processor for only 51% of its 18900.000 ms, another job for the rest"
+        "the model had a processor for only 51% of its 18900.000 ms, and another job had it for the rest"
     )
 
 

@@ -198,7 +198,8 @@ def test_an_unstable_latency_is_measured_again_and_then_stored_as_such_at_no_cos
     assert outcome.metric is None
     assert outcome.measured["latency_ms"] == 20.0
     assert outcome.sentence == (
-        "the latency is unstable, the model had a processor for only 50% of its 20.000 ms, another job for the rest."
+        "the latency is unstable, the model had a processor for only 50% of its 20.000 ms, and another job had it "
+        "for the rest."
     )
     assert made.counts is False
     assert contest.store.submissions.used("phones", "alpha", clock.utc()) == 0

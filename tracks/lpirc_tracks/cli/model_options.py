@@ -48,7 +48,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     @seconds_option(
         "--timeout-s",
-        help="Seconds to load the model, and for one inference; default: 30.",
+        help="Maximum seconds to load the model, and for each inference; default: 30.",
     )
     @click.option(
         "--core",

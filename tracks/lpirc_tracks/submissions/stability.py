@@ -20,7 +20,10 @@ def disturbance(document: ResultDocument) -> str | None:
         and share < LEAST_PROCESSOR_SHARE
         and (1 - share) * counted_s > NOTICED_S
     ):
-        return f"the model had a processor for only {share:.0%} of its {mean_ms:.3f} ms, another job for the rest"
+        return (
+            f"the model had a processor for only {share:.0%} of its {mean_ms:.3f} ms, and another job had it for the "
+            "rest"
+        )
     low_ms = min(means_ms)
     high_ms = max(means_ms)
     lost_s = (high_ms - low_ms) / mean_ms * counted_s / len(means_ms)

@@ -126,7 +126,7 @@ def verify(
     findings.item("signature", items.check_signature, bundle, key)
     findings.item("parts", items.check_parts, bundle)
     if findings.wrong["parts"]:
-        findings.leave_the_rest("it depends on the item parts, which failed")
+        findings.leave_the_rest("it depends on the item `parts`, which failed")
         return findings
 
     findings.item("testset", items.check_test_set, bundle)

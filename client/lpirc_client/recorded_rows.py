@@ -27,7 +27,7 @@ Values = Tuple[float, float, float, float, float]
 
 @dataclass(frozen=True)
 class Recording:
-    """Rows by the text that names the image: (text that names the category, five numbers), in the file's order.
+    """Rows of a file: for each text that names an image, a list of (text that names the category, `Values`).
 
     `image_lines` and `category_lines` hold the first line on which each text occurs.
     """

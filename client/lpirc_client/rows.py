@@ -130,7 +130,7 @@ def _takes(
     row: Any,
     categories: Mapping[int, str],
 ) -> bool:
-    """Append a row to `rows` if it is good."""
+    """Append a row of image `number` to `rows` if it is valid; return True if it was."""
     try:
         category, confidence, xmin, ymin, xmax, ymax = row
         if (

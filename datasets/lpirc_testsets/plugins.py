@@ -60,7 +60,7 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Seam:
-    """A group of entry points: `what` names one object in messages; `home` is the distribution of the built-in ones."""
+    """A group of entry points. `what` is a noun for messages; `home` is the distribution of the built-in plug-ins."""
 
     group: str
     what: str

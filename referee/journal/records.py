@@ -44,7 +44,7 @@ _LARGEST_HEAD = 2**28
 
 @dataclass(frozen=True)
 class Position:
-    """The end of a record: its number and link, the epoch of its file, and its byte offset in the file."""
+    """The end of a record: the record's number and chained digest, the epoch of its file, and the byte offset in it."""
 
     seq: int = 0
     link: bytes = START

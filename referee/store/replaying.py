@@ -256,7 +256,7 @@ def build(
 ) -> Position:
     """Replace the content of the database by that of the journal, in the transaction, and return the position.
 
-    `whole` is as for `catch_up`. Raises JournalDamaged.
+    Unless `whole`, the last record is left out, as in `catch_up`. Raises JournalDamaged.
     """
     start = _way(journal)[0].start
     for table in tables():

@@ -375,7 +375,7 @@ def key_of(table: str) -> str:
 def _add_columns(database: sqlite_utils.Database, name: str) -> None:
     """Add the columns that an earlier version lacks.
 
-    Runs up to version 4 get the setup of their station.
+    Runs of databases up to version 4 get the setup of their station.
     """
     table = database.table(name)
     (wanted, _) = _TABLES[name]

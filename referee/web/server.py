@@ -107,5 +107,5 @@ def _require_detection(contest: Contest) -> None:
         raise RefereeError(
             "testset-unfit",
             f"The test set in {contest.test_set.folder} has no categories, so it cannot be used for detection; in "
-            "contest.toml name a test set with boxes. (To measure models on labels: referee model.)",
+            "contest.toml name a test set with boxes. (For classification, where models are measured: referee model.)",
         )

@@ -48,7 +48,9 @@ OUT_OF_MEMORY = (
 
 
 class ModelProcess:
-    """A process that runs models; a context manager. It and its children end with the block or with this process.
+    """A process that runs models; a context manager.
+
+    It and its children end with the block, or with the process that started it.
 
     `name` begins the sentence of each error. Before its first request the process `is_new`: it may still be starting.
     It handles one request at a time; after a ModelError it either accepts the next one or `is_dead`. `confined` None

@@ -14,7 +14,7 @@ SHORT_S: Final = 3.0
 LEAST_UPDATES: Final = 4
 """Updates read in addition to those within SHORT_S; with long update intervals, there are few within SHORT_S."""
 POLLS: Final = 10
-"""Polls for an update in each update interval."""
+"""Number of times that the meter is polled in each update interval."""
 OFF_STEP: Final = 0.4
 """Part of an update that passes before START; the remaining 0.6 shows whether START begins a new update."""
 STEADY: Final = 0.02

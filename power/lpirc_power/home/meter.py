@@ -139,7 +139,7 @@ class HomeMeter:
         return self.sensor.identity
 
     def attach(self, element: str = "1") -> None:
-        """Check the element: input 1 and the sum are the same here. MeterError `meter-range` for any other element."""
+        """Accept input 1 or the sum, which are the same here. Raises MeterError `meter-range` for any other element."""
         if element not in ("1", ALL_ELEMENTS):
             raise MeterRangeError(
                 f"The meter {self.identity.model} has one element, not an element {element}; choose 1."

@@ -52,7 +52,7 @@ class Recorded:
 
     @property
     def standing(self) -> Standing:
-        """Return the meter's standing in a contest."""
+        """Return why the meter's energies count in a contest, or why not."""
         return self.measured.standing or Standing.UNKNOWN_MODEL
 
     @functools.cached_property

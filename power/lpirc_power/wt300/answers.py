@@ -146,7 +146,7 @@ def same(answer: str, expected: str) -> bool:
 
 
 def understood(answer: str, expected: str) -> bool:
-    """Return True if an answer that is not `same` is a valid other value, False if it has no meaning."""
+    """Return True if an answer that differs from `expected` is a valid value, False if it has no meaning."""
     found = _fields(answer)
     wanted = _fields(expected)
     if expected.upper() in ("ON", "OFF"):

@@ -393,5 +393,8 @@ class Wt300Family:
         return None if (found := model_named(model)) is None else found.limits
 
     def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:
-        """Return the meter behind a link; it restores the settings found over any earlier link."""
+        """Return the meter behind a link.
+
+        It restores the settings that were found before the first change, over any link.
+        """
         return Wt300(link, identity, clocks, self._former)

@@ -131,7 +131,7 @@ def form_of(body: bytes, boundary: bytes, most_fields: int = MOST_FIELDS) -> For
 
 
 def token_of(body: bytes) -> str | None:
-    """Return the token in a body or in its first 64 KiB, or None. A multipart form is searched without parsing it."""
+    """Return the token in a body, or None. The first 64 KiB of a multipart form are searched, without parsing it."""
     if not multipart_boundary():
         return Form(body).field("token")
     found = TOKEN_PART.search(body[:LARGEST_DOCUMENT_BYTES])

@@ -135,7 +135,8 @@ class Listing:
     """The detections that count: `order` (N,) are indices into the submission, sorted by category, image, arrival.
 
     `opens` (N,) marks the first detection of each image and category. Category k is `starts[k]` .. `starts[k + 1] - 1`.
-    Detection group k corresponds to the sorted objects `low[k]` .. `high[k] - 1`.
+    The detections of one image and category are a group; group g corresponds to the sorted objects `low[g]` ..
+    `high[g] - 1`.
     """
 
     order: NDArray[np.int32]

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class CategoryRanks:
-    """A category: its id, its number of `objects` that count, and its detections that count.
+    """A category: its id, its number of `objects`, and its detections, both without ignored ones.
 
     `members` (M,) are the detections by confidence, highest first. `ranks` (T,) are the ranks, from 1, of the true
     positives among them.

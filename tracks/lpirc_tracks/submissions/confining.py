@@ -84,7 +84,7 @@ class Looks:
         self._known: dict[tuple[Path, ...], tuple[float, Confinement]] = {}
 
     def confinement_of(self, hidden: Sequence[Path]) -> Confinement:
-        """Return how a model would be confined here, like the function `confinement_of`."""
+        """Return how a model would be confined here, so that it cannot reach the `hidden` paths."""
         key = tuple(hidden)
         with self._lock:
             until_s, found = self._known.get(key, (-math.inf, None))

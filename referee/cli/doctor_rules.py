@@ -83,8 +83,7 @@ def _given_away(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]
             "score-seen-by-team",
             "teams_see_score = true: while its run is open, a team sees its score over a secret half of its images, "
             "rounded to two digits, every 30 s, and can choose by it when to stop; write teams_see_score = false if "
-            "you "
-            "do not want that.",
+            "you do not want that.",
         )
     in_a_run = config.images.per_attempt or images
     if (config.teams_see_score or config.public_score) and in_a_run < SAFE_IMAGES:
@@ -92,8 +91,7 @@ def _given_away(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]
             "score-of-few-images",
             f"A run has {in_a_run} images and its team sees a provisional score. How much that reveals of the ground "
             f"truth was measured only for {SAFE_IMAGES} images or more (docs/security.md); write teams_see_score = "
-            "false "
-            "and public_score = false.",
+            "false and public_score = false.",
         )
     if config.public_score:
         yield (
@@ -105,8 +103,7 @@ def _given_away(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]
         yield (
             "unserved-counted",
             "count_unserved = true: rows are scored for images that a run did not fetch, so a team with the answers "
-            "from "
-            "elsewhere saves the energy of fetching; write count_unserved = false.",
+            "from elsewhere saves the energy of fetching; write count_unserved = false.",
         )
     if not config.shuffle:
         yield (

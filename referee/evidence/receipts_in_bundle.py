@@ -168,19 +168,16 @@ def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> s
     if not signed:
         return (
             "No closing receipt signed by the contest's key was given, so it is unknown whether the receipts or the "
-            "bundle "
-            "were altered."
+            "bundle were altered."
         )
     if any(one[name] != value for one in signed for name, value in now.items()):
         return (
             "The closing receipt has a valid signature but does not match the bundle: the run was closed with data "
-            "other "
-            "than those in the bundle."
+            "other than those in the bundle."
         )
     return (
-        "The closing receipt is signed by the bundle's key and matches the bundle, so the other receipts are not those "
-        "of "
-        "the run."
+        "The closing receipt is signed by the bundle's key and matches the bundle, so the other receipts are not "
+        "those of the run."
     )
 
 

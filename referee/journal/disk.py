@@ -152,8 +152,7 @@ class JournalDisk:
         seconds = self.stalled_s or self._deadline_s
         return JournalStalled(
             f"The journal's disk at {self._folder} has not answered for {seconds:.1f} s, so the request was not "
-            "accepted. Send the request again, a POST with the same Idempotency-Key. For the operator: check the mount "
-            "of "
-            "that disk, and the host that serves the disk.",
+            "accepted. Send the request again, a POST with the same Idempotency-Key. For the operator: check the "
+            "mount of that disk, and the host that serves the disk.",
             stalled_s=round(seconds, 1),
         )

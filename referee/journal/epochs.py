@@ -175,9 +175,8 @@ def own_epoch(
             raise RefereeError(
                 "journal-missing",
                 f"The journal of {folder} is not at {journal}: no epoch was found there, but this contest folder has "
-                "had "
-                f"epoch {own.epoch}. Mount the journal's disk. If the journal is lost, delete {folder / CLAIM_NAME} to "
-                "begin a new journal.",
+                f"had epoch {own.epoch}. Mount the journal's disk. If the journal is lost, delete "
+                f"{folder / CLAIM_NAME} to begin a new journal.",
             )
         journal.mkdir(mode=0o700, exist_ok=True)
         return claim_epoch(

@@ -65,9 +65,8 @@ def older_database(path: Path) -> StorageFailed:
     """Return the error for a database that lacks records of the journal, which a write would overwrite."""
     return StorageFailed(
         f"The database lacks transactions that are in the journal {path}: an older copy replaced the database while "
-        "the "
-        "database was in use. Nothing was accepted. For the operator: start the server again; the server then copies "
-        "the missing transactions from the journal."
+        "the database was in use. Nothing was accepted. For the operator: start the server again; the server then "
+        "copies the missing transactions from the journal."
     )
 
 

@@ -262,8 +262,7 @@ def _stated(record: bytes) -> tuple[int, bytes | None]:
 def _damaged(path: Path, former: Position) -> JournalDamaged:
     return JournalDamaged(
         f"{path} is damaged after record {former.seq}, at byte {former.size}: the file was changed, or its disk is "
-        "failing. "
-        "Nothing after this byte can be trusted."
+        "failing. Nothing after this byte can be trusted."
     )
 
 

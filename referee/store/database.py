@@ -149,10 +149,9 @@ class Database:
         found = _files(self._names)
         if list(map(_INODE, found)) != self._inodes:
             raise StorageFailed(
-                f"{self.path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was stored. "
-                "For the operator: stop the server, then make the database from its journal: "
-                f"referee restore --journal {self.folder}. Or replace the database by contest-rescued-*.db from the "
-                "same "
+                f"{self.path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was "
+                "stored. For the operator: stop the server, then make the database from its journal: referee "
+                f"restore --journal {self.folder}. Or replace the database by contest-rescued-*.db from the same "
                 "folder (and delete the old -wal and -shm)."
             )
         size = found[0].st_size

@@ -233,8 +233,7 @@ class Journaling:
             raise error
         raise StorageFailed(
             f"The journal at {self._place.journal} cannot be written ({words}), so nothing was stored; send the "
-            "request again. "
-            "For the operator: check its disk, its space and its rights."
+            "request again. For the operator: check its disk, its space and its rights."
         ) from error
 
     def make_ready(self, *, again: bool = False) -> None:

@@ -393,6 +393,6 @@ def _aside(path: Path) -> Path:
 def _foreign(journal: Path) -> JournalForeign:
     return JournalForeign(
         f"The journal {journal} does not produce this database: it belongs to another contest, or one of them was "
-        "changed. "
-        "To make the database from it: referee restore --journal. To go on with the database, move the journal away.",
+        "changed. To make the database from it: referee restore --journal. To go on with the database, move the "
+        "journal away.",
     )

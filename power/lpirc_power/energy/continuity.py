@@ -113,7 +113,7 @@ def held(readings: Sequence[Reading], final: Reading) -> str | None:
     if stood_s <= HELD_S:
         return None
     return (
-        f"TIME stood at {final.integrator_s:g} s while the meter integrated: its display is on HOLD, so its energy is "
+        f"TIME stood at {final.integrator_s:g} s while the meter integrated: its values are frozen, so its energy is "
         "unknown; end HOLD at its panel (`meter unlock` unlocks the keys)."
     )
 

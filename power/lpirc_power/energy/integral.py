@@ -94,7 +94,7 @@ def integrator_trapezoid(
         sentence = f"The integrator has {integrator_wh:.6g} Wh, but no reading of the run carries a power to compare."
     else:
         sentence = (
-            f"The integrator has {integrator_wh:.6g} Wh, the sum of the readings is {sum_wh:.6g} Wh. The difference is "
+            f"The integrator has {integrator_wh:.6g} Wh, the integral of the readings is {sum_wh:.6g} Wh. The difference is "
             f"{abs(difference_wh):.3g} Wh; {'' if ok else 'only '}{tolerance_wh:.3g} Wh are allowed."
         )
     if filled:

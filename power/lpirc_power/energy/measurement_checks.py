@@ -258,10 +258,9 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
             {words for one in different for words in _differing(one, measured)}
         )
         sentences.append(
-            f"From {first_s:.1f} s to {last_s:.1f} s of the window the meter had other settings than those of the run "
-            f"({'; '.join(found)}): {measured_wh:.3g} Wh, drawn at that time, were not measured with the accuracy "
-            "of the "
-            "run's setup."
+            f"From {first_s:.1f} s to {last_s:.1f} s of the window the meter had other settings than those of the "
+            f"run ({'; '.join(found)}): {measured_wh:.3g} Wh, drawn at that time, were not measured with the "
+            "accuracy of the run's setup."
         )
         figures |= {"first_s": first_s, "last_s": last_s, "measured_wh": measured_wh}
     if measured.changes:

@@ -92,8 +92,7 @@ def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
         cost_wh = max(fault[2] for fault in faults)
         sentence = (
             f"WH or TIME are implausible in {len(faults)} steps between readings, the first at {at_s:.1f} s of the "
-            "window, where "
-            f"{faults[0][1]}; it may have cost {cost_wh:.3g} Wh."
+            f"window, where {faults[0][1]}; it may have cost {cost_wh:.3g} Wh."
         )
         figures |= {"first_s": at_s, "cost_wh": cost_wh}
     return check("integrator-steps", not faults, "error", sentence, **figures)

@@ -171,8 +171,7 @@ def late_sentence(late_s: float, before: Reading | None, final: Reading) -> str:
     most_wh = final.energy_wh - (before.energy_wh if before is not None else 0.0)
     return (
         f" The meter was stopped {late_s:.1f} s after the end, when its link was restored: at most {most_wh:.3g} Wh "
-        "of its energy "
-        "are of that time."
+        "of its energy are of that time."
     )
 
 

@@ -94,8 +94,8 @@ def integrator_trapezoid(
         sentence = f"The integrator has {integrator_wh:.6g} Wh, but no reading of the run carries a power to compare."
     else:
         sentence = (
-            f"The integrator has {integrator_wh:.6g} Wh, the integral of the readings is {sum_wh:.6g} Wh. The difference is "
-            f"{abs(difference_wh):.3g} Wh; {'' if ok else 'only '}{tolerance_wh:.3g} Wh are allowed."
+            f"The integrator has {integrator_wh:.6g} Wh, the integral of the readings is {sum_wh:.6g} Wh. "
+            f"The difference is {abs(difference_wh):.3g} Wh; {'' if ok else 'only '}{tolerance_wh:.3g} Wh are allowed."
         )
     if filled:
         sentence += " In gaps, the readings are derived from WH before and after."

@@ -66,7 +66,9 @@ def day(
     testset: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Day]:
-    (tmp_path / "tired_detector.py").write_text(TIRED.format(folder=str(testset), found=FOUND))
+    (tmp_path / "tired_detector.py").write_text(
+        TIRED.format(folder=str(testset), found=FOUND)
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("LPIRC_PASSWORD", PASSWORD)

@@ -236,14 +236,15 @@ class LoggedBox:
 
     def _sums_s(self) -> float:
         """Return how long it has integrated, as it shows it: at its last update, if it latches."""
-        update = int(time.monotonic() / UPDATE_S)
+        elapsed_s = self._elapsed_s()
         if not self.latched:
-            return self._elapsed_s()
+            return elapsed_s
+        # From the same time as what has elapsed: a busy machine may pause between two looks at the clock.
+        now_s = self.since_s + elapsed_s if self.state == "STAR" else time.monotonic()
+        update = int(now_s / UPDATE_S)
         if update != self.shown_update:
-            late_s = (
-                time.monotonic() - update * UPDATE_S if self.state == "STAR" else 0.0
-            )
-            self.shown_s = max(self._elapsed_s() - late_s, 0.0)
+            late_s = now_s - update * UPDATE_S if self.state == "STAR" else 0.0
+            self.shown_s = max(elapsed_s - late_s, 0.0)
             self.shown_update = update
         return self.shown_s
 

@@ -51,12 +51,18 @@ class Transcript(logging.Handler):
             took_ms = round(1e3 * (now_s - self.exchanges[-1]["sent_s"]), 3)
             self.exchanges[-1] |= {"answer": said.decode("latin-1"), "took_ms": took_ms}
 
-    def last_written_s(self) -> float:
-        """Return the host's time at which the last unanswered message was sent; infinity if all were answered."""
-        return max(
-            (one["sent_s"] for one in self.exchanges if one["answer"] is None),
-            default=math.inf,
-        )
+    def carried_out_s(self) -> float:
+        """Return the host's time by which the meter had carried out the last message without an answer.
+
+        That is the time of the first answer after it, as a meter works one message after another. Infinity if there is
+        none.
+        """
+        done_s = math.inf
+        for one in reversed(self.exchanges):
+            if one["answer"] is None:
+                break
+            done_s = one["sent_s"] + one["took_ms"] / 1e3
+        return done_s
 
     @contextlib.contextmanager
     def step(self, *words: str) -> Iterator[None]:

@@ -29,10 +29,14 @@ NEAR: Final = 0.05
 
 @dataclass(frozen=True)
 class Updates:
-    """The updates of a meter: `read` takes a sample and says if it is new, `wait` pauses for seconds."""
+    """The updates of a meter: `read` takes a sample and says if it is new, `wait` pauses for seconds.
+
+    `now_s` returns the host's monotonic time.
+    """
 
     read: Callable[[], tuple[Reading, bool]]
     wait: Callable[[float], object]
+    now_s: Callable[[], float]
     interval_s: float
 
     def emptied(self) -> Reading:
@@ -52,11 +56,13 @@ class Updates:
         before_s = None
         found_s = None
         for _ in range(2 * POLLS):
-            reading, is_new = self.read()
+            # Taken before the meter is asked: an update that comes while its answer is on the way is after it, too.
+            asked_s = self.now_s()
+            _reading, is_new = self.read()
             if is_new and before_s is not None:
                 found_s = before_s
                 break
-            before_s = reading.monotonic_s
+            before_s = asked_s
             self.wait(self.interval_s / POLLS)
         self.wait(OFF_STEP * self.interval_s)
         return found_s

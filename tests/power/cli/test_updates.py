@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lpirc_power.cli.certifying import Certification
-from lpirc_power.cli.updates import start_part, start_sentence
+from lpirc_power.cli.transcript import Transcript
+from lpirc_power.cli.updates import Updates, start_part, start_sentence
 from lpirc_power.meter import Setup
 from tests.power.logged_box import LoggedBox, served
 
@@ -134,3 +135,35 @@ def test_without_a_steady_load_or_without_updates_nothing_is_said(reading: Any) 
     idle = [reading(float(second), power_w=0.0, energy_wh=0.0) for second in range(5)]
     for readings in ([], steps, idle, [reading(1.0, energy_wh=0.1)]):
         assert start_sentence(readings, 1.0, 0.6).startswith("Unknown ")
+
+
+def test_an_update_is_placed_before_the_question_whose_answer_was_slow(
+    reading: Any,
+) -> None:
+    """The meter answers the first question at once, but the host is busy and has the answer 80 ms later."""
+    times_s = iter([10.0, 10.1])
+    samples = iter(
+        [
+            (reading(10.08), False),
+            (reading(10.11), True),
+        ]
+    )
+    updates = Updates(
+        lambda: next(samples), lambda _wait_s: None, lambda: next(times_s), 0.1
+    )
+    assert updates.let_one_pass() == 10.0
+
+
+def test_a_message_is_carried_out_by_the_time_of_the_next_answer() -> None:
+    transcript = Transcript()
+    assert transcript.carried_out_s() == math.inf
+    transcript.exchanges = [
+        {"sent": "*IDN?", "answer": "box", "sent_s": 1.0, "took_ms": 10.0},
+        {"sent": ":INTEG:STAR", "answer": None, "sent_s": 2.0, "took_ms": 0.0},
+    ]
+    assert transcript.carried_out_s() == math.inf
+    for sent_s in (2.5, 3.0):
+        transcript.exchanges.append(
+            {"sent": "*OPC?", "answer": "1", "sent_s": sent_s, "took_ms": 40.0}
+        )
+    assert transcript.carried_out_s() == 2.54

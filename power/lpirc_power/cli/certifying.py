@@ -171,12 +171,7 @@ class Certification:
 
         element = self.setup.element
         interval_s = self.setup.update_interval_s
-        updates = Updates(
-            lambda: called("read_update"),
-            course.wait,
-            real_clocks().monotonic,
-            interval_s,
-        )
+        updates = Updates(lambda: called("read_update"), course.wait, interval_s)
         call("look", element)
         before = call("status")
         for name in ("choices", "peaks", "read", "zero"):
@@ -201,8 +196,7 @@ class Certification:
             before_s = self._try("update", updates.let_one_pass)
             call("start")
             # START is the last message that a driver writes; after it, the driver queries whether the meter integrates.
-            started_s = self.transcript.carried_out_s()
-            since_update_s = started_s - (before_s or -math.inf)
+            since_update_s = self.transcript.last_written_s() - (before_s or -math.inf)
             followed = self._try("updates", updates.after_start)
             if followed:
                 self._find(

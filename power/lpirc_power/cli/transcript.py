@@ -40,8 +40,11 @@ class Transcript(logging.Handler):
             LINK.setLevel(logging.NOTSET)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Add a sent message, or the answer to the last one."""
+        """Add a message, the answer to the last one, or the time by which the last one was sent."""
         now_s = real_clocks().monotonic()
+        if not record.args:
+            self.exchanges[-1]["sent_s"] = now_s
+            return
         said = cast("tuple[str | bytes]", record.args)[0]
         if isinstance(said, str):
             self.exchanges.append(
@@ -51,18 +54,15 @@ class Transcript(logging.Handler):
             took_ms = round(1e3 * (now_s - self.exchanges[-1]["sent_s"]), 3)
             self.exchanges[-1] |= {"answer": said.decode("latin-1"), "took_ms": took_ms}
 
-    def carried_out_s(self) -> float:
-        """Return the host's time by which the meter had carried out the last message without an answer.
+    def last_written_s(self) -> float:
+        """Return the host's time by which the last message without an answer was sent; infinity if all were answered.
 
-        That is the time of the first answer after it, as a meter works one message after another. Infinity if there is
-        none.
+        Over VXI-11, the meter confirms by then that it has the message.
         """
-        done_s = math.inf
-        for one in reversed(self.exchanges):
-            if one["answer"] is None:
-                break
-            done_s = one["sent_s"] + one["took_ms"] / 1e3
-        return done_s
+        return max(
+            (one["sent_s"] for one in self.exchanges if one["answer"] is None),
+            default=math.inf,
+        )
 
     @contextlib.contextmanager
     def step(self, *words: str) -> Iterator[None]:

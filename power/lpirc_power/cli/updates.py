@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from lpirc_power.clocks import real_clocks
 from lpirc_power.meter import Reading
 
 SHORT_S: Final = 3.0
@@ -36,8 +37,8 @@ class Updates:
 
     read: Callable[[], tuple[Reading, bool]]
     wait: Callable[[float], object]
-    now_s: Callable[[], float]
     interval_s: float
+    now_s: Callable[[], float] = field(default_factory=lambda: real_clocks().monotonic)
 
     def emptied(self) -> Reading:
         """Return a reading after a reset; a meter may show the reset only with its next update."""

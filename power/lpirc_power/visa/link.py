@@ -99,6 +99,7 @@ class Link:
         _log.debug("> %s", message)
         with self._translated(message, self._timeout_ms):
             self._resource.write_raw(message.encode("ascii") + b"\n")
+        _log.debug("sent")
 
     def query(self, message: str, timeout_ms: int | None = None) -> str:
         """Send a message and return its answer without the terminator, within `timeout_ms` or the link's timeout.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import time
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from lpirc_power.cli.certifying import Certification
 from lpirc_power.cli.transcript import Transcript
 from lpirc_power.cli.updates import Updates, start_part, start_sentence
 from lpirc_power.meter import Setup
+from lpirc_power.visa.link import Link
 from tests.power.logged_box import LoggedBox, served
 
 LATE = "START came too late after an update; try again."
@@ -149,21 +153,33 @@ def test_an_update_is_placed_before_the_question_whose_answer_was_slow(
         ]
     )
     updates = Updates(
-        lambda: next(samples), lambda _wait_s: None, lambda: next(times_s), 0.1
+        lambda: next(samples), lambda _wait_s: None, 0.1, lambda: next(times_s)
     )
     assert updates.let_one_pass() == 10.0
 
 
-def test_a_message_is_carried_out_by_the_time_of_the_next_answer() -> None:
+@dataclass
+class TimedBox(LoggedBox):
+    """Notes when it has carried out its last message."""
+
+    taken_s: float = 0.0
+
+    def take(self, message: str) -> str | None:
+        answer = super().take(message)
+        self.taken_s = time.monotonic()
+        return answer
+
+
+def test_a_start_counts_from_the_moment_by_which_the_meter_has_carried_it_out() -> None:
     transcript = Transcript()
-    assert transcript.carried_out_s() == math.inf
-    transcript.exchanges = [
-        {"sent": "*IDN?", "answer": "box", "sent_s": 1.0, "took_ms": 10.0},
-        {"sent": ":INTEG:STAR", "answer": None, "sent_s": 2.0, "took_ms": 0.0},
-    ]
-    assert transcript.carried_out_s() == math.inf
-    for sent_s in (2.5, 3.0):
-        transcript.exchanges.append(
-            {"sent": "*OPC?", "answer": "1", "sent_s": sent_s, "took_ms": 40.0}
-        )
-    assert transcript.carried_out_s() == 2.54
+    box = TimedBox()
+    with (
+        served(box) as address,
+        transcript.opened(),
+        contextlib.closing(Link(address)) as link,
+    ):
+        link.query("*IDN?")
+        assert transcript.last_written_s() == math.inf
+        link.write(":INTEGRATE:START")
+        assert transcript.last_written_s() >= box.taken_s > 0
+    assert box.state == "STAR"

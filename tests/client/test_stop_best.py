@@ -73,8 +73,8 @@ def day(
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("LPIRC_PASSWORD", PASSWORD)
     monkeypatch.setattr("lpirc_client.run.LOOK_S", 0.2)
-    # It is forgotten soon that the mAP grew at first, also from none at all.
-    # Long beside the time of the first images, so that the loss it predicts is clear on a busy machine, too.
+    # So short that the growth of the mAP is soon forgotten, and so long that a clear loss is predicted even
+    # where a busy machine takes 20 s for the first images.
     monkeypatch.setattr("lpirc_client.stopping.MINUTE_S", 5.0)
     with contest_day(tmp_path / "contest", testset) as made:
         yield made

@@ -18,6 +18,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import skipped
 from tests.browser import browser  # noqa: F401 - a fixture for all
 from tests.forbidden import as_on_python_3_14, open_folder, unprivileged  # noqa: F401 - for all, too
 
@@ -35,6 +36,19 @@ settings.register_profile("thorough", _FORGIVING, max_examples=1000)
 settings.load_profile("shared")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--skipped-last-time`."""
+    skipped.add_option(parser)
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config,
+    items: list[pytest.Item],
+) -> None:
+    """`--skipped-last-time`."""
+    skipped.keep_only_skipped(config, items)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Hypothesis looks for what refers to its random numbers; since Python 3.14 it does not see what is frozen here."""
     warning = "It looks like `register_random` was passed an object"
@@ -42,6 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "filterwarnings",
         f"ignore:{warning}:hypothesis.errors.HypothesisWarning",
     )
+    skipped.check(config)
 
 
 def pytest_collection_finish() -> None:
@@ -58,6 +73,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     )
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"{count} skipped: {reason}")
+    names = [report.nodeid for report in reports]
+    skipped.record(terminalreporter.config, names)
 
 
 @pytest.fixture(autouse=True)

@@ -147,7 +147,9 @@ def test_a_step_that_failed_is_a_failure_also_when_the_mirror_is_away_later(
     )
     said = capsys.readouterr().out
     assert "trixie: not tried: the mirror is away\n" in said
-    assert said.endswith("make test        200 s  FAILED with exit code 2\n")
+    assert said.endswith(
+        "make test                              200 s  FAILED with exit code 2\n"
+    )
 
 
 def test_two_runs_of_a_suite_do_not_use_its_systems_at_once(

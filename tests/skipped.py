@@ -1,0 +1,58 @@
+"""`--skipped-last-time`: of all tests, only those that the last run skipped.
+
+What a bare machine skips is tried again where the packages are installed: the other tests already ran there.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+OPTION = "--skipped-last-time"
+RECORD = "lpirc/skipped"
+
+
+def add_option(parser: pytest.Parser) -> None:
+    """Let pytest know the option."""
+    parser.addoption(OPTION, action="store_true", help="run what the last run skipped")
+
+
+def check(config: pytest.Config) -> None:
+    """With the option, there is something to go by.
+
+    Raises:
+        pytest.UsageError: no run is recorded.
+    """
+    if config.getoption(OPTION) and _recorded(config) is None:
+        raise pytest.UsageError(f"no run is recorded; run without {OPTION} first")
+
+
+def keep_only_skipped(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where the option is given, take out of `items` whatever the last run did not skip."""
+    if not config.getoption(OPTION):
+        return
+    skipped = set(_recorded(config) or [])
+    kept, left_out = [], []
+    for item in items:
+        # A module skipped as a whole is recorded by its own name.
+        module = item.nodeid.partition("::")[0]
+        was_skipped = not skipped.isdisjoint((item.nodeid, module))
+        (kept if was_skipped else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
+
+
+def record(config: pytest.Config, names: list[str]) -> None:
+    """Remember what a run of all tests skipped; one of a few tests leaves the record as it is."""
+    cache = _cache(config)
+    if cache is not None and not config.getoption(OPTION):
+        cache.set(RECORD, sorted(set(names)))
+
+
+def _recorded(config: pytest.Config) -> list[str] | None:
+    cache = _cache(config)
+    return None if cache is None else cache.get(RECORD, None)
+
+
+def _cache(config: pytest.Config) -> pytest.Cache | None:
+    """There is none with `-p no:cacheprovider`."""
+    return getattr(config, "cache", None)

@@ -31,7 +31,8 @@ def keep_only_skipped(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption(OPTION):
         return
     skipped = set(_recorded(config) or [])
-    kept, left_out = [], []
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         # A module skipped as a whole is recorded by its own name.
         module = item.nodeid.partition("::")[0]

@@ -14,7 +14,7 @@ from referee.store.schema_upgrades import add_codes, add_totals, join_parts, lin
 if TYPE_CHECKING:
     import sqlite_utils
 
-VERSION = 17
+VERSION = 18
 ROWID = "rowid"
 
 # fmt: off
@@ -131,11 +131,31 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         {"operator": str, "generation": str},  # a name, `key`, or `key as` and the name that was stated
         {"pk": "operator", "not_null": {"generation"}},
     ),
-    "announcements": ({"id": int, "utc": str, "operator": str, "text": str, "withdrawn_utc": str}, {"pk": "id"}),
+    "announcements": ({"id": int, "utc": str, "operator": str, "text": str, "withdrawn_utc": str, "expires_utc": str}, {"pk": "id"}),
     "queue": ({"position": int, "team": str}, {"pk": "position"}),
     "reviews": (
         {"id": int, "run": int, "utc": str, "operator": str, "note": str, "codes": str},  # JSON list: the failed checks
         {"pk": "id", "foreign_keys": [("run", "runs", "id")]},
+    ),
+    # Since form 18: notes on runs, the jury's decisions on judgements, teams' questions, and the plan of heats.
+    "notes": (
+        {"id": int, "run": int, "utc": str, "operator": str, "text": str},
+        {"pk": "id", "foreign_keys": [("run", "runs", "id")]},
+    ),
+    "decisions": (
+        {
+            "id": int, "run": int, "score": int, "utc": str, "operator": str,
+            "kind": str,  # confirmed, published
+        },
+        {"pk": "id", "foreign_keys": [("score", "scores", "id")]},
+    ),
+    "questions": (
+        {
+            "id": int, "utc": str, "team": str, "text": str,
+            "answered_utc": str, "operator": str, "answer": str,  # NULL: not answered yet
+            "to_all": int,  # 1: everyone may read question and answer
+        },
+        {"pk": "id", "foreign_keys": [("team", "teams", "name")]},
     ),
     "refusals": (
         {

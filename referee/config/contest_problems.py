@@ -19,6 +19,9 @@ from referee.networks import network
 LONGEST_WINDOW_S = 24 * 3600
 
 
+MOST_WHO_PUBLISH = 2
+
+
 LONGEST_IDLE_S = 30.0  # arming takes longer by this and by settle_s
 
 
@@ -38,6 +41,9 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
     """Yield the problems of a configuration, in the order of its keys."""
     for key, words in _top_problems(config):
         yield "", 0, key, words
+    if not 0 <= config.publish_by <= MOST_WHO_PUBLISH:
+        words = "must be 0 (at once), 1 (one person confirms and publishes) or 2 (another one publishes)."
+        yield "", 0, "publish_by", f"publish_by = {config.publish_by} {words}"
     if (drawn := config.images.per_attempt) < 0:
         yield (
             "images",

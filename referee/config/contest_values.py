@@ -91,7 +91,8 @@ class ContestConfig:
     database and the secrets; it is blank in folders of earlier versions. A run below `least_map` is shown but not
     ranked. `attempts` is the number of runs of each team; 0: unlimited. The public board shows nothing newer than
     `freeze_at` until it is unveiled. Bundles contain the ground truth once `ground_truth_secret_until` has passed.
-    Meters of the `official_makers` are accepted.
+    Meters of the `official_makers` are accepted. With `publish_by` 1 or 2 a judgement is public only once it was
+    confirmed and published, by as many people; with 0 at once.
     """
 
     name: str
@@ -113,6 +114,7 @@ class ContestConfig:
     attempts: int = 0
     freeze_at: datetime | None = None
     public_score: bool = False
+    publish_by: int = 0
     backup: Backup = Backup()
     journal: Journal = DEFAULT
     ground_truth_secret_until: datetime | None = None

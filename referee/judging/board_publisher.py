@@ -57,7 +57,7 @@ class Publisher:
         """Publish once. If the freeze is due, freeze the board first; while it is frozen, publish only the hall."""
         row = self._store.published.get()
         document = None if Freeze(row).is_on else self._results(row)
-        hall = public_hall(self._contest)
+        hall = public_hall(self._contest, self._clock.utc())
         has_changed = (
             row is None or row.hall != hall or document not in (None, row.document)
         )

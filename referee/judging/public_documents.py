@@ -167,8 +167,8 @@ def _document(contest: Contest, **changing: object) -> str:
     return json.dumps(fixed | changing, ensure_ascii=False)
 
 
-def public_hall(contest: Contest) -> str:
-    """Return the present hall view: who runs or gets ready, who is next, and the announcements."""
+def public_hall(contest: Contest, now: datetime) -> str:
+    """Return the hall view at `now`, UTC: who runs or gets ready, who is next, and the announcements."""
     store = contest.store
     affiliations = store.teams.affiliations()
     active = (RunState.ARMED, RunState.OPEN)
@@ -178,7 +178,7 @@ def public_hall(contest: Contest) -> str:
         "next": store.queue.teams(),
         "announcements": [
             {"utc": one["utc"], "text": one["text"]}
-            for one in store.announcements.standing()
+            for one in store.announcements.standing(now)
         ],
     }
     return json.dumps(found, ensure_ascii=False)

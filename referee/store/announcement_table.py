@@ -10,7 +10,10 @@ from referee.store.acts import Act, put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
 from referee.store.schema import insert
 
-_ANNOUNCED = "SELECT id, utc, operator, text FROM announcements WHERE withdrawn_utc IS NULL ORDER BY id DESC"
+_ANNOUNCED = (
+    "SELECT id, utc, operator, text, expires_utc FROM announcements"
+    " WHERE withdrawn_utc IS NULL AND coalesce(expires_utc > ?, 1) ORDER BY id DESC"
+)
 
 
 class AnnouncementTable:
@@ -20,15 +23,21 @@ class AnnouncementTable:
         self._database = database
 
     def add(
-        self, operator: str, text: str, now: datetime, act: Act | None = None
+        self,
+        operator: str,
+        text: str,
+        now: datetime,
+        act: Act | None = None,
+        expires: datetime | None = None,
     ) -> int:
-        """Publish an announcement and return its number."""
+        """Publish an announcement, shown until it `expires` or is withdrawn, and return its number."""
         values = {
             "id": None,
             "utc": now.isoformat(),
             "operator": operator,
             "text": text,
             "withdrawn_utc": None,
+            "expires_utc": expires and expires.isoformat(),
         }
         with self._database.transaction() as connection:
             number = int(
@@ -50,6 +59,7 @@ class AnnouncementTable:
                 )
             put_on_record(connection, act)
 
-    def standing(self) -> list[dict[str, Any]]:
-        """Return the announcements that are not withdrawn, newest first: id, utc, operator, text."""
-        return [dict(row) for row in self._database.rows(_ANNOUNCED)]
+    def standing(self, now: datetime) -> list[dict[str, Any]]:
+        """Return the announcements that are shown at `now`, UTC: id, utc, operator, text, expires_utc; newest first."""
+        rows = self._database.rows(_ANNOUNCED, now.isoformat())
+        return [dict(row) for row in rows]

@@ -12,16 +12,19 @@ from referee.store.calibration_table import CalibrationTable
 from referee.store.closing_evidence import Closings
 from referee.store.contest_table import ContestTable
 from referee.store.database import Database
+from referee.store.decision_table import DecisionTable
 from referee.store.device_table import DeviceTable
 from referee.store.entry_withdrawal import EntryWithdrawals
 from referee.store.event_table import EventTable
 from referee.store.integrity import Integrity
 from referee.store.job_table import JobTable
+from referee.store.note_table import NoteTable
 from referee.store.operator_table import OperatorTable
 from referee.store.post_table import PostTable
 from referee.store.provisional_table import ProvisionalTable
 from referee.store.publication_table import PublicationTable
 from referee.store.published_board_table import PublishedTable
+from referee.store.question_table import QuestionTable
 from referee.store.queue_table import QueueTable
 from referee.store.read_only import ReadOnlyDatabase
 from referee.store.reading_table import ReadingTable
@@ -62,6 +65,9 @@ class Store:
     announcements: AnnouncementTable
     queue: QueueTable
     reviews: ReviewTable
+    notes: NoteTable
+    decisions: DecisionTable
+    questions: QuestionTable
     refusals: RefusalTable
     published: PublishedTable
 
@@ -116,6 +122,9 @@ class Store:
             announcements=AnnouncementTable(database),
             queue=QueueTable(database),
             reviews=ReviewTable(database),
+            notes=NoteTable(database),
+            decisions=DecisionTable(database),
+            questions=QuestionTable(database),
             refusals=RefusalTable(database),
             published=PublishedTable(database),
         )

@@ -75,7 +75,7 @@ class QuestionTable:
 
     def all(self) -> list[Question]:
         """Return all questions, newest first."""
-        found = []
-        for row in self._database.rows(_ALL):
-            found.append(Question(**{**dict(row), "to_all": bool(row["to_all"])}))
-        return found
+        return [
+            Question(**dict(row) | {"to_all": bool(row["to_all"])})
+            for row in self._database.rows(_ALL)
+        ]

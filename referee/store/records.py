@@ -310,6 +310,48 @@ class Review:
 
 
 @dataclass(frozen=True)
+class Note:
+    """A note of an operator on a run, for operators only."""
+
+    utc: str
+    operator: str
+    text: str
+
+
+class DecisionKind(StrEnum):
+    """What the jury decides about a judgement: first it is confirmed, then published."""
+
+    CONFIRMED = "confirmed"
+    PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A decision of the jury about the latest judgement of a run."""
+
+    utc: str
+    operator: str
+    kind: DecisionKind
+
+
+@dataclass(frozen=True)
+class Question:
+    """A team's question to the jury; `answered_utc`, `operator` and `answer` are None until it is answered.
+
+    With `to_all` everyone may read the question and its answer.
+    """
+
+    id: int
+    utc: str
+    team: str
+    text: str
+    answered_utc: str | None
+    operator: str | None
+    answer: str | None
+    to_all: bool
+
+
+@dataclass(frozen=True)
 class Refusal:
     """Similar refused requests: `count` of them from `first_utc` to `utc`, with team and run if they are known."""
 

@@ -131,7 +131,13 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         {"operator": str, "generation": str},  # a name, `key`, or `key as` and the name that was stated
         {"pk": "operator", "not_null": {"generation"}},
     ),
-    "announcements": ({"id": int, "utc": str, "operator": str, "text": str, "withdrawn_utc": str, "expires_utc": str}, {"pk": "id"}),
+    "announcements": (
+        {
+            "id": int, "utc": str, "operator": str, "text": str, "withdrawn_utc": str,
+            "expires_utc": str,  # until when it is shown, since form 18; NULL: until it is withdrawn
+        },
+        {"pk": "id"},
+    ),
     "queue": ({"position": int, "team": str}, {"pk": "position"}),
     "reviews": (
         {"id": int, "run": int, "utc": str, "operator": str, "note": str, "codes": str},  # JSON list: the failed checks
@@ -148,6 +154,14 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "kind": str,  # confirmed, published
         },
         {"pk": "id", "foreign_keys": [("score", "scores", "id")]},
+    ),
+    # A heat has a row only if it was made as one; runs name their heat anyway.
+    "heats": (
+        {
+            "name": str, "utc": str, "operator": str,
+            "round": int,  # 1, 2, ... of a knock-out or round robin; NULL: of neither
+        },
+        {"pk": "name"},
     ),
     "questions": (
         {

@@ -26,20 +26,20 @@ CODES_OF_STATUS = {
     400: "bad-json bad-request body-cut-off station-missing",
     401: "bad-credentials token-missing bad-token token-expired",
     403: "not-your-run wrong-address",
-    404: "heat-unknown announcement-unknown image-unknown run-unknown station-unknown team-unknown "
+    404: "heat-unknown announcement-unknown question-unknown image-unknown run-unknown station-unknown team-unknown "
     "team-not-queued track-unknown entry-unknown upload-unknown not-found",
     405: "method-not-allowed",
     409: "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "
     "heat-uneven team-absent station-busy team-busy team-queued window-closed display-failed "
     "run-state board-state key-reused track-closed entry-repeated entry-withdrawn submission-limit "
-    "not-replaceable upload-mismatch offset-mismatch upload-busy",
+    "judged-again decided-already not-replaceable upload-mismatch offset-mismatch upload-busy",
     408: "body-too-slow",
     411: "length-missing",
     412: "tus-version",
     413: "too-large",
     415: "unsupported-media-type",
     422: "not-measured bad-rows length-mismatch bad-detections unreadable-file model-refused",
-    429: "too-many-failures too-many-requests too-many-uploads",
+    429: "too-many-failures too-many-requests too-many-uploads too-many-questions",
     501: "method-unknown",
     503: "check-failed journal-stalled shutting-down stands-by storage-failed superseded testset-changed not-ready",
     507: "no-room",

@@ -292,7 +292,7 @@ def test_an_event_of_the_process_that_publishes_is_on_disk_when_it_can_be_seen(
         # Which does not change.
         contest.store.published.publish(
             empty_board(contest),
-            public_hall(contest),
+            public_hall(contest, START),
             START,
         )
     with (

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import requests
 
+from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.run_figures import current_judgement
 from referee.judging.score_explanation import explain
@@ -78,7 +79,7 @@ def test_a_demo_shows_a_day_of_16_teams_goes_on_when_its_server_dies_and_ends_wh
         ] == ["Kestrel"]
         assert "Nimbus" not in [one.standing.team for one in places]
         assert store.queue.teams()
-        assert store.announcements.standing()
+        assert store.announcements.standing(Clock().utc())
         browser = {"Accept": "text/html"}
         text = session.get(f"{url}/", headers=browser, timeout=TIMEOUT_S).text
         assert "Juniper" in text
@@ -146,7 +147,8 @@ def seen_day(folder: Path, url: str) -> Day:
                     at_most = found.score.max() / max(found.score[-1], LEAST_SCORE)
                     regrets[run.id] = found.ratio, float(at_most)
             return any(
-                "begins again" in one["text"] for one in store.announcements.standing()
+                "begins again" in one["text"]
+                for one in store.announcements.standing(Clock().utc())
             )
 
         until(is_over, LONGEST_DAY_S)

@@ -235,7 +235,7 @@ def test_the_figures_of_a_station_are_those_of_the_run_that_it_has_now(
     assert "0.8642" in before
     contest.store.runs.change(first.id, (RunState.OPEN,), state="closed")
     armed_run(contest, "otters")
-    contest.store.published.publish(before, public_hall(contest), START)
+    contest.store.published.publish(before, public_hall(contest, START), START)
     (now,) = public_view(row(contest))["now"]
     assert now["team"] == "otters"
     assert now["map"] is None

@@ -645,7 +645,7 @@ def post():
     told.append(50)
 
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, most))
+resource.setrlimit(resource.RLIMIT_FSIZE, (350_000, most))
 try:
     for _ in range(100):
         post()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from referee.clock import Clock
 from referee.contest import open_contest
 from referee.store.records import RunState
 from tests.browser import assert_accessible, browser, visit
@@ -188,9 +189,9 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
         said(page, "It is announced.")
         page.wait_for_selector("text=Lunch at one")
         with served.store() as store:
-            assert [one["text"] for one in store.announcements.standing()] == [
-                "Lunch at one"
-            ]
+            assert [
+                one["text"] for one in store.announcements.standing(Clock().utc())
+            ] == ["Lunch at one"]
         assert page.evaluate("document.activeElement.ariaLabel") == "Announce"
         page.click("#theme")
         page.reload()

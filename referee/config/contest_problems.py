@@ -11,7 +11,7 @@ from lpirc_power.meter import (
     SYNCHRONIZE,
     UNOFFICIAL,
 )
-from referee.config.contest_values import PRIZE_RULES, ContestConfig, Station
+from referee.config.contest_values import PRIZE_RULES, ContestConfig, Prize, Station
 from referee.config.journal_table import journal_problems
 from referee.config.tracks import track_problems
 from referee.networks import network
@@ -53,10 +53,7 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
         )
     yield from journal_problems(config.journal)
     yield from _station_problems(config.stations)
-    for number, prize in enumerate(config.prizes, start=1):
-        if prize.rule not in PRIZE_RULES:
-            words = f"rule = {prize.rule!r} must be one of {', '.join(map(repr, PRIZE_RULES))}."
-            yield "prizes", number, "rule", f"prize {prize.name!r}: {words}"
+    yield from _prize_problems(config.prizes)
     for number, track in enumerate(config.tracks, start=1):
         yield from (
             ("tracks", number, key, words) for key, words in track_problems(track)
@@ -77,6 +74,13 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
                     "name",
                     f"the {kind} name {name!r} is given twice.",
                 )
+
+
+def _prize_problems(prizes: tuple[Prize, ...]) -> Iterator[Problem]:
+    for number, prize in enumerate(prizes, start=1):
+        if prize.rule not in PRIZE_RULES:
+            words = f"rule = {prize.rule!r} must be one of {', '.join(map(repr, PRIZE_RULES))}."
+            yield "prizes", number, "rule", f"prize {prize.name!r}: {words}"
 
 
 def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ from referee.web.http_answers import (
     StartResponse,
     Stream,
 )
+from referee.web.heard_boards import HeardBoards
 from referee.web.legacy.plain_refusals import plain_refusal
 from referee.web.problem_documents import answer_to, note_refusal
 from referee.web.public import board_pages
@@ -58,12 +59,14 @@ class Gateway:
         board: PublishedBoard,
         refusals: Refusals,
         bodies: ArrivingBodies,
+        boards: HeardBoards,
         trusted: tuple[str, ...],
     ) -> None:
         self._app = app
         self._service = service
         self._refusals = refusals
         self._bodies = bodies
+        self._boards = boards
         self._trusted = trusted
         self._post: Handler = partial(posted_detections.post, service)
         self._image: Handler = partial(single_image.image, service)
@@ -83,6 +86,7 @@ class Gateway:
             peer = environ.get("REMOTE_ADDR", "")
             forwarded_for = environ.get("HTTP_X_FORWARDED_FOR")
             environ["REMOTE_ADDR"] = client_address(peer, forwarded_for, self._trusted)
+        self._boards.note_request(environ.get("REMOTE_ADDR", ""))
         # No upgrade is possible, but Flask would refuse a GET that requests one.
         environ.pop("HTTP_UPGRADE", None)
         try:

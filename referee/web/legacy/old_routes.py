@@ -125,6 +125,7 @@ def log_in() -> Response:
         raise Refusal(401, MISSING_LOGIN)
     try:
         require_password(team, password)
+        part(HeardBoards).note_log_in(team, request.remote_addr or "")
         slots = part(Callers).control.slots_of(team)
         prefer_slot(present_request(), slots)
         try:

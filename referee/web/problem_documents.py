@@ -1,5 +1,7 @@
 """The web's error boundary: every failure becomes one `application/problem+json` (RFC 9457) with a stable code.
 
+A person at a browser gets it as a page (`referee.web.error_pages`).
+
 The sentence of a failure is written where it is raised (`referee.errors`); this module maps its code to a status.
 """
 
@@ -15,6 +17,7 @@ from lpirc_power.errors import MeterError
 from lpirc_testsets import TestSetError
 from referee.errors import NotStarted, RefereeError, ShuttingDown, StorageFailed
 from referee.web.app_parts import part
+from referee.web.error_pages import for_reader
 from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, through_flask
 from referee.web.refused_requests import Refusals
 from referee.web.web_request import WebRequest, present_request
@@ -169,7 +172,7 @@ def _through_flask(error: Exception) -> Response:
             )
     answer = answer_to(error)
     note_refusal(part(Refusals), asked, error, answer.status)
-    return through_flask(answer)
+    return through_flask(for_reader(request.environ, answer))
 
 
 def _referee_error(error: RefereeError) -> Answer:

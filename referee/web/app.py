@@ -20,8 +20,8 @@ from referee.web.concurrency_limits import limits_of
 from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import session_routes as contest_routes
 from referee.web.gateway import Gateway, answer_to_silence
-from referee.web.http_answers import NOT_TO_BE_KEPT
 from referee.web.heard_boards import HeardBoards
+from referee.web.http_answers import NOT_TO_BE_KEPT
 from referee.web.image_files import ImageFiles
 from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging

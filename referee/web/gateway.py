@@ -18,6 +18,7 @@ from referee.web.arriving_bodies import ArrivingBodies
 from referee.web.callers import REMAINING, remaining_ms
 from referee.web.contestant import image_batches, posted_detections, single_image
 from referee.web.error_pages import for_reader
+from referee.web.heard_boards import HeardBoards
 from referee.web.http_answers import (
     STATUS_LINES,
     Answer,
@@ -25,7 +26,6 @@ from referee.web.http_answers import (
     StartResponse,
     Stream,
 )
-from referee.web.heard_boards import HeardBoards
 from referee.web.legacy.plain_refusals import plain_refusal
 from referee.web.problem_documents import answer_to, note_refusal
 from referee.web.public import board_pages

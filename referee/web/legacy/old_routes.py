@@ -36,6 +36,7 @@ from referee.store.records import Run, RunState
 from referee.web.app_parts import part
 from referee.web.callers import Callers, open_run_of, require_own, session_of
 from referee.web.contestant import image_batches, single_image
+from referee.web.heard_boards import HeardBoards
 from referee.web.http_answers import through_flask
 from referee.web.legacy.old_forms import (
     DISPLAYED,

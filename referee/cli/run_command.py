@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from referee.cli.ask_server import NoServer, ask
+from referee.cli.jury_commands import confirm as confirm_command
+from referee.cli.jury_commands import publish as publish_command
 from referee.cli.recorded_acts import optional_reason
 from referee.cli.run_list import list_runs
 from referee.cli.score_text import print_score, print_standing, rules_text
@@ -39,7 +41,8 @@ def run() -> None:
     """Arm, close, void and show runs."""
 
 
-run.add_command(list_runs)
+for decision in (list_runs, confirm_command, publish_command):
+    run.add_command(decision)
 
 
 @run.command()

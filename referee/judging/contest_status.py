@@ -16,6 +16,7 @@ from typing import Any
 
 from referee.contest import Contest
 from referee.judging.freeze import Freeze
+from referee.judging.jury_decisions import unpublished
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.run_checks import rows_refused
 from referee.judging.run_figures import (
@@ -124,6 +125,8 @@ class StatusReader:
         teams = team_documents(store)
         lost = {one.run: one.sentence for one in lost_energies(self._contest)}
         listed = self._listed(runs, known, now)
+        waiting = unpublished(self._contest)
+        notes = store.notes.counts()
         published = store.published.get()
         found = self._standings.now()
         at = {
@@ -143,6 +146,7 @@ class StatusReader:
             "version": program_version(),
             "window_s": config.window_s,
             "metric": config.metric,
+            "publish_by": config.publish_by,
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,
@@ -152,7 +156,15 @@ class StatusReader:
                 for team in store.queue.teams()
                 if team in teams
             ],
-            "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
+            "runs": [
+                one
+                | {
+                    "energy_lost": lost.get(one["run"]),
+                    "waits_for": waiting.get(one["run"]),
+                    "notes": notes.get(one["run"], 0),
+                }
+                for one in listed
+            ],
             "teams": list(teams.values()),
             "announcements": store.announcements.standing(now),
             "refusals": store.refusals.newest(MOST_REFUSALS),
@@ -255,6 +267,7 @@ class StatusReader:
         figures = figures_of(self._contest, run, now)
         judged = current_judgement(self._contest, run)
         checks = rows_refused(figures.refused, self._store.posts.refused_rows(run.id))
+        newest_utc = None if review is None else review.utc
         if judged is not None:
             checks = judged.checks
             review = standing_review(judged, review)
@@ -268,6 +281,8 @@ class StatusReader:
             "map": figures.map,
             "score": figures.score,
             "figure_state": figures.figure_state,
+            "judged_utc": None if judged is None else judged.judged_utc,
+            "reviewed_utc": newest_utc,
             "needs_review": None if judged is None else judged.needs_review,
             "review": review,
             "not_ranked": figures.not_ranked,

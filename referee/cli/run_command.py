@@ -12,6 +12,7 @@ import click
 from referee.cli.ask_server import NoServer, ask
 from referee.cli.jury_commands import confirm as confirm_command
 from referee.cli.jury_commands import publish as publish_command
+from referee.cli.heat_command import make_heat
 from referee.cli.recorded_acts import optional_reason
 from referee.cli.run_list import list_runs
 from referee.cli.score_text import print_score, print_standing, rules_text
@@ -41,8 +42,8 @@ def run() -> None:
     """Arm, close, void and show runs."""
 
 
-for decision in (list_runs, confirm_command, publish_command):
-    run.add_command(decision)
+for command in (list_runs, make_heat, confirm_command, publish_command):
+    run.add_command(command)
 
 
 @run.command()

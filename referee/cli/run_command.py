@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from referee.cli.ask_server import NoServer, ask
+from referee.cli.heat_command import make_heat
 from referee.cli.jury_commands import confirm as confirm_command
 from referee.cli.jury_commands import publish as publish_command
-from referee.cli.heat_command import make_heat
 from referee.cli.recorded_acts import optional_reason
 from referee.cli.run_list import list_runs
 from referee.cli.score_text import print_score, print_standing, rules_text

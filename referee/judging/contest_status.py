@@ -125,8 +125,6 @@ class StatusReader:
         teams = team_documents(store)
         lost = {one.run: one.sentence for one in lost_energies(self._contest)}
         listed = self._listed(runs, known, now)
-        waiting = unpublished(self._contest)
-        notes = store.notes.counts()
         published = store.published.get()
         found = self._standings.now()
         at = {
@@ -156,15 +154,7 @@ class StatusReader:
                 for team in store.queue.teams()
                 if team in teams
             ],
-            "runs": [
-                one
-                | {
-                    "energy_lost": lost.get(one["run"]),
-                    "waits_for": waiting.get(one["run"]),
-                    "notes": notes.get(one["run"], 0),
-                }
-                for one in listed
-            ],
+            "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
             "teams": list(teams.values()),
             "announcements": store.announcements.standing(now),
             "refusals": store.refusals.newest(MOST_REFUSALS),
@@ -252,10 +242,17 @@ class StatusReader:
             if made_of is None or was_made_of != made_of:
                 document = self._run(run, reviews.get(run.id), now)
                 self._runs[run.id] = (made_of, document)
-        return [
-            self._runs[run.id][1] | {"judging": run.id in known.judging}
-            for run in reversed(runs)
-        ]
+        waiting = unpublished(self._contest)
+        notes = self._store.notes.counts()
+        documents = []
+        for run in reversed(runs):
+            changing = {
+                "judging": run.id in known.judging,
+                "waits_for": waiting.get(run.id),
+                "notes": notes.get(run.id, 0),
+            }
+            documents.append(self._runs[run.id][1] | changing)
+        return documents
 
     def _run(
         self,

@@ -33,6 +33,7 @@ from referee.judging.run_figures import (
 from referee.judging.score_explanation import Explanation, explain
 from referee.judging.score_uncertainty import described
 from referee.judging.standings import standings
+from referee.judging.stop_regret import LEAST_IMAGES
 from referee.pages import STATIC, template_environment
 from referee.report.run_chart import time_chart
 from referee.report.worst_images import pictures
@@ -90,6 +91,7 @@ def report_page(contest: Contest, run: Run) -> str:
         "phases_defined": DEFINITION,
         "costs": None,
         "regret": None,
+        "least_images": LEAST_IMAGES,
     }
     if judged is not None:
         document = score_document(run, judged)

@@ -12,6 +12,8 @@ from enum import StrEnum
 from itertools import combinations
 
 from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.judging.jury_decisions import NOT_PUBLISHED, unpublished
 from referee.judging.meetings import Pending, Undecided, comparable, points_of
 from referee.judging.run_figures import Figures
 from referee.store.records import Run, RunState
@@ -28,6 +30,10 @@ class Outcome(StrEnum):
     NO_SCORE = "no-score"
 
 
+_HIDDEN = Pending(
+    Undecided.NOT_PUBLISHED,
+    RefereeError("run-state", f"The heat is not decided for others: {NOT_PUBLISHED}."),
+)
 DECIDED = (Outcome.WON, Outcome.TIED, Outcome.NO_SCORE)
 
 
@@ -71,8 +77,13 @@ class HeatResult:
         return self.outcome in DECIDED
 
 
-def heat_results(contest: Contest) -> list[HeatResult]:
-    """Return the heats in the order of their first runs."""
+def heat_results(
+    contest: Contest,
+    *,
+    published_only: bool = False,
+) -> list[HeatResult]:
+    """Return the heats in the order of their first runs, with `published_only` as the jury has published them."""
+    hidden = unpublished(contest) if published_only else {}
     rounds = {heat.name: heat.round for heat in contest.store.heats.all()}
     runs: dict[str, list[Run]] = {}
     for run in contest.store.runs.find():
@@ -80,7 +91,10 @@ def heat_results(contest: Contest) -> list[HeatResult]:
             runs.setdefault(run.heat, []).append(run)
     found = []
     for name, its in runs.items():
-        sides = [_side(contest, run) for run in sides_of(its)]
+        sides = [
+            HeatSide(run, None, _HIDDEN) if run.id in hidden else _side(contest, run)
+            for run in sides_of(its)
+        ]
         if sides:
             found.append(result_of(name, rounds.get(name), sides))
     return found
@@ -159,6 +173,7 @@ def _outcome_of(sides: Sequence[HeatSide]) -> Outcome:
 PUBLIC_REASONS = {
     Undecided.NOT_OVER: "its run is not over",
     Undecided.NOT_JUDGED: "its run is not judged yet",
+    Undecided.NOT_PUBLISHED: NOT_PUBLISHED,
     Undecided.IN_REVIEW: "its run is in review",
     Undecided.NO_ENERGY: "its run has no energy",
     Undecided.VOID: "its run is void",

@@ -17,6 +17,7 @@ class Undecided(StrEnum):
 
     NOT_OVER = "not-over"
     NOT_JUDGED = "not-judged"
+    NOT_PUBLISHED = "not-published"
     IN_REVIEW = "in-review"
     NO_ENERGY = "no-energy"
     VOID = "void"

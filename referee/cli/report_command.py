@@ -9,6 +9,7 @@ import click
 from referee.cli.shared_options import any_path, contest_folder, run_number
 from referee.contest import Contest, open_contest
 from referee.judging.freeze import Freeze
+from referee.judging.jury_decisions import unpublished
 from referee.store.records import OVER
 
 
@@ -56,6 +57,7 @@ def report(
         find_browser()
     with open_contest(folder) as contest:
         warn_while_frozen(contest)
+        warn_of_unpublished(contest)
         if all_runs:
             numbers = tuple(
                 run.id for run in contest.store.runs.find() if run.state in OVER
@@ -81,5 +83,15 @@ def warn_while_frozen(contest: Contest) -> None:
     if Freeze(contest.store.published.get()).is_on:
         click.echo(
             "The board is frozen, but this report shows the present ranking: hand it out after the unveiling.",
+            err=True,
+        )
+
+
+def warn_of_unpublished(contest: Contest) -> None:
+    """Print a warning on stderr if the output may show judgements that the jury has not published."""
+    if waiting := unpublished(contest):
+        runs = ", ".join(map(str, sorted(waiting)))
+        click.echo(
+            f"The jury has not published run {runs} yet: hand out what shows it afterwards.",
             err=True,
         )

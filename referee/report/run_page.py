@@ -20,6 +20,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import judged_otherwise
+from referee.judging.jury_decisions import NOT_PUBLISHED, is_published
 from referee.judging.ranking import SURE, Place, covered
 from referee.judging.run_course import DEFINITION, course_of
 from referee.judging.run_figures import (
@@ -32,6 +33,7 @@ from referee.judging.run_figures import (
 from referee.judging.score_explanation import Explanation, explain
 from referee.judging.score_uncertainty import described
 from referee.judging.standings import standings
+from referee.judging.stop_regret import LEAST_IMAGES
 from referee.pages import STATIC, template_environment
 from referee.report.replay_section import replay_section
 from referee.report.run_chart import time_chart
@@ -84,6 +86,10 @@ def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str
     figures = figures_of(contest, run, Clock().utc())
     course = course_of(contest, run)
     notices = [*_notices(run, figures)]
+    if judged is not None and not is_published(contest, run.id):
+        notices.append(
+            f"For operators only: {NOT_PUBLISHED}, so do not hand out this report."
+        )
     shown: dict[str, Any] = {
         "style": Markup("\n".join(path.read_text() for path in STYLES)),  # noqa: S704 - our own files
         "contest": contest.config.name,
@@ -96,6 +102,7 @@ def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str
         "costs": None,
         "regret": None,
         "replay": None,
+        "least_images": LEAST_IMAGES,
     }
     if with_replay:
         shown["replay"] = replay_section(contest, run, Clock().utc())
@@ -145,7 +152,7 @@ def _notices(run: Run, figures: Figures) -> Iterator[str]:
 
 def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
     """Return the run's rank, its neighbours and how certain their order is, or why the run has no rank."""
-    places = standings(contest).places
+    places = standings(contest, published_only=True).places
     at = next(
         (at for at, place in enumerate(places) if place.standing.run == run.id), None
     )
@@ -157,6 +164,8 @@ def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
     why = "it has no score under the contest's present rules"
     if run.state is RunState.VOID:
         why = "it is void"
+    elif not is_published(contest, run.id):
+        why = NOT_PUBLISHED
     elif figures.not_ranked or figures.score is None:
         why = figures.not_ranked or "it has no score"
     elif better:

@@ -12,8 +12,8 @@ from flask import Blueprint, Response, jsonify, request
 
 from referee.errors import RefereeError, WindowClosed
 from referee.judging.contest_status import program_version
-from referee.judging.released_figures import released_of
-from referee.judging.run_figures import figures_of
+from referee.judging.jury_decisions import is_published
+from referee.judging.released_figures import public_state, released_of
 from referee.runs.open_run import OpenRun
 from referee.runs.run_window import Phase, phase_at, remaining_s
 from referee.store.hash_links import closing_text
@@ -110,9 +110,11 @@ def _phase_of(live: OpenRun, now_s: float) -> str:
 
 
 def _closed_session(run: Run) -> dict[str, object]:
-    store = part(Callers).contest.store
+    contest = part(Callers).contest
+    store = contest.store
     phase: str = run.state
-    if run.state is RunState.JUDGED and part(PublishedBoard).is_frozen():
+    is_hidden = part(PublishedBoard).is_frozen() or not is_published(contest, run.id)
+    if run.state is RunState.JUDGED and is_hidden:
         phase = RunState.CLOSED
     elif run.state is RunState.OPEN:
         phase = CLOSING  # no server has taken it up, so it has no closing receipt
@@ -135,7 +137,7 @@ def _provisional(found: Run) -> dict[str, object]:
         return {"provisional": None}
     run = contest.store.runs.get(found.id)
     released = released_of(contest, run, now)
-    state = figures_of(contest, run, now).figure_state
+    state = public_state(contest, run, now)
     if released is None:
         return {"provisional": None}
     age = now - datetime.fromisoformat(released.utc)

@@ -49,16 +49,18 @@ def standings(folder: Path, *, as_json: bool) -> None:
 
 def _heat(one: dict[str, Any]) -> str:
     of_round = "" if one["round"] is None else f", round {one['round']}"
-    sides = " : ".join(
-        f"{side['team']} {'-' if side['points'] is None else side['points']}"
-        for side in one["sides"]
-    )
+    sides = " : ".join(map(_side, one["sides"]))
     said = WORDS.get(one["outcome"])
     if one["winner"] is not None:
         said = f"is won by {one['winner']}"
     elif said is None:
         said = f"is not decided: {'; '.join(one['undecided'])}"
     return f"Heat {one['name']}{of_round}: {sides}. It {said}."
+
+
+def _side(side: dict[str, Any]) -> str:
+    points = "-" if side["points"] is None else side["points"]
+    return f"{side['team']} {points}"
 
 
 def _print_standings(found: dict[str, Any]) -> None:

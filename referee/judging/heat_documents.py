@@ -95,10 +95,7 @@ def _round_robin(found: RoundRobin) -> Document:
 
 
 def _rounds(rounds: Iterable[Round]) -> list[Document]:
-    return [
-        {"round": one.number, "heats": [heat.name for heat in one.heats]}
-        for one in rounds
-    ]
+    return [{"round": one.number, "heats": list(one.names)} for one in rounds]
 
 
 def heats_document(contest: Contest, *, published_only: bool = False) -> Document:

@@ -6,7 +6,7 @@ guessed: a heat with a side that is void, in review or without energy is not dec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
@@ -91,10 +91,7 @@ def heat_results(
             runs.setdefault(run.heat, []).append(run)
     found = []
     for name, its in runs.items():
-        sides = [
-            HeatSide(run, None, _HIDDEN) if run.id in hidden else _side(contest, run)
-            for run in sides_of(its)
-        ]
+        sides = [_side(contest, run, hidden) for run in sides_of(its)]
         if sides:
             found.append(result_of(name, rounds.get(name), sides))
     return found
@@ -117,7 +114,9 @@ def sides_of(runs: Sequence[Run]) -> list[Run]:
     return sorted([*valid, *void.values()], key=lambda run: run.id)
 
 
-def _side(contest: Contest, run: Run) -> HeatSide:
+def _side(contest: Contest, run: Run, hidden: Container[int]) -> HeatSide:
+    if run.id in hidden:
+        return HeatSide(run, None, _HIDDEN)
     found = comparable(contest, run)
     if isinstance(found, Pending):
         return HeatSide(run, None, found)

@@ -24,6 +24,11 @@ class Round:
     heats: tuple[HeatResult, ...]
 
     @property
+    def names(self) -> Teams:
+        """The names of the heats."""
+        return tuple(heat.name for heat in self.heats)
+
+    @property
     def undecided(self) -> tuple[HeatResult, ...]:
         """The heats that nobody has won."""
         return tuple(one for one in self.heats if one.winner is None)

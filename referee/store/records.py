@@ -327,7 +327,7 @@ class DecisionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision of the jury about the latest judgement of a run."""
+    """A decision of the jury about the latest judgement of a run; `operator` is as every list shows it."""
 
     utc: str
     operator: str

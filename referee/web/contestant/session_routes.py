@@ -12,8 +12,8 @@ from flask import Blueprint, Response, jsonify, request
 
 from referee.errors import RefereeError, WindowClosed
 from referee.judging.contest_status import program_version
-from referee.judging.released_figures import released_of
-from referee.judging.run_figures import figures_of
+from referee.judging.jury_decisions import is_published
+from referee.judging.released_figures import public_state, released_of
 from referee.runs.open_run import OpenRun
 from referee.runs.run_window import Phase, phase_at, remaining_s
 from referee.store.hash_links import closing_text
@@ -21,6 +21,7 @@ from referee.store.records import Run, RunState
 from referee.web.app_parts import part
 from referee.web.callers import Callers, open_run_of, own_run_of
 from referee.web.contestant import image_batches, posted_detections, single_image
+from referee.web.heard_boards import HeardBoards
 from referee.web.http_answers import through_flask
 from referee.web.published_board import PublishedBoard
 from referee.web.request_bodies import read_texts
@@ -53,6 +54,7 @@ def log_in() -> tuple[Response, int]:
     """Open the team's run, or return the session of its open run."""
     team, password = read_texts("team", "password")
     require_password(team, password)
+    part(HeardBoards).note_log_in(team, request.remote_addr or "")
     callers = part(Callers)
     asked = present_request()
     prefer_slot(asked, callers.control.slots_of(team))
@@ -108,9 +110,11 @@ def _phase_of(live: OpenRun, now_s: float) -> str:
 
 
 def _closed_session(run: Run) -> dict[str, object]:
-    store = part(Callers).contest.store
+    contest = part(Callers).contest
+    store = contest.store
     phase: str = run.state
-    if run.state is RunState.JUDGED and part(PublishedBoard).is_frozen():
+    is_hidden = part(PublishedBoard).is_frozen() or not is_published(contest, run.id)
+    if run.state is RunState.JUDGED and is_hidden:
         phase = RunState.CLOSED
     elif run.state is RunState.OPEN:
         phase = CLOSING  # no server has taken it up, so it has no closing receipt
@@ -133,7 +137,7 @@ def _provisional(found: Run) -> dict[str, object]:
         return {"provisional": None}
     run = contest.store.runs.get(found.id)
     released = released_of(contest, run, now)
-    state = figures_of(contest, run, now).figure_state
+    state = public_state(contest, run, now)
     if released is None:
         return {"provisional": None}
     age = now - datetime.fromisoformat(released.utc)

@@ -29,6 +29,11 @@ WHILE_FROZEN = (
     help="Also write a PDF, printed by an installed Chromium or Chrome.",
 )
 @click.option(
+    "--replay",
+    is_flag=True,
+    help="Write it with the replay of the run, as run-N-replay.html, some megabytes larger.",
+)
+@click.option(
     "--out",
     type=any_path,
     help="The folder for the reports; default: `reports` in the contest folder.",
@@ -41,6 +46,7 @@ def report(
     *,
     all_runs: bool,
     pdf: bool,
+    replay: bool,
 ) -> None:
     """Write the report of a run as one HTML file: result, checks, power, curves, and what each error cost."""
     from referee.report import (
@@ -61,10 +67,18 @@ def report(
             numbers = tuple(
                 run.id for run in contest.store.runs.find() if run.state in OVER
             )
+        place = out or folder / FOLDER_NAME
         for number in numbers:
-            page = write_report(contest, number, out or folder / FOLDER_NAME)
-            for path in (page, *([print_pdf(page)] if pdf else [])):
-                click.echo(path)
+            if pdf or not replay:
+                page = write_report(contest, number, place)
+                click.echo(page)
+            if pdf:
+                click.echo(print_pdf(page))
+            if replay:
+                page = write_report(contest, number, place, with_replay=True)
+                click.echo(page)
+                size_mb = page.stat().st_size / 1e6
+                click.echo(f"{page.name} has {size_mb:.1f} MB.", err=True)
     if not numbers:
         click.echo("No run is closed yet.", err=True)
 

@@ -33,6 +33,7 @@ from referee.judging.score_explanation import Explanation, explain
 from referee.judging.score_uncertainty import described
 from referee.judging.stop_regret import LEAST_IMAGES
 from referee.pages import STATIC, template_environment
+from referee.report.replay_section import replay_section
 from referee.report.run_chart import time_chart
 from referee.report.win_section import board_section, lever_section
 from referee.report.worst_images import pictures
@@ -53,20 +54,29 @@ ERRORS = {
 
 
 def write_report(
-    contest: Contest, number: int, folder: Path, name: str | None = None
+    contest: Contest,
+    number: int,
+    folder: Path,
+    name: str | None = None,
+    *,
+    with_replay: bool = False,
 ) -> Path:
     """Write the report of a finished run as one HTML file in `folder`, by default `run-<number>.html`.
 
+    With its replay it is `run-<number>-replay.html`.
+
     Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`; OSError.
     """
-    page = report_page(contest, contest.store.runs.get(number))
+    run = contest.store.runs.get(number)
+    page = report_page(contest, run, with_replay=with_replay)
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (name or f"run-{number}.html")
+    ending = "-replay.html" if with_replay else ".html"
+    path = folder / (name or f"run-{number}{ending}")
     write_atomically(path, page.encode())
     return path
 
 
-def report_page(contest: Contest, run: Run) -> str:
+def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str:
     """Return a run's report as HTML; a sentence replaces a part that cannot be shown. Raises as `write_report`."""
     if run.state not in OVER:
         sentence = f"Run {run.id} of {run.team} is {run.state}; a report can be made only after it is closed."
@@ -92,8 +102,11 @@ def report_page(contest: Contest, run: Run) -> str:
         "costs": None,
         "regret": None,
         "lever_costs": (),
+        "replay": None,
         "least_images": LEAST_IMAGES,
     }
+    if with_replay:
+        shown["replay"] = replay_section(contest, run, Clock().utc())
     if judged is not None:
         document = score_document(run, judged)
         shown |= board_section(contest, run, figures, now) | {

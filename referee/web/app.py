@@ -38,8 +38,10 @@ from referee.web.operator import run_routes as operator_routes
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
+from referee.web.public import replay_routes as public_replays
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
+from referee.web.published_replays import PublishedReplays
 from referee.web.refused_requests import Refusals
 from referee.web.run_service import RunService
 from referee.web.server_watches import ServerWatches
@@ -71,6 +73,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     watches = ServerWatches(refusals, bodies, config_watch, journal_watch)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards)
+    keep_parts(app, PublishedReplays(board, images))
     app.register_blueprint(contest_routes.blueprint)
     for operators in (
         operator_access,
@@ -85,6 +88,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
+    app.register_blueprint(public_replays.blueprint)
     keep_parts(
         app, plug_pages(app, contest, clock)
     )  # last, so that no plug-in replaces our pages

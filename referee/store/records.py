@@ -23,6 +23,7 @@ REBOOTED = "rebooted"
 TOOK_OVER = "took-over"
 SETTINGS = "settings"
 JUDGED = "judged"
+JUDGE_FAILED = "judge-failed"
 TRUTH_CORRECTED = "truth-corrected"
 """Kind of an event that the program reads back, as the kinds above."""
 

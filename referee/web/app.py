@@ -15,6 +15,7 @@ from referee.runs.run_control import RunControl
 from referee.web import html_pages, problem_documents
 from referee.web.app_parts import keep_parts, part
 from referee.web.arriving_bodies import ArrivingBodies
+from referee.web.automatic_judging import AutomaticJudging
 from referee.web.callers import REMAINING, Callers, remaining_ms
 from referee.web.concurrency_limits import limits_of
 from referee.web.config_watch import ConfigWatch
@@ -38,6 +39,7 @@ from referee.web.operator import run_routes as operator_routes
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
+from referee.web.public import client_pages, document_pages
 from referee.web.public import replay_routes as public_replays
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
@@ -70,7 +72,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         contest, control, clock, judging, config_watch, journal_watch, boards
     )
     desk = OperatorsDesk(callers, config_watch, judging, status)
-    watches = ServerWatches(refusals, bodies, config_watch, journal_watch)
+    auto_judging = AutomaticJudging(contest, judging)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto_judging)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards)
     keep_parts(app, PublishedReplays(board, images))
@@ -89,6 +92,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
     app.register_blueprint(public_replays.blueprint)
+    app.register_blueprint(document_pages.blueprint)
+    app.register_blueprint(client_pages.blueprint)
     keep_parts(
         app, plug_pages(app, contest, clock)
     )  # last, so that no plug-in replaces our pages

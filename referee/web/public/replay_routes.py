@@ -59,8 +59,7 @@ def playlist() -> Response:
     It plays the first two together, then each alone.
     """
     places = part(PublishedReplays).places()
-    names = ("run", "team", "rank", "score")
-    runs = [{name: place[name] for name in names} for place in places.values()]
+    runs = [_listed(place) for place in places.values()]
     items = [_sources(run) for run in places]
     if len(items) > 1:
         items.insert(0, _sources(*[*places][:2]))
@@ -83,6 +82,11 @@ def picture(run: int, image: int) -> Response:
     response.headers |= SECURITY_HEADERS
     response.headers["Cache-Control"] = PICTURE_CACHING
     return response
+
+
+def _listed(place: dict[str, Any]) -> dict[str, Any]:
+    names = ("run", "team", "rank", "score")
+    return {name: place[name] for name in names}
 
 
 def _sources(*runs: int) -> list[dict[str, str]]:

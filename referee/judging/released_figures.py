@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from referee.contest import Contest
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
 from referee.judging.run_checks import is_scorable
-from referee.judging.run_figures import current_judgement
+from referee.judging.run_figures import current_judgement, figures_of
 from referee.store.records import Released, Run, RunState
 
 EVERY_S = 30.0
@@ -150,3 +151,17 @@ def released_of(
     if released is None or state_of(contest.store, run, now) is FigureState.FRESH:
         return released
     return replace(released, energy_wh=None, score=None)
+
+
+def released_document(
+    contest: Contest,
+    run: Run,
+    now: datetime,
+) -> dict[str, Any] | None:
+    """Return the released figures of a run as its team sees them, with their age and state; None if there are none."""
+    released = released_of(contest, run, now)
+    if released is None:
+        return None
+    age = now - datetime.fromisoformat(released.utc)
+    state = figures_of(contest, run, now).figure_state
+    return asdict(released) | {"age_s": age.total_seconds(), "figure_state": state}

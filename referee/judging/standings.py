@@ -63,13 +63,15 @@ class Standings:
     """The leaderboard, best first, the judged runs that are not on it, and the prizes.
 
     `unranked` are the runs in review and those below `least_map`, best score first. They are shown, but are ignored for
-    ranks, for prizes and for the conditions of prizes.
+    ranks, for prizes and for the conditions of prizes. `attempts` are all judged runs with a score by the contest's
+    present rules, best score first, ranked or not.
     """
 
     places: tuple[Place, ...]
     left_out: tuple[LeftOut, ...]
     unranked: tuple[Place, ...] = ()
     awards: tuple[Award, ...] = ()
+    attempts: tuple[Standing, ...] = ()
 
 
 def standings(
@@ -110,7 +112,7 @@ def standings(
     places = rank(able, known)
     won = awards(contest.config.prizes, [place.standing for place in places], known)
     unranked = tuple(Place(None, one) for one in found if one.not_ranked is not None)
-    return Standings(places, tuple(left_out), unranked, won)
+    return Standings(places, tuple(left_out), unranked, won, tuple(found))
 
 
 def with_energy_spread(

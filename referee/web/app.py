@@ -36,6 +36,8 @@ from referee.web.published_board import PublishedBoard
 from referee.web.refused_requests import Refusals
 from referee.web.run_service import RunService
 from referee.web.server_watches import ServerWatches
+from referee.web.team import questions, team_access, team_pages, team_reports
+from referee.web.team.team_desk import TeamsDesk
 from referee.web.team_login import TeamLogIns
 from referee.web.web_request import present_request
 
@@ -62,6 +64,9 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns())
     app.register_blueprint(contest_routes.blueprint)
+    keep_parts(app, TeamsDesk(callers, board))
+    for teams in (team_access, team_pages, questions, team_reports):
+        app.register_blueprint(teams.blueprint)
     for operators in (
         operator_access,
         operator_routes,

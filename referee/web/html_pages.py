@@ -19,6 +19,9 @@ SECURITY_HEADERS = {
     "Referrer-Policy": "same-origin",
 }
 
+REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
+"""Content policy of a run's report, which is one file with its own styles and pictures, and no script."""
+
 THEMES = ("light", "dark")
 
 blueprint = Blueprint("pages", __name__)

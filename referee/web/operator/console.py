@@ -17,7 +17,7 @@ from referee.errors import RefereeError
 from referee.store.records import OVER
 from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
-from referee.web.html_pages import html, page, rendered
+from referee.web.html_pages import REPORT_POLICY, html, page, rendered
 from referee.web.judge_process import run_command
 from referee.web.operator.operator_access import csrf_token, require_operator
 from referee.web.operator.operators_desk import OperatorsDesk
@@ -32,8 +32,6 @@ FOLLOWED = dict.fromkeys(
 REFUSED = {
     "too-many-failures": "There were too many failed log-ins. Wait a minute, then try again."
 }
-# A report is one file with its own styles and pictures, and no script.
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
 WAIT_S = 30.0  # for reports that another operator has requested
 
 logger = logging.getLogger(__name__)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from referee.cli.ask_server import NoServer, ask
+from referee.cli.heat_command import make_heat
 from referee.cli.recorded_acts import optional_reason
 from referee.cli.run_list import list_runs
 from referee.cli.score_text import print_score, print_standing, rules_text
@@ -40,6 +41,7 @@ def run() -> None:
 
 
 run.add_command(list_runs)
+run.add_command(make_heat)
 
 
 @run.command()

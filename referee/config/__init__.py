@@ -1,6 +1,7 @@
 """Reads `contest.toml` of a contest folder into a frozen value; unknown keys and invalid values are refused.
 
-Start with `ContestConfig`; `tracks` has the keys of model tracks. Does not know how the values are used.
+Start with `ContestConfig`; `tracks` has the keys of model tracks, `contest_file` changes values in the file and keeps
+its comments. Does not know how the values are used.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ __all__ = [
     "ModelTrack",
     "Prize",
     "Station",
+    "config_of",
     "read_config",
     "toml_table",
 ]
@@ -57,19 +59,27 @@ def read_config(folder: Path) -> ContestConfig:
     path = folder / CONFIG_NAME
     try:
         text = path.read_text(encoding="utf-8-sig")
-        table = toml_table(text)
     except FileNotFoundError:
         sentence = f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: referee init {folder}"
         raise RefereeError("contest-missing", sentence) from None
     except PermissionError as error:
         raise not_accessible(path, error) from error
-    except (
-        OSError,
-        ValueError,
-        RecursionError,
-    ) as error:  # ValueError: not TOML, not UTF-8, a huge number
-        raise RefereeError("bad-config", f"{path} cannot be read: {error}.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from error
+    return config_of(path, text)
+
+
+def config_of(path: Path, text: str) -> ContestConfig:
+    """Return the configuration that `text` would be as the file at `path`. Raises RefereeError `bad-config`."""
+    try:
+        table = toml_table(text)
+    except (ValueError, RecursionError) as error:  # not TOML, a huge number
+        raise _unreadable(path, error) from error
     return _contest(_Table(path, text), table)
+
+
+def _unreadable(path: Path, error: Exception) -> RefereeError:
+    return RefereeError("bad-config", f"{path} cannot be read: {error}.")
 
 
 @dataclass(frozen=True)

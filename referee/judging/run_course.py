@@ -127,6 +127,17 @@ def posted_after(
     return newest[np.cumsum(counts)]
 
 
+def answered_at(posts_s: Floats, posted: Ints, images: int) -> Floats:
+    """Return when each of the `images` in order of service was answered (n,); infinite if it never was.
+
+    `posted` (p,) is how many images are posted after each POST.
+    """
+    order = np.argsort(posts_s, kind="stable")
+    most_posted = np.maximum.accumulate(posted[order])
+    of_post = np.searchsorted(most_posted, np.arange(1, images + 1))
+    return np.append(posts_s[order], math.inf)[of_post]
+
+
 def phases_of(
     served_s: Floats,
     posts_s: Floats,

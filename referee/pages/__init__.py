@@ -30,6 +30,8 @@ def template_environment(*packages: str) -> Environment:
         select_autoescape,
     )
 
+    from referee.pages.local_times import TIME_FILTERS
+
     loader = ChoiceLoader(
         [PackageLoader(package) for package in (*packages, "referee.pages")]
     )
@@ -40,7 +42,7 @@ def template_environment(*packages: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= FILTERS
+    environment.filters |= FILTERS | TIME_FILTERS
     return environment
 
 

@@ -161,6 +161,13 @@ class Arming:
             raise failure
         raise StationBusy("Every station is in use; log in again when one is free.")
 
+    def require_able(self, team: str, station: Station, *, anyway: bool) -> None:
+        """Raise what `arm` would raise before it asks the meter; `anyway` allows a team that has used its attempts."""
+        images_of_a_run(self._contest)
+        self._store.posts.require_room(0)
+        self._require_free(team, station)
+        self._require_attempt(team, anyway=anyway)
+
     def _require_free(self, team: str, station: Station) -> None:
         run = self._running(station=station.name)
         if run is not None:

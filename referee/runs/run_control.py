@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 from contextlib import ExitStack, nullcontext, suppress
@@ -13,6 +12,7 @@ from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, WindowClosed
 from referee.runs.arming import Arming
+from referee.runs.heat_making import HeatMaking
 from referee.runs.heats import (
     StartBoard,
     not_started,
@@ -22,7 +22,7 @@ from referee.runs.heats import (
 )
 from referee.runs.live_runs import LiveRuns
 from referee.runs.meter_state import MeterState, state_of
-from referee.runs.open_run import OpenRun, key_reused
+from referee.runs.open_run import OpenRun
 from referee.runs.run_ending import count_again, note_end, record_close
 from referee.runs.run_recorder import note_event
 from referee.runs.run_recovery import read_all_left_over, take_up_runs
@@ -30,7 +30,7 @@ from referee.runs.run_window import Phase, Window, elapsed_s, phase_at, window_c
 from referee.runs.start_checks import Found, StartChecks
 from referee.runs.station_meters import RunMeter, StationMeters
 from referee.store.acts import Act
-from referee.store.records import Post, Run, RunState
+from referee.store.records import Run, RunState
 
 logger = logging.getLogger(__name__)
 CLOSING_TIMEOUT_S = 30.0  # how long a log-in waits until the team's last run is closed
@@ -44,8 +44,8 @@ class RunControl:
     ordered by name), a live run's `closing`, a station's (any operation that frees or takes the station). No other
     locks may be held while a meter is asked.
 
-    `board` is where teams wait for a heat's start signal. No run is armed or opened until `checks`, if any, have
-    passed.
+    `board` is where teams wait for a heat's start signal, `heats` makes heats. No run is armed or opened until
+    `checks`, if any, have passed.
     """
 
     def __init__(
@@ -62,6 +62,9 @@ class RunControl:
         self.board = StartBoard()
         self._locks: dict[str, threading.Lock] = {}
         self._arming = Arming(contest, clock, self._meters, self._lock_of)
+        self.heats = HeatMaking(
+            contest, clock, self._checks, self._arming, self._lock_of, self.void
+        )
         self._note = partial(note_event, contest.store, clock)
         self._live = LiveRuns(contest, clock)
 
@@ -364,16 +367,6 @@ class RunControl:
     def read_left_over(self) -> None:
         """Read the energies that closed runs left in their meters; a meter that does not answer takes seconds."""
         read_all_left_over(self._contest, self._clock, self._meters, self._lock_of)
-
-    def receipt(self, run: int, body: bytes, key: str | None) -> Post | None:
-        """Return the receipt that this body got under this key, for a client that asks again after the run has closed.
-
-        Raises RefereeError `key-reused` if the key came with another body.
-        """
-        earlier = self._store.posts.find(run, key) if key else None
-        if earlier is not None and earlier.sha256 != hashlib.sha256(body).hexdigest():
-            raise key_reused()
-        return earlier
 
     def shutdown(self) -> None:
         """Close the links to the meters. Open runs stay open for the next start, with their integrators running."""

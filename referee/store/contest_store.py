@@ -16,6 +16,7 @@ from referee.store.decision_table import DecisionTable
 from referee.store.device_table import DeviceTable
 from referee.store.entry_withdrawal import EntryWithdrawals
 from referee.store.event_table import EventTable
+from referee.store.heat_table import HeatTable
 from referee.store.integrity import Integrity
 from referee.store.job_table import JobTable
 from referee.store.note_table import NoteTable
@@ -67,6 +68,7 @@ class Store:
     reviews: ReviewTable
     notes: NoteTable
     decisions: DecisionTable
+    heats: HeatTable
     questions: QuestionTable
     refusals: RefusalTable
     published: PublishedTable
@@ -124,6 +126,7 @@ class Store:
             reviews=ReviewTable(database),
             notes=NoteTable(database),
             decisions=DecisionTable(database),
+            heats=HeatTable(database),
             questions=QuestionTable(database),
             refusals=RefusalTable(database),
             published=PublishedTable(database),

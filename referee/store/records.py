@@ -335,6 +335,16 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class Heat:
+    """A heat that an operator made; `round` is that of a knock-out or round robin, None outside both."""
+
+    name: str
+    utc: str
+    operator: str
+    round: int | None = None
+
+
+@dataclass(frozen=True)
 class Question:
     """A team's question to the jury; `answered_utc`, `operator` and `answer` are None until it is answered.
 

@@ -26,7 +26,13 @@ from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
 from referee.web.legacy import old_routes as legacy_routes
 from referee.web.live_status import LiveStatus
-from referee.web.operator import board_routes, console, day_routes, operator_access
+from referee.web.operator import (
+    board_routes,
+    console,
+    day_routes,
+    heat_routes,
+    operator_access,
+)
 from referee.web.operator import run_routes as operator_routes
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.plugged_pages import plug_pages
@@ -71,6 +77,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         operator_access,
         operator_routes,
         day_routes,
+        heat_routes,
         board_routes,
         console,
     ):

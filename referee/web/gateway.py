@@ -17,6 +17,7 @@ from referee.errors import RefereeError
 from referee.web.arriving_bodies import ArrivingBodies
 from referee.web.callers import REMAINING, remaining_ms
 from referee.web.contestant import image_batches, posted_detections, single_image
+from referee.web.error_pages import for_reader
 from referee.web.http_answers import (
     STATUS_LINES,
     Answer,
@@ -158,6 +159,6 @@ def _refusal(environ: Environ, error: Exception) -> Answer:
     path = environ["PATH_INFO"]
     is_old = path in OLD_LOG_INS or path in FORMS
     if not is_old or not isinstance(error, RefereeError) or error.code not in PLAIN:
-        return answer_to(error)
+        return for_reader(environ, answer_to(error))
     answer = plain_refusal(path, error)
     return replace(answer, headers=[*answer.headers, ("Connection", "close")])

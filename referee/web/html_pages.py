@@ -12,6 +12,7 @@ from flask import Blueprint, Response, abort, request
 
 from referee.auth.operator_names import doer
 from referee.pages import STATIC, template_environment
+from referee.web.packing import is_packable, packed, takes_gzip
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'",
@@ -41,24 +42,37 @@ def rendered(template: str, **values: object) -> str:
 
 
 def page(template: str, status: int = 200, **values: object) -> Response:
-    """Return a rendered page; 304 if the browser has this version."""
+    """Return a rendered page; 304 if the browser has this version.
+
+    A page with the secret `csrf` is never compressed: it also shows words of strangers, whose choice would make the
+    length of the answer depend on the secret (BREACH).
+    """
     chosen = request.cookies.get(
         "theme"
     )  # set by the button of live.js; by default the system decides
     values = {"theme": chosen if chosen in THEMES else None} | values
-    return html(rendered(template, **values), status)
+    text = rendered(template, **values)
+    return html(text, status, packs="csrf" not in values)
 
 
-def html(text: str, status: int = 200) -> Response:
-    """Return a response with a page or a part of one."""
-    return revalidated(Response(text, status, content_type="text/html; charset=utf-8"))
+def html(text: str, status: int = 200, *, packs: bool = True) -> Response:
+    """Return a response with a page or a part of one; compressed if it `packs` and the browser reads gzip."""
+    response = Response(text, status, content_type="text/html; charset=utf-8")
+    return revalidated(response, packs=packs)
 
 
-def revalidated(response: Response) -> Response:
+def revalidated(response: Response, *, packs: bool = True) -> Response:
     """Give the response an ETag of its content: browsers ask each time, and unchanged content costs only a 304."""
     response.headers |= SECURITY_HEADERS
     response.headers["Cache-Control"] = "no-cache"
-    response.set_etag(hashlib.sha256(response.get_data()).hexdigest()[:32])
+    content = response.get_data()
+    # A weak tag, because it is the same for both encodings.
+    response.set_etag(hashlib.sha256(content).hexdigest()[:32], weak=True)
+    if packs and is_packable(content, response.content_type or ""):
+        response.vary.add("Accept-Encoding")
+        if takes_gzip(request.headers.get("Accept-Encoding", "")):
+            response.set_data(packed(content))
+            response.headers["Content-Encoding"] = "gzip"
     if response.status_code == HTTPStatus.OK:
         response.make_conditional(request)
     return response

@@ -1,5 +1,7 @@
 """The web's error boundary: every failure becomes one `application/problem+json` (RFC 9457) with a stable code.
 
+A person at a browser gets it as a page (`referee.web.error_pages`).
+
 The sentence of a failure is written where it is raised (`referee.errors`); this module maps its code to a status.
 """
 
@@ -15,6 +17,7 @@ from lpirc_power.errors import MeterError
 from lpirc_testsets import TestSetError
 from referee.errors import NotStarted, RefereeError, ShuttingDown, StorageFailed
 from referee.web.app_parts import part
+from referee.web.error_pages import for_reader
 from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, through_flask
 from referee.web.refused_requests import Refusals
 from referee.web.web_request import WebRequest, present_request
@@ -30,7 +33,7 @@ CODES_OF_STATUS = {
     "team-not-queued track-unknown entry-unknown upload-unknown not-found",
     405: "method-not-allowed",
     409: "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "
-    "heat-uneven team-absent station-busy team-busy team-queued window-closed display-failed "
+    "heat-uneven heat-made heat-not-made team-absent station-busy team-busy team-queued window-closed display-failed "
     "run-state board-state key-reused track-closed entry-repeated entry-withdrawn submission-limit "
     "judged-again decided-already not-replaceable upload-mismatch offset-mismatch upload-busy",
     408: "body-too-slow",
@@ -169,7 +172,7 @@ def _through_flask(error: Exception) -> Response:
             )
     answer = answer_to(error)
     note_refusal(part(Refusals), asked, error, answer.status)
-    return through_flask(answer)
+    return through_flask(for_reader(request.environ, answer))
 
 
 def _referee_error(error: RefereeError) -> Answer:

@@ -121,17 +121,26 @@ def read_texts(*keys: str, **defaults: str | None) -> tuple[str, ...]:
 
     Raises RefereeError `bad-json` if one is missing, blank or not a text, and the errors of `read_body`.
     """
+    form = ", ".join(f'"{key}": "..."' for key in (*keys, *defaults))
+    document = read_object(form)
+    return tuple(
+        text_in(document, key, defaults.get(key)) for key in (*keys, *defaults)
+    )
+
+
+def read_object(form: str) -> dict[str, object]:
+    """Return the JSON object in the body. Raises RefereeError `bad-json`, which says that it must have this form."""
     try:
         document = json.loads(read_body(present_request(), LARGEST_DOCUMENT_BYTES))
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
-        form = ", ".join(f'"{key}": "..."' for key in (*keys, *defaults))
         raise RefereeError("bad-json", f"The body must be a JSON object: {{{form}}}.")
-    return tuple(_text(document, key, defaults.get(key)) for key in (*keys, *defaults))
+    return document
 
 
-def _text(document: dict[str, object], key: str, default: str | None) -> str:
+def text_in(document: dict[str, object], key: str, default: str | None) -> str:
+    """Return a text of a JSON object. Raises RefereeError `bad-json` if it is missing, blank or not a text."""
     if default is not None and key not in document:
         return default
     value = document.get(key)

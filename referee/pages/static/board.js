@@ -1,11 +1,9 @@
-// The public board: local times, and on a projector one page of the ranking after the other.
+// The public board: on a projector one page of the ranking after the other.
 "use strict";
 
 const PAGE_MS = 10000, RUNS_AT_ONCE = 4;
-const SHORT = {hour: "2-digit", minute: "2-digit"};
 
 function dress() {
-  for (const time of document.querySelectorAll("[data-time]")) time.textContent = new Date(time.dataset.time).toLocaleTimeString([], SHORT);
   if (document.body.classList.contains("projector")) turn();
 }
 

@@ -68,9 +68,9 @@ function say(sentence) {
   forget = setTimeout(() => { part("said").textContent = ""; }, 12000);
 }
 
-// The server's time of day, from when it made the page.
+// The server's time of day, from when it made the page, in the operator's time zone.
 const made_ms = Date.parse(part("utc").dataset.utc) - performance.now();
-setInterval(() => { part("utc").textContent = new Date(made_ms + performance.now()).toISOString().slice(11, 19); }, 250);
+setInterval(() => { part("utc").textContent = new Date(made_ms + performance.now()).toLocaleTimeString(); }, 250);
 
 part("ask-cancel").addEventListener("click", () => ask.close());
 ask.addEventListener("keydown", event => { if (event.repeat && event.key === "Enter") event.preventDefault(); });

@@ -1,7 +1,7 @@
 // Keeps the element with data-live=URL as new as the server's fragment: one conditional request each data-every ms.
 // The browser sends If-None-Match by itself; an unchanged fragment costs a 304. What a person has opened, focused or
 // typed stays, and so does what scripts drew in [data-keep]; what is new in [data-arrives] is lit for a moment. Says so
-// when the server is lost, and how old all of it is. Each new content is announced by the event "live"; the event
+// when the server is lost, and how old all of it is. A part with data-version is asked for only when it has changed. Each new content is announced by the event "live"; the event
 // "look" asks for it at once.
 "use strict";
 
@@ -12,7 +12,7 @@ let heard = Date.now();
 const MORPH = {
   morphStyle: "innerHTML",
   callbacks: {
-    beforeNodeMorphed: old => !(old.dataset && "keep" in old.dataset) && (old.value ?? "") === (old.defaultValue ?? old.value ?? ""),
+    beforeNodeMorphed: (old, fresh) => !isKept(old, fresh) && (old.value ?? "") === (old.defaultValue ?? old.value ?? ""),
     beforeAttributeUpdated: name => name !== "open",
     afterNodeAdded: node => {
       if (node.matches?.("[data-arrives]")) node.animate([{backgroundColor: "color-mix(in srgb, currentcolor 25%, transparent)"}, {}], 3000);
@@ -20,16 +20,27 @@ const MORPH = {
   },
 };
 
+// A part with data-version that has not changed comes back empty, with data-same; a time already shown as local stays.
+function isKept(old, fresh) {
+  if (!old.dataset) return false;
+  return "keep" in old.dataset || "same" in (fresh.dataset ?? {}) || (old.title && old.dateTime && old.dateTime === fresh.dateTime);
+}
+
 async function follow(element) {
   let shown = null, wake = () => {};
   element.addEventListener("look", () => wake());
   document.addEventListener("visibilitychange", () => wake());
   for (;;) {
     await new Promise(done => { wake = done; setTimeout(done, Number(element.dataset.every ?? 1000)); });
-    const text = await newest(element.dataset.live);
+    const text = await newest(element.dataset.live + versions(element));
     if (text !== null) heard = Date.now();
     if (text !== null && text !== shown) show(element, shown = text);
   }
+}
+
+function versions(element) {
+  const parts = [...element.querySelectorAll("[data-version]")].map(part => [part.id, part.dataset.version]);
+  return parts.length ? `?${new URLSearchParams(parts)}` : "";
 }
 
 async function newest(url) {

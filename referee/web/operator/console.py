@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 from functools import lru_cache
@@ -32,6 +33,7 @@ FOLLOWED = dict.fromkeys(
 REFUSED = {
     "too-many-failures": "There were too many failed log-ins. Wait a minute, then try again."
 }
+VERSION_LENGTH = 16
 WAIT_S = 30.0  # for reports that another operator has requested
 
 logger = logging.getLogger(__name__)
@@ -69,8 +71,12 @@ def console() -> Response:
 
 @blueprint.get("/live")
 def live() -> Response:
-    """Answer with the changing part of the screen, which is rendered once for all viewers."""
-    return html(_fragment(part(OperatorsDesk).status.look().body))
+    """Answer with the changing part of the screen, which is rendered once for all viewers.
+
+    `lists` in the query is the version of the lists that the screen shows: they are sent only when they have changed.
+    """
+    known = request.args.get("lists", "")
+    return html(_fragment(part(OperatorsDesk).status.look().body, known))
 
 
 @blueprint.get("/login")
@@ -154,12 +160,17 @@ def _shown(body: bytes) -> dict[str, Any]:
             {"now": {key: now[key] for key in LISTS} | {"runs": runs}} | choices
         )
     )
-    return {"now": now, "lists": Markup(lists)} | choices  # noqa: S704 - rendered
+    version = hashlib.sha256(lists.encode()).hexdigest()[:VERSION_LENGTH]
+    shown = {"lists": Markup(lists), "lists_version": version}  # noqa: S704 - rendered
+    return {"now": now} | shown | choices
 
 
-@lru_cache(maxsize=2)
-def _fragment(body: bytes) -> str:
-    return rendered("operator/live.html", **_shown(body))
+@lru_cache(maxsize=4)
+def _fragment(body: bytes, known: str) -> str:
+    shown = _shown(body)
+    if shown["lists_version"] == known:
+        shown["lists"] = None
+    return rendered("operator/live.html", **shown)
 
 
 @lru_cache(maxsize=2)

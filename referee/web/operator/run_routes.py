@@ -1,4 +1,4 @@
-"""The operator's routes for runs: arm, start, close, void, review, judge, and the status.
+"""The operator's routes for runs: arm, close, void, review, judge, and the status.
 
 Each act is recorded with the operator's name.
 """
@@ -84,20 +84,6 @@ def arm() -> tuple[Response, int]:
     except MeterError as error:
         return through_flask(meter_problem(error, "nothing is armed")), 503
     return jsonify(asdict(run) | {"config_changed": desk.config_watch.look()}), 201
-
-
-@blueprint.post("/heats/start")
-def start() -> Response:
-    """Give the start signal of a heat: its runs open together.
-
-    With `absent` = "start" it starts even if a team is not waiting.
-    """
-    heat, absent = read_texts("heat", absent="refuse")
-    with act("start", heat=heat, absent=absent) as under_way:
-        opened = part(Callers).control.start(
-            heat, absent_too=absent == "start", act=under_way
-        )
-    return jsonify([asdict(run) for run in opened])
 
 
 @blueprint.post("/runs/<int:number>/close")

@@ -31,6 +31,10 @@ ODD = [
     (640, 480),
     (333, 333),
 ]
+PAINTED = (
+    "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+)
+GREYS = 11
 
 
 def corners(number: int) -> NDArray[np.int64]:
@@ -180,6 +184,65 @@ def assert_shows(pixels: NDArray[np.int64], number: int) -> None:
     assert np.abs(centres - corners(number)).max() <= 12
 
 
+def assert_is_test_card(pixels: NDArray[np.int64]) -> None:
+    """The markers say 0; the card fills an image's area, with steps of grey and sharp lines of a pixel."""
+    number, card = decoded(pixels)
+    assert number == 0
+    height, width, _ = card.shape
+    row = min(pixels.shape[:2]) // 12
+    assert (height, width) == (pixels.shape[0], pixels.shape[1] - 2 * row)
+    assert np.ptp(card, axis=2).max() <= 0, "it has no colour"
+    grey = card[:, :, 0]
+    wide = (width - 4 * row) // GREYS
+    first = (width - GREYS * wide) // 2
+    centres = [first + wide // 2 + wide * step for step in range(GREYS)]
+    steps = grey[row * 3 // 2, centres]
+    assert steps.tolist() == [255 * step // 10 for step in range(GREYS)]
+    lines = grey[row * 3 // 4, row // 2 : row - 2]
+    assert set(lines[::2]) == {255}
+    assert set(lines[1::2]) == {0}
+    around = np.arange(720) * np.pi / 360
+    ys = (height / 2 + 2 * row * np.sin(around)).astype(int)
+    xs = (width / 2 + 2 * row * np.cos(around)).astype(int)
+    edges = np.count_nonzero(np.diff(grey[ys, xs] > 127))
+    assert 35 <= edges <= 36, "the sectors of the star"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_before_the_first_image_a_camera_is_aimed_and_exposed_on_a_test_card(
+    tmp_path: Path,
+    odd_set: Path,
+    browser: Browser,
+    size: tuple[int, int],
+) -> None:
+    with contest_day(tmp_path / "contest", odd_set) as day:
+        server = day.serve()
+        with visit(
+            browser,
+            display(day),
+            size=size,
+            extra_http_headers=key_of(day),
+        ) as page:
+            page.evaluate(PAINTED)
+            assert_is_test_card(screenshot(page))
+            assert_accessible(page)
+            requested = page.evaluate(
+                "performance.getEntriesByType('resource').map(one => one.name)"
+            )
+            assert not [one for one in requested if "/images/" in one]
+            token = day.login()["token"]
+            assert_is_test_card(screenshot(page))
+            asked(day, token, 2)
+            number, pixels = decoded(screenshot(page))
+            assert number == 2
+            with day.store() as store:
+                assert_shows(pixels, int(store.runs.image_order(1)[1]))
+            assert server.ask("DELETE", "/v1/session", token).ok
+            page.wait_for_selector("body:not(.is-showing)")
+            page.evaluate(PAINTED)
+            assert_is_test_card(screenshot(page))
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_number_and_image_are_read_from_the_screen_the_moment_the_client_has_its_answer(
     camera_day: Day,
@@ -230,9 +293,7 @@ def test_all_20_bits_are_shown_also_after_the_window_has_changed(
         page.wait_for_selector("body.is-showing")
         for width, height in SIZES:
             page.set_viewport_size({"width": width, "height": height})
-            page.evaluate(
-                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-            )
+            page.evaluate(PAINTED)
             assert decoded(screenshot(page))[0] == number
         page.unroute_all(behavior="ignoreErrors")
     profile.close()
@@ -256,7 +317,7 @@ def test_the_screen_survives_a_reload_and_a_restart_and_waits_when_the_run_ends(
             refused=gone,
         ) as page:
             assert "waits" in page.inner_text("h1")
-            assert screenshot(page)[:300].max() == 0
+            assert_is_test_card(screenshot(page))
             old = {"token": token, "image_name": "3"}
             shown = server.ask("POST", "/image_camera", data=old)
             assert shown.status_code == 200
@@ -273,7 +334,8 @@ def test_the_screen_survives_a_reload_and_a_restart_and_waits_when_the_run_ends(
             assert decoded(screenshot(page))[0] == 4
             assert server.ask("DELETE", "/v1/session", token).status_code == 200
             page.wait_for_selector("body:not(.is-showing)")
-            assert screenshot(page)[:300].max() == 0
+            page.evaluate(PAINTED)
+            assert_is_test_card(screenshot(page))
 
 
 def test_an_image_that_the_screen_does_not_show_in_time_is_refused_and_not_served(

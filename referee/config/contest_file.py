@@ -1,0 +1,175 @@
+"""Changes values in contest.toml. Comments, order and layout of everything else in the file stay as they are.
+
+A change is made from a version of the file, and is refused if the file has another one by then: whatever an editor or
+another browser wrote in the meantime stays. The whole result is checked as a configuration before it replaces the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lpirc_score.files.atomic_write import write_atomically
+from referee.config import CONFIG_NAME, config_of, read_config, toml_table
+from referee.config.toml_edits import Edit, edited, value_in
+from referee.errors import RefereeError
+from referee.presence import not_accessible
+
+BOM = b"\xef\xbb\xbf"
+_lock = threading.Lock()
+
+
+class SettingsChanged(RefereeError):
+    """The file is no longer the one that the change was made from; `conflicts` has both values of each key."""
+
+    def __init__(self, conflicts: Sequence[Change]) -> None:
+        told = "; ".join(
+            f"{one.key} is {shown(one.old)} in the file, {shown(one.new)} in your form"
+            for one in conflicts
+        )
+        super().__init__(
+            "settings-changed",
+            f"{CONFIG_NAME} was changed since this page was made, so nothing was written: "
+            f"{told or 'the values of this form are the same'}. Look, and send the form again to write yours.",
+        )
+        self.conflicts = tuple(conflicts)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A key whose value changed; None: not set."""
+
+    key: str
+    old: object
+    new: object
+
+    def __str__(self) -> str:
+        return f"{self.key}: {shown(self.old)} -> {shown(self.new)}"
+
+
+@dataclass(frozen=True)
+class ContestFile:
+    """The text of contest.toml as it was read; `version` identifies its bytes."""
+
+    path: Path
+    raw: bytes
+
+    @property
+    def version(self) -> str:
+        """The digest of the file."""
+        return hashlib.sha256(self.raw).hexdigest()[:32]
+
+    @property
+    def text(self) -> str:
+        """The text, without a byte order mark. Raises RefereeError `bad-config`."""
+        try:
+            return self.raw.removeprefix(BOM).decode()
+        except UnicodeDecodeError as error:
+            sentence = f"{self.path} cannot be read: {error}."
+            raise RefereeError("bad-config", sentence) from error
+
+
+def read_contest_file(folder: Path) -> ContestFile:
+    """Read contest.toml. Raises RefereeError `contest-missing`, `not-accessible`, `bad-config`."""
+    path = folder / CONFIG_NAME
+    try:
+        return ContestFile(path, path.read_bytes())
+    except PermissionError as error:
+        raise not_accessible(path, error) from error
+    except OSError:
+        read_config(folder)  # raises the sentence for a file that is missing
+        raise
+
+
+def change_settings(
+    folder: Path,
+    version: str,
+    edits: Sequence[Edit],
+    on_record: Callable[[Sequence[Change]], None],
+) -> list[Change]:
+    """Make the edits in contest.toml, made from `version` of it, and return what changed.
+
+    `on_record` is called with the changes just before the file is replaced; if it raises, nothing is written. Raises
+    SettingsChanged; RefereeError `bad-config` for a file or a result that is not valid, `settings-form` for a file that
+    is written in a way these edits do not know, `not-accessible`.
+    """
+    with _lock:
+        file = read_contest_file(folder)
+        config_of(file.path, file.text)
+        if file.version != version:
+            raise SettingsChanged(_conflicts(file.text, edits))
+        text = file.text
+        for edit in edits:
+            text = edited(text, edit)
+        changes = list(differences(file.text, text))
+        if not changes:
+            return []
+        config_of(file.path, text)
+        on_record(changes)
+        _replace(file, text)
+    return changes
+
+
+def _replace(file: ContestFile, text: str) -> None:
+    mark = BOM if file.raw.startswith(BOM) else b""
+    try:
+        write_atomically(file.path, mark + text.encode())
+    except OSError as error:
+        words = "give this user the right to write into its folder"
+        sentence = f"{file.path} cannot be written ({error.strerror}); {words}."
+        raise RefereeError("not-accessible", sentence) from error
+
+
+def _conflicts(text: str, edits: Sequence[Edit]) -> list[Change]:
+    table = toml_table(text)
+    found = []
+    for edit in edits:
+        present = value_in(table, edit)
+        if present != edit.wanted:
+            found.append(Change(edit.named, present, edit.wanted))
+    return found
+
+
+def differences(old: str, new: str) -> Iterator[Change]:
+    """Yield the keys whose values differ between two texts; rows of a table are named by their `name`."""
+    was = dict(_flat(toml_table(old)))
+    now = dict(_flat(toml_table(new)))
+    for key in was | now:
+        if was.get(key) != now.get(key):
+            yield Change(key, was.get(key), now.get(key))
+
+
+def _flat(value: object, key: str = "") -> Iterator[tuple[str, object]]:
+    named = partial(_joined, key)
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from _flat(one, named(name))
+    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        for number, one in enumerate(value, start=1):
+            yield from _flat(one, named(_row_name(one, number)))
+    else:
+        yield key, deepcopy(value)
+
+
+def _joined(key: str, name: object) -> str:
+    return f"{key}.{name}" if key else str(name)
+
+
+def _row_name(row: Any, number: int) -> str:
+    name = row.get("name") if isinstance(row, dict) else None
+    return str(name or number)
+
+
+def shown(value: object) -> str:
+    """Return a value as pages and records show it."""
+    if value is None or value == []:
+        return "not set"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

@@ -1,0 +1,74 @@
+"""Heats over HTTP and by command: made at once, started, refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import requests
+
+from referee.contest import read_secrets
+from referee.store.records import RunState
+from tests.contest_day import TEAM, Day, problem
+from tests.referee.web.two_stations import OTHER_TEAM, two_stations
+
+SIDES = {"station-1": TEAM, "station-2": OTHER_TEAM}
+
+
+def ask(day: Day, path: str, body: Any) -> requests.Response:
+    assert day.server is not None
+    key = read_secrets(day.folder)[1].hex()
+    return day.server.ask("POST", f"/operator{path}", key, json=body)
+
+
+def test_a_heat_is_made_by_one_request_and_what_it_cannot_be_is_said(
+    day: Callable[..., Day],
+) -> None:
+    made = two_stations(day, auto_arm=False)
+    for body in (
+        {},
+        {"name": "a"},
+        {"name": "a", "sides": [TEAM]},
+        {"name": "a", "sides": {"station-1": 3}},
+        {"name": "a", "sides": SIDES, "round": "one"},
+        {"name": "a", "sides": SIDES, "round": True},
+    ):
+        problem(ask(made, "/heats", body), 400, "bad-json")
+    refused = ask(made, "/heats", {"name": "a", "sides": {"station-1": TEAM}})
+    problem(refused, 400, "bad-request")
+    answer = ask(made, "/heats", {"name": " a  b ", "sides": SIDES, "round": 2})
+    assert answer.status_code == 201, answer.text
+    document = answer.json()
+    assert document["name"] == "a b"
+    assert document["sentence"] == (
+        f"Heat a b is made: {TEAM} at station-1 and {OTHER_TEAM} at station-2."
+    )
+    assert [run["state"] for run in document["runs"]] == ["armed", "armed"]
+    started = ask(made, "/heats/start", {"heat": "a b", "absent": "start"})
+    assert len(started.json()) == 2
+
+
+def test_a_meter_that_dies_leaves_no_half_of_a_heat(day: Callable[..., Day]) -> None:
+    made = two_stations(day, auto_arm=False)
+    made.meters[-1].kill()
+    refused = ask(made, "/heats", {"name": "a", "sides": SIDES})
+    problem(refused, 409, "heat-not-made")
+    assert f"{OTHER_TEAM} cannot be armed at station-2: " in refused.json()["detail"]
+    assert made.runs(RunState.ARMED) == []
+    assert len(made.runs(RunState.VOID)) == 1
+
+
+def test_the_command_makes_a_heat(day: Callable[..., Day]) -> None:
+    made = two_stations(day, auto_arm=False)
+    sides = [f"{team}@{station}" for station, team in SIDES.items()]
+    wrong = made.refers("run", "heat", "final", TEAM)
+    assert "is not TEAM@STATION" in wrong.stderr
+    done = made.refers("run", "heat", "final", *sides, "--round", "1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        f"Heat final is made: {TEAM} at station-1 and {OTHER_TEAM} at station-2.\n"
+    )
+    with made.store() as store:
+        (heat,) = store.heats.all()
+    assert heat.round == 1
+    assert heat.operator.startswith("key as ")

@@ -7,10 +7,10 @@ const ask = part("ask"), form = ask.querySelector("form"), failure = part("ask-f
 let asked = null, underWay = false, forget;
 
 function field({name, label, options, value, kind = "text", optional = false}) {
-  const around = document.createElement("label"), input = document.createElement(options ? "select" : "input");
+  const around = document.createElement("label"), input = document.createElement(options ? "select" : kind === "lines" ? "textarea" : "input");
   input.name = name;
   if (options) input.append(...options.map(one => new Option(one, one, one === value, one === value)));
-  else { input.type = kind; input.value = value ?? ""; input.autocomplete = "off"; }
+  else { if (kind !== "lines") input.type = kind; input.value = value ?? ""; input.autocomplete = "off"; }
   if (kind === "number") input.min = 0;
   input.required = !optional && kind !== "checkbox";
   around.append(...(kind === "checkbox" ? [input, label] : [label, input]));
@@ -28,7 +28,7 @@ document.addEventListener("click", event => {
   part("ask-do").classList.toggle("destroys", button.classList.contains("destroys"));
   failure.hidden = true;
   ask.showModal();
-  (part("ask-fields").querySelector("input:required") ?? part("ask-do")).focus();
+  (part("ask-fields").querySelector(":is(input, textarea):required") ?? part("ask-do")).focus();
 });
 
 form.addEventListener("submit", async event => {

@@ -26,7 +26,16 @@ from referee.web.request_slots import OPERATOR_PATH
 from referee.web.web_request import present_request
 
 LOGIN = "console.login"
-LISTS = ("queue", "runs", "teams", "announcements", "refusals", "events", "left_out")
+LISTS = (
+    "queue",
+    "runs",
+    "teams",
+    "announcements",
+    "refusals",
+    "events",
+    "left_out",
+    "questions",
+)
 FOLLOWED = dict.fromkeys(
     ("elapsed_s", "energy_wh", "map", "score")
 )  # of an open run, at its station

@@ -22,8 +22,8 @@ from argon2 import PasswordHasher
 from click.testing import CliRunner
 
 from referee.cli import main
-from referee.cli.init_command import config_text
 from referee.clock import Clock
+from referee.config.contest_text import config_text
 from referee.contest import create_contest, open_contest
 from referee.store import Store
 from referee.store.records import Run, RunState

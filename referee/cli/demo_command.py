@@ -25,10 +25,9 @@ from referee.cli.home_contest import (
     require_unused,
     serve,
 )
-from referee.cli.init_answers import Answers
-from referee.cli.init_command import config_text
 from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
+from referee.config.contest_text import Answers, config_text
 from referee.contest import create_contest, open_contest
 from referee.web.listener import Listen
 

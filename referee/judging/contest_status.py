@@ -16,6 +16,7 @@ from typing import Any
 
 from referee.contest import Contest
 from referee.judging.freeze import Freeze
+from referee.judging.heat_lights import waiting_heats
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.run_checks import rows_refused
 from referee.judging.run_figures import (
@@ -70,12 +71,14 @@ class Known:
 
     `live` has the values named in LIVE, by run number. `meters` has (state, sentence) by station: the state is a
     `referee.runs.meter_state.MeterState`, the sentence says what is wrong, or is None. `waiting` has the armed runs of
-    a heat whose client waits for the start, `judging` the runs that are being judged.
+    a heat whose client waits for the start, `boards` how the boards of armed runs were heard from, by run number,
+    `judging` the runs that are being judged.
     """
 
     live: Mapping[int, Document] = field(default_factory=dict)
     meters: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
     waiting: frozenset[int] = frozenset()
+    boards: Mapping[int, Document | None] = field(default_factory=dict)
     judging: frozenset[int] = frozenset()
     config_changed: str | None = None
     journal_trouble: str | None = None
@@ -137,6 +140,7 @@ class StatusReader:
             one["energy_lost"] = lost.get(one["run"])
             if one["energy_lost"] is not None:
                 one["energy_wh"] = None  # its meter has started again from 0
+        stations = self._stations(active, self._meters(runs, at, known))
         return {
             "utc": now.isoformat(),
             "contest": config.name,
@@ -146,7 +150,8 @@ class StatusReader:
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,
-            "stations": self._stations(active, self._meters(runs, at, known)),
+            "stations": stations,
+            "heats": waiting_heats(stations, store.heats.all()),
             "queue": [
                 teams[team] | {"attempts_left": self._attempts_left(teams[team])}
                 for team in store.queue.teams()
@@ -303,6 +308,7 @@ class StatusReader:
             age_s = age.total_seconds()
         return {"run": run.id} | {key: getattr(run, key) for key in OF_ACTIVE} | live | {
             "waiting": run.id in known.waiting,
+            "board": known.boards.get(run.id),
             "rows": self._store.posts.count_detections(run.id),
             "refused_rows": shown["refused_rows"],
             "map": shown["map"],

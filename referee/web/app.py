@@ -20,6 +20,7 @@ from referee.web.concurrency_limits import limits_of
 from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import session_routes as contest_routes
 from referee.web.gateway import Gateway, answer_to_silence
+from referee.web.heard_boards import HeardBoards
 from referee.web.http_answers import NOT_TO_BE_KEPT
 from referee.web.image_files import ImageFiles
 from referee.web.journal_watch import JournalWatch
@@ -66,11 +67,14 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     config_watch = ConfigWatch(contest.folder, config)
     journal_watch = JournalWatch(contest, clock)
     judging = Judging(contest.folder, contest.store, clock)
-    status = LiveStatus(contest, control, clock, judging, config_watch, journal_watch)
+    boards = HeardBoards(config.stations, clock)
+    status = LiveStatus(
+        contest, control, clock, judging, config_watch, journal_watch, boards
+    )
     desk = OperatorsDesk(callers, config_watch, judging, status)
     watches = ServerWatches(refusals, bodies, config_watch, journal_watch)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
-    keep_parts(app, TeamLogIns())
+    keep_parts(app, TeamLogIns(), boards)
     app.register_blueprint(contest_routes.blueprint)
     keep_parts(app, TeamsDesk(callers, board))
     for teams in (team_access, team_pages, questions, team_reports):
@@ -96,7 +100,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     problem_documents.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(  # type: ignore[method-assign]  # Flask's own way
-        app.wsgi_app, service, board, refusals, bodies, config.trusted_proxy
+        app.wsgi_app, service, board, refusals, bodies, boards, config.trusted_proxy
     )
     # Made now, so that the first guess takes no longer than others; in a thread, so that no open run waits.
     threading.Thread(target=decoy_hash, name="decoy", daemon=True).start()

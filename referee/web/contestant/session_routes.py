@@ -18,6 +18,7 @@ from referee.web.app_parts import part
 from referee.web.callers import Callers, open_run_of, own_run_of
 from referee.web.closing_receipt import closing_receipt
 from referee.web.contestant import image_batches, posted_detections, single_image
+from referee.web.heard_boards import HeardBoards
 from referee.web.http_answers import through_flask
 from referee.web.published_board import PublishedBoard
 from referee.web.request_bodies import read_texts
@@ -49,6 +50,7 @@ def log_in() -> tuple[Response, int]:
     """Open the team's run, or return the session of its open run."""
     team, password = read_texts("team", "password")
     require_password(team, password)
+    part(HeardBoards).note_log_in(team, request.remote_addr or "")
     callers = part(Callers)
     asked = present_request()
     prefer_slot(asked, callers.control.slots_of(team))

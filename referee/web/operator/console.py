@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
 import threading
 from functools import lru_cache
@@ -163,6 +164,10 @@ def _shown(body: bytes) -> dict[str, Any]:
     choices["arming_s"] = {
         station["name"]: station["arming_at_least_s"] for station in now["stations"]
     }
+    heats = {one["heat"] for one in now["runs"]}
+    numbers = itertools.count(1)
+    names = (f"Heat {number}" for number in numbers)
+    choices["heat_name"] = next(name for name in names if name not in heats)
     runs = [one | FOLLOWED if one["state"] == "open" else one for one in now["runs"]]
     lists = _lists(
         orjson.dumps(

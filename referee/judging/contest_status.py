@@ -17,6 +17,7 @@ from typing import Any
 from referee.contest import Contest
 from referee.judging.freeze import Freeze
 from referee.judging.heat_lights import waiting_heats
+from referee.judging.jury_decisions import unpublished
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.run_checks import rows_refused
 from referee.judging.run_figures import (
@@ -147,6 +148,7 @@ class StatusReader:
             "version": program_version(),
             "window_s": config.window_s,
             "metric": config.metric,
+            "publish_by": config.publish_by,
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,
@@ -246,10 +248,17 @@ class StatusReader:
             if made_of is None or was_made_of != made_of:
                 document = self._run(run, reviews.get(run.id), now)
                 self._runs[run.id] = (made_of, document)
-        return [
-            self._runs[run.id][1] | {"judging": run.id in known.judging}
-            for run in reversed(runs)
-        ]
+        waiting = unpublished(self._contest)
+        notes = self._store.notes.counts()
+        documents = []
+        for run in reversed(runs):
+            changing = {
+                "judging": run.id in known.judging,
+                "waits_for": waiting.get(run.id),
+                "notes": notes.get(run.id, 0),
+            }
+            documents.append(self._runs[run.id][1] | changing)
+        return documents
 
     def _run(
         self,
@@ -261,6 +270,7 @@ class StatusReader:
         figures = figures_of(self._contest, run, now)
         judged = current_judgement(self._contest, run)
         checks = rows_refused(figures.refused, self._store.posts.refused_rows(run.id))
+        newest_utc = None if review is None else review.utc
         if judged is not None:
             checks = judged.checks
             review = standing_review(judged, review)
@@ -274,6 +284,8 @@ class StatusReader:
             "map": figures.map,
             "score": figures.score,
             "figure_state": figures.figure_state,
+            "judged_utc": None if judged is None else judged.judged_utc,
+            "reviewed_utc": newest_utc,
             "needs_review": None if judged is None else judged.needs_review,
             "review": review,
             "not_ranked": figures.not_ranked,

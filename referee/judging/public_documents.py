@@ -83,7 +83,7 @@ def public_board(
     found: Standings | None = None,
     log: dict[str, Any] | None = None,
 ) -> str:
-    """Return the results at `now`, UTC. `found` are the standings, if they are known already.
+    """Return the results at `now`, UTC. `found` are the published standings, if they are known already.
 
     `log` is a `log_head`; with None the document does not mention the log. `ranking` and `unranked` have the documents
     of `judging.standings`, each with affiliation and number of images. `figures` has, by station, the figures of its
@@ -91,7 +91,7 @@ def public_board(
     """
     store = contest.store
     runs = {run.id: run for run in store.runs.find()}
-    found = found or standings(contest)
+    found = found or standings(contest, published_only=True)
     affiliations = store.teams.affiliations()
     used = Counter(run.team for run in runs.values() if run.state is not RunState.VOID)
 

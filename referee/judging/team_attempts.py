@@ -20,11 +20,11 @@ def attempts_by_team(runs: Iterable[Run], found: Standings) -> Attempts:
     """Return the attempts of each team, oldest first: of each run that has opened and is over.
 
     A void run is listed without its reason. A judged one has its figures, and its rank if it is the team's ranked run;
-    one that is not in the standings has `left_out`, the reason.
+    one that is not in the standings has `left_out`, the reason. One that the jury has not published is `closed`.
     """
     standings = {one.run: one for one in found.attempts}
     ranks = {place.standing.run: place.rank for place in found.places}
-    left_out = {one.run: one.why for one in found.left_out}
+    left_out = {one.run: one.why for one in found.left_out if not one.is_unpublished}
     attempts: Attempts = {}
     for run in runs:
         if run.state not in OVER or run.opened_utc is None:

@@ -20,6 +20,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import judged_otherwise
+from referee.judging.jury_decisions import NOT_PUBLISHED, is_published
 from referee.judging.ranking import SURE, Place, covered
 from referee.judging.run_course import DEFINITION, course_of
 from referee.judging.run_figures import (
@@ -32,7 +33,9 @@ from referee.judging.run_figures import (
 from referee.judging.score_explanation import Explanation, explain
 from referee.judging.score_uncertainty import described
 from referee.judging.standings import standings
+from referee.judging.stop_regret import LEAST_IMAGES
 from referee.pages import STATIC, template_environment
+from referee.report.replay_section import replay_section
 from referee.report.run_chart import time_chart
 from referee.report.worst_images import pictures
 from referee.store.records import OVER, Run, RunState, Score
@@ -52,20 +55,29 @@ ERRORS = {
 
 
 def write_report(
-    contest: Contest, number: int, folder: Path, name: str | None = None
+    contest: Contest,
+    number: int,
+    folder: Path,
+    name: str | None = None,
+    *,
+    with_replay: bool = False,
 ) -> Path:
     """Write the report of a finished run as one HTML file in `folder`, by default `run-<number>.html`.
 
+    With its replay it is `run-<number>-replay.html`.
+
     Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`; OSError.
     """
-    page = report_page(contest, contest.store.runs.get(number))
+    run = contest.store.runs.get(number)
+    page = report_page(contest, run, with_replay=with_replay)
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (name or f"run-{number}.html")
+    ending = "-replay.html" if with_replay else ".html"
+    path = folder / (name or f"run-{number}{ending}")
     write_atomically(path, page.encode())
     return path
 
 
-def report_page(contest: Contest, run: Run) -> str:
+def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str:
     """Return a run's report as HTML; a sentence replaces a part that cannot be shown. Raises as `write_report`."""
     if run.state not in OVER:
         sentence = f"Run {run.id} of {run.team} is {run.state}; a report can be made only after it is closed."
@@ -74,6 +86,10 @@ def report_page(contest: Contest, run: Run) -> str:
     figures = figures_of(contest, run, Clock().utc())
     course = course_of(contest, run)
     notices = [*_notices(run, figures)]
+    if judged is not None and not is_published(contest, run.id):
+        notices.append(
+            f"For operators only: {NOT_PUBLISHED}, so do not hand out this report."
+        )
     shown: dict[str, Any] = {
         "style": Markup("\n".join(path.read_text() for path in STYLES)),  # noqa: S704 - our own files
         "contest": contest.config.name,
@@ -85,7 +101,11 @@ def report_page(contest: Contest, run: Run) -> str:
         "phases_defined": DEFINITION,
         "costs": None,
         "regret": None,
+        "replay": None,
+        "least_images": LEAST_IMAGES,
     }
+    if with_replay:
+        shown["replay"] = replay_section(contest, run, Clock().utc())
     if judged is not None:
         document = score_document(run, judged)
         shown |= _board(contest, run, figures) | {
@@ -132,7 +152,7 @@ def _notices(run: Run, figures: Figures) -> Iterator[str]:
 
 def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
     """Return the run's rank, its neighbours and how certain their order is, or why the run has no rank."""
-    places = standings(contest).places
+    places = standings(contest, published_only=True).places
     at = next(
         (at for at, place in enumerate(places) if place.standing.run == run.id), None
     )
@@ -144,6 +164,8 @@ def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
     why = "it has no score under the contest's present rules"
     if run.state is RunState.VOID:
         why = "it is void"
+    elif not is_published(contest, run.id):
+        why = NOT_PUBLISHED
     elif figures.not_ranked or figures.score is None:
         why = figures.not_ranked or "it has no score"
     elif better:

@@ -38,6 +38,7 @@ DAY_TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         {
             "id": int, "run": int, "score": int, "utc": str, "operator": str,
             "kind": str,  # confirmed, published
+            "review": int,  # the newest review of the run at that time, in `reviews`; NULL: none
         },
         {"pk": "id", "foreign_keys": [("score", "scores", "id")]},
     ),

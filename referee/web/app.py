@@ -15,6 +15,7 @@ from referee.runs.run_control import RunControl
 from referee.web import html_pages, problem_documents
 from referee.web.app_parts import keep_parts, part
 from referee.web.arriving_bodies import ArrivingBodies
+from referee.web.automatic_judging import AutomaticJudging
 from referee.web.callers import REMAINING, Callers, remaining_ms
 from referee.web.concurrency_limits import limits_of
 from referee.web.config_watch import ConfigWatch
@@ -72,7 +73,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         contest, control, clock, judging, config_watch, journal_watch, boards
     )
     desk = OperatorsDesk(callers, config_watch, judging, status)
-    watches = ServerWatches(refusals, bodies, config_watch, journal_watch)
+    auto_judging = AutomaticJudging(contest, judging)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto_judging)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards)
     app.register_blueprint(contest_routes.blueprint)

@@ -10,6 +10,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from referee.errors import WindowClosed
 from referee.judging.contest_status import program_version
+from referee.judging.jury_decisions import is_published
 from referee.judging.released_figures import released_document
 from referee.runs.open_run import OpenRun
 from referee.runs.run_window import Phase, phase_at, remaining_s
@@ -106,9 +107,11 @@ def _phase_of(live: OpenRun, now_s: float) -> str:
 
 
 def _closed_session(run: Run) -> dict[str, object]:
-    store = part(Callers).contest.store
+    contest = part(Callers).contest
+    store = contest.store
     phase: str = run.state
-    if run.state is RunState.JUDGED and part(PublishedBoard).is_frozen():
+    is_hidden = part(PublishedBoard).is_frozen() or not is_published(contest, run.id)
+    if run.state is RunState.JUDGED and is_hidden:
         phase = RunState.CLOSED
     elif run.state is RunState.OPEN:
         phase = CLOSING  # no server has taken it up, so it has no closing receipt

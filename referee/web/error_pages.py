@@ -57,7 +57,7 @@ def _accepts_pages(accepted: str) -> bool:
 def _page(environ: Environ, status: int, problem: dict[str, Any]) -> str:
     theme = parse_cookie(environ.get("HTTP_COOKIE", "")).get("theme")
     path = environ.get("PATH_INFO", "")
-    ways = [("/", "The board"), ("/client", "For contestants' systems")]
+    ways = [("/", "The board"), ("/client/", "For contestants' systems")]
     if path.startswith("/operator") or status == HTTPStatus.UNAUTHORIZED:
         ways.append(OPERATOR_WAY)
     if path.startswith("/team/"):

@@ -62,6 +62,9 @@ class Prize:
     rule: str
 
 
+TOURNAMENTS = ("", "knock-out", "round-robin")
+"""What the rounds of heats are: nothing, a knock-out, a round robin."""
+
 PRIZE_RULES = ("best-score", "least-energy", "highest-map")
 
 
@@ -93,7 +96,7 @@ class ContestConfig:
     team; 0: unlimited. The public board shows nothing newer than `freeze_at` until it is unveiled. Bundles contain
     the ground truth once `ground_truth_secret_until` has passed. Meters of the `official_makers` are accepted. With
     `publish_by` 1 or 2 a judgement is public only once it was confirmed and published, by as many people; with 0 at
-    once.
+    once. `heats` says what the rounds of heats are: one of TOURNAMENTS.
     """
 
     name: str
@@ -117,6 +120,7 @@ class ContestConfig:
     freeze_at: datetime | None = None
     public_score: bool = False
     publish_by: int = 0
+    heats: str = ""
     backup: Backup = Backup()
     journal: Journal = DEFAULT
     ground_truth_secret_until: datetime | None = None

@@ -35,6 +35,7 @@ from referee.web.operator import (
 )
 from referee.web.operator import run_routes as operator_routes
 from referee.web.operator.operators_desk import OperatorsDesk
+from referee.web.operator.settings_hall import settings_desk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
 from referee.web.public import station_display as display_routes
@@ -42,6 +43,7 @@ from referee.web.published_board import PublishedBoard
 from referee.web.refused_requests import Refusals
 from referee.web.run_service import RunService
 from referee.web.server_watches import ServerWatches
+from referee.web.setup.step_pages import STEP_PAGES
 from referee.web.team_login import TeamLogIns
 from referee.web.web_request import present_request
 
@@ -66,7 +68,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     desk = OperatorsDesk(callers, config_watch, judging, status)
     watches = ServerWatches(refusals, bodies, config_watch, journal_watch)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
-    keep_parts(app, TeamLogIns())
+    keep_parts(app, TeamLogIns(), settings_desk(callers, judging))
     app.register_blueprint(contest_routes.blueprint)
     for operators in (
         operator_access,
@@ -77,6 +79,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         console,
     ):
         app.register_blueprint(operators.blueprint)
+    for steps in STEP_PAGES:
+        app.register_blueprint(steps)
     app.register_blueprint(legacy_routes.blueprint)
     app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)

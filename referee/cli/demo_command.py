@@ -127,6 +127,7 @@ def _prepared(folder: Path, password: str) -> Path:
     first, second = (f"sim:{load}" for load in LOADS)
     meter: dict[str, Any] = {
         "auto_arm": False,
+        "auto_judge": False,
         "update_interval_s": 1.0,
         "ranges": RANGES,
         "answers": DAY_ANSWERS,

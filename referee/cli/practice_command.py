@@ -134,7 +134,9 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
                 seed=1,
             )
         place = place_of(load_test_set(testset or folder / "testset").folder, folder)
-        text = config_text("Practice", WINDOW_S, meter, place, auto_arm=True)
+        text = config_text(
+            "Practice", WINDOW_S, meter, place, auto_arm=True, auto_judge=False
+        )
         text = text.replace("teams_see_score = false", "teams_see_score = true ")
         folder.mkdir(parents=True, exist_ok=True)
         keep_password(file, secrets.token_urlsafe(9))

@@ -245,6 +245,7 @@ def _make_contest(plan: Plan, meter: str) -> str:
         meter,
         str(plan.testset_folder),
         auto_arm=True,
+        auto_judge=False,
         update_interval_s=UPDATE_INTERVAL_S,
         ranges=plan.ranges,
     )

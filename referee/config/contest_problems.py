@@ -11,7 +11,13 @@ from lpirc_power.meter import (
     SYNCHRONIZE,
     UNOFFICIAL,
 )
-from referee.config.contest_values import PRIZE_RULES, ContestConfig, Prize, Station
+from referee.config.contest_values import (
+    PRIZE_RULES,
+    TOURNAMENTS,
+    ContestConfig,
+    Prize,
+    Station,
+)
 from referee.config.journal_table import journal_problems
 from referee.config.tracks import track_problems
 from referee.networks import network
@@ -44,6 +50,9 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
     if not 0 <= config.publish_by <= MOST_WHO_PUBLISH:
         words = "must be 0 (at once), 1 (one person confirms and publishes) or 2 (another one publishes)."
         yield "", 0, "publish_by", f"publish_by = {config.publish_by} {words}"
+    if config.heats not in TOURNAMENTS:
+        words = f"must be one of {', '.join(map(repr, TOURNAMENTS))}."
+        yield "", 0, "heats", f"heats = {config.heats!r} {words}"
     if (drawn := config.images.per_attempt) < 0:
         yield (
             "images",

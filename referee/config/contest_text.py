@@ -110,6 +110,7 @@ def config_text(
     testset: str,
     *,
     auto_arm: bool,
+    auto_judge: bool = True,
     update_interval_s: float = 0.25,
     ranges: tuple[float, float] | None = None,
     answers: Answers | None = None,
@@ -137,6 +138,7 @@ metric = "lpirc"            # the contests of 2015-2019 ran "ilsvrc-det": docs/s
 testset = {quoted["testset"]}      # a test-set folder, relative to this file
 shuffle = true              # each run sees the images in its own secret order
 auto_arm = {str(auto_arm).lower()}            # true: a team's log-in arms its run, as in rehearsals
+auto_judge = {str(auto_judge).lower().ljust(5)}          # true: each run is judged when it is over
 live_score = true           # a provisional score each second of an open run: referee run list
 teams_see_score = false     # true: teams see it, too, rounded and every 30 s (GET /v1/session)
 # trusted_proxy = ["127.0.0.1"]   # proxies whose statement of a client's address is accepted: docs/deploy
@@ -147,6 +149,7 @@ teams_see_score = false     # true: teams see it, too, rounded and every 30 s (G
 # ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles exported before lack the ground truth
 # public_score = true       # the public board shows the provisional scores of open runs as teams would see them
 # publish_by = 2            # a result is public once one person confirmed and another published it: docs/operators.md
+# heats = "knock-out"       # what the rounds of heats are, or "round-robin": docs/operators.md
 # idle_baseline_s = 10      # arming measures the idle board for this long; results then show the energy above idle
 
 {answer_tables}

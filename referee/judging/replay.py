@@ -17,6 +17,7 @@ from lpirc_score.metrics.offered import has_one_threshold
 from lpirc_testsets import TestSetError
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.judging.energy_course import energies_at
 from referee.judging.replay_frames import (
     Boxes,
     Frames,
@@ -32,7 +33,7 @@ from referee.judging.replay_frames import (
 from referee.judging.run_course import Course, course_of
 from referee.judging.run_figures import current_judgement, figures_of, power_course
 from referee.judging.score_explanation import regret_of
-from referee.judging.stop_regret import StopRegret, energies_at
+from referee.judging.stop_regret import StopRegret
 from referee.store.lost_energy import energy_lost
 from referee.store.records import OVER, Run, RunState
 

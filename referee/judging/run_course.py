@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.contest import Contest
-from referee.judging.stop_regret import energies_at
+from referee.judging.energy_course import energies_at
 from referee.store.records import Run
 
 Floats = NDArray[np.float64]

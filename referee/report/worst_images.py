@@ -67,15 +67,15 @@ def _box(kind: str, corners: NDArray[np.float64], label: str) -> dict[str, Any]:
     return {"kind": kind, "x": xmin, "y": ymin, "label": label, **size}
 
 
-def data_uri(path: Path) -> str | None:
-    """Return the image, at most WIDTH wide, as a data: URI; None if the file is missing or not an image."""
+def data_uri(path: Path, width: int = WIDTH, quality: int = QUALITY) -> str | None:
+    """Return the image, at most `width` wide, as a data: URI; None if the file is missing or not an image."""
     try:
         with Image.open(path) as image:
-            image.draft("RGB", (WIDTH, WIDTH))  # decodes a JPEG at reduced size
+            image.draft("RGB", (width, width))  # decodes a JPEG at reduced size
             small = image.convert("RGB")
-        small.thumbnail((WIDTH, WIDTH * 4))
+        small.thumbnail((width, width * 4))
         packed = io.BytesIO()
-        small.save(packed, "JPEG", quality=QUALITY)
+        small.save(packed, "JPEG", quality=quality)
     except (
         OSError,
         ValueError,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import partial
 
 from referee.auth.client_addresses import require_admitted
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
-from referee.errors import RefereeError, StationBusy, WindowClosed
+from referee.errors import RefereeError, WindowClosed
 from referee.runs.arming import Arming
 from referee.runs.heat_making import HeatMaking
 from referee.runs.heats import (
@@ -21,6 +20,7 @@ from referee.runs.heats import (
     runs_to_start,
     start_meters,
 )
+from referee.runs.idle_station import kept_idle
 from referee.runs.live_runs import LiveRuns
 from referee.runs.meter_state import MeterState, state_of
 from referee.runs.open_run import OpenRun
@@ -339,20 +339,9 @@ class RunControl:
             return MeterState.READY, None
         return MeterState.IDLE, None
 
-    @contextmanager
-    def idle_station(self, name: str) -> Iterator[None]:
-        """Keep runs away from a station for a with statement, so that its meter may be asked.
-
-        Raises StationBusy if it has an armed or open run.
-        """
-        with self._lock_of(f"station {name}"):
-            for run in self._store.runs.find(station=name):
-                if run.state in (RunState.ARMED, RunState.OPEN):
-                    what = (
-                        f"Station {name} has run {run.id} ({run.state}) of {run.team}"
-                    )
-                    raise StationBusy(f"{what}; ask its meter when that run is over.")
-            yield
+    def idle_station(self, name: str) -> AbstractContextManager[None]:
+        """Keep runs away from a station; see `kept_idle`."""
+        return kept_idle(self._store, name, self._lock_of(f"station {name}"))
 
     def live_runs(self) -> dict[int, OpenRun]:
         """The open runs by number."""

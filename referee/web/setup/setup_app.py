@@ -223,7 +223,9 @@ def contest() -> Any:
 
 def _begins(form: Form | None = None, error: RefereeError | None = None) -> Response:
     state = part(SettingUp)
-    names = ("name", "operator", "preset")
+    given = dict.fromkeys(("name", "operator", "preset"), "")
+    if form is not None:
+        given = {name: form.text(name) for name in given}
     return page(
         "setup/contest.html",
         200 if error is None else status_of(error),
@@ -231,7 +233,7 @@ def _begins(form: Form | None = None, error: RefereeError | None = None) -> Resp
         folder=state.folder,
         csrf=state.code.csrf,
         failure=error and error.sentence,
-        given={name: form.text(name) if form else "" for name in names},
+        given=given,
     )
 
 

@@ -150,13 +150,14 @@ def team_findings(desk: SettingsDesk) -> Iterator[Finding]:
 
 def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Response:
     desk = part(SettingsDesk)
-    names = ("team", "affiliation", "url")
-    given = {name: form.text(name) if form else "" for name in names}
+    given = dict.fromkeys(("team", "affiliation", "url", "list"), "")
+    if form is not None:
+        given = {name: form.text(name) for name in given}
     return step_page(
         "teams",
         team_findings(desk),
         failure,
         teams=desk.store.teams.all(),
         url=given["url"] or desk.url,
-        given=given | {"list": form.texts.get("list", "") if form else ""},
+        given=given,
     )

@@ -42,8 +42,10 @@ from referee.web.operator.settings_hall import settings_desk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
 from referee.web.public import client_pages, document_pages, public_team
+from referee.web.public import replay_routes as public_replays
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
+from referee.web.published_replays import PublishedReplays
 from referee.web.refused_requests import Refusals
 from referee.web.run_service import RunService
 from referee.web.server_watches import ServerWatches
@@ -79,6 +81,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto_judging)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
+    keep_parts(app, PublishedReplays(board, images))
     app.register_blueprint(contest_routes.blueprint)
     keep_parts(app, TeamsDesk(callers, board))
     for teams in (team_access, team_pages, questions, team_reports):
@@ -99,6 +102,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
+    app.register_blueprint(public_replays.blueprint)
     app.register_blueprint(public_team.blueprint)
     app.register_blueprint(document_pages.blueprint)
     app.register_blueprint(client_pages.blueprint)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["browser"]
 MARKUP = "</script><script>document.title = 'owned'</script><img src=x>"
-JUDGED, WITHOUT, OTHER = 1, 2, 3
+JUDGED = 1
+WITHOUT = 2
+OTHER = 3
 PATH = f"/operator/runs/{JUDGED}/replay"
 
 

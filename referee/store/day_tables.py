@@ -77,5 +77,14 @@ DAY_TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         },
         {"pk": "id"},
     ),
+    # Replays of published runs, since form 18; they are made again when they are lost.
+    "replays": (
+        {
+            "run": int, "made_of": str,  # the figures of the judgement, JSON
+            "document": str,  # JSON; it also has what the public may not see yet
+            "originals": str,  # JSON: the test set's number of each image, by the team's
+        },
+        {"pk": "run", "not_null": {"made_of", "document", "originals"}},
+    ),
 }
 # fmt: on

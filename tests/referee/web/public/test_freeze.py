@@ -25,6 +25,7 @@ from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.board_publisher import Publisher
 from referee.judging.judge import judge
+from referee.judging.replay_publisher import ReplayPublisher
 from referee.runs.run_control import RunControl
 from referee.store.records import ENERGY_LOST, Provisional, Released, Review, RunState
 from referee.store.team_table import SESSION_LIFETIME
@@ -178,6 +179,7 @@ def until_the_freeze(contest: Contest, clock: Clock) -> None:
     store.announcements.add("jo", "Lunch at noon.", START)
     store.queue.change(lambda _: list(OTHERS))
     Publisher(contest, clock).tick()
+    ReplayPublisher(contest, clock).tick()
     store.published.freeze(clock.utc(), "")
 
 
@@ -344,6 +346,7 @@ def test_contests_that_differ_only_after_the_freeze_answer_alike(
         result(goes_on.contest, action, pick, clock)
     for side in sides:
         side.publisher.tick()
+        ReplayPublisher(side.contest, clock).tick()
     clock.seconds += 1.0  # type: ignore[attr-defined]  # it is ours
     expected = still.answers()
     found = goes_on.answers()
@@ -351,6 +354,7 @@ def test_contests_that_differ_only_after_the_freeze_answer_alike(
     assert (
         found["GET", "/board.json", "public"][0]
         == found["GET", "/v1/session", "team"][0]
+        == found["GET", "/replay/1/course.json", "public"][0]
         == found["GET", "/v1/team", "page"][0]
         == found["GET", "/v1/team", "password"][0]
         == found["GET", "/team/", "page"][0]

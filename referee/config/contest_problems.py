@@ -44,6 +44,9 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
     if not 0 <= config.publish_by <= MOST_WHO_PUBLISH:
         words = "must be 0 (at once), 1 (one person confirms and publishes) or 2 (another one publishes)."
         yield "", 0, "publish_by", f"publish_by = {config.publish_by} {words}"
+    if config.board_url and not config.board_url.startswith(("http://", "https://")):
+        words = "must begin with http:// or https://, as a phone opens it."
+        yield "", 0, "board_url", f"board_url = {config.board_url!r} {words}"
     if (drawn := config.images.per_attempt) < 0:
         yield (
             "images",

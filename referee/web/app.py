@@ -37,6 +37,7 @@ from referee.web.operator import run_routes as operator_routes
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
+from referee.web.public import projector
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
 from referee.web.refused_requests import Refusals
@@ -81,6 +82,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
+    app.register_blueprint(projector.blueprint)
     keep_parts(
         app, plug_pages(app, contest, clock)
     )  # last, so that no plug-in replaces our pages

@@ -22,8 +22,8 @@ from argon2 import PasswordHasher
 from click.testing import CliRunner
 
 from referee.cli import main
-from referee.cli.init_command import config_text
 from referee.clock import Clock
+from referee.config.contest_text import config_text
 from referee.contest import create_contest, open_contest
 from referee.store import Store
 from referee.store.records import Run, RunState
@@ -358,6 +358,7 @@ def contest_day(
     *,
     window_s: int = 600,
     auto_arm: bool = True,
+    auto_judge: bool = False,
     teams: Sequence[str] = (TEAM,),
 ) -> Iterator[Day]:
     """A contest made in `folder`, not served yet; at the end every process is gone, and no log has a traceback."""
@@ -371,6 +372,7 @@ def contest_day(
             meter.address,
             str(testset),
             auto_arm=auto_arm,
+            auto_judge=auto_judge,
             update_interval_s=0.1,
         )
         create_contest(folder, text)

@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from lpirc_testsets import synthesize
-from referee.cli.init_command import config_text
+from referee.config.contest_text import config_text
 from referee.contest import create_contest
 from tests.plugins_installed import Installer, plugins_in
 from tests.power.plug import plugged

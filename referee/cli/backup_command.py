@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from referee.backup import contest_copy, journal_copy
-from referee.cli.init_answers import BACKUP_FOLDER
 from referee.cli.shared_options import any_path
 from referee.clock import Clock
 from referee.config import read_config
+from referee.config.contest_text import BACKUP_FOLDER
 
 
 @click.command()

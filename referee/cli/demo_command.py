@@ -25,10 +25,9 @@ from referee.cli.home_contest import (
     require_unused,
     serve,
 )
-from referee.cli.init_answers import Answers
-from referee.cli.init_command import config_text
 from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
+from referee.config.contest_text import Answers, config_text
 from referee.contest import create_contest, open_contest
 from referee.web.listener import Listen
 
@@ -128,6 +127,7 @@ def _prepared(folder: Path, password: str) -> Path:
     first, second = (f"sim:{load}" for load in LOADS)
     meter: dict[str, Any] = {
         "auto_arm": False,
+        "auto_judge": False,
         "update_interval_s": 1.0,
         "ranges": RANGES,
         "answers": DAY_ANSWERS,

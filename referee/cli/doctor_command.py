@@ -3,48 +3,43 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import click
 
-from lpirc_testsets import TestSetError, load_test_set
+from lpirc_testsets import TestSetError
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
-from referee.cli.doctor_meters import TRIAL_S, look_at_meter, trial_run
 from referee.cli.doctor_plugins import findings_of_plugins, look_at_plugins
-from referee.cli.doctor_rules import look_at_rules
 from referee.cli.recorded_acts import act, optional_reason
 from referee.cli.shared_options import any_path, as_json
-from referee.clock import Clock
 from referee.config import read_config
 from referee.contest import (
     Contest,
     contest_id,
     open_contest,
     read_secrets,
-    require_unchanged,
 )
 from referee.errors import RefereeError
+from referee.findings.host_findings import (
+    failure_of,
+    look_at_backup_folder,
+    look_at_clock,
+    look_at_journal,
+    look_whether_behind,
+    require_free_space,
+    require_sound_database,
+    require_sound_test_set,
+)
+from referee.findings.meter_findings import TRIAL_S, look_at_meter, trial_run
+from referee.findings.rule_findings import look_at_rules
 from referee.installed import require_tracks
-from referee.journal.disk import JournalDisk
-from referee.journal.epochs import newest_epoch, own_claim, require_own
-from referee.journal.place import behind_text, is_shared, journal_folder
 from referee.presence import is_there
 from referee.seams import Finding
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
-
-LEAST_FREE_BYTES = 2**30
-SLACK = timedelta(
-    seconds=2
-)  # a clock that is being synchronized may step back by this much
 
 
 @click.command()
@@ -124,97 +119,27 @@ def _findings(
     for look in (
         read_config,
         read_secrets,
-        _look_at_database,
-        _look_at_test_set,
-        _look_at_disk,
+        require_sound_database,
+        require_sound_test_set,
+        require_free_space,
     ):
-        yield from _failure(look, folder)
-    yield from _look_at_journal(folder)
+        yield from failure_of(look, folder)
+    yield from look_at_journal(folder)
     yield from look_at_plugins()
     if port is not None and not served:
-        yield from _failure(_require_port, port)
+        yield from failure_of(_require_port, port)
     try:
         with open_contest(folder) as contest:
-            yield from _failure(ContestKey.require, contest.key)
-            yield from _look_at_clock(contest)
-            yield from _look_whether_behind(contest)
-            copies = folder / contest.config.backup.folder
-            if contest.config.backup.folder and not os.access(
-                copies, os.W_OK | os.X_OK
-            ):
-                sentence = (
-                    f"No scheduled backup can be written into {copies}: make the folder, or name another one in "
-                    "[backup]."
-                )
-                yield Finding("backup-folder", sentence)
+            yield from failure_of(ContestKey.require, contest.key)
+            yield from look_at_clock(contest)
+            yield from look_whether_behind(contest)
+            yield from look_at_backup_folder(contest.folder, contest.config)
             yield from look_at_rules(contest)
-            yield from _failure(require_tracks, contest.config)
+            yield from failure_of(require_tracks, contest.config)
             yield from findings_of_plugins(contest)
             yield from _look_at_stations(contest, trial=trial, served=served)
     except (RefereeError, TestSetError) as error:
         yield Finding(error.code, error.sentence)
-
-
-def _failure(look: Callable[[Any], object], at: object) -> Iterator[Finding]:
-    try:
-        look(at)
-    except (RefereeError, TestSetError) as error:
-        yield Finding(error.code, error.sentence)
-
-
-def _look_at_database(folder: Path) -> None:
-    with closing(Store.open(folder / DATABASE_NAME)) as store:
-        store.integrity.require_sound()
-
-
-def _look_at_test_set(folder: Path) -> None:
-    require_unchanged(load_test_set(folder / read_config(folder).testset))
-
-
-def _look_at_disk(folder: Path) -> None:
-    free_bytes = shutil.disk_usage(folder if is_there(folder) else Path()).free
-    if free_bytes < LEAST_FREE_BYTES:
-        sentence = f"The disk of {folder} has only {free_bytes / 1e6:.0f} MB left; make room before the day."
-        raise RefereeError("no-room", sentence)
-
-
-def _look_at_journal(folder: Path) -> Iterator[Finding]:
-    """Check the disk of an external journal.
-
-    The disk must answer and differ from the contest's disk, and this contest must own the journal.
-    """
-    with suppress(RefereeError):  # errors in contest.toml are findings already
-        config = read_config(folder)
-        if not is_shared(config):
-            return
-        journal = journal_folder(folder, config)
-        disk = JournalDisk(journal, config.journal.deadline_s)
-        try:
-            is_same_disk = disk.do(
-                lambda: journal.stat().st_dev == folder.stat().st_dev
-            )
-            if own_claim(folder) is not None or disk.do(lambda: newest_epoch(journal)):
-                disk.do(lambda: require_own(journal, folder))
-        except OSError as error:
-            sentence = f"The journal's folder {journal} cannot be used ({error.strerror}); mount its disk, or make it."
-            yield Finding("journal-missing", sentence)
-        except RefereeError as error:
-            yield Finding(error.code, error.sentence)
-        else:
-            if is_same_disk:
-                sentence = f"The journal at {journal} is on the disk of the contest itself: both are lost with it."
-                yield Finding("journal-same-disk", sentence, is_advice=True)
-
-
-def _look_whether_behind(contest: Contest) -> Iterator[Finding]:
-    since = contest.store.database.journal_behind_since()
-    if since is not None:
-        journal = journal_folder(contest.folder, contest.config)
-        words = (
-            "its disk did not answer. The journal restarts, with a copy of the whole database, once that "
-            "disk answers and no run is open."
-        )
-        yield Finding("journal-behind", f"{behind_text(journal, since)}: {words}")
 
 
 def _require_port(port: int) -> None:
@@ -222,28 +147,6 @@ def _require_port(port: int) -> None:
     from referee.web.listener import Listen, with_free_port
 
     with_free_port(Listen(port=port))
-
-
-def _look_at_clock(contest: Contest) -> Iterator[Finding]:
-    now = Clock().utc()
-    newest = contest.store.log.newest_after(0, 1)[1]
-    last = datetime.fromisoformat(newest[0]["utc"]) if newest else now
-    if now < last - SLACK:
-        yield Finding(
-            "clock-behind",
-            f"The host's clock says {now:%Y-%m-%d %H:%M:%S} UTC, but the contest's last record is of "
-            f"{last:%Y-%m-%d %H:%M:%S}; set the clock.",
-        )
-    with suppress(OSError, subprocess.TimeoutExpired):  # only systemd can answer
-        asked = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]
-        answer = subprocess.run(  # noqa: S603
-            asked, capture_output=True, text=True, timeout=2, check=False
-        )
-        if answer.stdout.strip() == "no":
-            click.echo(
-                "The host's clock is not synchronized (NTP): recorded times may be wrong.",
-                err=True,
-            )
 
 
 def _look_at_stations(

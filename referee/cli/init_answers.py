@@ -1,8 +1,7 @@
-"""The questions that `referee init` asks about limits for teams and about backups, and their lines in contest.toml."""
+"""The questions that `referee init` asks about limits for teams and about backups."""
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from dataclasses import dataclass
@@ -10,85 +9,7 @@ from typing import Any
 
 import click
 
-ATTEMPTS = 1
-LEAST_MAP = (
-    0.01  # a third of the weakest champion's; a hundred blind rows reached 0.0002
-)
-BACKUP_FOLDER = "backups"  # in the contest folder
-SHOWN_PER_ATTEMPT = 100
-SHOWN_BACKUP = "/media/stick"  # in the lines of those that are not set
-COMMENT_COLUMN = 26
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The answers.
-
-    `attempts` of 0 means no limit, `per_attempt` of 0 all images; `least_map` of None and a blank `backup` mean none.
-    """
-
-    attempts: int = 0
-    per_attempt: int = 0
-    least_map: float | None = None
-    backup: str = ""
-
-
-def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
-    """Return a warning if a team can get an image a second time in a later run; None if it cannot."""
-    of_run = per_attempt or images
-    if attempts == 1 or (attempts and attempts * of_run <= images):
-        return None
-    runs = (
-        f"{attempts} attempts of {of_run} images"
-        if attempts
-        else f"any number of runs of {of_run} images"
-    )
-    repeat = f"The test set has {images} images, for {runs} of each team"
-    look_up = "a team that keeps the images of one run can answer the next run without detecting"
-    most = images // attempts if attempts else 0
-    fewer = f"per_attempt = {most} in [images], or " if most else ""
-    return f"{repeat}: {look_up}; write {fewer}attempts = 1."
-
-
-def answer_lines(answers: Answers) -> tuple[str, str]:
-    """Return the lines of contest.toml for the answers: the keys and the tables.
-
-    A setting without a value becomes a comment.
-    """
-    least_map = answers.least_map or LEAST_MAP
-    backup = json.dumps(answers.backup or SHOWN_BACKUP, ensure_ascii=False).replace(
-        "\x7f", "\\u007f"
-    )
-    per_attempt = answers.per_attempt or SHOWN_PER_ATTEMPT
-    below = "judged runs with a lower mAP are not ranked: guessed rows and an early log-out also give a score"
-    more = "runs that a team may have, not counting void runs; for one more: referee run arm --anyway"
-    drawn = "the number of images of a run, those new to the team first; without this line, all images"
-    copies = "copies of database and settings while the contest is served; the newest 12 stay"
-    where = "best on another disk; every_min = 10 is the default: docs/operators.md"
-    journal = "a second copy of everything acknowledged, best on another disk: docs/operators.md"
-    elsewhere = (
-        "mount the disk before the first start; default: the folder journal here"
-    )
-    own = [
-        _line(answers.least_map is not None, f"least_map = {least_map:g}", below),
-        _line(answers.attempts > 0, f"attempts = {answers.attempts or ATTEMPTS}", more),
-    ]
-    tables = [
-        _line(answers.per_attempt > 0, "[images]", "which images a run gets"),
-        _line(answers.per_attempt > 0, f"per_attempt = {per_attempt}", drawn),
-        "",
-        _line(bool(answers.backup), "[backup]", copies),
-        _line(bool(answers.backup), f"folder = {backup}", where),
-        "",
-        _line(False, "[journal]", journal),
-        _line(False, 'path = "/media/disk/journal"', elsewhere),
-    ]
-    return "\n".join(own), "\n".join(tables)
-
-
-def _line(is_set: bool, setting: str, comment: str) -> str:
-    written = setting if is_set else f"# {setting}"
-    return f"{written.ljust(COMMENT_COLUMN)}  # {comment}"
+from referee.config.contest_text import ATTEMPTS, BACKUP_FOLDER, LEAST_MAP, Answers
 
 
 class _Share(click.FloatRange):

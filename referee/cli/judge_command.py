@@ -22,7 +22,7 @@ from referee.judging.judge import judgeable
 from referee.judging.judge_many import judge_with_interval, score_runs
 from referee.judging.run_figures import figures_of, score_document
 from referee.judging.scoring_job import Scored
-from referee.store.records import Run, RunState
+from referee.store.records import JUDGE_FAILED, Run, RunState
 from referee.workers import Workers
 
 
@@ -121,9 +121,7 @@ def _judge_by(
             or contest.store.runs.get(run.id).state is not RunState.JUDGED
         ):
             reasons[run.id] = reason
-            contest.store.log.append(
-                clock.utc(), run.id, "judge-failed", sentence=reason
-            )
+            contest.store.log.append(clock.utc(), run.id, JUDGE_FAILED, sentence=reason)
         progress.update(1)
 
     runs = []

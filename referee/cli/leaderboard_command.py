@@ -15,7 +15,7 @@ from lpirc_score.metrics.evaluation_result import (
 )
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from referee.cli.listing import in_form, print_listing
-from referee.cli.report_command import warn_while_frozen
+from referee.cli.report_command import warn_of_unpublished, warn_while_frozen
 from referee.cli.run_marks import RARE_MARKS, marks_caption
 from referee.cli.shared_options import contest_folder
 from referee.contest import Contest, open_contest
@@ -33,6 +33,8 @@ CONDITIONS = {
     "highest-map": " (needs {:.4f} Wh or less)",
 }
 
+WHILE_FROZEN = "The board is frozen, but this page shows the present ranking: hand it out after the unveiling."
+
 
 @click.command()
 @contest_folder
@@ -48,7 +50,8 @@ def leaderboard(folder: Path, form: str | None) -> None:
         metric = contest.config.metric
         name = contest.config.name
         if form == "html":
-            warn_while_frozen(contest)
+            warn_while_frozen(contest, WHILE_FROZEN)
+            warn_of_unpublished(contest)
     for run in found.left_out:
         why = (
             "it has no score"
@@ -201,6 +204,7 @@ def cells_of(place: Place, metric: str) -> list[str]:
         "x": one.extra_s,
         "i": one.images_seen,
         "b": one.not_ranked_code is NotRanked.BELOW_LEAST_MAP,
+        "p": not one.is_published,
     }
     marks = "".join(mark for mark, is_set in applies.items() if is_set)
     rank = "-" if place.rank is None else str(place.rank)

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import click
 
-from referee.auth.operator_names import is_reserved
 from referee.auth.passwords import hash_password
 from referee.cli.recorded_acts import act, optional_reason
 from referee.cli.shared_options import any_path, contest_folder
 from referee.cli.team_command import password_of
 from referee.clock import Clock
 from referee.contest import open_contest
-from referee.errors import RefereeError
-
-LONGEST_NAME = 60
+from referee.registration.registered_names import require_operator_name
 
 
 @click.group()
@@ -31,12 +28,7 @@ def operator() -> None:
 @contest_folder
 def add(name: str, password_file: Path | None, folder: Path) -> None:
     """Register operator NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
-    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-        sentence = f"An operator's name has 1 to {LONGEST_NAME} printable characters."
-        raise RefereeError("operator-name", sentence)
-    if is_reserved(name):
-        sentence = f"The log uses the name {name.strip()!r} for the operator key or a command; choose another name."
-        raise RefereeError("operator-name", sentence)
+    require_operator_name(name)
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))
         with act(contest.store, "operator-add", name=name.strip()) as under_way:

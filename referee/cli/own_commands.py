@@ -49,6 +49,10 @@ COMMANDS = {
             "referee.cli.doctor_command:doctor",
             "List what is wrong with a contest, its meters and this host.",
         ),
+        LateCommand(
+            "referee.cli.heat_standings_command:heat",
+            "Show the results of heats, and the standings of their rounds.",
+        ),
         LateCommand("referee.cli.init_command:init", "Make a contest folder."),
         LateCommand(
             "referee.cli.jobs_command:jobs",

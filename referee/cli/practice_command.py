@@ -26,7 +26,6 @@ from referee.cli.home_contest import (
 from referee.cli.init_command import (
     DEFAULT_CATEGORIES,
     DEFAULT_IMAGES,
-    config_text,
     place_of,
 )
 from referee.cli.rehearsed_faults import (
@@ -39,6 +38,7 @@ from referee.cli.rehearsed_faults import (
 from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
+from referee.config.contest_text import config_text
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
@@ -135,7 +135,9 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
                 seed=1,
             )
         place = place_of(load_test_set(testset or folder / "testset").folder, folder)
-        text = config_text("Practice", WINDOW_S, meter, place, auto_arm=True)
+        text = config_text(
+            "Practice", WINDOW_S, meter, place, auto_arm=True, auto_judge=False
+        )
         text = text.replace("teams_see_score = false", "teams_see_score = true ")
         folder.mkdir(parents=True, exist_ok=True)
         keep_password(file, secrets.token_urlsafe(9))

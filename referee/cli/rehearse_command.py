@@ -23,7 +23,6 @@ from referee.cli.home_contest import (
     simulated_meter,
     try_meter,
 )
-from referee.cli.init_command import config_text
 from referee.cli.rehearsal_plan import (
     CATEGORIES,
     CLIENT_LOAD,
@@ -53,6 +52,7 @@ from referee.cli.rehearsed_faults import (
 from referee.cli.score_text import print_score
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
+from referee.config.contest_text import config_text
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
@@ -245,6 +245,7 @@ def _make_contest(plan: Plan, meter: str) -> str:
         meter,
         str(plan.testset_folder),
         auto_arm=True,
+        auto_judge=False,
         update_interval_s=UPDATE_INTERVAL_S,
         ranges=plan.ranges,
     )

@@ -9,7 +9,13 @@ import click
 from referee.cli.shared_options import any_path, contest_folder, run_number
 from referee.contest import Contest, open_contest
 from referee.judging.freeze import Freeze
+from referee.judging.jury_decisions import unpublished
 from referee.store.records import OVER
+
+WHILE_FROZEN = (
+    "The board is frozen: this report shows a result that the board may hide, and no other team; hand it out after the "
+    "unveiling, written again then."
+)
 
 
 @click.command()
@@ -21,6 +27,11 @@ from referee.store.records import OVER
     "--pdf",
     is_flag=True,
     help="Also write a PDF, printed by an installed Chromium or Chrome.",
+)
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Write it with the replay of the run, as run-N-replay.html, some megabytes larger.",
 )
 @click.option(
     "--out",
@@ -35,6 +46,7 @@ def report(
     *,
     all_runs: bool,
     pdf: bool,
+    replay: bool,
 ) -> None:
     """Write the report of a run as one HTML file: result, checks, power, curves, and what each error cost."""
     from referee.report import (
@@ -50,22 +62,38 @@ def report(
         find_browser()
     with open_contest(folder) as contest:
         warn_while_frozen(contest)
+        warn_of_unpublished(contest)
         if all_runs:
             numbers = tuple(
                 run.id for run in contest.store.runs.find() if run.state in OVER
             )
+        place = out or folder / FOLDER_NAME
         for number in numbers:
-            page = write_report(contest, number, out or folder / FOLDER_NAME)
-            for path in (page, *([print_pdf(page)] if pdf else [])):
-                click.echo(path)
+            if pdf or not replay:
+                page = write_report(contest, number, place)
+                click.echo(page)
+            if pdf:
+                click.echo(print_pdf(page))
+            if replay:
+                page = write_report(contest, number, place, with_replay=True)
+                click.echo(page)
+                size_mb = page.stat().st_size / 1e6
+                click.echo(f"{page.name} has {size_mb:.1f} MB.", err=True)
     if not numbers:
         click.echo("No run is closed yet.", err=True)
 
 
-def warn_while_frozen(contest: Contest) -> None:
+def warn_while_frozen(contest: Contest, sentence: str = WHILE_FROZEN) -> None:
     """Print a warning on stderr that the output shows more than the frozen board."""
     if Freeze(contest.store.published.get()).is_on:
+        click.echo(sentence, err=True)
+
+
+def warn_of_unpublished(contest: Contest) -> None:
+    """Print a warning on stderr if the output may show judgements that the jury has not published."""
+    if waiting := unpublished(contest):
+        runs = ", ".join(map(str, sorted(waiting)))
         click.echo(
-            "The board is frozen, but this report shows the present ranking: hand it out after the unveiling.",
+            f"The jury has not published run {runs} yet: hand out what shows it afterwards.",
             err=True,
         )

@@ -11,6 +11,8 @@ import click
 
 from referee.cli.ask_server import NoServer, ask
 from referee.cli.heat_command import make_heat
+from referee.cli.jury_commands import confirm as confirm_command
+from referee.cli.jury_commands import publish as publish_command
 from referee.cli.recorded_acts import optional_reason
 from referee.cli.run_list import list_runs
 from referee.cli.score_text import print_score, print_standing, rules_text
@@ -40,8 +42,8 @@ def run() -> None:
     """Arm, close, void and show runs."""
 
 
-run.add_command(list_runs)
-run.add_command(make_heat)
+for command in (list_runs, make_heat, confirm_command, publish_command):
+    run.add_command(command)
 
 
 @run.command()

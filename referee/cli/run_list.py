@@ -15,6 +15,7 @@ from referee.cli.shared_options import contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.figure_state import FigureState
+from referee.judging.jury_decisions import unpublished
 from referee.judging.ranking import NotRanked
 from referee.judging.run_figures import Figures, figures_of, run_document
 from referee.store.records import Run, RunState
@@ -52,6 +53,7 @@ CSV_COLUMNS = (
         "images_seen",
     ),
     "figure_state",
+    "waits_for",
 )
 MARKS = {"~": "so far", "!": "in review", "u": "unofficial meter"} | RARE_MARKS
 
@@ -69,12 +71,21 @@ def list_runs(folder: Path, form: str | None) -> None:
         listed = [
             (one, figures_of(contest, one, now)) for one in contest.store.runs.find()
         ]
+        waiting = unpublished(contest)
         name = contest.config.name
     heats = any(one.heat for one, _ in listed)
-    rows = [_cells(one, figures, heats=heats) for one, figures in listed]
+    rows = []
+    for one, figures in listed:
+        row = _cells(one, figures, heats=heats)
+        if one.id in waiting:
+            row[-1] = f"{row[-1]} p".strip()
+        rows.append(row)
     print_listing(
         form,
-        [run_document(one) | asdict(figures) for one, figures in listed],
+        [
+            run_document(one) | asdict(figures) | {"waits_for": waiting.get(one.id)}
+            for one, figures in listed
+        ],
         CSV_COLUMNS,
         _columns(heats=heats),
         rows,

@@ -33,6 +33,8 @@ TO_SEE_TO: dict[str, Callable[[dict[str, Any]], bool]] = {
         run["state"] == "judged" and run["needs_review"] and run["review"] is None
     ),
     "being judged": lambda run: run["judging"],
+    "to confirm": lambda run: run["waits_for"] == "confirmation",
+    "to publish": lambda run: run["waits_for"] == "publication",
 }
 
 

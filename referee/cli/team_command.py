@@ -12,10 +12,11 @@ import click
 from referee.auth.passwords import generate_password, hash_password
 from referee.cli.recorded_acts import act, optional_reason
 from referee.cli.shared_options import any_path, as_json, contest_folder
-from referee.cli.team_import import import_teams, require_team_name
+from referee.cli.team_import import import_teams
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
+from referee.registration.registered_names import require_team_name
 from referee.store.records import RunState
 
 PASSWORD_VARIABLE = "LPIRC_PASSWORD"  # noqa: S105 - a variable's name

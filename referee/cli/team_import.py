@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
-import shlex
-from collections.abc import Container, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,11 +17,11 @@ from referee.cli.shared_options import any_path, contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.pages import page_style, template_environment
 from referee.presence import is_there
+from referee.registration.team_list import read_teams
+from referee.registration.team_sheet import team_sheet
 
 PRIVATE = 0o600
-SURPLUS = "more cells than the header has columns"
 
 
 @click.command("import")
@@ -72,7 +67,7 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
                 "key": contest.store.identity.public_key(),
             }
             write_atomically(
-                sheet, _sheet(named, passwords, new).encode(), mode=PRIVATE
+                sheet, team_sheet(named, passwords, new).encode(), mode=PRIVATE
             )
         try:
             with act(contest.store, "team-import", teams=[*hashed]) as under_way:
@@ -104,108 +99,3 @@ def _hashed(passwords: list[str]) -> list[str]:
                 disable=is_hidden,
             )
         )
-
-
-def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
-    """Return the teams of a CSV file with their affiliations; its first line names the columns.
-
-    `present` are the teams already in the contest. Raises RefereeError `bad-team-list`, which lists every bad line.
-    """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        delimiter = ";" if ";" in text.partition("\n")[0] else ","
-        reader = csv.DictReader(
-            io.StringIO(text), None, SURPLUS, "", delimiter=delimiter, strict=True
-        )
-        reader.fieldnames = [
-            name.strip().casefold() for name in reader.fieldnames or ()
-        ]
-        rows = [(reader.line_num, row) for row in reader]
-    except OSError as error:
-        raise RefereeError(
-            "bad-team-list", f"{file} cannot be read: {error.strerror}."
-        ) from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise RefereeError(
-            "bad-team-list", f"{file} cannot be read as CSV in UTF-8: {error}."
-        ) from error
-    listed: dict[str, str | None] = {}
-    seen = {team.casefold(): team for team in present}
-    problems = (
-        []
-        if "team" in reader.fieldnames
-        else ["its first line must be: team,affiliation"]
-    )
-    for line, row in rows if not problems else ():
-        surplus = row.pop(SURPLUS, [])
-        team = row["team"].strip()
-        affiliation = row.get("affiliation", "").strip()
-        if not any(map(str.strip, [*row.values(), *surplus])):
-            continue
-        problem = (
-            "it has more cells than the first line; quote a comma"
-            if any(surplus)
-            else None
-        )
-        if problem := problem or _problem(team, affiliation, listed, seen):
-            problems.append(f"line {line}: {problem}")
-        seen.setdefault(team.casefold(), team)
-        listed[team] = affiliation or None
-    if not listed and not problems:
-        problems = ["it has no team; write one team per line: team,affiliation"]
-    if problems:
-        sentence = f"{file}: {'; '.join(problems)}. Nothing is imported."
-        raise RefereeError("bad-team-list", sentence, problems=problems)
-    return listed
-
-
-def require_team_name(name: str) -> None:
-    """Raise RefereeError `team-name` if a name is blank or cannot be printed on one line."""
-    if not name.strip() or not name.isprintable():
-        raise RefereeError(
-            "team-name",
-            "A team needs a name that is not blank and can be printed on a line.",
-        )
-
-
-def _problem(
-    team: str, affiliation: str, listed: Container[str], seen: Mapping[str, str]
-) -> str | None:
-    """Return the problem of a line, or None.
-
-    `listed` are the teams in the lines above; `seen` are all known teams by their casefolded names.
-    """
-    if not team:
-        return "the team's name is blank"
-    if not (team + affiliation).isprintable():
-        return f"{team!r} has characters that cannot be printed on a line"
-    if team in listed:
-        return f"{team!r} is in the file already"
-    if seen.get(team.casefold(), team) != team:
-        return f"{team!r} differs from {seen[team.casefold()]!r} only in capitals"
-    return None
-
-
-def _sheet(
-    named: Mapping[str, str | None],
-    passwords: Mapping[str, str],
-    new: Mapping[str, str | None],
-) -> str:
-    strips = [
-        {
-            "team": team,
-            "affiliation": new[team],
-            "password": password,
-            "log_in": _curl(str(named["url"]), team, password),
-        }
-        for team, password in passwords.items()
-    ]
-    page = template_environment().get_template("team_sheet.html")
-    return page.render(**named, strips=strips, style=page_style())
-
-
-def _curl(url: str, team: str, password: str) -> str:
-    body = shlex.quote(
-        json.dumps({"team": team, "password": password}, ensure_ascii=False)
-    )
-    return f"curl {shlex.quote(url + '/v1/session')} -H 'Content-Type: application/json' -d {body}"

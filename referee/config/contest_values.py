@@ -62,6 +62,9 @@ class Prize:
     rule: str
 
 
+TOURNAMENTS = ("", "knock-out", "round-robin")
+"""What the rounds of heats are: nothing, a knock-out, a round robin."""
+
 PRIZE_RULES = ("best-score", "least-energy", "highest-map")
 
 
@@ -84,16 +87,17 @@ class Backup:
 class ContestConfig:
     """A contest: its rules and its stations. `testset` is a path relative to the contest folder.
 
-    Arming measures the power of the idle board for `idle_baseline_s` seconds; None skips that. `live_score` computes a
-    provisional score each second of an open run, shown to the team with `teams_see_score` and to everyone with
-    `public_score`. `trusted_proxy` lists the networks or addresses of the proxies whose X-Forwarded-For is trusted.
-    With `count_unserved`, detections are also scored on images that the run was not served. `id` is also in the
-    database and the secrets; it is blank in folders of earlier versions. A run below `least_map` is shown but not
-    ranked. `attempts` is the number of runs of each team; 0: unlimited. The public board shows nothing newer than
-    `freeze_at` until it is unveiled. Bundles contain the ground truth once `ground_truth_secret_until` has passed.
-    Meters of the `official_makers` are accepted. With `publish_by` 1 or 2 a judgement is public only once it was
-    confirmed and published, by as many people; with 0 at once. `board_url` is the board's address as the hall reaches
-    it; blank: the one by which the projector has opened it.
+    Arming measures the power of the idle board for `idle_baseline_s` seconds; None skips that. `auto_judge` has
+    each run judged when it is over. `live_score` computes a provisional score each second of an open run, shown to
+    the team with `teams_see_score` and to everyone with `public_score`. `trusted_proxy` lists the networks or
+    addresses of the proxies whose X-Forwarded-For is trusted. With `count_unserved`, detections are also scored on
+    images that the run was not served. `id` is also in the database and the secrets; it is blank in folders of
+    earlier versions. A run below `least_map` is shown but not ranked. `attempts` is the number of runs of each
+    team; 0: unlimited. The public board shows nothing newer than `freeze_at` until it is unveiled. Bundles contain
+    the ground truth once `ground_truth_secret_until` has passed. Meters of the `official_makers` are accepted. With
+    `publish_by` 1 or 2 a judgement is public only once it was confirmed and published, by as many people; with 0 at
+    once. `heats` says what the rounds of heats are: one of TOURNAMENTS. `board_url` is the
+    board's address as the hall reaches it; blank: the one by which the projector has opened it.
     """
 
     name: str
@@ -103,6 +107,7 @@ class ContestConfig:
     testset: str = "testset"
     shuffle: bool = True
     auto_arm: bool = False
+    auto_judge: bool = True
     live_score: bool = True
     teams_see_score: bool = False
     idle_baseline_s: float | None = None
@@ -117,6 +122,7 @@ class ContestConfig:
     public_score: bool = False
     publish_by: int = 0
     board_url: str = ""
+    heats: str = ""
     backup: Backup = Backup()
     journal: Journal = DEFAULT
     ground_truth_secret_until: datetime | None = None

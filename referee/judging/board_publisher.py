@@ -50,7 +50,7 @@ class Publisher:
         self._contest = contest
         self._store = contest.store
         self._clock = clock
-        self._standings = KnownStandings(contest)
+        self._standings = KnownStandings(contest, published_only=True)
         self._log: dict[str, Any] = {}
 
     def tick(self) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 
 from referee.contest import Contest
 from referee.judging.freeze import Freeze
+from referee.judging.heat_lights import waiting_heats
+from referee.judging.jury_decisions import unpublished
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.run_checks import rows_refused
 from referee.judging.run_figures import (
@@ -70,12 +72,14 @@ class Known:
 
     `live` has the values named in LIVE, by run number. `meters` has (state, sentence) by station: the state is a
     `referee.runs.meter_state.MeterState`, the sentence says what is wrong, or is None. `waiting` has the armed runs of
-    a heat whose client waits for the start, `judging` the runs that are being judged.
+    a heat whose client waits for the start, `boards` how the boards of armed runs were heard from, by run number,
+    `judging` the runs that are being judged.
     """
 
     live: Mapping[int, Document] = field(default_factory=dict)
     meters: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
     waiting: frozenset[int] = frozenset()
+    boards: Mapping[int, Document | None] = field(default_factory=dict)
     judging: frozenset[int] = frozenset()
     config_changed: str | None = None
     journal_trouble: str | None = None
@@ -137,16 +141,19 @@ class StatusReader:
             one["energy_lost"] = lost.get(one["run"])
             if one["energy_lost"] is not None:
                 one["energy_wh"] = None  # its meter has started again from 0
+        stations = self._stations(active, self._meters(runs, at, known))
         return {
             "utc": now.isoformat(),
             "contest": config.name,
             "version": program_version(),
             "window_s": config.window_s,
             "metric": config.metric,
+            "publish_by": config.publish_by,
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,
-            "stations": self._stations(active, self._meters(runs, at, known)),
+            "stations": stations,
+            "heats": waiting_heats(stations, store.heats.all()),
             "queue": [
                 teams[team] | {"attempts_left": self._attempts_left(teams[team])}
                 for team in store.queue.teams()
@@ -155,6 +162,7 @@ class StatusReader:
             "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
             "teams": list(teams.values()),
             "announcements": store.announcements.standing(now),
+            "questions": store.questions.all(),
             "refusals": store.refusals.newest(MOST_REFUSALS),
             "events": self._events,
             "left_out": [
@@ -240,10 +248,17 @@ class StatusReader:
             if made_of is None or was_made_of != made_of:
                 document = self._run(run, reviews.get(run.id), now)
                 self._runs[run.id] = (made_of, document)
-        return [
-            self._runs[run.id][1] | {"judging": run.id in known.judging}
-            for run in reversed(runs)
-        ]
+        waiting = unpublished(self._contest)
+        notes = self._store.notes.counts()
+        documents = []
+        for run in reversed(runs):
+            changing = {
+                "judging": run.id in known.judging,
+                "waits_for": waiting.get(run.id),
+                "notes": notes.get(run.id, 0),
+            }
+            documents.append(self._runs[run.id][1] | changing)
+        return documents
 
     def _run(
         self,
@@ -255,6 +270,7 @@ class StatusReader:
         figures = figures_of(self._contest, run, now)
         judged = current_judgement(self._contest, run)
         checks = rows_refused(figures.refused, self._store.posts.refused_rows(run.id))
+        newest_utc = None if review is None else review.utc
         if judged is not None:
             checks = judged.checks
             review = standing_review(judged, review)
@@ -268,6 +284,8 @@ class StatusReader:
             "map": figures.map,
             "score": figures.score,
             "figure_state": figures.figure_state,
+            "judged_utc": None if judged is None else judged.judged_utc,
+            "reviewed_utc": newest_utc,
             "needs_review": None if judged is None else judged.needs_review,
             "review": review,
             "not_ranked": figures.not_ranked,
@@ -302,6 +320,7 @@ class StatusReader:
             age_s = age.total_seconds()
         return {"run": run.id} | {key: getattr(run, key) for key in OF_ACTIVE} | live | {
             "waiting": run.id in known.waiting,
+            "board": known.boards.get(run.id),
             "rows": self._store.posts.count_detections(run.id),
             "refused_rows": shown["refused_rows"],
             "map": shown["map"],

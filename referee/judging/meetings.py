@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.ranking import NotRanked, head_to_head
 from referee.judging.run_figures import Figures, current_judgement, judged_figures
 from referee.store.records import Run, RunState
+
+
+class Undecided(StrEnum):
+    """Why a run cannot be compared with another one, or not yet."""
+
+    NOT_OVER = "not-over"
+    NOT_JUDGED = "not-judged"
+    NOT_PUBLISHED = "not-published"
+    IN_REVIEW = "in-review"
+    NO_ENERGY = "no-energy"
+    VOID = "void"
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A run that cannot be compared: why, and the error that tells an operator what to do."""
+
+    why: Undecided
+    error: RefereeError
 
 
 @dataclass(frozen=True)
@@ -45,10 +65,7 @@ def meeting(
         raise RefereeError("not-opponents", sentence)
     figures = _decided(contest, one)
     of_other = _decided(contest, other)
-    points, points_of_other = head_to_head(
-        _score_that_counts(figures),
-        _score_that_counts(of_other),
-    )
+    points, points_of_other = points_of(figures, of_other)
     sides = (
         Side(one, figures, points),
         Side(other, of_other, points_of_other),
@@ -56,33 +73,50 @@ def meeting(
     return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
 
 
+def points_of(figures: Figures, of_other: Figures) -> tuple[int, int]:
+    """Return the points of two runs that can be compared."""
+    return head_to_head(_score_that_counts(figures), _score_that_counts(of_other))
+
+
 def _score_that_counts(figures: Figures) -> float | None:
     return None if figures.not_ranked else figures.score
 
 
 def _decided(contest: Contest, run: Run) -> Figures:
-    judged = current_judgement(contest, run)
+    found = comparable(contest, run)
+    if isinstance(found, Pending):
+        raise found.error
+    return found
+
+
+def comparable(contest: Contest, run: Run) -> Figures | Pending:
+    """Return the figures with which a run can be compared, or why it cannot."""
     if run.state is RunState.VOID:
-        raise RefereeError(
-            "run-state",
-            f"Run {run.id} is void: {run.void_reason}; name another run.",
-        )
+        sentence = f"Run {run.id} is void: {run.void_reason}; name another run."
+        return _pending(Undecided.VOID, sentence)
     if run.state in (RunState.ARMED, RunState.OPEN):
-        raise RefereeError(
-            "run-state",
-            f"Run {run.id} is {run.state}; wait until it has ended and is judged.",
+        sentence = (
+            f"Run {run.id} is {run.state}; wait until it has ended and is judged."
         )
+        return _pending(Undecided.NOT_OVER, sentence)
+    judged = current_judgement(contest, run)
     if run.state is not RunState.JUDGED or judged is None:
         sentence = f"Run {run.id} has no current judgement; see: referee judge {run.id}"
-        raise RefereeError("run-state", sentence)
+        return _pending(Undecided.NOT_JUDGED, sentence)
     figures = judged_figures(contest, run, judged)
     if figures.energy_wh is None:
         why = (
             f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
         )
-        raise RefereeError("energy-missing", f"The meeting cannot be decided: {why}")
+        sentence = f"The meeting cannot be decided: {why}"
+        return _pending(Undecided.NO_ENERGY, sentence, "energy-missing")
     if figures.not_ranked_code is NotRanked.IN_REVIEW:
         why = f"run {run.id} of {run.team}: {figures.not_ranked}"
         how = f'accept the run (referee run review {run.id} --note "…") or void it'
-        raise RefereeError("run-state", f"The meeting cannot be decided: {why}; {how}.")
+        sentence = f"The meeting cannot be decided: {why}; {how}."
+        return _pending(Undecided.IN_REVIEW, sentence)
     return figures
+
+
+def _pending(why: Undecided, sentence: str, code: str = "run-state") -> Pending:
+    return Pending(why, RefereeError(code, sentence))

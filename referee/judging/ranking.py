@@ -52,7 +52,8 @@ class Standing:
     earlier runs of its team. `not_ranked` is the clause that says why it has no rank, `not_ranked_code` is the reason
     as a code for programs. `rules_sha256` identifies the run's rules (None: none are recorded); `other_rules`
     names the rules that were applied instead of them. `energy_spread` is the relative spread of the team's energy
-    between attempts, None if there is only one attempt.
+    between attempts, None if there is only one attempt. `is_published` is False while the jury has not published the
+    judgement, so that only operators see it.
     """
 
     team: str
@@ -76,6 +77,7 @@ class Standing:
     not_ranked: str | None = None
     not_ranked_code: NotRanked | None = None
     energy_spread: float | None = None
+    is_published: bool = True
 
 
 class Level(NamedTuple):

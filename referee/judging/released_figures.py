@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,10 @@ from lpirc_score import score
 from referee.contest import Contest
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
+from referee.judging.jury_decisions import is_published
 from referee.judging.run_checks import is_scorable
-from referee.judging.run_figures import current_judgement
-from referee.store.records import Released, Run, RunState
+from referee.judging.run_figures import current_judgement, judged_figures
+from referee.store.records import Released, Run, RunState, Score
 
 EVERY_S = 30.0
 """An open run's window is divided into parts of this length; at most one release per part, none in the first."""
@@ -129,10 +131,10 @@ def released_of(
 ) -> Released | None:
     """Return the released figures of a run that has opened; None before the first release.
 
-    Until the run is judged, these are the last released figures, without energy and score unless they are fresh at
-    `now`. After that they are the judged figures of all images, rounded in the same way.
+    Until its judgement is public, these are the last released figures, without energy and score unless they are fresh
+    at `now`. After that they are the judged figures of all images, rounded in the same way.
     """
-    judged = current_judgement(contest, run)
+    judged = public_judgement(contest, run)
     if judged is not None:
         utc = judged.judged_utc
         shown = rough_map(judged.map)
@@ -150,3 +152,36 @@ def released_of(
     if released is None or state_of(contest.store, run, now) is FigureState.FRESH:
         return released
     return replace(released, energy_wh=None, score=None)
+
+
+def public_judgement(contest: Contest, run: Run) -> Score | None:
+    """Return a run's current judgement if others than operators may see it, else None."""
+    if not is_published(contest, run.id):
+        return None
+    return current_judgement(contest, run)
+
+
+def public_state(
+    contest: Contest,
+    run: Run,
+    now: datetime,
+) -> FigureState | None:
+    """Return the state of a run's figures as others than operators may know it."""
+    judged = public_judgement(contest, run)
+    if judged is not None:
+        return judged_figures(contest, run, judged).figure_state
+    return state_of(contest.store, run, now)
+
+
+def released_document(
+    contest: Contest,
+    run: Run,
+    now: datetime,
+) -> dict[str, Any] | None:
+    """Return the released figures of a run as its team sees them, with their age and state; None if there are none."""
+    released = released_of(contest, run, now)
+    if released is None:
+        return None
+    age = now - datetime.fromisoformat(released.utc)
+    state = public_state(contest, run, now)
+    return asdict(released) | {"age_s": age.total_seconds(), "figure_state": state}

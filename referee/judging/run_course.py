@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.contest import Contest
-from referee.judging.stop_regret import energies_at
+from referee.judging.energy_course import energies_at
 from referee.store.records import Run
 
 Floats = NDArray[np.float64]
@@ -125,6 +125,17 @@ def posted_after(
     place[images] = np.arange(1, len(images) + 1)
     newest = np.maximum.accumulate(np.append(0, place[of_rows]))
     return newest[np.cumsum(counts)]
+
+
+def answered_at(posts_s: Floats, posted: Ints, images: int) -> Floats:
+    """Return when each of the `images` in order of service was answered (n,); infinite if it never was.
+
+    `posted` (p,) is how many images are posted after each POST.
+    """
+    order = np.argsort(posts_s, kind="stable")
+    most_posted = np.maximum.accumulate(posted[order])
+    of_post = np.searchsorted(most_posted, np.arange(1, images + 1))
+    return np.append(posts_s[order], math.inf)[of_post]
 
 
 def phases_of(

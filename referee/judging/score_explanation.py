@@ -69,6 +69,29 @@ def explain(
 
     Raises RefereeError `judged-otherwise` (another metric or ground truth was used); TestSetError.
     """
+    contest = judged_contest(contest, run, judged)
+    metric = contest.config.metric
+    ground_truth, rows = counted_of(case_of(contest, run))
+    detections = scored_detections(rows, metric)
+    analysis = analyse_errors(ground_truth, detections, metric)
+    energy_wh = judged.energy_wh if has_one_threshold(metric) else None
+    costs = [_cost(type_, analysis, energy_wh) for type_ in ErrorType]
+    return Explanation(
+        ground_truth,
+        detections,
+        analysis,
+        tuple(costs),
+        _curves(ground_truth, detections, metric),
+        worst_images(ground_truth, detections, analysis),
+        stop_regret(contest, run, ground_truth),
+    )
+
+
+def judged_contest(contest: Contest, run: Run, judged: Score) -> Contest:
+    """Return the contest with the rules of a judgement, if that still has the contest's metric and ground truth.
+
+    Raises RefereeError `judged-otherwise`.
+    """
     contest = as_judged(
         contest,
         run,
@@ -85,20 +108,14 @@ def explain(
             f"Run {run.id} was judged by the metric {was[0]} on test set {was[1]}, but the contest now has the metric "
             f"{now[0]} and test set {now[1]}, so the run's errors are not shown; see: referee rejudge --help",
         )
-    ground_truth, rows = counted_of(case_of(contest, run))
-    detections = scored_detections(rows, metric)
-    analysis = analyse_errors(ground_truth, detections, metric)
-    energy_wh = judged.energy_wh if has_one_threshold(metric) else None
-    costs = [_cost(type_, analysis, energy_wh) for type_ in ErrorType]
-    return Explanation(
-        ground_truth,
-        detections,
-        analysis,
-        tuple(costs),
-        _curves(ground_truth, detections, metric),
-        worst_images(ground_truth, detections, analysis),
-        stop_regret(contest, run, ground_truth),
-    )
+    return contest
+
+
+def regret_of(contest: Contest, run: Run, judged: Score) -> StopRegret | None:
+    """Return the stop regret of a judged run alone. Raises the errors of `explain`."""
+    contest = judged_contest(contest, run, judged)
+    ground_truth, _ = counted_of(case_of(contest, run))
+    return stop_regret(contest, run, ground_truth)
 
 
 def _cost(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from lpirc_score.analysis.interval import Halved
@@ -15,6 +15,7 @@ from lpirc_score.metrics.evaluation_result import (
 from referee.contest import Contest
 from referee.judging.bound_rules import as_judged, judged_otherwise, other_prizes
 from referee.judging.figure_state import judged_state
+from referee.judging.jury_decisions import NOT_PUBLISHED, unpublished
 from referee.judging.prizes import Award, awards
 from referee.judging.ranking import (
     RULES,
@@ -40,7 +41,9 @@ from referee.store.records import (
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A judged run that has no place: it has no score, or was judged by other rules than contest.toml has now.
+    """A judged run without a place: it has no score, was judged by other rules than those of contest.toml, or waits.
+
+    A run waits if its judgement `is_unpublished`; whether it has a score is not public.
 
     `judged_by` is the signature of such a judgement. A run judged by its rules at arming is left out, too, if
     contest.toml was changed later: a board compares like with like.
@@ -49,10 +52,13 @@ class LeftOut:
     run: int
     team: str
     judged_by: str | None
+    is_unpublished: bool = False
 
     @property
     def why(self) -> str:
         """Return the reason as a clause."""
+        if self.is_unpublished:
+            return NOT_PUBLISHED
         if self.judged_by is None:
             return "it has no score"
         return "it was judged by other rules or settings than contest.toml has now"
@@ -63,30 +69,41 @@ class Standings:
     """The leaderboard, best first, the judged runs that are not on it, and the prizes.
 
     `unranked` are the runs in review and those below `least_map`, best score first. They are shown, but are ignored for
-    ranks, for prizes and for the conditions of prizes.
+    ranks, for prizes and for the conditions of prizes. `known` has, by run, what decides how certain
+    the order of two runs is. `attempts` are all judged runs with a score by the contest's present rules, best score
+    first, ranked or not.
     """
 
     places: tuple[Place, ...]
     left_out: tuple[LeftOut, ...]
     unranked: tuple[Place, ...] = ()
     awards: tuple[Award, ...] = ()
+    known: Mapping[int, Halved | None] = field(default_factory=dict, compare=False)
+    attempts: tuple[Standing, ...] = ()
 
 
 def standings(
     contest: Contest,
     instead: Mapping[int, Score] | None = None,
+    *,
+    published_only: bool = False,
 ) -> Standings:
     """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored.
 
     The scores in `instead`, by run, replace the stored ones, whatever their metric and ground truth, to show the board
-    as it would be.
+    as it would be. With `published_only`, runs that the jury has not published are left out, as the public sees them;
+    without it they are ranked with a mark.
     """
     instead = instead or {}
+    waiting = unpublished(contest)
     found: list[Standing] = []
     known: dict[int, Halved | None] = {}
     left_out: list[LeftOut] = []
     reviews = contest.store.reviews.latest()
     for run in contest.store.runs.find(RunState.JUDGED):
+        if published_only and run.id in waiting:
+            left_out.append(LeftOut(run.id, run.team, None, is_unpublished=True))
+            continue
         judged = instead.get(run.id) or contest.store.scores.latest(run.id)
         if judged is None or judged.score is None or judged.energy_wh is None:
             left_out.append(LeftOut(run.id, run.team, None))
@@ -103,14 +120,21 @@ def standings(
                 as_judged(contest, run).config.least_map,
             )
             others = standing.other_rules + other_prizes(contest.config, run)
-            found.append(replace(standing, other_rules=others))
+            found.append(
+                replace(
+                    standing,
+                    other_rules=others,
+                    is_published=run.id not in waiting,
+                )
+            )
             known[run.id] = None if run.id in instead else halved(contest, run, judged)
     found.sort(key=lambda one: (-one.score, one.run))
     able = with_energy_spread([one for one in found if one.not_ranked is None], known)
     places = rank(able, known)
     won = awards(contest.config.prizes, [place.standing for place in places], known)
     unranked = tuple(Place(None, one) for one in found if one.not_ranked is not None)
-    return Standings(places, tuple(left_out), unranked, won)
+    unplaced = tuple(left_out)
+    return Standings(places, unplaced, unranked, won, known, tuple(found))
 
 
 def with_energy_spread(
@@ -139,10 +163,11 @@ def with_energy_spread(
 
 
 class KnownStandings:
-    """The standings for a frequent caller, computed again only if a judgement or a review has changed."""
+    """The standings for a frequent caller, computed again only if a judgement, a review or a decision has changed."""
 
-    def __init__(self, contest: Contest) -> None:
+    def __init__(self, contest: Contest, *, published_only: bool = False) -> None:
         self._contest = contest
+        self._published_only = published_only
         self._found: tuple[object, Standings] | None = None
 
     def now(self) -> Standings:
@@ -150,7 +175,8 @@ class KnownStandings:
         store = self._contest.store
         made_of = store.runs.find(RunState.JUDGED), store.scores.judgement_mark()
         if self._found is None or self._found[0] != made_of:
-            self._found = made_of, standings(self._contest)
+            found = standings(self._contest, published_only=self._published_only)
+            self._found = made_of, found
         return self._found[1]
 
 

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_power.energy.measurement import START_STOP_S
 from lpirc_score import Detections
+from lpirc_score.analysis.image_orders import maps_in_other_orders
 from lpirc_score.metrics.offered import has_one_threshold, rule_named
 from lpirc_score.metrics.one_threshold import maps_over_time
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
-from referee.judging.run_case import START_S, undo_image_order
+from referee.judging.energy_course import energy_course, energy_limits_wh
+from referee.judging.run_case import undo_image_order
 from referee.judging.run_checks import is_scorable
+from referee.judging.run_course import first_served, posted_after
 from referee.judging.scoring_job import IMAGE
-from referee.store.records import RUN_CLOSED, Run
+from referee.judging.stop_band import StopBand, stop_band
+from referee.store.records import Run
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
-MOST_MOMENTS = 100
+MOST_MOMENTS = 40
+LEAST_IMAGES = 20
+"""Number of answered images below which nothing is said of moments at which rows were still to come."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +35,11 @@ class StopRegret:
     """The moments (n,) at which the team could have logged out: after each POST, and the end of the run as the last.
 
     `score` is `map` / `energy_wh` at each moment. `limit_wh` is the possible error of `energy_wh`, since a meter
-    integrates in whole updates: see `_limits_wh`. `least` (n,) is the lowest score consistent with that limit, 0 if the
-    energy is not above the limit; at the last moment it is the run's score. `best` is the index of the highest `least`,
-    the earliest one in a tie, among the last moment and all moments with the contest's least mAP. `ratio` and
-    `least_ratio` are the `score` and the `least` at `best`, divided by the score at the last moment; 1 if that score is
-    0.
+    integrates in whole updates. `is_known` (n,) marks the moments with an energy above that limit, and with enough
+    images; the last is always known. `band` has the smoothed ratio of the score of a log-out to the score of the run.
+
+    `best` is the moment with the highest lower end of the band, among those with the contest's least mAP, if that end
+    is above 1; else it is the last moment. `ratio` and `least_ratio` are the smoothed ratio there and its lower end.
     """
 
     elapsed_s: Floats
@@ -41,17 +47,31 @@ class StopRegret:
     energy_wh: Floats
     limit_wh: Floats
     score: Floats
-    least: Floats
+    is_known: Bools
+    band: StopBand
     best: int
-    ratio: float
-    least_ratio: float
 
     @property
-    def is_known(self) -> NDArray[np.bool_]:
-        """True for each moment with an energy above its error limit, and for the last, with the run's energy."""
-        known = self.energy_wh > self.limit_wh
-        known[-1] = True
-        return known
+    def is_earlier(self) -> bool:
+        """True if an earlier log-out is sure to have scored more."""
+        return self.best != len(self.elapsed_s) - 1
+
+    @property
+    def ratio(self) -> float:
+        """The smoothed ratio at the best moment; 1 at the end."""
+        return float(self.band.ratio[self.best])
+
+    @property
+    def least_ratio(self) -> float:
+        """The lower end of the band at the best moment; 1 at the end."""
+        return float(self.band.low[self.best])
+
+    @property
+    def as_good_s(self) -> tuple[float, float]:
+        """The first and the last moment that may be the best: their band reaches the lower end at `best`."""
+        reaches = self.band.high >= self.least_ratio
+        may_be = self.elapsed_s[reaches]
+        return float(may_be[0]), float(may_be[-1])
 
 
 def stop_regret(
@@ -73,54 +93,59 @@ def stop_regret(
     ):
         return None
     elapsed_s = _moments([when for when, _ in posts], run.elapsed_s)
-    course = _energy_course(contest, run, elapsed_s[-1])
+    course = energy_course(contest, run, elapsed_s[-1])
     if course is None:
         return None
     energy_wh = np.interp(elapsed_s, *course)
-    edges_s = _start_stop_s(contest, run) + run.setup.update_interval_s
-    limit_wh = _limits_wh(course, elapsed_s, energy_wh, edges_s)
-    maps = _maps(contest, run, posts, elapsed_s, ground_truth)
+    limit_wh = energy_limits_wh(contest, run, course, elapsed_s)
     is_above_0 = energy_wh > 0
     elapsed_s = elapsed_s[is_above_0]
-    maps = maps[is_above_0]
-    energy_wh = energy_wh[is_above_0]
-    return _compared(
+    sent = _sent(contest, run, posts, elapsed_s)
+    return _regret(
+        sent,
+        ground_truth,
+        contest,
         elapsed_s,
-        maps,
-        energy_wh,
+        energy_wh[is_above_0],
         limit_wh[is_above_0],
-        contest.config.least_map or 0.0,
     )
 
 
-def _compared(
+def _regret(
+    sent: _Sent,
+    truth: GroundTruth,
+    contest: Contest,
     elapsed_s: Floats,
-    maps: Floats,
     energy_wh: Floats,
     limit_wh: Floats,
-    least_map: float,
 ) -> StopRegret:
-    scores = maps / energy_wh
-    least = np.where(energy_wh > limit_wh, maps / (energy_wh + limit_wh), 0.0)
-    least[-1] = scores[-1]
-    may_stop = maps >= least_map
+    count = len(elapsed_s)
+    rule = rule_named(contest.config.metric)
+    maps = maps_over_time(truth, sent.found, sent.moment, count, rule)
+    answered = sent.answered[truth.image_ids - 1]
+    in_orders = maps_in_other_orders(truth, sent.found, answered, count, rule)
+    varies = (in_orders != in_orders[-1]).any(axis=1)
+    is_enough = (answered < count).sum() >= LEAST_IMAGES
+    is_known = (energy_wh > limit_wh) & (is_enough | ~varies)
+    is_known[-1] = True
+    band = stop_band(elapsed_s, maps, in_orders, energy_wh, limit_wh, is_known)
+
+    may_stop = is_known & (maps >= (contest.config.least_map or 0.0))
     may_stop[-1] = True
-    best = int(np.argmax(np.where(may_stop, least, -1.0)))
-    ratio = 1.0
-    least_ratio = 1.0
-    if scores[-1] > 0:
-        ratio = float(scores[best] / scores[-1])
-        least_ratio = float(least[best] / scores[-1])
+    ends = np.where(may_stop & ~np.isnan(band.low), band.low, 0.0)
+    best = int(np.argmax(ends))
+    if not ends[best] > 1:
+        best = count - 1
+    scores = maps / energy_wh
     return StopRegret(
         elapsed_s,
         maps,
         energy_wh,
         limit_wh,
         scores,
-        least,
+        is_known,
+        band,
         best,
-        ratio,
-        least_ratio,
     )
 
 
@@ -134,100 +159,50 @@ def _moments(posted_s: list[float], end_s: float) -> Floats:
     return np.append(after_post, end_s)
 
 
-def energies_at(
-    contest: Contest,
-    run: Run,
-    elapsed_s: Floats,
-) -> Floats | None:
-    """Return the energy (n,) at each moment, interpolated linearly between readings; the last is the final energy.
+@dataclass(frozen=True, eq=False)
+class _Sent:
+    """The counted rows, sorted by image, the first moment (M,) of each, and that of each image (N,).
 
-    Return None without an energy or readings, and if the readings fall, because the meter then started again.
+    A moment beyond the last one stands for an image that was never answered.
     """
-    course = _energy_course(contest, run, elapsed_s[-1])
-    if course is None:
-        return None
-    until: Floats = np.interp(elapsed_s, *course)
-    return until
+
+    found: Detections
+    moment: Ints
+    answered: Ints
 
 
-def _limits_wh(
-    course: tuple[Floats, Floats],
-    elapsed_s: Floats,
-    energy_wh: Floats,
-    edges_s: float,
-) -> Floats:
-    """Return the error limit of each energy (n,), without the meter's accuracy, which affects all of them alike.
-
-    It is the energy between the two neighbouring readings, plus the energy of `edges_s` at the mean power: as for a
-    whole run in `Energy.start_stop_share`, start, stop and one update of the meter add an error.
-    """
-    when_s, known_wh = course
-    after = np.clip(np.searchsorted(when_s, elapsed_s), 1, len(when_s) - 1)
-    between_wh = np.abs(known_wh[after] - known_wh[after - 1])
-    share = np.divide(
-        edges_s,
-        elapsed_s,
-        out=np.full(len(elapsed_s), np.inf),
-        where=elapsed_s > 0,
-    )
-    limits: Floats = between_wh + share * energy_wh
-    return limits
-
-
-def _start_stop_s(contest: Contest, run: Run) -> float:
-    """Return the longest duration of the meter's start and stop, as measured when the run closed, else as assumed."""
-    for event in contest.store.log.of_run(run.id):
-        if event["kind"] == RUN_CLOSED and event.get("start_stop_s") is not None:
-            return float(event["start_stop_s"])
-    return START_STOP_S
-
-
-def _energy_course(
-    contest: Contest,
-    run: Run,
-    end_s: float,
-) -> tuple[Floats, Floats] | None:
-    """Return times (m,) and the energies (m,) known at them: 0 at 0, the readings, and the final energy at the end.
-
-    Return None without an energy or readings, and if the readings fall.
-    """
-    if run.energy_wh is None:
-        return None
-    readings = [
-        (each.monotonic_s, each.energy_wh)
-        for each in contest.store.readings.of_run(run.id, START_S)
-    ]
-    known = [
-        (when, energy)
-        for when, energy in readings
-        if when < end_s and math.isfinite(energy)
-    ]
-    when_s, energy_wh = np.array([(0.0, 0.0), *known, (end_s, run.energy_wh)]).T
-    if not known or (np.diff(energy_wh[:-1]) < 0).any():
-        return None
-    return when_s, energy_wh
-
-
-def _maps(
+def _sent(
     contest: Contest,
     run: Run,
     posts: list[tuple[float, int]],
     elapsed_s: Floats,
-    truth: GroundTruth,
-) -> Floats:
-    """Return the mAP (n,) at each moment, from the rows received and the images served by then."""
+) -> _Sent:
+    """Return the rows of a run with the moment by which they were received and their images served."""
     order = contest.store.runs.image_order(run.id)
-    rows = undo_image_order(contest.store.posts.detections(run.id), order)
-    since_s = np.repeat([when for when, _ in posts], [count for _, count in posts])
+    sent = contest.store.posts.detections(run.id)
+    of_rows = sent[:, IMAGE].astype(np.int64)
+    rows = undo_image_order(sent, order)
+    posts_s = np.array([when for when, _ in posts])
+    counts = np.array([count for _, count in posts], np.int64)
+    since_s = np.repeat(posts_s, counts)
+    served, served_s = first_served(contest.store.served.in_order(run.id))
     if not contest.config.count_unserved:
-        served_s = np.full(len(contest.test_set.images) + 1, np.inf)
-        for image, when in reversed(contest.store.served.in_order(run.id)):
-            served_s[order[image - 1]] = when
-        since_s = np.maximum(since_s, served_s[rows[:, IMAGE].astype(np.int64)])
-    moment = np.minimum(np.searchsorted(elapsed_s, since_s), len(elapsed_s) - 1)
+        by_image_s = np.full(len(contest.test_set.images) + 1, np.inf)
+        by_image_s[order[served - 1]] = served_s
+        since_s = np.maximum(since_s, by_image_s[rows[:, IMAGE].astype(np.int64)])
+    last = len(elapsed_s) - 1
+    moment = np.minimum(np.searchsorted(elapsed_s, since_s), last)
+
+    finished = np.maximum.accumulate(posted_after(served, of_rows, counts))
+    answering = np.searchsorted(finished, np.arange(1, len(served) + 1))
+    at_s = np.append(posts_s, np.inf)[answering]
+    answered = np.full(len(contest.test_set.images), last + 1)
+    answered[order[served - 1] - 1] = np.searchsorted(elapsed_s, at_s)
+
     # Sorted by image, as in `scored_detections` for a metric that breaks ties by order of arrival.
     by_image = np.argsort(rows[:, IMAGE], kind="stable")
     by_image = by_image[since_s[by_image] < np.inf]
-    found = Detections.from_rows(rows[by_image])
-    rule = rule_named(contest.config.metric)
-    return maps_over_time(truth, found, moment[by_image], len(elapsed_s), rule)
+    rows = rows[by_image]
+    moment = moment[by_image]
+    np.minimum.at(answered, rows[:, IMAGE].astype(np.int64) - 1, moment)
+    return _Sent(Detections.from_rows(rows), moment, answered)

@@ -140,7 +140,9 @@ def _matrix(version: _Version, codewords: bytes, mask: int) -> Matrix:
     """Return the modules with the codewords, all of them masked by this mask."""
     size = version.size
     fixed = _fixed_modules(version)
-    rows = [[fixed.get((x, y), 0) for x in range(size)] for y in range(size)]
+    rows = [[0] * size for _ in range(size)]
+    for (x, y), bit in fixed.items():
+        rows[y][x] = bit
     bits = "".join(f"{byte:08b}" for byte in codewords)
     free = (place for place in _course(size) if place not in fixed)
     for at, (x, y) in enumerate(free):

@@ -54,25 +54,7 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
         )
         if regret:
             (score,) = more
-            known = regret.is_known
-            known_s = regret.elapsed_s[known]
-            score.plot(
-                known_s,
-                regret.score[known],
-                color=BLUE,
-                marker=".",
-                markersize=4,
-                linewidth=1.2,
-            )
-            score.axvline(regret.elapsed_s[regret.best], color=BROWN, linestyle="--")
-            score.set_ylabel("score, mAP/Wh")
-            score.set_ylim(bottom=0)
-            score.set_title(
-                "score of a log-out at that time; dashed: the best time",
-                fontsize="medium",
-                loc="right",
-                color=BROWN,
-            )
+            _draw_regret(score, regret)
         figure.axes[-1].set_xlabel("seconds since the start of the window")
         for axes in figure.axes:
             axes.grid(alpha=0.3)
@@ -80,6 +62,36 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
     return inline_svg(
         "Power, images served and POSTs over time", draw, (9, 6.4 if regret else 4.6)
     )
+
+
+def _draw_regret(axes: Any, regret: StopRegret) -> None:
+    """Draw the smoothed ratio of a log-out at each moment with its band, and the best time if there is an earlier one.
+
+    Dots are the moments as they were.
+    """
+    band = regret.band
+    has_band = ~np.isnan(band.ratio)
+    when_s = regret.elapsed_s[has_band]
+    axes.fill_between(
+        when_s,
+        band.low[has_band],
+        band.high[has_band],
+        color=BLUE,
+        alpha=0.2,
+        linewidth=0,
+    )
+    axes.plot(when_s, band.ratio[has_band], color=BLUE, linewidth=1.4)
+    if regret.score[-1] > 0:
+        own = regret.score[has_band] / regret.score[-1]
+        axes.plot(when_s, own, ".", color=BLUE, markersize=3, alpha=0.6)
+    axes.axhline(1.0, color="#555555", linewidth=0.8)
+    title = "line: smoothed, with its 95 % band; dots: as it was"
+    if regret.is_earlier:
+        axes.axvline(regret.elapsed_s[regret.best], color=BROWN, linestyle="--")
+        title += "; dashed: the best time"
+    axes.set_ylabel("log-out / run")
+    axes.set_ylim(0, max(1.2, 1.1 * float(np.nanmax(band.ratio))))
+    axes.set_title(title, fontsize="medium", loc="right", color=BLUE)
 
 
 def envelope(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:

@@ -16,6 +16,7 @@ from referee.auth.operator_names import doer
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
 from referee.judging.freeze import Freeze
+from referee.judging.jury_decisions import NOT_PUBLISHED, awaited
 from referee.judging.ranking import Standing
 from referee.judging.score_uncertainty import Floats, halved_of
 from referee.presence import is_file
@@ -77,6 +78,33 @@ class SeasonRun:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What a contest folder or a bundle says: the contest's id, the length of its log, its runs that may be shown.
+
+    `frozen_utc` is since when its board is frozen, or None. The jury has not published the runs `waiting`.
+    """
+
+    path: Path
+    contest: str
+    events: int
+    runs: list[SeasonRun]
+    frozen_utc: str | None = None
+    waiting: tuple[int, ...] = ()
+
+    def remarks(self) -> list[str]:
+        """Return the sentences about what of it is not shown."""
+        if self.frozen_utc is not None:
+            return [f"{self.path}: {frozen_sentence(self.frozen_utc)}"]
+        told = [
+            f"{self.path}: run {run} is left out: {NOT_PUBLISHED}."
+            for run in self.waiting
+        ]
+        if not self.runs and not told:
+            told.append(f"{self.path} is left out: none of its runs has ended.")
+        return told
+
+
 def read_season(
     paths: Sequence[Path],
     now: datetime,
@@ -90,16 +118,8 @@ def read_season(
     problems = []
     for path in paths:
         try:
-            found.append(
-                (
-                    path,
-                    *(
-                        _bundle(path, pins)
-                        if is_file(path)
-                        else _folder(path, now, pins)
-                    ),
-                )
-            )
+            one = _bundle(path, pins) if is_file(path) else _folder(path, now, pins)
+            found.append(one)
         except RefereeError as error:
             problems.append(f"{path} is left out: {error.sentence}")
         except OSError as error:
@@ -111,23 +131,19 @@ def read_season(
     runs: list[SeasonRun] = []
     taken: dict[object, Path] = {}
     # The folder with the longest log of a contest is used: it knows which runs are void now.
-    for path, contest, _, its_runs, frozen_utc in sorted(
-        found,
-        key=lambda one: (one[0].is_file(), -one[2]),
-    ):
-        what = (contest, its_runs[0].run.id) if path.is_file() and its_runs else contest
-        first = taken.get(contest) or taken.setdefault(what, path)
+    for one in sorted(found, key=lambda one: (one.path.is_file(), -one.events)):
+        path = one.path
+        what: object = one.contest
+        if path.is_file() and one.runs:
+            what = (one.contest, one.runs[0].run.id)
+        first = taken.get(one.contest) or taken.setdefault(what, path)
         if first is not path:
             problems.append(
                 f"{path} is left out: {first} is of the same contest and has a log that is at least as long."
             )
-        elif frozen_utc is not None:
-            problems.append(f"{path}: {frozen_sentence(frozen_utc)}")
-            runs += its_runs
-        elif not its_runs:
-            problems.append(f"{path} is left out: none of its runs has ended.")
-        else:
-            runs += its_runs
+            continue
+        problems += one.remarks()
+        runs += one.runs
     return runs, problems
 
 
@@ -140,23 +156,25 @@ def _folder(
     folder: Path,
     now: datetime,
     pins: Pins,
-) -> tuple[str, int, list[SeasonRun], str | None]:
-    """Return the contest's id, the length of its log, its runs, and since when its board is frozen (or None)."""
+) -> _Found:
+    """Read a contest folder."""
     config = folder / CONFIG_NAME
     # Parsing contest.toml takes longer than reading the database, and few have these keys.
     is_parsed = not config.is_file() or any(
-        key in config.read_bytes() for key in (b"least_map", b"freeze_at")
+        key in config.read_bytes()
+        for key in (b"least_map", b"freeze_at", b"publish_by")
     )
     keys = read_config(folder) if is_parsed else None
-    least, freeze_at = (
-        (None, None) if keys is None else (keys.least_map, keys.freeze_at)
-    )
+    least = None if keys is None else keys.least_map
+    freeze_at = None if keys is None else keys.freeze_at
+    asks_jury = keys is not None and keys.publish_by > 0
     with closing(Store.read_only(folder / DATABASE_NAME)) as store:
         runs = store.runs.find()
         judged = store.scores.latest_by_run()
         reviews = store.reviews.latest()
         contest, events = store.identity.about()
         board = store.published.get()
+        decisions = store.decisions.latest() if asks_jury else {}
         identity = contest or str(folder.resolve())
         record = read_record(store.log.after(0), pins.events_of(identity))
         closed = record.closed.keys() & {one.id for one in runs}
@@ -165,15 +183,26 @@ def _folder(
         doubts += doubts_of_log(record, store.database.form, runs)
     if frozen_utc := Freeze(board, freeze_at).since_utc(now):
         as_shown = _as_shown(folder, runs, board, frozen_utc)
-        return identity, events, _verified(as_shown, record, heads, doubts), frozen_utc
+        verified = _verified(as_shown, record, heads, doubts)
+        return _Found(folder, identity, events, verified, frozen_utc)
+    waiting = [
+        run.id
+        for run in runs
+        if asks_jury
+        and run.state is RunState.JUDGED
+        and awaited(decisions.get(run.id, ()))
+    ]
     over = [
-        (run, *judged.get(run.id, (None, None))) for run in runs if run.state in OVER
+        (run, *judged.get(run.id, (None, None)))
+        for run in runs
+        if run.state in OVER and run.id not in waiting
     ]
     found = [
         SeasonRun(folder, run, score, maps, reviews.get(run.id), _least_map(run, least))
         for run, score, maps in over
     ]
-    return identity, events, _verified(found, record, heads, doubts), None
+    verified = _verified(found, record, heads, doubts)
+    return _Found(folder, identity, events, verified, waiting=tuple(waiting))
 
 
 def _head_of(store: Store, run: int) -> tuple[int, str]:
@@ -234,7 +263,7 @@ def _as_shown(
     ]
 
 
-def _bundle(path: Path, pins: Pins) -> tuple[str, int, list[SeasonRun], str | None]:
+def _bundle(path: Path, pins: Pins) -> _Found:
     from referee.evidence.bundle_verification import read_signed
 
     bundle = read_signed(file_bytes(path, LARGEST_FILE_BYTES))
@@ -254,12 +283,8 @@ def _bundle(path: Path, pins: Pins) -> tuple[str, int, list[SeasonRun], str | No
             None,
         )
     found = replace(found, doubts=doubts)
-    return (
-        contest,
-        len(bundle.events),
-        [found] if bundle.run.state in OVER else [],
-        None,
-    )
+    runs = [found] if bundle.run.state in OVER else []
+    return _Found(path, contest, len(bundle.events), runs)
 
 
 def _review(act: dict[str, Any]) -> Review:

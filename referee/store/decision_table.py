@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from datetime import datetime
 
 from referee.errors import RefereeError
@@ -10,21 +11,21 @@ from referee.store.database import Database
 from referee.store.records import Decision, DecisionKind
 from referee.store.schema import insert
 
-# Of the latest judgement alone: a run that is judged again has to be decided again.
+# A run that is judged or reviewed again has to be decided again.
 _LATEST = (
     "SELECT run, utc, operator, kind FROM decisions"
-    " WHERE score IN (SELECT max(id) FROM scores GROUP BY run) ORDER BY id"
+    " WHERE score IN (SELECT max(id) FROM scores GROUP BY run)"
+    " AND review IS (SELECT max(id) FROM reviews WHERE reviews.run = decisions.run) ORDER BY id"
 )
-_OF_RUN = (
-    "SELECT utc, operator, kind FROM decisions"
-    " WHERE score = (SELECT max(id) FROM scores WHERE run = ?) ORDER BY id"
+_OF_JUDGEMENT = (
+    "SELECT operator, kind FROM decisions WHERE score = ? AND review IS ? ORDER BY id"
 )
-_NEWEST_SCORE = "SELECT max(id) FROM scores WHERE run = ? AND judged_utc = ?"
-_IS_LATEST = "SELECT max(id) = ? FROM scores WHERE run = ?"
+_NEWEST_SCORE = "SELECT id, judged_utc FROM scores WHERE run = ? ORDER BY id DESC"
+_NEWEST_REVIEW = "SELECT id, utc FROM reviews WHERE run = ? ORDER BY id DESC"
 
 
 class DecisionTable:
-    """Decisions of the jury; append-only. Each belongs to one judgement of a run."""
+    """Decisions of the jury; append-only. Each belongs to one judgement of a run and the newest review of it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -37,22 +38,23 @@ class DecisionTable:
         operator: str,
         now: datetime,
         act: Act | None = None,
+        reviewed_utc: str | None = None,
     ) -> None:
-        """Store a decision on the judgement of a run that was made at `judged_utc`.
+        """Store a decision on the judgement made at `judged_utc`, with the review written at `reviewed_utc`, if any.
 
-        Raises RefereeError `judged-again` if the run has a later judgement, and `decided-already` if the judgement has
-        this decision: of two people who act at once, one is told so.
+        Raises RefereeError `judged-again` if the run has a later judgement or review, and `decided-already` if the
+        judgement has this decision: of two people who act at once, the second is told so.
         """
         with self._database.transaction() as connection:
-            (score,) = connection.execute(_NEWEST_SCORE, (run, judged_utc)).fetchone()
-            (is_latest,) = connection.execute(_IS_LATEST, (score, run)).fetchone()
-            if not is_latest:
+            score, latest_utc = _newest(connection, _NEWEST_SCORE, run)
+            review, review_utc = _newest(connection, _NEWEST_REVIEW, run)
+            if (latest_utc, review_utc) != (judged_utc, reviewed_utc):
                 raise RefereeError(
                     "judged-again",
-                    f"Run {run} was judged again meanwhile; look at the new judgement first.",
+                    f"Run {run} was judged or reviewed again meanwhile; look at it first.",
                     run=run,
                 )
-            for former in connection.execute(_OF_RUN, (run,)):
+            for former in connection.execute(_OF_JUDGEMENT, (score, review)):
                 if former["kind"] == kind:
                     raise RefereeError(
                         "decided-already",
@@ -66,14 +68,25 @@ class DecisionTable:
                 "utc": now.isoformat(),
                 "operator": operator,
                 "kind": kind,
+                "review": review,
             }
             connection.execute(insert("decisions"), values)
             put_on_record(connection, act, judged_utc=judged_utc)
 
     def latest(self) -> dict[int, list[Decision]]:
-        """Return the decisions on the latest judgement of each run, by run number, oldest first."""
+        """Return the decisions on the latest judgement of each run, by run number, oldest first.
+
+        A decision from before the run's newest review does not count.
+        """
         found: dict[int, list[Decision]] = {}
         for row in self._database.rows(_LATEST):
             decision = Decision(row["utc"], row["operator"], DecisionKind(row["kind"]))
             found.setdefault(row["run"], []).append(decision)
         return found
+
+
+def _newest(
+    connection: sqlite3.Connection, query: str, run: int
+) -> tuple[int | None, str | None]:
+    row = connection.execute(query, (run,)).fetchone()
+    return (None, None) if row is None else (row[0], row[1])

@@ -23,6 +23,7 @@ REBOOTED = "rebooted"
 TOOK_OVER = "took-over"
 SETTINGS = "settings"
 JUDGED = "judged"
+JUDGE_FAILED = "judge-failed"
 TRUTH_CORRECTED = "truth-corrected"
 """Kind of an event that the program reads back, as the kinds above."""
 
@@ -327,7 +328,7 @@ class DecisionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision of the jury about the latest judgement of a run."""
+    """A decision of the jury about the latest judgement of a run; `operator` is as every list shows it."""
 
     utc: str
     operator: str

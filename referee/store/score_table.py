@@ -49,7 +49,8 @@ class Judgement:
 
 _MARK = (
     "SELECT (SELECT coalesce(max(id), 0) FROM scores) AS scores, (SELECT count(*) FROM intervals) AS intervals,"
-    " (SELECT coalesce(max(id), 0) FROM reviews) AS reviews"
+    " (SELECT coalesce(max(id), 0) FROM reviews) AS reviews,"
+    " (SELECT coalesce(max(id), 0) FROM decisions) AS decisions"
 )
 
 
@@ -190,7 +191,7 @@ class ScoreTable:
         return np.frombuffer(found[0], "<f8") if found else None
 
     def judgement_mark(self) -> tuple[int, ...]:
-        """Return a value that changes with every judgement, interval and review."""
+        """Return a value that changes with every judgement, interval, review and decision of the jury."""
         return tuple(self._database.rows(_MARK)[0])
 
 

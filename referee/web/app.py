@@ -15,11 +15,13 @@ from referee.runs.run_control import RunControl
 from referee.web import html_pages, problem_documents
 from referee.web.app_parts import keep_parts, part
 from referee.web.arriving_bodies import ArrivingBodies
+from referee.web.automatic_judging import AutomaticJudging
 from referee.web.callers import REMAINING, Callers, remaining_ms
 from referee.web.concurrency_limits import limits_of
 from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import session_routes as contest_routes
 from referee.web.gateway import Gateway, answer_to_silence
+from referee.web.heard_boards import HeardBoards
 from referee.web.http_answers import NOT_TO_BE_KEPT
 from referee.web.image_files import ImageFiles
 from referee.web.journal_watch import JournalWatch
@@ -32,17 +34,22 @@ from referee.web.operator import (
     day_routes,
     heat_routes,
     operator_access,
+    question_routes,
 )
 from referee.web.operator import run_routes as operator_routes
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
-from referee.web.public import projector
+from referee.web.public import client_pages, document_pages, projector, public_team
+from referee.web.public import replay_routes as public_replays
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
+from referee.web.published_replays import PublishedReplays
 from referee.web.refused_requests import Refusals
 from referee.web.run_service import RunService
 from referee.web.server_watches import ServerWatches
+from referee.web.team import questions, team_access, team_pages, team_reports
+from referee.web.team.team_desk import TeamsDesk
 from referee.web.team_login import TeamLogIns
 from referee.web.web_request import present_request
 
@@ -63,18 +70,27 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     config_watch = ConfigWatch(contest.folder, config)
     journal_watch = JournalWatch(contest, clock)
     judging = Judging(contest.folder, contest.store, clock)
-    status = LiveStatus(contest, control, clock, judging, config_watch, journal_watch)
+    boards = HeardBoards(config.stations, clock)
+    status = LiveStatus(
+        contest, control, clock, judging, config_watch, journal_watch, boards
+    )
     desk = OperatorsDesk(callers, config_watch, judging, status)
-    watches = ServerWatches(refusals, bodies, config_watch, journal_watch)
+    auto_judging = AutomaticJudging(contest, judging)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto_judging)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
-    keep_parts(app, TeamLogIns())
+    keep_parts(app, TeamLogIns(), boards)
+    keep_parts(app, PublishedReplays(board, images))
     app.register_blueprint(contest_routes.blueprint)
+    keep_parts(app, TeamsDesk(callers, board))
+    for teams in (team_access, team_pages, questions, team_reports):
+        app.register_blueprint(teams.blueprint)
     for operators in (
         operator_access,
         operator_routes,
         day_routes,
         heat_routes,
         board_routes,
+        question_routes,
         console,
     ):
         app.register_blueprint(operators.blueprint)
@@ -83,13 +99,17 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
     app.register_blueprint(projector.blueprint)
+    app.register_blueprint(public_replays.blueprint)
+    app.register_blueprint(public_team.blueprint)
+    app.register_blueprint(document_pages.blueprint)
+    app.register_blueprint(client_pages.blueprint)
     keep_parts(
         app, plug_pages(app, contest, clock)
     )  # last, so that no plug-in replaces our pages
     problem_documents.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(  # type: ignore[method-assign]  # Flask's own way
-        app.wsgi_app, service, board, refusals, bodies, config.trusted_proxy
+        app.wsgi_app, service, board, refusals, bodies, boards, config.trusted_proxy
     )
     # Made now, so that the first guess takes no longer than others; in a thread, so that no open run waits.
     threading.Thread(target=decoy_hash, name="decoy", daemon=True).start()

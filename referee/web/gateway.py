@@ -18,6 +18,7 @@ from referee.web.arriving_bodies import ArrivingBodies
 from referee.web.callers import REMAINING, remaining_ms
 from referee.web.contestant import image_batches, posted_detections, single_image
 from referee.web.error_pages import for_reader
+from referee.web.heard_boards import HeardBoards
 from referee.web.http_answers import (
     STATUS_LINES,
     Answer,
@@ -59,12 +60,14 @@ class Gateway:
         board: PublishedBoard,
         refusals: Refusals,
         bodies: ArrivingBodies,
+        boards: HeardBoards,
         trusted: tuple[str, ...],
     ) -> None:
         self._app = app
         self._service = service
         self._refusals = refusals
         self._bodies = bodies
+        self._boards = boards
         self._trusted = trusted
         self._post: Handler = partial(posted_detections.post, service)
         self._image: Handler = partial(single_image.image, service)
@@ -85,6 +88,7 @@ class Gateway:
             peer = environ.get("REMOTE_ADDR", "")
             forwarded_for = environ.get("HTTP_X_FORWARDED_FOR")
             environ["REMOTE_ADDR"] = client_address(peer, forwarded_for, self._trusted)
+        self._boards.note_request(environ.get("REMOTE_ADDR", ""))
         # No upgrade is possible, but Flask would refuse a GET that requests one.
         environ.pop("HTTP_UPGRADE", None)
         try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from referee.clock import Clock
 from referee.runs.run_recorder import note_event
 from referee.store import Store
+from referee.store.records import JUDGE_FAILED
 
 PROGRAM = "import os; os.nice(10); from referee.cli import main; main()"
 
@@ -68,6 +69,6 @@ class Judging:
             sentence = f"It cannot be started: {error}."
         if sentence is not None:
             logger.error("run %d was not judged: %s", run, sentence)
-            note_event(self._store, self._clock, run, "judge-failed", sentence=sentence)
+            note_event(self._store, self._clock, run, JUDGE_FAILED, sentence=sentence)
         with self._lock:
             self.runs -= {run}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
+from dataclasses import asdict
 from typing import NamedTuple
 
 import orjson
@@ -17,8 +18,9 @@ from referee.runs.meter_state import state_of
 from referee.runs.open_run import OpenRun
 from referee.runs.run_control import RunControl
 from referee.runs.run_window import elapsed_s, remaining_s
-from referee.store.records import RunState
+from referee.store.records import Run, RunState
 from referee.web.config_watch import ConfigWatch
+from referee.web.heard_boards import HeardBoards
 from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
 
@@ -43,6 +45,7 @@ class LiveStatus:
         judging: Judging,
         config: ConfigWatch,
         journal: JournalWatch,
+        boards: HeardBoards,
     ) -> None:
         self._contest = contest
         self._control = control
@@ -50,6 +53,7 @@ class LiveStatus:
         self._judging = judging
         self._config = config
         self._journal = journal
+        self._boards = boards
         self._reader = StatusReader(contest)
         self._lock = threading.Lock()
         self._look: tuple[float, Look] | None = None
@@ -83,16 +87,21 @@ class LiveStatus:
         absent = {run.id for run in control.board.absent(waiting, now_s)}
         return Known(
             live={
-                number: _live(live, now_s)
+                number: live_document(live, now_s)
                 for number, live in control.live_runs().items()
             },
             meters={one.name: control.meter_state(one.name) for one in stations},
             waiting=frozenset(run.id for run in waiting if run.id not in absent),
+            boards={run.id: self._board(run) for run in waiting},
             judging=self._judging.runs,
             config_changed=self._config.changed,
             journal_trouble=self._journal.trouble,
             database_trouble=self._database_trouble(),
         )
+
+    def _board(self, run: Run) -> Document | None:
+        heard = self._boards.of(run.station, run.team)
+        return None if heard is None else asdict(heard)
 
     def _database_trouble(self) -> str | None:
         try:
@@ -102,7 +111,8 @@ class LiveStatus:
         return None
 
 
-def _live(live: OpenRun, now_s: float) -> Document:
+def live_document(live: OpenRun, now_s: float) -> Document:
+    """Return what only the server knows of an open run."""
     reading = live.meter.sampler.last
     window = live.window
     figures = (None, None) if reading is None else (reading.power_w, reading.energy_wh)

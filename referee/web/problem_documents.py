@@ -28,14 +28,15 @@ MEDIA_TYPE = "application/problem+json"
 CODES_OF_STATUS = {
     400: "bad-json bad-request body-cut-off station-missing",
     401: "bad-credentials token-missing bad-token token-expired",
-    403: "not-your-run wrong-address",
-    404: "heat-unknown announcement-unknown question-unknown image-unknown run-unknown station-unknown team-unknown "
-    "team-not-queued track-unknown entry-unknown upload-unknown not-found",
+    403: "not-your-run wrong-address second-person",
+    404: "heat-unknown announcement-unknown question-unknown replay-unknown image-unknown run-unknown station-unknown "
+    "team-unknown team-not-queued track-unknown entry-unknown upload-unknown not-found",
     405: "method-not-allowed",
     409: "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "
     "heat-uneven heat-made heat-not-made team-absent station-busy team-busy team-queued window-closed display-failed "
     "run-state board-state key-reused track-closed entry-repeated entry-withdrawn submission-limit "
-    "judged-again decided-already not-replaceable upload-mismatch offset-mismatch upload-busy",
+    "judged-again decided-already not-confirmed nothing-to-publish "
+    "not-replaceable upload-mismatch offset-mismatch upload-busy",
     408: "body-too-slow",
     411: "length-missing",
     412: "tus-version",

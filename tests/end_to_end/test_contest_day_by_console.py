@@ -52,7 +52,7 @@ def act(page: Page, title: str, **fields: str) -> str:
     page.get_by_role("button", name=title, exact=True).first.click()
     dialog = page.locator("dialog[open]")
     for name, value in fields.items():
-        field = dialog.locator(f"[name={name}]")
+        field = dialog.locator(f"[name='{name}']")
         if field.evaluate("one => one.tagName") == "SELECT":
             field.select_option(value)
         else:
@@ -158,11 +158,11 @@ def a_heat(page: Page, day: Day) -> None:
     """Ant at 36 W and bee at 9 W run head to head; ant logs out, bee is closed by the operator; both are judged."""
     act(page, "Draw the queue by lot")
     until_shown(page, "#queue", "3")
-    act(page, "Arm ant", station="station-1", heat="final")
-    act(page, "Arm bee", station="station-2", heat="final")
+    teams = {"sides/station-1": "ant", "sides/station-2": "bee"}
+    act(page, "Make a heat", name="final", **teams)
     for team in ("ant", "bee"):
         problem(log_in(day, team), 409, "not-started")
-    until_shown(page, ".heat", "ant is ready; bee is ready")
+    page.locator(".heat.good").wait_for()
     act(page, "Start heat final")
     tokens = [log_in(day, team).json()["token"] for team in ("ant", "bee")]
     for run, token in enumerate(tokens, 1):

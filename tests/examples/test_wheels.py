@@ -31,6 +31,8 @@ PACKAGES = {
 IMPORTED = [folder.name for folder in PACKAGES.values()]
 # The folder of the referee is its package, and has these beside it.
 OF_THE_PROJECT = {"referee/LICENSE", "referee/README.md", "referee/pyproject.toml"}
+# How `make docs` builds its site.
+NOT_OF_THE_WHEEL = ("referee/documents/make", "referee/documents/index.md")
 # What client/oldest.lock has: requests, and no NumPy.
 OLDEST = next((Path(sys.prefix) / "oldest" / "lib").glob("*/site-packages"))
 DETECTOR = (
@@ -49,11 +51,19 @@ def held(wheel: Path) -> set[str]:
 
 
 def files_of(folder: Path) -> set[str]:
-    return {
+    """The files of a package, also those behind its link to the documents or the examples."""
+    linked = (path for path in folder.iterdir() if path.is_symlink())
+    found = [*folder.rglob("*")]
+    for link in linked:
+        found += [
+            link / one.relative_to(link.resolve()) for one in link.resolve().rglob("*")
+        ]
+    files = {
         f"{folder.name}/{path.relative_to(folder)}"
-        for path in folder.rglob("*")
+        for path in found
         if path.is_file() and path.parent.name != "__pycache__"
     }
+    return {one for one in files if not one.startswith(NOT_OF_THE_WHEEL)}
 
 
 def commands_of(wheel: Path) -> list[str]:
@@ -73,7 +83,10 @@ def test_the_wheels_hold_their_packages_whole_and_nothing_else(
         assert held(wheel) == files_of(PACKAGES[name]) - OF_THE_PROJECT
         assert f"{PACKAGES[name].name}/py.typed" in held(wheel)
         assert b"MIT License" in file_of(wheel, "licenses/LICENSE")
+    assert "lpirc_client/examples/python/client.py" in held(wheels["lpirc-client"])
     assert {
+        "referee/documents/http.md",
+        "referee/documents/images/board.png",
         "referee/pages/templates/base.html",
         "referee/pages/static/style.css",
     } <= held(wheels["lpirc-referee"])

@@ -24,8 +24,8 @@ from argon2 import PasswordHasher
 
 from lpirc_testsets import read_ground_truth, synthesize
 from referee.auth import passwords
-from referee.cli.init_command import config_text
 from referee.clock import Clock
+from referee.config.contest_text import config_text
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.board_publisher import publish

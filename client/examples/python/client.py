@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
-"""A whole run with nothing but Python (3.8 or newer): python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE]."""
-
-from __future__ import annotations
+"""A whole run with nothing but Python (3.6 or newer): python3 client.py URL TEAM PASSWORD_FILE [FIRST_IMAGE]."""
 
 import http.client
 import io
@@ -11,11 +9,10 @@ import sys
 import time
 import uuid
 import zipfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 from urllib.parse import urlsplit
 
 BATCH = 50  # images a request, fetched while the detector works on those before
@@ -27,7 +24,7 @@ ANSWER_S = 15.0
 METER_S = 60.0  # the log-in and the log-out wait for the meter
 
 
-def detect(jpeg: bytes, categories: list[dict[str, Any]]) -> list[tuple[float, ...]]:
+def detect(jpeg: bytes, categories: List[Dict[str, Any]]) -> List[Tuple[float, ...]]:
     """Replace this: return (category id, confidence, xmin, ymin, xmax, ymax) for each object, in inclusive pixels.
 
     This one reports one object of the first category, as large as the image, whose size it reads in the JPEG header.
@@ -36,7 +33,7 @@ def detect(jpeg: bytes, categories: list[dict[str, Any]]) -> list[tuple[float, .
     return [(categories[0]["id"], 0.5, 0, 0, width - 1, height - 1)]
 
 
-def jpeg_size(jpeg: bytes) -> tuple[int, int]:
+def jpeg_size(jpeg: bytes) -> Tuple[int, int]:
     """Return width and height as the frame header (SOF0 to SOF15) of a JPEG file states them. Raises ValueError."""
     at = 2
     while at + 9 <= len(jpeg):
@@ -54,7 +51,7 @@ class Refused(Exception):
         self,
         code: str,
         detail: str,
-        again_s: float | None = None,
+        again_s: Optional[float] = None,
     ) -> None:
         super().__init__(f"{code}: {detail}")
         self.code = code
@@ -107,8 +104,8 @@ class Referee:
         self,
         method: str,
         path: str,
-        body: bytes | None = None,
-        headers: dict[str, str] | None = None,
+        body: Optional[bytes] = None,
+        headers: Optional[Dict[str, str]] = None,
     ) -> bytes:
         """Return the answer's body. Raises Refused."""
         pause_s = 0.1
@@ -119,9 +116,10 @@ class Referee:
                     method, path, body, {**self._headers, **(headers or {})}
                 )
             except Refused as refused:
-                if refused.again_s is None or self._window.left_s < (
-                    wait_s := refused.again_s or pause_s
-                ):
+                if refused.again_s is None:
+                    raise
+                wait_s = refused.again_s or pause_s
+                if self._window.left_s < wait_s:
                     raise
                 said = said if said == str(refused) else say(str(refused))
             time.sleep(wait_s)
@@ -131,8 +129,8 @@ class Referee:
         self,
         method: str,
         path: str,
-        body: bytes | None,
-        headers: dict[str, str],
+        body: Optional[bytes],
+        headers: Dict[str, str],
     ) -> bytes:
         try:
             self._connection.request(method, path, body, headers)
@@ -149,7 +147,7 @@ class Referee:
             return content
         raise refusal(self._url, answer, content)
 
-    def fetch(self, first: int) -> list[tuple[int, bytes]]:
+    def fetch(self, first: int) -> List[Tuple[int, bytes]]:
         """Return a batch of images with their numbers; zipfile checks the CRC of each. Raises Refused."""
         archive = zipfile.ZipFile(
             io.BytesIO(self.ask("GET", f"/v1/images?first={first}&count={BATCH}"))
@@ -159,7 +157,7 @@ class Referee:
             for name in archive.namelist()
         ]
 
-    def post(self, rows: list[tuple[float, ...]]) -> None:
+    def post(self, rows: List[Tuple[float, ...]]) -> None:
         """Post rows of seven numbers. The key makes the referee count them once, even if sent again. Raises Refused."""
         body = b"".join(struct.pack("<7f", *row) for row in rows)
         headers = {
@@ -199,14 +197,14 @@ def login(
     window: Window,
     team: str,
     password: str,
-) -> dict[str, Any]:
+) -> Dict[str, Any]:
     """Open the team's run, waiting until it is armed and started. Raises Refused."""
     referee = Referee(url, window, timeout_s=METER_S)
     said = ""
     body = json.dumps({"team": team, "password": password}).encode()
     while True:
         try:
-            document: dict[str, Any] = json.loads(
+            document: Dict[str, Any] = json.loads(
                 referee.ask("POST", "/v1/session", body)
             )
             break
@@ -224,7 +222,7 @@ def images(
     referee: Referee,
     first: int,
     last: int,
-) -> Iterator[tuple[int, bytes]]:
+) -> Iterator[Tuple[int, bytes]]:
     """Yield number and JPEG file of each image, with the next batch on its way. Raises Refused."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         ahead = pool.submit(referee.fetch, first) if first <= last else None

@@ -6,13 +6,14 @@ const part = name => document.getElementById(name);
 const ask = part("ask"), form = ask.querySelector("form"), failure = part("ask-failure");
 let asked = null, underWay = false, forget;
 
-function field({name, label, options, value, kind = "text", optional = false}) {
-  const around = document.createElement("label"), input = document.createElement(options ? "select" : "input");
+function field({name, label, options, value, kind = "text", optional = false, must = false}) {
+  const around = document.createElement("label"), input = document.createElement(options ? "select" : kind === "lines" ? "textarea" : "input");
   input.name = name;
-  if (options) input.append(...options.map(one => new Option(one, one, one === value, one === value)));
-  else { input.type = kind; input.value = value ?? ""; input.autocomplete = "off"; }
+  const choices = optional && options ? ["", ...options] : options;
+  if (options) input.append(...choices.map(one => new Option(one || "none", one, one === value, one === value)));
+  else { if (kind !== "lines") input.type = kind; input.value = value ?? ""; input.autocomplete = "off"; }
   if (kind === "number") input.min = 0;
-  input.required = !optional && kind !== "checkbox";
+  input.required = must || !optional && kind !== "checkbox";
   around.append(...(kind === "checkbox" ? [input, label] : [label, input]));
   return around;
 }
@@ -28,14 +29,21 @@ document.addEventListener("click", event => {
   part("ask-do").classList.toggle("destroys", button.classList.contains("destroys"));
   failure.hidden = true;
   ask.showModal();
-  (part("ask-fields").querySelector("input:required") ?? part("ask-do")).focus();
+  (part("ask-fields").querySelector(":is(input, textarea):required") ?? part("ask-do")).focus();
 });
+
+// A field "sides/station-1" goes into the object "sides".
+function put(sent, name, value) {
+  const slash = name.indexOf("/");
+  if (slash < 0) sent[name] = value;
+  else (sent[name.slice(0, slash)] ??= {})[name.slice(slash + 1)] = value;
+}
 
 form.addEventListener("submit", async event => {
   event.preventDefault();
   if (underWay) return;
   const sent = {...JSON.parse(asked.send)};
-  for (const [name, value] of new FormData(form)) if (value !== "") sent[name] = value;
+  for (const [name, value] of new FormData(form)) if (value !== "") put(sent, name, value);
   if (asked.later) { ask.close(); say(asked.later); say((await post(asked, sent))[1]); return; }
   setUnderWay(true);
   const [ok, sentence] = await post(asked, sent);

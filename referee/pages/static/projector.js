@@ -1,13 +1,7 @@
-// The projector: local times; the announcement line by line; below the leaders one page of the others after the other.
+// The projector: the announcement line by line; below the leaders one page of the others after the other.
 "use strict";
 
 const PAGE_MS = 10000, LINE_MS = 5000, RUNS_AT_ONCE = 4;
-const SHORT = {hour: "2-digit", minute: "2-digit"};
-
-function dress() {
-  for (const time of document.querySelectorAll("[data-time]")) time.textContent = new Date(time.dataset.time).toLocaleTimeString([], SHORT);
-  turn();
-}
 
 function turn() {
   turnLine(document.querySelector(".line"));
@@ -43,7 +37,7 @@ function showPage(items, note, count, chosen = null) {
   note.textContent = pages === 1 ? "" : `Page ${page + 1} of ${pages}`;
 }
 
-document.addEventListener("live", dress);
-addEventListener("resize", dress);
+document.addEventListener("live", turn);
+addEventListener("resize", turn);
 setInterval(turn, 500);
-painted.then(dress);
+painted.then(turn);

@@ -36,6 +36,7 @@ from referee.store.records import Run, RunState
 from referee.web.app_parts import part
 from referee.web.callers import Callers, open_run_of, require_own, session_of
 from referee.web.contestant import image_batches, single_image
+from referee.web.heard_boards import HeardBoards
 from referee.web.http_answers import through_flask
 from referee.web.legacy.old_forms import (
     DISPLAYED,
@@ -125,6 +126,7 @@ def log_in() -> Response:
         raise Refusal(401, MISSING_LOGIN)
     try:
         require_password(team, password)
+        part(HeardBoards).note_log_in(team, request.remote_addr or "")
         slots = part(Callers).control.slots_of(team)
         prefer_slot(present_request(), slots)
         try:

@@ -1,11 +1,11 @@
-"""The operator's routes for runs: arm, close, void, review, judge, and the status.
+"""The operator's routes for runs: arm, close, void, review, judge, confirm, publish, and the status.
 
 Each act is recorded with the operator's name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -15,6 +15,7 @@ from flask import Blueprint, Response, jsonify, request
 from lpirc_power.errors import MeterError
 from referee.contest import Contest, require_closed
 from referee.errors import RefereeError
+from referee.judging.jury_decisions import Seen, confirm, publish
 from referee.judging.run_figures import let_stand, run_document
 from referee.store.acts import Act
 from referee.store.records import RunState
@@ -129,6 +130,30 @@ def review(number: int) -> Response:
         kept = let_stand(contest, number, str(acting()), note, now, under_way)
     judged = contest.store.scores.latest(number)
     return jsonify(asdict(kept) | {"run": number, "score": judged and judged.score})
+
+
+@blueprint.post("/runs/<int:number>/confirm")
+def confirm_run(number: int) -> Response:
+    """Confirm the judgement of a run, named by its time `judged_utc` and that of its newest review, `reviewed_utc`."""
+    with act("confirm", number) as under_way:
+        _decide(confirm, number, under_way)
+    return jsonify(run=number, sentence=f"Run {number} is confirmed.")
+
+
+@blueprint.post("/runs/<int:number>/publish")
+def publish_run(number: int) -> Response:
+    """Publish the confirmed judgement of a run, named as for `confirm_run`."""
+    with act("publish", number) as under_way:
+        _decide(publish, number, under_way)
+    return jsonify(run=number, sentence=f"Run {number} is published.")
+
+
+def _decide(decide: Callable[..., None], number: int, under_way: Act) -> None:
+    judged_utc, reviewed_utc = read_texts("judged_utc", reviewed_utc=NOT_GIVEN)
+    contest = part(Callers).contest
+    now = part(Callers).clock.utc()
+    seen = Seen(judged_utc, reviewed_utc or None)
+    decide(contest, number, seen, str(acting()), now, under_way)
 
 
 @blueprint.post("/runs/<int:number>/judge")

@@ -20,10 +20,10 @@ import pytest
 from lpirc_power.errors import MeterError
 from lpirc_testsets import TestSet
 from referee.auth.signing import new_key
-from referee.cli import doctor_meters
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
+from referee.findings import host_findings, meter_findings
 from referee.runs.run_control import RunControl
 from referee.store.records import RunState
 from tests.contest_day import called, contest_day
@@ -505,7 +505,7 @@ def test_a_trial_run_measures_and_leaves_no_trace(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder, _ = metered()
-    monkeypatch.setattr(doctor_meters.trial_run, "__defaults__", (2,))
+    monkeypatch.setattr(meter_findings.trial_run, "__defaults__", (2,))
     before = {
         path: path.read_bytes()
         for path in folder.iterdir()
@@ -526,7 +526,7 @@ def test_a_trial_run_tells_what_its_checks_find(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder, _ = metered(current_range_a=0.005)
-    monkeypatch.setattr(doctor_meters.trial_run, "__defaults__", (2,))
+    monkeypatch.setattr(meter_findings.trial_run, "__defaults__", (2,))
     found = told(folder, "--run")
     assert found
     assert all(
@@ -576,11 +576,7 @@ def test_a_busy_port_a_clock_that_is_behind_and_little_room_are_told(
             "accepted",
         )
     assert "set the clock" in told(folder)["clock-behind"]
-    monkeypatch.setattr(
-        sys.modules["referee.cli.doctor_command"],
-        "LEAST_FREE_BYTES",
-        2**60,
-    )
+    monkeypatch.setattr(host_findings, "LEAST_FREE_BYTES", 2**60)
     assert codes(folder) == ["no-room", "clock-behind"]
 
 

@@ -15,8 +15,8 @@ import pytest
 import requests
 
 from lpirc_testsets import TestSet, synthesize
-from referee.cli.init_command import config_text
 from referee.cli.practice_command import prepare, set_meter
+from referee.config.contest_text import config_text
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.web.sole_server import sole_server

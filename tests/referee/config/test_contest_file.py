@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.cli.init_command import config_text
 from referee.config import config_of, toml_table
 from referee.config.contest_file import (
     Change,
@@ -20,6 +19,7 @@ from referee.config.contest_file import (
     change_settings,
     read_contest_file,
 )
+from referee.config.contest_text import config_text
 from referee.config.toml_edits import NewRow, NoRow, Setting, edited
 from referee.errors import RefereeError
 

@@ -9,6 +9,7 @@ import numpy as np
 from lpirc_score import Curve
 from lpirc_score.files.curve_drawings import inline_curves
 from referee.judging.run_course import Course
+from referee.judging.stop_band import StopBand
 from referee.judging.stop_regret import StopRegret
 from referee.report.run_chart import MOST_READINGS, envelope, time_chart
 
@@ -39,17 +40,10 @@ def test_a_day_of_everything_is_a_small_drawing_without_ids_that_clash() -> None
         for one in range(20)
     }
     names = {one: f"category $_{one}" for one in range(20)}
-    regret = StopRegret(
-        some,
-        some,
-        some,
-        0 * some,
-        some / some,
-        some / some,
-        1,
-        1.0,
-        1.0,
-    )
+    flat = np.ones(100)
+    band = StopBand(flat, 0.9 * flat, 1.1 * flat)
+    known = np.ones(100, np.bool_)
+    regret = StopRegret(some, some, some, 0 * some, flat, known, band, 1)
     drawings = [
         time_chart(course, regret),
         inline_curves(curves, names, "all & some"),

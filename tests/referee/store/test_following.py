@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.cli.init_command import config_text
+from referee.config.contest_text import config_text
 from referee.contest import contest_id, create_contest
 from referee.errors import Superseded
 from referee.journal.epochs import claim_epoch, host_path, newest_epoch, require_current

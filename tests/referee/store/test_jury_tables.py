@@ -73,7 +73,7 @@ def test_nobody_decides_on_a_judgement_that_another_one_has_replaced(
     judged: Store,
 ) -> None:
     judge(judged, LATER.isoformat())
-    with pytest.raises(RefereeError, match="judged again meanwhile") as failure:
+    with pytest.raises(RefereeError, match="again meanwhile") as failure:
         judged.decisions.add(1, START.isoformat(), CONFIRMED, "Eva", LATER)
     assert code_of(failure) == "judged-again"
 

@@ -133,7 +133,7 @@ def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(
             timeout=TIMEOUT_S,
         ).text
         scripts = re.findall(r"<script src=[^>]*>", markup)
-        assert any("/board.js" in script for script in scripts)
+        assert any("/times.js" in script for script in scripts)
         assert all(
             "uPlot" not in script.split()[1] and " defer" in script
             for script in scripts

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["browser"]
 FOLDER = Path(referee.__file__).parent
+PLACES = [path for path in FOLDER.rglob("templates") if path.is_dir()]
 SIZES = (360, 768, 1440, 1920)
 
 
@@ -92,7 +93,12 @@ def test_every_template_of_a_page_has_the_content_that_the_skip_link_leads_to() 
     for path in pages:
         text = path.read_text()
         included = re.findall(r'{% include "([^"]+)" %}', text)
-        parts = [(FOLDER / "web/templates" / name).read_text() for name in included]
+        parts = [
+            (place / name).read_text()
+            for name in included
+            for place in PLACES
+            if (place / name).is_file()
+        ]
         assert 'id="main"' in "".join([text, *parts]), f'{path}: <main id="main">'
 
 

@@ -44,7 +44,8 @@ WITH_FIGURES = """() => {  // as from half a minute on, when a score is released
   for (const clock of document.querySelectorAll(".runs .clock")) clock.textContent = "59:59";  // the widest
   for (const figures of document.querySelectorAll(".runs dl")) {
     while (figures.children.length > 2) figures.children[1].remove();
-    figures.children[0].insertAdjacentHTML("afterend", '<div><dt>Score, provisional</dt><dd class="score">0.12</dd></div>');
+    figures.children[0].insertAdjacentHTML("afterend",
+      '<div><dt>Score, provisional</dt><dd class="score">0.12</dd></div>');
   }
 }"""
 LOOK = """() => {
@@ -149,7 +150,7 @@ def assert_whole(page: Page, articles: int) -> None:
             arg=[width, height],
         )
         seen: dict[str, Any] = page.evaluate(
-            f"() => {{ dress(); ({WITH_FIGURES})(); return ({LOOK})(); }}"
+            f"() => {{ turn(); ({WITH_FIGURES})(); return ({LOOK})(); }}"
         )
         where = f"{articles} at {width}x{height}: {seen}"
         assert seen["page"] == [width, height], where
@@ -216,7 +217,7 @@ def test_the_leaders_stay_while_every_other_team_and_every_line_of_the_announcem
         page.get_by_text(ANNOUNCEMENT).wait_for(state="attached")
         page.evaluate("() => { window.now_ms = 0; Date.now = () => window.now_ms; }")
         for at in range(120):
-            page.evaluate("at => { window.now_ms = at * 5000; dress(); }", at)
+            page.evaluate("at => { window.now_ms = at * 5000; turn(); }", at)
             team = page.locator(".ranking .team > .name")
             shown = team.filter(visible=True).all_inner_texts()
             leaders.add(tuple(shown[:3]))
@@ -251,5 +252,6 @@ def test_axe_finds_nothing_at_any_width(
         page.locator(".ranked tbody tr").first.wait_for()
         for width, height in ((360, 640), (768, 1024), (1440, 900), (1920, 1080)):
             page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_selector("html:not(.is-lost)")
             assert_accessible(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= width

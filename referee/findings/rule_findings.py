@@ -1,4 +1,4 @@
-"""The findings of `referee doctor` about the rules: refusals at arming, missing settings, settings that leak.
+"""The findings about the rules: refusals at arming, missing settings, settings that leak.
 
 Only values of contest.toml and the number of images are checked. docs/security.md explains the findings in detail.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from referee.cli.init_answers import ATTEMPTS, LEAST_MAP, repeated_images
 from referee.config import ContestConfig
+from referee.config.contest_text import ATTEMPTS, LEAST_MAP, repeated_images
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.runs.arming import images_of_a_run
@@ -24,8 +24,11 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
         images_of_a_run(contest)
     except RefereeError as error:
         yield Finding(error.code, error.sentence)
-    config = contest.config
-    images = len(contest.test_set.images)
+    yield from rule_advice(contest.config, len(contest.test_set.images))
+
+
+def rule_advice(config: ContestConfig, images: int) -> Iterator[Finding]:
+    """Yield the advice about the rules for a test set with so many images."""
     for code, sentence in (*_missing(config, images), *_given_away(config, images)):
         yield Finding(code, sentence, is_advice=True)
 

@@ -1,4 +1,4 @@
-"""The findings of `referee doctor` at the stations: the meter's identity and settings, and a short trial run."""
+"""The findings at the stations: the meter's identity and settings, and a short trial run."""
 
 from __future__ import annotations
 

@@ -1,0 +1,420 @@
+// Plays stored runs from their replay documents (form lpirc-replay-1), one or two on one clock: in [data-replay].
+// data-sources=[{"src": document's address, "pictures": address before an image's number}], or data-inline = the id of
+// a script element with the document itself, or data-playlist = where to ask which runs to play one after the other.
+// What it shows are the document's figures: the newest one at each moment. Text is set as text, never as markup.
+"use strict";
+
+const SPEEDS = [1, 2, 5, 10, 20], STEP_S = 5, REST_MS = 9000, RETRY_MS = 5000;
+// No picture is held for less than this: faster changes are flashes, which may cause seizures.
+const HOLD_MS = 400, CALM_MS = 1000, KEPT_PICTURES = 40, MOST_NAMED = 4;
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+const clockText = s => `${Math.floor(s / 60)}:${String(Math.floor(s % 60)).padStart(2, "0")}`;
+const figure = (value, digits) => value === null || value === undefined ? "–" : value.toFixed(digits);
+
+// The index of the last of the ascending times that is not after t, or -1.
+function lastAt(times, t) {
+  let low = 0, high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= t) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+}
+
+// When each image is in view: from its answer on; those that one POST answered share the time until the next one.
+function viewsOf(run) {
+  const answered = run.frames.answered_s, order = [...answered.keys()].filter(one => answered[one] !== null);
+  order.sort((one, other) => answered[one] - answered[other] || one - other);
+  const views = {frame: [], at_s: []};
+  for (let first = 0; first < order.length;) {
+    const since = answered[order[first]];
+    let next = first;
+    while (next < order.length && answered[order[next]] === since) next++;
+    const until = next < order.length ? answered[order[next]] : run.elapsed_s;
+    for (let one = first; one < next; one++) {
+      views.frame.push(order[one]);
+      views.at_s.push(since + (until - since) * (one - first) / (next - first));
+    }
+    first = next;
+  }
+  return views;
+}
+
+function boxesByFrame(run) {
+  const found = new Map();
+  (run.boxes?.frame ?? []).forEach((frame, box) => found.set(frame, [...found.get(frame) ?? [], box]));
+  return found;
+}
+
+class Lane {
+  constructor(template, run, source) {
+    this.run = run;
+    this.pictures = source.pictures;
+    this.element = template.content.firstElementChild.cloneNode(true);
+    this.canvas = this.element.querySelector("[data-picture]");
+    this.course = this.element.querySelector("[data-course-over-time]");
+    this.caption = this.element.querySelector("[data-caption]");
+    this.name = `Run ${run.run} of ${run.team}`;
+    this.element.querySelector("[data-name]").textContent = this.name;
+    this.views = viewsOf(run);
+    this.boxes = boxesByFrame(run);
+    this.answers = run.frames.answered_s.filter(one => one !== null).sort((one, other) => one - other);
+    this.loaded = new Map();
+    this.shown = null;
+    this.changed = -Infinity;
+    this.tell(this.element.querySelector("[data-notices]"), [...run.missing, ...leftOut(run)]);
+  }
+
+  tell(list, sentences) {
+    list.replaceChildren(...sentences.map(text => Object.assign(document.createElement("li"), {textContent: text})));
+    list.hidden = sentences.length === 0;
+  }
+
+  get hasPictures() { return this.run.boxes !== null; }
+
+  // The figures at t, each the newest that is known by then; at the end those of the whole run.
+  at(t) {
+    const {steps, moments, final, elapsed_s} = this.run, step = lastAt(steps.at_s, t), isOver = t >= elapsed_s;
+    const moment = lastAt(moments.at_s, t), power = lastAt(steps.power_at_s, t);
+    return {
+      isOver,
+      power: isOver ? null : steps.power_w[power],
+      energy: isOver ? final.energy_wh : steps.energy_wh[step],
+      map: isOver ? final.map : moments.map[moment],
+      score: isOver ? final.score : moments.score[moment],
+      served: steps.served[step], answered: steps.answered[step], detections: steps.detections[step],
+    };
+  }
+
+  draw(t, end, now, isStill) {
+    const figures = this.at(t);
+    this.write(figures);
+    if (this.hasPictures) this.drawImage(t, now, isStill); else this.drawTally(t);
+    this.drawCourse(t, end);
+    this.element.classList.toggle("is-over", figures.isOver);
+  }
+
+  write(found) {
+    const texts = {
+      power: figure(found.power, 2), energy: figure(found.energy, 4), map: figure(found.map, 4),
+      score: figure(found.score, 4), served: found.served, answered: found.answered, detections: found.detections,
+      state: found.isOver ? `Over at ${clockText(this.run.elapsed_s)}` : "",
+    };
+    for (const [name, text] of Object.entries(texts)) {
+      const element = this.element.querySelector(`[data-figure="${name}"]`);
+      if (element && element.textContent !== String(text ?? "–")) element.textContent = text ?? "–";
+    }
+  }
+
+  drawImage(t, now, isStill) {
+    const view = lastAt(this.views.at_s, t);
+    let frame = view < 0 ? lastAt(this.run.frames.served_s, t) : this.views.frame[view];
+    if (view < 0 && frame > 0) frame = 0;
+    const isHeld = !isStill && now - this.changed < (calm.matches ? CALM_MS : HOLD_MS);
+    if (frame !== this.shown && !isHeld && this.isReady(frame)) {
+      this.shown = frame;
+      this.changed = now;
+    }
+    if (this.shown === null || this.shown < 0) return this.describe("No image was served yet.", this.blank());
+    const came = (this.boxes.get(this.shown) ?? []).filter(box => this.run.boxes.at_s[box] <= t);
+    this.paint(this.shown, came);
+    const words = came.map(box => this.label(box)).join(", ");
+    const boxes = `${came.length} ${came.length === 1 ? "box" : "boxes"}`;
+    const image = `Image ${this.run.frames.image[this.shown]}, ${boxes}`;
+    this.describe(image, `${image}${words && ": "}${words}`);
+  }
+
+  describe(caption, words) {
+    if (this.caption.textContent !== caption) this.caption.textContent = caption;
+    const label = `${this.name}. ${words}`;
+    if (this.canvas.getAttribute("aria-label") !== label) this.canvas.setAttribute("aria-label", label);
+  }
+
+  label(box) {
+    const {category, confidence} = this.run.boxes;
+    return `${this.run.categories[category[box]] ?? `category ${category[box]}`} ${confidence[box].toFixed(2)}`;
+  }
+
+  // Is there a picture of the frame to draw, or is it known that there is none?
+  isReady(frame) {
+    const address = this.address(frame);
+    if (address === null) return true;
+    const known = this.loaded.get(frame);
+    if (known) return known.complete;
+    if (this.loaded.size >= KEPT_PICTURES) this.loaded.delete(this.loaded.keys().next().value);
+    const picture = new Image();
+    this.loaded.set(frame, picture);
+    picture.onload = picture.onerror = () => this.element.dispatchEvent(new Event("picture", {bubbles: true}));
+    picture.src = address;
+    return picture.complete;
+  }
+
+  address(frame) {
+    const number = this.run.frames.image[frame];
+    if (this.run.pictures) return this.run.pictures[number] ?? null;
+    return this.pictures && this.run.frames.width.length && number !== undefined ? `${this.pictures}${number}` : null;
+  }
+
+  blank() {
+    const {context, width, height} = sized(this.canvas);
+    context.clearRect(0, 0, width, height);
+    return "No image was served yet.";
+  }
+
+  paint(frame, came) {
+    const {context, width, height} = sized(this.canvas), colours = getComputedStyle(this.canvas);
+    const boxes = this.run.boxes, picture = this.loaded.get(frame);
+    const [wide, high] = this.sizeOf(frame);
+    const scale = Math.min(width / wide, height / high), left = (width - wide * scale) / 2, top = (height - high * scale) / 2;
+    context.clearRect(0, 0, width, height);
+    if (picture?.naturalWidth) context.drawImage(picture, left, top, wide * scale, high * scale);
+    else outline(context, colours.borderTopColor, 1, left + 0.5, top + 0.5, wide * scale - 1, high * scale - 1);
+    context.font = `600 ${Math.max(12, height / 28)}px ${colours.fontFamily}`;
+    // The most confident boxes come last, on top of the others, and only they have words beside them.
+    const confident = [...came].sort((one, other) => boxes.confidence[one] - boxes.confidence[other]);
+    confident.forEach((box, at) => {
+      const isNamed = at >= confident.length - MOST_NAMED;
+      const place = [left + boxes.x[box] * scale, top + boxes.y[box] * scale, boxes.width[box] * scale, boxes.height[box] * scale];
+      outline(context, "#000", 4, ...place);
+      outline(context, "#ffd54a", isNamed ? 2.5 : 1.2, ...place);
+      if (isNamed) written(context, this.label(box), place[0] + 3, Math.max(place[1] - 4, height / 26));
+    });
+  }
+
+  // Without the image's size the frame is as large as its boxes reach.
+  sizeOf(frame) {
+    const {width, height} = this.run.frames, boxes = this.run.boxes;
+    if (width.length) return [width[frame], height[frame]];
+    const all = this.boxes.get(frame) ?? [];
+    return [Math.max(1, ...all.map(box => boxes.x[box] + boxes.width[box])), Math.max(1, ...all.map(box => boxes.y[box] + boxes.height[box]))];
+  }
+
+  // One cell for each image, where no picture may be shown: small once it is served, whole once it is answered.
+  drawTally(t) {
+    const {context, width, height} = sized(this.canvas), colours = getComputedStyle(this.canvas);
+    const {served_s} = this.run.frames, all = served_s.length, answered = lastAt(this.answers, t) + 1;
+    const served = lastAt(served_s, t) + 1;
+    const columns = Math.max(1, Math.ceil(Math.sqrt(all * width / height))), side = Math.min(width / columns, height / Math.ceil(all / columns));
+    context.clearRect(0, 0, width, height);
+    for (let cell = 0; cell < all; cell++) {
+      const x = cell % columns * side, y = Math.floor(cell / columns) * side;
+      context.fillStyle = cell < answered ? colours.color : cell < served ? colours.outlineColor : colours.borderTopColor;
+      const share = cell < answered ? 0.86 : cell < served ? 0.5 : 0.2, gap = side * (1 - share) / 2;
+      context.fillRect(x + gap, y + gap, side * share, side * share);
+    }
+    const words = `${served} images served, ${answered} answered`;
+    this.describe(words, `${words}, of ${all} shown, one cell each.`);
+  }
+
+  drawCourse(t, end) {
+    const {context, width, height} = sized(this.course), colours = getComputedStyle(this.course);
+    const {steps, moments, posts} = this.run, top = height * 0.14, x = at => at / (end || 1) * width;
+    context.clearRect(0, 0, width, height);
+    const drawn = (times, values, colour, thick) => {
+      const most = Math.max(...values.filter(one => one !== null), 1e-9);
+      context.beginPath();
+      times.forEach((at, one) => {
+        if (at <= t && values[one] !== null) context.lineTo(x(at), height - (height - top) * values[one] / most);
+      });
+      Object.assign(context, {strokeStyle: colour, lineWidth: thick});
+      context.stroke();
+    };
+    context.fillStyle = colours.outlineColor;
+    for (const at of posts.at_s) if (at <= t) context.fillRect(x(at), height - 5, 1, 5);
+    drawn(steps.power_at_s, steps.power_w, colours.outlineColor, 1.5);
+    drawn(moments.at_s, moments.score, colours.color, 2.5);
+    context.fillRect(x(Math.min(t, this.run.elapsed_s)), 0, 1, height);
+  }
+}
+
+function sized(canvas) {
+  const width = Math.round(canvas.clientWidth * devicePixelRatio), height = Math.round(canvas.clientHeight * devicePixelRatio);
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, {width, height});
+  return {context: canvas.getContext("2d"), width, height};
+}
+
+function outline(context, colour, thick, ...place) {
+  Object.assign(context, {strokeStyle: colour, lineWidth: thick * devicePixelRatio});
+  context.strokeRect(...place);
+}
+
+function written(context, text, x, y) {
+  Object.assign(context, {strokeStyle: "#000", lineWidth: 4, lineJoin: "round", fillStyle: "#fff"});
+  context.strokeText(text, x, y);
+  context.fillText(text, x, y);
+}
+
+function leftOut({left_out: left, boxes}) {
+  const found = [];
+  if (left.images) found.push(`${left.images} images are left out, evenly spaced.`);
+  if (left.boxes && boxes) found.push(`${left.boxes} less confident boxes are left out; the least confident one shown has ${left.least_confidence.toFixed(2)}.`);
+  if (left.pictures) found.push(`${left.pictures} of the images are shown without their picture.`);
+  return found;
+}
+
+class Player {
+  constructor(root) {
+    this.root = root;
+    this.lanes = [];
+    this.end = this.time = 0;
+    this.isPlaying = false;
+    this.speed = Number(root.dataset.speed ?? 1);
+    for (const name of ["play", "seek", "speed", "clock", "status", "table", "lanes"]) this[`${name}Element`] = root.querySelector(`[data-${name}-element]`);
+    this.playElement.addEventListener("click", () => this.toggle());
+    this.seekElement.addEventListener("input", () => this.seek(Number(this.seekElement.value)));
+    this.speedElement.addEventListener("change", () => { this.speed = Number(this.speedElement.value); });
+    (root.dataset.keys === "page" ? document : root).addEventListener("keydown", event => this.press(event));
+    root.addEventListener("picture", () => this.draw());
+    root.querySelector("details").addEventListener("toggle", () => this.fillTable());
+    addEventListener("resize", () => this.draw());
+  }
+
+  async start() {
+    const {inline, sources, playlist} = this.root.dataset;
+    if (inline) this.show([[JSON.parse(document.getElementById(inline).textContent), {}]]);
+    else if (playlist) this.playAll(playlist);
+    else await this.load(JSON.parse(sources));
+  }
+
+  async load(sources) {
+    try {
+      const answers = await Promise.all(sources.map(({src}) => fetch(src)));
+      const refused = answers.find(answer => !answer.ok);
+      if (refused) throw new Error((await refused.json()).detail);
+      const runs = await Promise.all(answers.map(answer => answer.json()));
+      this.show(runs.map((run, one) => [run, sources[one]]));
+      return true;
+    } catch (problem) {
+      this.say(problem.message || "The replay cannot be loaded.", true);
+      return false;
+    }
+  }
+
+  show(runs) {
+    const template = this.root.querySelector("template");
+    this.lanes = runs.map(([run, source]) => new Lane(template, run, source));
+    this.lanesElement.replaceChildren(...this.lanes.map(lane => lane.element));
+    this.lanesElement.classList.toggle("is-pair", this.lanes.length > 1);
+    this.end = Math.max(...this.lanes.map(lane => lane.run.elapsed_s));
+    this.seekElement.max = Math.ceil(this.end);
+    for (const element of [this.playElement, this.seekElement, this.speedElement]) element.disabled = this.end === 0;
+    this.speedElement.value = this.speed;
+    this.say("", false);
+    this.seek(0);
+    this.root.dataset.ready = this.lanes.map(lane => lane.run.run).join(" ");
+  }
+
+  // What the hall sees between runs: one item after the other, then the list anew.
+  async playAll(playlist) {
+    for (let item = 0; ; item++) {
+      const answer = await fetch(playlist, {cache: "no-cache"}).catch(() => null);
+      const items = answer?.ok ? (await answer.json()).items : [];
+      if (!items.length) this.say(this.root.dataset.empty, true);
+      if (items.length && await this.load(items[item % items.length])) {
+        await new Promise(done => { this.onEnd = done; this.play(); });
+        await new Promise(done => setTimeout(done, REST_MS));
+      } else await new Promise(done => setTimeout(done, RETRY_MS));
+    }
+  }
+
+  toggle() { if (this.isPlaying) this.pause(); else this.play(); }
+
+  play() {
+    if (this.time >= this.end) this.time = 0;
+    this.isPlaying = true;
+    this.last = performance.now();
+    this.drawn = -Infinity;
+    this.playElement.textContent = "Pause";
+    requestAnimationFrame(now => this.tick(now));
+  }
+
+  pause() {
+    this.isPlaying = false;
+    this.playElement.textContent = "Play";
+    this.draw();
+    this.say(this.words(), false);
+  }
+
+  tick(now) {
+    if (!this.isPlaying) return;
+    this.time += Math.min(Math.max(now - this.last, 0), 1000) / 1000 * this.speed;
+    this.last = now;
+    if (this.time >= this.end) {
+      this.time = this.end;
+      this.pause();
+      this.onEnd?.();
+      return;
+    }
+    if (!calm.matches || now - this.drawn >= CALM_MS) this.draw(this.drawn = now);
+    requestAnimationFrame(next => this.tick(next));
+  }
+
+  seek(time) {
+    this.time = Math.min(Math.max(time, 0), this.end);
+    this.draw();
+    if (!this.isPlaying && this.lanes.length) this.say(this.words(), false);
+  }
+
+  press(event) {
+    const {key, target} = event;
+    if (event.ctrlKey || event.altKey || event.metaKey || target.matches?.("select, textarea, a, summary, input:not([type=range])")) return;
+    const isSlider = target === this.seekElement, steps = {ArrowLeft: -STEP_S, ArrowRight: STEP_S};
+    if (isSlider) Object.assign(steps, {ArrowDown: -STEP_S, ArrowUp: STEP_S});
+    if (key === " " && target.matches?.("button")) return;
+    if (key === " ") this.toggle();
+    else if (key in steps) this.seek(this.time + steps[key]);
+    else if (key === "ArrowUp" || key === "ArrowDown") this.changeSpeed(key === "ArrowUp" ? 1 : -1);
+    else if (key === "Home") this.seek(0);
+    else if (key === "End") this.seek(this.end);
+    else return;
+    event.preventDefault();
+  }
+
+  changeSpeed(by) {
+    const place = SPEEDS.indexOf(this.speed) + by;
+    this.speed = SPEEDS[Math.min(Math.max(place, 0), SPEEDS.length - 1)];
+    this.speedElement.value = this.speed;
+  }
+
+  draw(now = performance.now()) {
+    if (!this.lanes.length) return;
+    for (const lane of this.lanes) lane.draw(this.time, this.end, now, !this.isPlaying);
+    const clock = `${clockText(this.time)} of ${clockText(this.end)}`;
+    if (this.clockElement.textContent !== clock) {
+      this.clockElement.textContent = clock;
+      this.seekElement.setAttribute("aria-valuetext", clock);
+    }
+    this.seekElement.value = this.time;
+  }
+
+  words() {
+    const lanes = this.lanes.map(lane => {
+      const found = lane.at(this.time);
+      return `${lane.name}: ${found.answered} images answered, ${figure(found.energy, 4)} Wh, score ${figure(found.score, 4)}`;
+    });
+    return `At ${clockText(this.time)}. ${lanes.join(". ")}.`;
+  }
+
+  say(text, isShown) {
+    this.statusElement.classList.toggle("unseen", !isShown);
+    this.statusElement.textContent = text;
+  }
+
+  // The whole run as a table, for those who do not see the pictures: made when it is opened.
+  fillTable() {
+    const rows = [];
+    for (const lane of this.lanes) {
+      for (let tenth = 0; tenth <= 10; tenth++) {
+        const t = lane.run.elapsed_s * tenth / 10, found = lane.at(t);
+        const cells = [lane.name, clockText(t), figure(found.power, 2), figure(found.energy, 4), figure(found.map, 4), figure(found.score, 4), found.served, found.answered];
+        const row = document.createElement("tr");
+        row.append(...cells.map(text => Object.assign(document.createElement("td"), {textContent: text ?? "–"})));
+        rows.push(row);
+      }
+    }
+    this.tableElement.replaceChildren(...rows);
+  }
+}
+
+for (const root of document.querySelectorAll("[data-replay]")) new Player(root).start();

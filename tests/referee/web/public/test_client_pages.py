@@ -1,0 +1,119 @@
+"""What a contestant's system downloads from a referee runs against it, and the pages that lead there."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import requests
+
+from referee.store.records import RunState
+from tests.browser import assert_accessible, browser, visit
+from tests.contest_day import PASSWORD, TIMEOUT_S, Day, contest_day
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+__all__ = ["browser"]
+DETECTOR = (
+    "def detect(jpeg, categories):\n    yield categories[0].id, 0.5, 1, 2, 3, 4\n"
+)
+TEAMS = ("zipapp", "onefile")
+SIZES = (360, 768, 1440, 1920)
+
+
+@pytest.fixture(scope="module")
+def hall(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[Day]:
+    folder = tmp_path_factory.mktemp("downloads") / "contest"
+    with contest_day(folder, tiny_set, auto_arm=True, teams=TEAMS) as made:
+        made.serve()
+        yield made
+
+
+def url(hall: Day, path: str = "") -> str:
+    assert hall.server is not None
+    return hall.server.url + path
+
+
+def fetched(hall: Day, name: str, folder: Path) -> Path:
+    """The file, downloaded, if its SHA-256 is the one that the referee states."""
+    content = requests.get(url(hall, f"/client/{name}"), timeout=TIMEOUT_S).content
+    sums = requests.get(url(hall, "/client/SHA256SUMS"), timeout=TIMEOUT_S).text
+    stated = dict(line.split("  ")[::-1] for line in sums.splitlines())
+    assert hashlib.sha256(content).hexdigest() == stated[name]
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def images_of(hall: Day, team: str) -> int:
+    (run,) = (one for one in hall.runs(RunState.CLOSED) if one.team == team)
+    with hall.store() as store:
+        return len({row[0] for row in store.posts.detections(run.id)})
+
+
+def test_the_downloaded_zipapp_answers_a_whole_run_with_nothing_installed(
+    hall: Day,
+    tmp_path: Path,
+) -> None:
+    program = fetched(hall, "lpirc-client.pyz", tmp_path)
+    (tmp_path / "mine.py").write_text(DETECTOR)
+    command = [sys.executable, "-S", str(program), "run", url(hall)]
+    done = subprocess.run(
+        [*command, "--team", "zipapp", "--detector", "mine:detect"],
+        env={"LPIRC_PASSWORD": PASSWORD, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert images_of(hall, "zipapp") == 6
+
+
+def test_the_downloaded_file_answers_a_whole_run(hall: Day, tmp_path: Path) -> None:
+    program = fetched(hall, "client.py", tmp_path)
+    secret = tmp_path / "secret"
+    secret.write_text(PASSWORD)
+    done = subprocess.run(
+        [sys.executable, "-I", str(program), url(hall), "onefile", str(secret)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert images_of(hall, "onefile") == 6
+
+
+def test_the_board_leads_contestants_systems_to_version_1(
+    hall: Day,
+    browser: Browser,
+) -> None:
+    with visit(browser, url(hall, "/")) as page:
+        page.get_by_role("link", name="For contestants' systems").click()
+        page.wait_for_url("**/client/")
+        text = page.inner_text("main")
+        assert f"curl -O {url(hall)}/client/client.py" in text
+        links = page.locator("main a").evaluate_all("all => all.map(a => a.pathname)")
+        assert {"/docs/", "/docs/contestants", "/v1/openapi.json"} <= {*links}
+        assert requests.get(url(hall, "/help"), timeout=TIMEOUT_S).ok
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/client/", "/docs/", "/docs/http"])
+def test_the_pages_are_accessible_at_every_width(
+    hall: Day,
+    browser: Browser,
+    path: str,
+    scheme: str,
+) -> None:
+    with visit(browser, url(hall, path), color_scheme=scheme) as page:
+        for width in SIZES:
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert_accessible(page)

@@ -43,7 +43,7 @@ from referee.web.operator.run_replays import RunReplays
 from referee.web.operator.settings_hall import settings_desk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
-from referee.web.public import client_pages, document_pages, public_team
+from referee.web.public import client_pages, document_pages, projector, public_team
 from referee.web.public import replay_routes as public_replays
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
@@ -104,6 +104,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
+    app.register_blueprint(projector.blueprint)
     app.register_blueprint(public_replays.blueprint)
     app.register_blueprint(replay_pages.blueprint)
     app.register_blueprint(public_team.blueprint)

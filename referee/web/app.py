@@ -32,6 +32,7 @@ from referee.web.operator import (
     board_routes,
     console,
     day_routes,
+    heat_page,
     heat_routes,
     operator_access,
 )
@@ -39,7 +40,7 @@ from referee.web.operator import run_routes as operator_routes
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
-from referee.web.public import client_pages, document_pages
+from referee.web.public import client_pages, document_pages, heat_pages
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
 from referee.web.refused_requests import Refusals
@@ -80,6 +81,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         operator_routes,
         day_routes,
         heat_routes,
+        heat_page,
         board_routes,
         console,
     ):
@@ -88,6 +90,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
+    app.register_blueprint(heat_pages.blueprint)
     app.register_blueprint(document_pages.blueprint)
     app.register_blueprint(client_pages.blueprint)
     keep_parts(

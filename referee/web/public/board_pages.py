@@ -43,7 +43,7 @@ def front() -> AnyResponse:
         return redirect("/help")
     board = part(PublishedBoard)
     row = board.row()
-    live = _live_part(row, is_old=_is_old(board, row))
+    live = _live_part(row, old=is_old(board, row))
     hall = {"view": ""}
     if request.args.get("view") == "projector":
         hall = {"view": "projector", "theme": "dark"}
@@ -61,14 +61,14 @@ def front() -> AnyResponse:
 def live_part(board: PublishedBoard, asked: WebRequest) -> Answer:
     """Answer GET or HEAD of /board/live with the changing part of the page."""
     row = board.row()
-    kept = _kept_live_part(row, is_old=_is_old(board, row))
+    kept = _kept_live_part(row, old=is_old(board, row))
     return answer_of(kept, asked.environ)
 
 
 def as_json(board: PublishedBoard, asked: WebRequest) -> Answer:
     """Answer GET or HEAD of /board.json with the document of the board's state."""
     row = board.row()
-    kept = _kept_json(row, is_old=_is_old(board, row))
+    kept = _kept_json(row, old=is_old(board, row))
     return answer_of(kept, asked.environ)
 
 
@@ -84,7 +84,7 @@ def as_json_route() -> Response:
     return through_flask(as_json(part(PublishedBoard), present_request()))
 
 
-def _is_old(board: PublishedBoard, row: Published) -> bool:
+def is_old(board: PublishedBoard, row: Published) -> bool:
     """Return True if the published figures of open runs are outdated."""
     if not row.utc:
         return False
@@ -92,29 +92,30 @@ def _is_old(board: PublishedBoard, row: Published) -> bool:
     return age.total_seconds() > OLD_S
 
 
-def _board(row: Published, *, is_old: bool) -> dict[str, Any]:
+def shown_board(row: Published, *, old: bool) -> dict[str, Any]:
+    """Return the public view of a row; the figures of open runs are not known if they are `old`."""
     board = public_view(row)
-    if is_old:
+    if old:
         board["now"] = [run | NOT_KNOWN for run in board["now"]]
     return board
 
 
 @lru_cache(4)
-def _kept_json(row: Published, *, is_old: bool) -> Kept:
-    text = json.dumps(_board(row, is_old=is_old), ensure_ascii=False) + "\n"
+def _kept_json(row: Published, *, old: bool) -> Kept:
+    text = json.dumps(shown_board(row, old=old), ensure_ascii=False) + "\n"
     return keep(text, "application/json")
 
 
 @lru_cache(4)
-def _kept_live_part(row: Published, *, is_old: bool) -> Kept:
-    return keep(_live_part(row, is_old=is_old), "text/html; charset=utf-8")
+def _kept_live_part(row: Published, *, old: bool) -> Kept:
+    return keep(_live_part(row, old=old), "text/html; charset=utf-8")
 
 
 @lru_cache(4)
-def _live_part(row: Published, *, is_old: bool) -> str:
-    board = _board(row, is_old=is_old)
+def _live_part(row: Published, *, old: bool) -> str:
+    board = shown_board(row, old=old)
     for run in board["now"]:
-        run["remaining_s"] = _remaining_s(run, board["utc"])
+        run["remaining_s"] = remaining_s(run, board["utc"])
     highest = (place["score_high"] or place["score"] for place in board["ranking"])
     most = max(highest, default=0.0) or 1.0
     for place in board["ranking"]:
@@ -122,7 +123,7 @@ def _live_part(row: Published, *, is_old: bool) -> str:
     return rendered("public/board_live.html", board=board)
 
 
-def _remaining_s(run: dict[str, Any], utc: str) -> float | None:
+def remaining_s(run: dict[str, Any], utc: str) -> float | None:
     """Return the seconds that were left of a run's window at `utc`; None before the window has opened."""
     if run["ends_utc"] is None:
         return None

@@ -105,6 +105,10 @@ COMMANDS = {
         ),
         LateCommand("referee.cli.init_command:serve", "Serve a contest until Ctrl-C."),
         LateCommand(
+            "referee.cli.init_command:setup",
+            "Set up a contest in the browser, then serve it.",
+        ),
+        LateCommand(
             "referee.cli.standby_command:standby",
             "Follow the journal of another host; serve when that host is dead.",
         ),

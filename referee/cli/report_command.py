@@ -12,6 +12,11 @@ from referee.judging.freeze import Freeze
 from referee.judging.jury_decisions import unpublished
 from referee.store.records import OVER
 
+WHILE_FROZEN = (
+    "The board is frozen: this report shows a result that the board may hide, and no other team; hand it out after the "
+    "unveiling, written again then."
+)
+
 
 @click.command()
 @click.argument("numbers", metavar="[RUN]...", type=run_number, nargs=-1)
@@ -78,13 +83,10 @@ def report(
         click.echo("No run is closed yet.", err=True)
 
 
-def warn_while_frozen(contest: Contest) -> None:
+def warn_while_frozen(contest: Contest, sentence: str = WHILE_FROZEN) -> None:
     """Print a warning on stderr that the output shows more than the frozen board."""
     if Freeze(contest.store.published.get()).is_on:
-        click.echo(
-            "The board is frozen, but this report shows the present ranking: hand it out after the unveiling.",
-            err=True,
-        )
+        click.echo(sentence, err=True)
 
 
 def warn_of_unpublished(contest: Contest) -> None:

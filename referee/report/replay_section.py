@@ -14,7 +14,7 @@ from referee.contest import Contest
 from referee.judging.replay import has_its_images, replay_of
 from referee.judging.replay_frames import evenly
 from referee.pages import STATIC
-from referee.report.worst_images import data_uri
+from referee.report.small_pictures import data_uri
 from referee.store.records import Run
 
 MOST_PICTURES = 300

@@ -19,7 +19,7 @@ from referee.errors import RefereeError
 from referee.store.records import OVER
 from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
-from referee.web.html_pages import html, page, rendered
+from referee.web.html_pages import REPORT_POLICY, html, page, rendered
 from referee.web.judge_process import run_command
 from referee.web.operator.operator_access import csrf_token, require_operator
 from referee.web.operator.operators_desk import OperatorsDesk
@@ -27,15 +27,22 @@ from referee.web.request_slots import OPERATOR_PATH
 from referee.web.web_request import present_request
 
 LOGIN = "console.login"
-LISTS = ("queue", "runs", "teams", "announcements", "refusals", "events", "left_out")
+LISTS = (
+    "queue",
+    "runs",
+    "teams",
+    "announcements",
+    "refusals",
+    "events",
+    "left_out",
+    "questions",
+)
 FOLLOWED = dict.fromkeys(
     ("elapsed_s", "energy_wh", "map", "score")
 )  # of an open run, at its station
 REFUSED = {
     "too-many-failures": "There were too many failed log-ins. Wait a minute, then try again."
 }
-# A report is one file with its own styles and pictures, and no script.
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
 VERSION_LENGTH = 16
 WAIT_S = 30.0  # for reports that another operator has requested
 

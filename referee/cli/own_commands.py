@@ -87,6 +87,10 @@ COMMANDS = {
             "Judge runs again, with other settings or a corrected ground truth.",
         ),
         LateCommand(
+            "referee.cli.replay_command:replay",
+            "Print the course of a run as one JSON document.",
+        ),
+        LateCommand(
             "referee.cli.report_command:report",
             "Write the report of a run as one HTML file.",
         ),

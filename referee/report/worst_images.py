@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lpirc_score.analysis.error_types import ImageErrors
 from referee.contest import Contest
 from referee.judging.score_explanation import Explanation
-from referee.report.small_pictures import data_uri
+from referee.pages.small_pictures import data_uri
 from referee.store.records import Run
 
 MOST_DRAWN = 12  # per image and kind of box; more would hide one another

@@ -36,9 +36,11 @@ from referee.web.operator import (
     heat_routes,
     operator_access,
     question_routes,
+    replay_pages,
 )
 from referee.web.operator import run_routes as operator_routes
 from referee.web.operator.operators_desk import OperatorsDesk
+from referee.web.operator.run_replays import RunReplays
 from referee.web.operator.settings_hall import settings_desk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
@@ -82,7 +84,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto_judging)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
-    keep_parts(app, PublishedReplays(board, images))
+    keep_parts(app, PublishedReplays(board, images), RunReplays(contest))
     app.register_blueprint(contest_routes.blueprint)
     keep_parts(app, TeamsDesk(callers, board))
     for teams in (team_access, team_pages, questions, team_reports):
@@ -106,6 +108,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(public_board.blueprint)
     app.register_blueprint(heat_pages.blueprint)
     app.register_blueprint(public_replays.blueprint)
+    app.register_blueprint(replay_pages.blueprint)
     app.register_blueprint(public_team.blueprint)
     app.register_blueprint(document_pages.blueprint)
     app.register_blueprint(client_pages.blueprint)

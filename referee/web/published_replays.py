@@ -89,7 +89,7 @@ class PublishedReplays:
         return self._picture(original)
 
     def _small(self, original: int) -> bytes:
-        from referee.report.small_pictures import small_jpeg  # with Pillow
+        from referee.pages.small_pictures import small_jpeg  # with Pillow
 
         jpeg = self._images.read(original)
         return small_jpeg(io.BytesIO(jpeg), WIDTH, QUALITY) or jpeg

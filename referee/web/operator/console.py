@@ -16,6 +16,7 @@ from flask import Blueprint, Response, jsonify, redirect, request
 from markupsafe import Markup
 
 from referee.errors import RefereeError
+from referee.pages.replay_player import player_hash
 from referee.store.records import OVER
 from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
@@ -101,16 +102,20 @@ def login() -> Response:
 
 @blueprint.get("/runs/<int:number>/report")
 def report(number: int) -> Response:
-    """Write the report of a closed run, and answer with it."""
+    """Write the report of a closed run, and answer with it; with `?replay=yes` it has the run's replay."""
     run = part(Callers).contest.store.runs.get(number)
     if run.state not in OVER:
         sentence = (
             f"Run {number} is {run.state}; it has a report only after it is closed."
         )
         raise RefereeError("run-state", sentence, run=number)
-    (path,) = _reports([number])
+    has_replay = request.args.get("replay") == "yes"
+    (path,) = _reports([number], *(["--replay"] if has_replay else []))
     response = html(path.read_text())
-    response.headers["Content-Security-Policy"] = REPORT_POLICY
+    policy = REPORT_POLICY
+    if has_replay:
+        policy += f"; script-src {player_hash()}"
+    response.headers["Content-Security-Policy"] = policy
     return response
 
 
@@ -125,7 +130,7 @@ def reports() -> Response:
     return jsonify(runs=numbers, sentence=f"Reports written: {len(paths)}{where}.")
 
 
-def _reports(numbers: list[int]) -> list[Path]:
+def _reports(numbers: list[int], *options: str) -> list[Path]:
     """Write reports in a separate low-priority process, and return their files. Raises RefereeError."""
     if not _report_lock.acquire(timeout=WAIT_S):
         raise RefereeError(
@@ -134,7 +139,11 @@ def _reports(numbers: list[int]) -> list[Path]:
         )
     try:
         done, said = run_command(
-            "report", *map(str, numbers), "--contest", str(part(Callers).contest.folder)
+            "report",
+            *map(str, numbers),
+            *options,
+            "--contest",
+            str(part(Callers).contest.folder),
         )
     finally:
         _report_lock.release()

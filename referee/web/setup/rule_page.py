@@ -11,6 +11,7 @@ from lpirc_score.metrics.offered import metric_names
 from lpirc_testsets import TestSetError, load_test_set
 from referee.config import ContestConfig
 from referee.config.contest_presets import PRESETS, preset_named
+from referee.config.contest_values import TOURNAMENTS
 from referee.config.toml_edits import Setting
 from referee.errors import RefereeError
 from referee.findings.rule_findings import rule_advice
@@ -31,6 +32,7 @@ PUBLISHED_BY = (
     ("1", "one person confirms and publishes"),
     ("2", "one person confirms, another publishes"),
 )
+_HEATS = tuple((one, one or "none") for one in TOURNAMENTS)
 FIELDS = (
     Field("name", "Name of the contest"),
     Field("window_s", "Window, seconds", "whole", "from the first log-in"),
@@ -45,6 +47,7 @@ FIELDS = (
         may_be_blank=True,
     ),
     Field("publish_by", "Results are public", "whole", choices=PUBLISHED_BY),
+    Field("heats", "Rounds of heats", choices=_HEATS, may_be_blank=True),
     Field(
         "idle_baseline_s",
         "Idle board measured for, seconds",
@@ -54,6 +57,7 @@ FIELDS = (
     ),
     Field("shuffle", "Each run sees the images in its own secret order", "flag"),
     Field("auto_arm", "A team's log-in arms its run", "flag"),
+    Field("auto_judge", "Each run is judged when it is over", "flag"),
     Field("live_score", "Operators see a provisional score", "flag"),
     Field("teams_see_score", "The team sees its provisional score", "flag"),
     Field("public_score", "Everyone sees the provisional score", "flag"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
-from flask import Response
+from flask import Response, request
 
 from referee.auth.passwords import generate_password, hash_password
 from referee.errors import RefereeError
@@ -131,7 +132,7 @@ def _sheet(
     passwords: Mapping[str, str], affiliations: Mapping[str, str | None]
 ) -> Response:
     desk = part(SettingsDesk)
-    url = (present_form().text("url") or desk.url).rstrip("/")
+    url = (present_form().text("url") or _address()).rstrip("/")
     return step_page(
         "sheet",
         strips=strips_of(url, passwords, affiliations),
@@ -139,6 +140,13 @@ def _sheet(
         key=desk.store.identity.public_key(),
         back="teams",
     )
+
+
+def _address() -> str:
+    """Return the address that teams probably use: the one of this browser, unless that is on this machine."""
+    own = request.host_url.rstrip("/")
+    is_local = urlsplit(own).hostname in ("127.0.0.1", "::1", "localhost")
+    return part(SettingsDesk).url or own if is_local else own
 
 
 def team_findings(desk: SettingsDesk) -> Iterator[Finding]:
@@ -158,6 +166,6 @@ def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Res
         team_findings(desk),
         failure,
         teams=desk.store.teams.all(),
-        url=given["url"] or desk.url,
+        url=given["url"] or _address(),
         given=given,
     )

@@ -81,11 +81,11 @@ def _race(
     *,
     is_hidden: bool,
 ) -> Document:
-    # What has become of a run since the freeze is not known to all.
-    stored = [side | {"state": None} if is_hidden else side for side in heat["sides"]]
-    sides = [
-        _side(side, live.get(side["team"]), courses, heat["winner"]) for side in stored
-    ]
+    sides = []
+    for side in heat["sides"]:
+        if is_hidden:  # what has become of a run since the freeze is not known to all
+            side = side | {"state": None}
+        sides.append(_side(side, live.get(side["team"]), courses, heat["winner"]))
     known = {side["team"] for side in sides}
     for team, run in live.items():
         if team not in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -86,6 +87,12 @@ class SteppedClock(Clock):
         return datetime.fromtimestamp(START.timestamp() + self.seconds, START.tzinfo)
 
 
+def parameter(rule: Rule, name: str) -> str:
+    """A value of a route's parameter: the first one of those that it takes, where it takes only some."""
+    choices = re.search(rf"<any\(([^,)]+)[^)]*\):{name}>", rule.rule)
+    return PARAMETERS[name] if choices is None else choices[1]
+
+
 @dataclass
 class Side:
     """One of the contests that were the same until the freeze."""
@@ -103,7 +110,7 @@ class Side:
         """What everybody, and the team, gets on every route by every method."""
         found = {}
         for rule in self.rules:
-            path = rule.build({name: PARAMETERS[name] for name in rule.arguments})
+            path = rule.build({name: parameter(rule, name) for name in rule.arguments})
             assert path is not None
             for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
                 for who in ("public", "team", "page", "password"):

@@ -44,7 +44,13 @@ from referee.web.operator.run_replays import RunReplays
 from referee.web.operator.settings_hall import settings_desk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
-from referee.web.public import client_pages, document_pages, heat_pages, public_team
+from referee.web.public import (
+    client_pages,
+    document_pages,
+    heat_pages,
+    projector,
+    public_team,
+)
 from referee.web.public import replay_routes as public_replays
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
@@ -57,7 +63,6 @@ from referee.web.team import questions, team_access, team_pages, team_reports
 from referee.web.team.team_desk import TeamsDesk
 from referee.web.team_login import TeamLogIns
 from referee.web.web_request import present_request
-
 
 ROUTES = (
     contest_routes,
@@ -78,6 +83,7 @@ ROUTES = (
     display_routes,
     public_board,
     heat_pages,
+    projector,
     public_replays,
     replay_pages,
     public_team,

@@ -12,8 +12,8 @@ from referee.store.records import Published
 from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
 from referee.web.http_answers import Answer, through_flask
-from referee.web.public.board_pages import is_old, remaining_s, shown_board
 from referee.web.public.kept_answers import Kept, answer_of, keep
+from referee.web.public.shown_board import document_of, is_old, remaining_s
 from referee.web.published_board import PublishedBoard
 from referee.web.web_request import WebRequest, present_request
 
@@ -92,7 +92,7 @@ def _kept_race(row: Published, name: str, *, old: bool) -> Kept:
 
 @lru_cache(4)
 def _standings_part(row: Published) -> str:
-    board = shown_board(row, old=False)
+    board = document_of(row, is_old=False)
     running = {run["heat"] for run in board["now"] if run["heat"]}
     by_name = {heat["name"]: heat for heat in board["heats"]}
     newest_first = reversed(board["heats"])
@@ -110,7 +110,7 @@ def _standings_part(row: Published) -> str:
 
 @lru_cache(32)
 def _race_part(row: Published, name: str, *, old: bool) -> str:
-    board = shown_board(row, old=old)
+    board = document_of(row, is_old=old)
     race = race_of_board(board, name)
     if race is None:
         sentence = f"There is no heat {name!r}; /heats lists those that there are."

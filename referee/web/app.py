@@ -30,6 +30,7 @@ from referee.web.legacy import old_routes as legacy_routes
 from referee.web.live_status import LiveStatus
 from referee.web.operator import (
     board_routes,
+    ceremony,
     console,
     day_routes,
     heat_routes,
@@ -84,32 +85,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))
-    app.register_blueprint(contest_routes.blueprint)
     keep_parts(app, TeamsDesk(callers, board))
-    for teams in (team_access, team_pages, questions, team_reports):
-        app.register_blueprint(teams.blueprint)
-    for operators in (
-        operator_access,
-        operator_routes,
-        day_routes,
-        heat_routes,
-        board_routes,
-        question_routes,
-        console,
-    ):
-        app.register_blueprint(operators.blueprint)
-    for steps in STEP_PAGES:
-        app.register_blueprint(steps)
-    app.register_blueprint(legacy_routes.blueprint)
-    app.register_blueprint(html_pages.blueprint)
-    app.register_blueprint(display_routes.blueprint)
-    app.register_blueprint(public_board.blueprint)
-    app.register_blueprint(projector.blueprint)
-    app.register_blueprint(public_replays.blueprint)
-    app.register_blueprint(replay_pages.blueprint)
-    app.register_blueprint(public_team.blueprint)
-    app.register_blueprint(document_pages.blueprint)
-    app.register_blueprint(client_pages.blueprint)
+    _register_routes(app)
     keep_parts(
         app, plug_pages(app, contest, clock)
     )  # last, so that no plug-in replaces our pages
@@ -121,6 +98,38 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     # Made now, so that the first guess takes no longer than others; in a thread, so that no open run waits.
     threading.Thread(target=decoy_hash, name="decoy", daemon=True).start()
     return app
+
+
+def _register_routes(app: Flask) -> None:
+    """Register the blueprints of all routes but those of plug-ins."""
+    for routes in (
+        contest_routes,
+        team_access,
+        team_pages,
+        questions,
+        team_reports,
+        operator_access,
+        operator_routes,
+        day_routes,
+        heat_routes,
+        board_routes,
+        question_routes,
+        console,
+        ceremony,
+        legacy_routes,
+        html_pages,
+        display_routes,
+        public_board,
+        projector,
+        public_replays,
+        replay_pages,
+        public_team,
+        document_pages,
+        client_pages,
+    ):
+        app.register_blueprint(routes.blueprint)
+    for steps in STEP_PAGES:
+        app.register_blueprint(steps)
 
 
 def _finish(response: Response) -> Response:

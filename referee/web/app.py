@@ -33,6 +33,7 @@ from referee.web.operator import (
     ceremony,
     console,
     day_routes,
+    heat_page,
     heat_routes,
     operator_access,
     question_routes,
@@ -44,7 +45,13 @@ from referee.web.operator.run_replays import RunReplays
 from referee.web.operator.settings_hall import settings_desk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
-from referee.web.public import client_pages, document_pages, projector, public_team
+from referee.web.public import (
+    client_pages,
+    document_pages,
+    heat_pages,
+    projector,
+    public_team,
+)
 from referee.web.public import replay_routes as public_replays
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
@@ -57,6 +64,35 @@ from referee.web.team import questions, team_access, team_pages, team_reports
 from referee.web.team.team_desk import TeamsDesk
 from referee.web.team_login import TeamLogIns
 from referee.web.web_request import present_request
+
+ROUTES = (
+    contest_routes,
+    team_access,
+    team_pages,
+    questions,
+    team_reports,
+    operator_access,
+    operator_routes,
+    day_routes,
+    heat_routes,
+    heat_page,
+    board_routes,
+    question_routes,
+    console,
+    ceremony,
+    legacy_routes,
+    html_pages,
+    display_routes,
+    public_board,
+    heat_pages,
+    projector,
+    public_replays,
+    replay_pages,
+    public_team,
+    document_pages,
+    client_pages,
+)
+"""The modules with a blueprint."""
 
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
@@ -86,7 +122,10 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))
     keep_parts(app, TeamsDesk(callers, board))
-    _register_routes(app)
+    for routes in ROUTES:
+        app.register_blueprint(routes.blueprint)
+    for steps in STEP_PAGES:
+        app.register_blueprint(steps)
     keep_parts(
         app, plug_pages(app, contest, clock)
     )  # last, so that no plug-in replaces our pages
@@ -98,38 +137,6 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     # Made now, so that the first guess takes no longer than others; in a thread, so that no open run waits.
     threading.Thread(target=decoy_hash, name="decoy", daemon=True).start()
     return app
-
-
-def _register_routes(app: Flask) -> None:
-    """Register the blueprints of all routes but those of plug-ins."""
-    for routes in (
-        contest_routes,
-        team_access,
-        team_pages,
-        questions,
-        team_reports,
-        operator_access,
-        operator_routes,
-        day_routes,
-        heat_routes,
-        board_routes,
-        question_routes,
-        console,
-        ceremony,
-        legacy_routes,
-        html_pages,
-        display_routes,
-        public_board,
-        projector,
-        public_replays,
-        replay_pages,
-        public_team,
-        document_pages,
-        client_pages,
-    ):
-        app.register_blueprint(routes.blueprint)
-    for steps in STEP_PAGES:
-        app.register_blueprint(steps)
 
 
 def _finish(response: Response) -> Response:

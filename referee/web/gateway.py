@@ -74,6 +74,7 @@ class Gateway:
         batch: Handler = partial(image_batches.batch, service)
         self._looks: dict[str, Handler] = {
             single_image.IMAGES_PATH: batch,
+            board_pages.BADGE_PATH: partial(board_pages.as_badge, board),
             board_pages.JSON_PATH: partial(board_pages.as_json, board),
             board_pages.LIVE_PATH: partial(board_pages.live_part, board),
         }

@@ -162,6 +162,7 @@ class StatusReader:
             "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
             "teams": list(teams.values()),
             "announcements": store.announcements.standing(now),
+            "questions": store.questions.all(),
             "refusals": store.refusals.newest(MOST_REFUSALS),
             "events": self._events,
             "left_out": [

@@ -70,7 +70,8 @@ class Standings:
 
     `unranked` are the runs in review and those below `least_map`, best score first. They are shown, but are ignored for
     ranks, for prizes and for the conditions of prizes. `known` has, by run, what decides how certain
-    the order of two runs is.
+    the order of two runs is. `attempts` are all judged runs with a score by the contest's present rules, best score
+    first, ranked or not.
     """
 
     places: tuple[Place, ...]
@@ -78,6 +79,7 @@ class Standings:
     unranked: tuple[Place, ...] = ()
     awards: tuple[Award, ...] = ()
     known: Mapping[int, Halved | None] = field(default_factory=dict, compare=False)
+    attempts: tuple[Standing, ...] = ()
 
 
 def standings(
@@ -131,7 +133,8 @@ def standings(
     places = rank(able, known)
     won = awards(contest.config.prizes, [place.standing for place in places], known)
     unranked = tuple(Place(None, one) for one in found if one.not_ranked is not None)
-    return Standings(places, tuple(left_out), unranked, won, known)
+    unplaced = tuple(left_out)
+    return Standings(places, unplaced, unranked, won, known, tuple(found))
 
 
 def with_energy_spread(

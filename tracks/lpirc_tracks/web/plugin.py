@@ -31,4 +31,5 @@ def tracks_pages(contest: Contest, clock: Clock) -> Pages:
         start=background.ask,
         close=background.close,
         look=partial(note_confinement, contest),
+        handed_in=entry_routes.entries_of,
     )

@@ -30,6 +30,7 @@ from referee.web.legacy import old_routes as legacy_routes
 from referee.web.live_status import LiveStatus
 from referee.web.operator import (
     board_routes,
+    ceremony,
     console,
     day_routes,
     heat_page,
@@ -78,6 +79,7 @@ ROUTES = (
     board_routes,
     question_routes,
     console,
+    ceremony,
     legacy_routes,
     html_pages,
     display_routes,

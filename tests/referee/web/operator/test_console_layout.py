@@ -141,7 +141,7 @@ def test_every_button_is_whole_and_can_be_clicked_on_a_laptop(page: Page) -> Non
 
 
 def test_the_sentence_that_the_server_is_lost_covers_no_button(page: Page) -> None:
-    page.route("**/operator/live", lambda route: route.abort())
+    page.route("**/operator/live*", lambda route: route.abort())
     page.evaluate("heard = Date.now() - 60000")
     page.wait_for_selector("#lost:not([hidden])")
     assert page.evaluate(CUT) == []

@@ -1,0 +1,47 @@
+"""Parts of the status that no run has: disk, backups, questions that wait; and the runs whose judging has failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from referee.contest import Contest
+from referee.errors import StorageFailed
+from referee.judging.attention import rounded_mb
+from referee.store import Store
+from referee.store.records import BACKUP, JUDGE_FAILED, JUDGED
+
+
+def host_status(contest: Contest) -> dict[str, Any]:
+    """Return the contest's settings that matter to operators, what is wrong on its host, who waits for an answer."""
+    store = contest.store
+    waiting = (one for one in store.questions.all() if one.answered_utc is None)
+    return {
+        "publish_by": contest.config.publish_by,
+        "auto_judge": contest.config.auto_judge,
+        "backup_trouble": _backup_trouble(store),
+        "disk_free_mb": _free_mb(store),
+        "questions_waiting": [one.team for one in waiting],
+    }
+
+
+def judge_failures(store: Store) -> dict[int, str]:
+    """Return the sentence of each run whose newest attempt to judge it has failed."""
+    failed = {}
+    for run, events in store.log.of_kinds((JUDGE_FAILED, JUDGED)).items():
+        if events[-1]["kind"] == JUDGE_FAILED:
+            failed[run] = str(events[-1]["sentence"])
+    return failed
+
+
+def _backup_trouble(store: Store) -> str | None:
+    """Return the sentence about scheduled backups that fail; None if the newest event says that they work."""
+    told = store.log.of_kinds((BACKUP,))
+    newest = [one for events in told.values() for one in events][-1:]
+    return next((one["sentence"] for one in newest if one.get("failed")), None)
+
+
+def _free_mb(store: Store) -> int | None:
+    try:
+        return rounded_mb(store.posts.free_bytes())
+    except StorageFailed:
+        return None  # the trouble with the database says so

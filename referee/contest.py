@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -181,6 +182,24 @@ def require_unchanged(test_set: TestSet) -> None:
             + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""),
             problems=list(problems),
         )
+
+
+def require_detection(test_set: TestSet) -> None:
+    """Raise RefereeError `testset-unfit` for a test set with labels only, which allows no detections and no score."""
+    if not test_set.categories:
+        raise RefereeError(
+            "testset-unfit",
+            f"The test set in {test_set.folder} has no categories, so it cannot be used for detection; in "
+            "contest.toml name a test set with boxes. (For classification, where models are measured: referee model.)",
+        )
+
+
+def place_of(testset: Path, folder: Path) -> str:
+    """Return a test set's path for contest.toml: relative if it lies in the contest folder or beside that."""
+    real = Path(os.path.realpath(testset))
+    contest = Path(os.path.realpath(folder))
+    is_near = contest in real.parents or real.parent == contest.parent
+    return os.path.relpath(real, contest) if is_near else str(real)
 
 
 def require_closed(run: Run) -> None:

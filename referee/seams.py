@@ -8,9 +8,9 @@ one, tracks are a seam of lpirc-tracks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import click
 
@@ -45,6 +45,11 @@ def find_nothing() -> Iterable[Finding]:
     return ()
 
 
+def nothing_handed_in(_team: str) -> Sequence[Mapping[str, Any]]:
+    """Return an empty list: the team has handed in nothing."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Pages:
     """Pages and background work of a plug-in in the server of one contest.
@@ -52,7 +57,9 @@ class Pages:
     `state` is stored in the app's extensions under the plug-in's name. `links` (text and address) are listed below the
     board. `start` begins background work after the server has resumed open runs; `close` ends it with the server.
     `look` is a check that runs while the first requests are answered; its failure is logged. `attention` returns what
-    operators should look at now; it is called every ten seconds, so it must be quick.
+    operators should look at now; it is called every ten seconds, so it must be quick. `handed_in` is called within a
+    request and returns what a team has handed in, each as a JSON document with at least `state`, and `file` and `track`
+    if it has them: the team's own page lists them.
     """
 
     blueprints: Sequence[Blueprint] = ()
@@ -62,6 +69,7 @@ class Pages:
     close: Callable[[], object] = do_nothing
     look: Callable[[], object] = do_nothing
     attention: Callable[[], Iterable[Finding]] = find_nothing
+    handed_in: Callable[[str], Sequence[Mapping[str, Any]]] = nothing_handed_in
 
 
 BringPages = Callable[["Contest", "Clock"], Pages]

@@ -17,6 +17,8 @@ USER = "X-Operator-User"
 """Header in which a command states who uses the operator key, percent-encoded."""
 LOCK_NAME = ".lock"  # held by the server of the folder
 CERTIFICATE_NAME = "server.crt"
+SETUP_NAME = ".setup"
+"""File in a contest folder whose set-up in the browser has not been finished; it names the operator who began."""
 
 
 def server_url(folder: Path) -> str | None:

@@ -51,6 +51,18 @@ class OperatorSession:
     by_key: bool = False
 
 
+@dataclass(frozen=True)
+class TeamSession:
+    """The claims of the cookie of a team's own pages; `mark` is random.
+
+    `stamp` derives from the team's password, so changing that ends the session.
+    """
+
+    team: str
+    stamp: str
+    mark: str
+
+
 def issue(secret: bytes, session: Session, contest: str) -> str:
     """Return the token for `session` in the contest with that id."""
     serializer = _serializer(secret)
@@ -85,6 +97,20 @@ def read_operator(secret: bytes, token: str) -> OperatorSession | None:
     """Return the session of an operator's cookie; None if it was not issued with this secret."""
     try:
         return OperatorSession(**_load(_serializer(secret, "operator"), token.encode()))
+    except (BadSignature, TypeError, ValueError):
+        return None
+
+
+def issue_team(secret: bytes, session: TeamSession) -> str:
+    """Return the cookie for a team's `session`; no operator's cookie and no token is valid as one."""
+    return str(_serializer(secret, "team").dumps(asdict(session)))
+
+
+@lru_cache(TOKENS_CACHED)
+def read_team(secret: bytes, cookie: str) -> TeamSession | None:
+    """Return the session of a team's cookie; None if it was not issued with this secret."""
+    try:
+        return TeamSession(**_load(_serializer(secret, "team"), cookie.encode()))
     except (BadSignature, TypeError, ValueError):
         return None
 

@@ -131,7 +131,7 @@ def _findings(
     try:
         with open_contest(folder) as contest:
             yield from failure_of(ContestKey.require, contest.key)
-            yield from look_at_clock(contest)
+            yield from look_at_clock(contest.store)
             yield from look_whether_behind(contest)
             yield from look_at_backup_folder(contest.folder, contest.config)
             yield from look_at_rules(contest)
@@ -158,7 +158,7 @@ def _look_at_stations(
             yield Finding("contest-busy", sentence)
         return
     for station in contest.config.stations:
-        found = list(look_at_meter(contest, station))
+        found = list(look_at_meter(contest.config, contest.store, station))
         yield from found
         if trial and all(one.is_advice for one in found):
             yield from trial_run(contest, station)

@@ -1,4 +1,4 @@
-"""`referee init` and `referee serve`: create a contest folder and serve it."""
+"""`referee init`, `referee serve` and `referee setup`: create a contest folder and serve it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from referee.cli.init_answers import (
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.config import LONGEST_WINDOW_S, read_config
 from referee.config.contest_text import BACKUP_FOLDER, config_text, repeated_images
-from referee.contest import create_contest, require_no_contest
+from referee.contest import create_contest, place_of, require_no_contest
 from referee.findings.rule_findings import unguarded
 
 DEFAULT_IMAGES = 200
@@ -109,14 +109,6 @@ def init(
     )
 
 
-def place_of(testset: Path, folder: Path) -> str:
-    """Return a test set's path for contest.toml: relative if it lies in the contest folder or beside that."""
-    real = Path(os.path.realpath(testset))
-    contest = Path(os.path.realpath(folder))
-    is_near = contest in real.parents or real.parent == contest.parent
-    return os.path.relpath(real, contest) if is_near else str(real)
-
-
 @click.command()
 @click.argument("folder", type=any_path)
 @listening_options
@@ -128,16 +120,44 @@ def serve(
     tls_key: Path | None,
     parent: int | None,
 ) -> None:
-    """Serve the contest in FOLDER until Ctrl-C."""
+    """Serve the contest in FOLDER until Ctrl-C.
+
+    A folder that is missing or empty is set up in the browser first, as by `referee setup`.
+    """
     # Importing the server takes a fifth of a second, which other commands need not wait for.
     from referee.web.server import serve as serve_contest
+    from referee.web.setup.setup_server import needs_setup, set_up
 
     listen = listening(host, port, tls_cert, tls_key)
+    if needs_setup(folder):
+        set_up(folder, listen, partial(_say, None), parent)
+        return
     config = read_config(folder)
     for station in config.stations:
         MeterAddress(station.meter)
     guard = None if _is_of_this_machine(host) else unguarded(config)
     serve_contest(folder, listen, partial(_say, guard), parent)
+
+
+@click.command()
+@click.argument("folder", type=any_path)
+@listening_options
+def setup(
+    folder: Path,
+    host: str,
+    port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    parent: int | None,
+) -> None:
+    """Set up a contest in FOLDER in the browser, then serve it until Ctrl-C.
+
+    The command prints the address with a code that one browser may use, once.
+    """
+    from referee.web.setup.setup_server import set_up
+
+    listen = listening(host, port, tls_cert, tls_key)
+    set_up(folder, listen, partial(_say, None), parent)
 
 
 def _say(guard: str | None, ready: str) -> None:

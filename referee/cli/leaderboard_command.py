@@ -33,6 +33,8 @@ CONDITIONS = {
     "highest-map": " (needs {:.4f} Wh or less)",
 }
 
+WHILE_FROZEN = "The board is frozen, but this page shows the present ranking: hand it out after the unveiling."
+
 
 @click.command()
 @contest_folder
@@ -48,7 +50,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
         metric = contest.config.metric
         name = contest.config.name
         if form == "html":
-            warn_while_frozen(contest)
+            warn_while_frozen(contest, WHILE_FROZEN)
             warn_of_unpublished(contest)
     for run in found.left_out:
         why = (

@@ -87,6 +87,10 @@ COMMANDS = {
             "Judge runs again, with other settings or a corrected ground truth.",
         ),
         LateCommand(
+            "referee.cli.replay_command:replay",
+            "Print the course of a run as one JSON document.",
+        ),
+        LateCommand(
             "referee.cli.report_command:report",
             "Write the report of a run as one HTML file.",
         ),
@@ -104,6 +108,10 @@ COMMANDS = {
             "Rank the teams of many contests, from folders and bundles. Changes nothing in them.",
         ),
         LateCommand("referee.cli.init_command:serve", "Serve a contest until Ctrl-C."),
+        LateCommand(
+            "referee.cli.init_command:setup",
+            "Set up a contest in the browser, then serve it.",
+        ),
         LateCommand(
             "referee.cli.standby_command:standby",
             "Follow the journal of another host; serve when that host is dead.",

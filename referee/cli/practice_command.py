@@ -26,7 +26,6 @@ from referee.cli.home_contest import (
 from referee.cli.init_command import (
     DEFAULT_CATEGORIES,
     DEFAULT_IMAGES,
-    place_of,
 )
 from referee.cli.rehearsed_faults import (
     Faults,
@@ -39,7 +38,7 @@ from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.config.contest_text import config_text
-from referee.contest import Contest, create_contest, open_contest
+from referee.contest import Contest, create_contest, open_contest, place_of
 from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.run_figures import current_judgement

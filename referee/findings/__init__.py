@@ -1,5 +1,5 @@
-"""What is wrong with a contest, its meters and this host, and what its settings give away: for `doctor` and the pages.
+"""What is wrong with a contest, its meters and this host: for the command doctor and for pages.
 
-Each module yields `Finding`s about one subject: `rule_findings`, `meter_findings`, `host_findings`. Knows nothing of
+Each module yields findings about one subject: `rule_findings`, `meter_findings`, `host_findings`. Knows nothing of
 HTTP, and prints nothing.
 """

@@ -107,10 +107,10 @@ def look_whether_behind(contest: Contest) -> Iterator[Finding]:
         yield Finding("journal-behind", f"{behind_text(journal, since)}: {words}")
 
 
-def look_at_clock(contest: Contest) -> Iterator[Finding]:
+def look_at_clock(store: Store) -> Iterator[Finding]:
     """Check that the clock is not behind the record, and that it is synchronized."""
     now = Clock().utc()
-    newest = contest.store.log.newest_after(0, 1)[1]
+    newest = store.log.newest_after(0, 1)[1]
     last = datetime.fromisoformat(newest[0]["utc"]) if newest else now
     if now < last - SLACK:
         yield Finding(

@@ -13,7 +13,7 @@ from lpirc_power.errors import MeterError, MeterRangeError
 from lpirc_power.meter import Identity
 from lpirc_power.meter_address import open_meter
 from referee.clock import Clock
-from referee.config import Images, Station
+from referee.config import ContestConfig, Images, Station
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.judge import judge
@@ -27,7 +27,9 @@ CLOSE_TIMEOUT_S = 60.0
 TEAM = "doctor"
 
 
-def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
+def look_at_meter(
+    config: ContestConfig, store: Store, station: Station
+) -> Iterator[Finding]:
     """Check that the station's meter answers and has the station's settings.
 
     Reading its identity changes nothing in the meter.
@@ -35,7 +37,7 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
     try:
         with open_meter(station.meter, real_clocks()) as meter:
             identity = meter.identity
-            meter.require_possible(station.setup(contest.config.window_s))
+            meter.require_possible(station.setup(config.window_s))
             has_ranges = bool(meter.choices().voltage_ranges_v)
     except MeterRangeError as error:
         yield Finding(
@@ -48,8 +50,8 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
     if station.is_simulated:
         return
     if has_ranges:
-        yield from _look_at_ranges(station)
-    runs = contest.store.runs.find(station=station.name)
+        yield from look_at_ranges(station)
+    runs = store.runs.find(station=station.name)
     last = next((run for run in reversed(runs) if run.meter_identity), None)
     if last is None or last.meter_identity is None:
         return
@@ -61,7 +63,7 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
         )
 
 
-def _look_at_ranges(station: Station) -> Iterator[Finding]:
+def look_at_ranges(station: Station) -> Iterator[Finding]:
     """Advise to fix those ranges of the station's meter that its settings leave automatic."""
     missing = [
         key

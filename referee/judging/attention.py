@@ -30,6 +30,9 @@ RECENT = timedelta(minutes=10)
 MANY_FAILURES = 5
 """Failed log-ins within RECENT that are worth a look."""
 FAILED_LOG_INS = ("bad-credentials", "too-many-failures")
+MOST_QUESTIONS = 3
+"""Open questions are named one by one up to this number."""
+MOST_OF_QUESTION = 80
 METER_LOST = "lost"
 NOT_INTEGRATING = "not integrating"
 ENERGY_TO_READ = "energy to read"
@@ -39,6 +42,7 @@ TROUBLES = {
     "backup_trouble": ("backup", Severity.WARNING),
     "config_changed": ("config", Severity.WARNING),
 }
+APPLY = Act("Look, and apply now", f"{OPERATOR}/settings/apply")
 Document = Mapping[str, Any]
 
 
@@ -66,7 +70,8 @@ def rounded_mb(free_bytes: int) -> int | None:
 def _troubles(status: Document) -> Iterator[Attention]:
     for key, (code, severity) in TROUBLES.items():
         if status[key] is not None:
-            yield Attention(code, severity, status[key])
+            acts = (APPLY,) if code == "config" else ()
+            yield Attention(code, severity, status[key], acts=acts)
 
 
 def _disk(status: Document) -> Iterator[Attention]:
@@ -111,14 +116,25 @@ def _code(state: str) -> str:
 
 
 def _questions(status: Document) -> Iterator[Attention]:
-    waiting = status["questions_waiting"]
-    if not waiting:
+    waiting = [one for one in status["questions"] if one["answered_utc"] is None]
+    if len(waiting) > MOST_QUESTIONS:
+        teams = ", ".join(sorted({one["team"] for one in waiting}))
+        sentence = f"{len(waiting)} questions wait for an answer, from {teams}."
+        look = Act("Questions", f"{OPERATOR}/#questions")
+        yield Attention("questions", Severity.PERSON_NEEDED, sentence, acts=(look,))
         return
-    words = f"{len(waiting)} questions wait" if len(waiting) > 1 else "A question waits"
-    teams = ", ".join(dict.fromkeys(waiting))
-    act = Act("Answer", f"{OPERATOR}/questions")
-    sentence = f"{words} for an answer, from {teams}."
-    yield Attention("questions", Severity.PERSON_NEEDED, sentence, acts=(act,))
+    for one in waiting:
+        number = str(one["id"])
+        answer = Act("Answer", f"{OPERATOR}/questions/{number}/answer", {})
+        sentence = f"{one['team']} asks: {shortened(one['text'])}"
+        severity = Severity.PERSON_NEEDED
+        yield Attention("question", severity, sentence, about=number, acts=(answer,))
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_OF_QUESTION else f"{line[:MOST_OF_QUESTION]}…"
 
 
 def _failed_log_ins(status: Document) -> Iterator[Attention]:

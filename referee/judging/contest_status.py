@@ -172,6 +172,7 @@ class StatusReader:
             "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
             "teams": list(teams.values()),
             "announcements": store.announcements.standing(now),
+            "questions": [vars(one) for one in store.questions.all()],
             "refusals": [vars(one) for one in store.refusals.newest(MOST_REFUSALS)],
             "events": self._events,
             "left_out": [

@@ -24,7 +24,12 @@ NOT_KNOWN = {
     "score": None,
 }
 """The figures of an open run while none of them is known."""
-EMPTY_HALL: dict[str, list[Any]] = {"now": [], "next": [], "announcements": []}
+EMPTY_HALL: dict[str, list[Any]] = {
+    "now": [],
+    "next": [],
+    "announcements": [],
+    "answers": [],
+}
 NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": []}}
 """The figures shown for a run without figures, or with figures that the public may not see."""
 ABSENT_IN_AN_EARLIER_FORM: dict[str, Any] = {
@@ -32,6 +37,7 @@ ABSENT_IN_AN_EARLIER_FORM: dict[str, Any] = {
     "corrections": [],
     "rules": {},
     "figures": {},
+    "teams": {},
 }
 
 
@@ -91,13 +97,17 @@ def public_view(row: Published) -> dict[str, Any]:
     """
     document: dict[str, Any] = ABSENT_IN_AN_EARLIER_FORM | json.loads(row.document)
     figures = document.pop("figures")
-    hall: dict[str, Any] = EMPTY_HALL if row.hall is None else json.loads(row.hall)
-    board: dict[str, Any] = hall | {
-        "state": row.state,
-        "utc": row.hall_utc or row.utc,
-        "unveiled": row.unveiled,
-        "places": row.places,
-    }
+    hall: dict[str, Any] = {} if row.hall is None else json.loads(row.hall)
+    board: dict[str, Any] = (
+        EMPTY_HALL
+        | hall
+        | {
+            "state": row.state,
+            "utc": row.hall_utc or row.utc,
+            "unveiled": row.unveiled,
+            "places": row.places,
+        }
+    )
     if not Freeze(row).is_on:
         now = [one | _figures_at(one, figures) for one in board["now"]]
         return document | board | {"now": now}

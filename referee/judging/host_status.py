@@ -1,4 +1,4 @@
-"""Parts of the status that no run has: disk, backups, questions that wait; and the runs whose judging has failed."""
+"""Parts of the status that no run has, settings, disk and backups; and the runs whose judging has failed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from referee.store.records import BACKUP, JUDGE_FAILED, JUDGED
 
 
 def host_status(contest: Contest) -> dict[str, Any]:
-    """Return the contest's settings that matter to operators, what is wrong on its host, who waits for an answer."""
+    """Return the contest's settings that matter to operators, and what is wrong on its host."""
     store = contest.store
-    waiting = (one for one in store.questions.all() if one.answered_utc is None)
     return {
         "publish_by": contest.config.publish_by,
         "auto_judge": contest.config.auto_judge,
         "backup_trouble": _backup_trouble(store),
         "disk_free_mb": _free_mb(store),
-        "questions_waiting": [one.team for one in waiting],
     }
 
 

@@ -26,6 +26,7 @@ from referee.judging.ranking import Place
 from referee.judging.released_figures import released_of
 from referee.judging.run_figures import power_course
 from referee.judging.standings import Standings, place_document, standings
+from referee.judging.team_attempts import attempts_by_team
 from referee.store import Store
 from referee.store.records import (
     TRUTH_CORRECTED,
@@ -61,6 +62,7 @@ def empty_board(contest: Contest) -> str:
         **{name: [] for name in lists},
         rules={},
         figures={},
+        teams={},
         log=None,
     )
 
@@ -120,8 +122,20 @@ def public_board(
         attempts=[{"team": team, "used": used[team]} for team in teams],
         corrections=_corrections(store),
         rules=_rules_of([*ranked, *opened]),
+        teams=_teams(store, runs.values(), found),
         log=log,
     )
+
+
+def _teams(store: Store, runs: Iterable[Run], found: Standings) -> dict[str, Any]:
+    """Return the affiliation and the attempts of each team that is enabled or has an attempt, by its name."""
+    attempts = attempts_by_team(runs, found)
+    affiliations = store.teams.affiliations()
+    return {
+        team: {"affiliation": affiliations[team], "attempts": attempts.get(team, [])}
+        for team, is_disabled in store.teams.all().items()
+        if not is_disabled or team in attempts
+    }
 
 
 def _rules_of(runs: Iterable[Run]) -> dict[str, Any]:
@@ -168,7 +182,7 @@ def _document(contest: Contest, **changing: object) -> str:
 
 
 def public_hall(contest: Contest, now: datetime) -> str:
-    """Return the hall view at `now`, UTC: who runs or gets ready, who is next, and the announcements."""
+    """Return the hall view at `now`, UTC: who runs or gets ready, who is next, announcements, answers to all."""
     store = contest.store
     affiliations = store.teams.affiliations()
     active = (RunState.ARMED, RunState.OPEN)
@@ -180,8 +194,24 @@ def public_hall(contest: Contest, now: datetime) -> str:
             {"utc": one["utc"], "text": one["text"]}
             for one in store.announcements.standing(now)
         ],
+        "answers": answers_to_all(store),
     }
     return json.dumps(found, ensure_ascii=False)
+
+
+def answers_to_all(store: Store) -> list[dict[str, Any]]:
+    """Return the questions that were answered for everyone, the newest answer first; no team is named."""
+    answered = [one for one in store.questions.all() if one.to_all and one.answered_utc]
+    answered.sort(key=lambda one: str(one.answered_utc), reverse=True)
+    return [
+        {
+            "id": one.id,
+            "utc": one.answered_utc,
+            "question": one.text,
+            "answer": one.answer,
+        }
+        for one in answered
+    ]
 
 
 def _running(run: Run, affiliation: str | None) -> dict[str, Any]:

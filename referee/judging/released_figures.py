@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,3 +171,17 @@ def public_state(
     if judged is not None:
         return judged_figures(contest, run, judged).figure_state
     return state_of(contest.store, run, now)
+
+
+def released_document(
+    contest: Contest,
+    run: Run,
+    now: datetime,
+) -> dict[str, Any] | None:
+    """Return the released figures of a run as its team sees them, with their age and state; None if there are none."""
+    released = released_of(contest, run, now)
+    if released is None:
+        return None
+    age = now - datetime.fromisoformat(released.utc)
+    state = public_state(contest, run, now)
+    return asdict(released) | {"age_s": age.total_seconds(), "figure_state": state}

@@ -154,6 +154,8 @@ def box_columns(boxes: Boxes) -> dict[str, Any]:
 
 def seconds(values: Floats) -> list[float | None]:
     """Return times for JSON, to the millisecond; an infinite one is None."""
-    return [
-        value if math.isfinite(value) else None for value in values.round(3).tolist()
-    ]
+    return [_second(value) for value in values.tolist()]
+
+
+def _second(value: float) -> float | None:
+    return round(value, 3) if math.isfinite(value) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from lpirc_score.analysis.interval import Halved
@@ -69,13 +69,17 @@ class Standings:
     """The leaderboard, best first, the judged runs that are not on it, and the prizes.
 
     `unranked` are the runs in review and those below `least_map`, best score first. They are shown, but are ignored for
-    ranks, for prizes and for the conditions of prizes.
+    ranks, for prizes and for the conditions of prizes. `known` has, by run, what decides how certain
+    the order of two runs is. `attempts` are all judged runs with a score by the contest's present rules, best score
+    first, ranked or not.
     """
 
     places: tuple[Place, ...]
     left_out: tuple[LeftOut, ...]
     unranked: tuple[Place, ...] = ()
     awards: tuple[Award, ...] = ()
+    known: Mapping[int, Halved | None] = field(default_factory=dict, compare=False)
+    attempts: tuple[Standing, ...] = ()
 
 
 def standings(
@@ -129,7 +133,8 @@ def standings(
     places = rank(able, known)
     won = awards(contest.config.prizes, [place.standing for place in places], known)
     unranked = tuple(Place(None, one) for one in found if one.not_ranked is not None)
-    return Standings(places, tuple(left_out), unranked, won)
+    unplaced = tuple(left_out)
+    return Standings(places, unplaced, unranked, won, known, tuple(found))
 
 
 def with_energy_spread(

@@ -7,7 +7,6 @@ nothing of HTTP.
 """
 
 from referee.report.pdf import find_browser, print_pdf
-from referee.report.replay_section import player_hash
 from referee.report.run_page import report_page, write_report
 
 FOLDER_NAME = "reports"
@@ -16,7 +15,6 @@ FOLDER_NAME = "reports"
 __all__ = [
     "FOLDER_NAME",
     "find_browser",
-    "player_hash",
     "print_pdf",
     "report_page",
     "write_report",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -13,8 +11,8 @@ from markupsafe import Markup
 from referee.contest import Contest
 from referee.judging.replay import has_its_images, replay_of
 from referee.judging.replay_frames import evenly
-from referee.pages import STATIC
-from referee.report.worst_images import data_uri
+from referee.pages.replay_player import player_script, player_style
+from referee.pages.small_pictures import data_uri
 from referee.store.records import Run
 
 MOST_PICTURES = 300
@@ -45,7 +43,7 @@ def replay_section(contest: Contest, run: Run, now: datetime) -> ReplaySection:
     replay["left_out"]["pictures"] = images - len(pictures)
     data = htmlsafe_json_dumps(replay, separators=(",", ":"))
     script = player_script()
-    style = (STATIC / "replay.css").read_text(encoding="utf-8")
+    style = player_style()
     parts = (data, script, style)
     return ReplaySection(
         data,
@@ -55,17 +53,6 @@ def replay_section(contest: Contest, run: Run, now: datetime) -> ReplaySection:
         pictures=len(pictures),
         images=images,
     )
-
-
-def player_script() -> str:
-    """Return the player as it stands in a report."""
-    return (STATIC / "replay.js").read_text(encoding="utf-8")
-
-
-def player_hash() -> str:
-    """Return the source expression by which a Content-Security-Policy allows the player and no other script."""
-    digest = hashlib.sha256(player_script().encode()).digest()
-    return f"'sha256-{b64encode(digest).decode()}'"
 
 
 def _pictures(contest: Contest, run: Run, replay: dict[str, Any]) -> dict[str, str]:

@@ -20,9 +20,9 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import judged_otherwise
+from referee.judging.client_timeline import ClientTimeline
 from referee.judging.jury_decisions import NOT_PUBLISHED, is_published
-from referee.judging.ranking import SURE, Place, covered
-from referee.judging.run_course import DEFINITION, course_of
+from referee.judging.run_course import course_of
 from referee.judging.run_figures import (
     Figures,
     current_judgement,
@@ -32,11 +32,11 @@ from referee.judging.run_figures import (
 )
 from referee.judging.score_explanation import Explanation, explain
 from referee.judging.score_uncertainty import described
-from referee.judging.standings import standings
 from referee.judging.stop_regret import LEAST_IMAGES
 from referee.pages import STATIC, template_environment
+from referee.report.energy_section import energy_section
 from referee.report.replay_section import replay_section
-from referee.report.run_chart import time_chart
+from referee.report.win_section import board_section, lever_section
 from referee.report.worst_images import pictures
 from referee.store.records import OVER, Run, RunState, Score
 
@@ -61,15 +61,16 @@ def write_report(
     name: str | None = None,
     *,
     with_replay: bool = False,
+    timeline: ClientTimeline | None = None,
 ) -> Path:
     """Write the report of a finished run as one HTML file in `folder`, by default `run-<number>.html`.
 
     With its replay it is `run-<number>-replay.html`.
 
-    Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`; OSError.
+    Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`, `other-timeline`; OSError.
     """
     run = contest.store.runs.get(number)
-    page = report_page(contest, run, with_replay=with_replay)
+    page = report_page(contest, run, with_replay=with_replay, timeline=timeline)
     folder.mkdir(parents=True, exist_ok=True)
     ending = "-replay.html" if with_replay else ".html"
     path = folder / (name or f"run-{number}{ending}")
@@ -77,13 +78,20 @@ def write_report(
     return path
 
 
-def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str:
+def report_page(
+    contest: Contest,
+    run: Run,
+    *,
+    with_replay: bool = False,
+    timeline: ClientTimeline | None = None,
+) -> str:
     """Return a run's report as HTML; a sentence replaces a part that cannot be shown. Raises as `write_report`."""
     if run.state not in OVER:
         sentence = f"Run {run.id} of {run.team} is {run.state}; a report can be made only after it is closed."
         raise RefereeError("run-state", sentence, run=run.id)
     judged = current_judgement(contest, run)
-    figures = figures_of(contest, run, Clock().utc())
+    now = Clock().utc()
+    figures = figures_of(contest, run, now)
     course = course_of(contest, run)
     notices = [*_notices(run, figures)]
     if judged is not None and not is_published(contest, run.id):
@@ -98,9 +106,9 @@ def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str
         "notices": notices,
         "judged": judged,
         "course": course,
-        "phases_defined": DEFINITION,
         "costs": None,
         "regret": None,
+        "lever_costs": (),
         "replay": None,
         "least_images": LEAST_IMAGES,
     }
@@ -108,7 +116,7 @@ def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str
         shown["replay"] = replay_section(contest, run, Clock().utc())
     if judged is not None:
         document = score_document(run, judged)
-        shown |= _board(contest, run, figures) | {
+        shown |= board_section(contest, run, figures, now) | {
             "metric": signature_parts(judged.signature)["metric"],
             "published": PUBLISHED,
             "other_rules": judged_otherwise(run, judged),
@@ -120,7 +128,14 @@ def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str
             shown |= _explained(explain(contest, run, judged), contest, run, judged)
         except (RefereeError, TestSetError) as failure:
             notices.append(failure.sentence)
-    shown["chart"] = course.elapsed_s and Markup(time_chart(course, shown["regret"]))  # noqa: S704 - our drawing
+        shown |= lever_section(
+            contest,
+            run,
+            judged,
+            course,
+            shown,
+        )
+    shown |= energy_section(contest, run, course, shown["regret"], timeline)
     return (
         template_environment("referee.report").get_template("report.html").render(shown)
     )
@@ -148,41 +163,6 @@ def _notices(run: Run, figures: Figures) -> Iterator[str]:
         yield "A check failed, see below; an operator has reviewed and accepted this run."
     if figures.images_seen:
         yield f"{figures.images_seen} of its images were served to earlier runs of this team, see below."
-
-
-def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
-    """Return the run's rank, its neighbours and how certain their order is, or why the run has no rank."""
-    places = standings(contest, published_only=True).places
-    at = next(
-        (at for at, place in enumerate(places) if place.standing.run == run.id), None
-    )
-    if at is not None:
-        own = places[at]
-        near = places[max(at - 1, 0) : at + 2]
-        return {"place": own, "neighbours": [(one, _sure(own, one)) for one in near]}
-    better = [place.standing.run for place in places if place.standing.team == run.team]
-    why = "it has no score under the contest's present rules"
-    if run.state is RunState.VOID:
-        why = "it is void"
-    elif not is_published(contest, run.id):
-        why = NOT_PUBLISHED
-    elif figures.not_ranked or figures.score is None:
-        why = figures.not_ranked or "it has no score"
-    elif better:
-        why = f"the best run of its team is run {better[0]}"
-    return {"place": None, "no_place": f"This run is not ranked: {why}."}
-
-
-def _sure(own: Place, other: Place) -> str:
-    if own is other:
-        return "this run"
-    if None in (own.standing.score_low, other.standing.score_low):
-        return "not known"
-    covers = covered(own.standing, other.standing)
-    for level in own.level_with:
-        if level.team == other.standing.team:
-            return f"{level.chance:.1%}" + (f" ({covers})" if covers else "")
-    return covers or f"at least {SURE:.0%}"
 
 
 def _other_rule(metric: str) -> str:
@@ -217,6 +197,7 @@ def _explained(
     curves = inline_curves({one: found.curves[one] for one in drawn}, names, caption)
     return {
         "costs": [(one, ERRORS[one.type]) for one in found.costs],
+        "lever_costs": found.costs,
         "other_rule": other_rule,
         "regret": found.regret,
         "curves": Markup(curves),  # noqa: S704 - our drawing

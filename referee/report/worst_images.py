@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from lpirc_score.analysis.error_types import ImageErrors
 from referee.contest import Contest
 from referee.judging.score_explanation import Explanation
+from referee.pages.small_pictures import data_uri
 from referee.store.records import Run
 
-WIDTH = 420
-QUALITY = 70
 MOST_DRAWN = 12  # per image and kind of box; more would hide one another
 
 
@@ -65,22 +60,3 @@ def _box(kind: str, corners: NDArray[np.float64], label: str) -> dict[str, Any]:
     xmin, ymin, xmax, ymax = np.clip(corners, -1e5, 1e5).tolist()
     size = {"width": xmax - xmin + 1, "height": ymax - ymin + 1}
     return {"kind": kind, "x": xmin, "y": ymin, "label": label, **size}
-
-
-def data_uri(path: Path, width: int = WIDTH, quality: int = QUALITY) -> str | None:
-    """Return the image, at most `width` wide, as a data: URI; None if the file is missing or not an image."""
-    try:
-        with Image.open(path) as image:
-            image.draft("RGB", (width, width))  # decodes a JPEG at reduced size
-            small = image.convert("RGB")
-        small.thumbnail((width, width * 4))
-        packed = io.BytesIO()
-        small.save(packed, "JPEG", quality=quality)
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        Image.DecompressionBombError,
-    ):  # a bad PNG raises SyntaxError
-        return None
-    return f"data:image/jpeg;base64,{base64.b64encode(packed.getvalue()).decode()}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import partial
 
 from referee.auth.client_addresses import require_admitted
@@ -20,6 +20,7 @@ from referee.runs.heats import (
     runs_to_start,
     start_meters,
 )
+from referee.runs.idle_station import kept_idle
 from referee.runs.live_runs import LiveRuns
 from referee.runs.meter_state import MeterState, state_of
 from referee.runs.open_run import OpenRun
@@ -337,6 +338,10 @@ class RunControl:
         if self._meters.is_ready(station):
             return MeterState.READY, None
         return MeterState.IDLE, None
+
+    def idle_station(self, name: str) -> AbstractContextManager[None]:
+        """Keep runs away from a station; see `kept_idle`."""
+        return kept_idle(self._store, name, self._lock_of(f"station {name}"))
 
     def live_runs(self) -> dict[int, OpenRun]:
         """The open runs by number."""

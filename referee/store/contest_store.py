@@ -30,6 +30,7 @@ from referee.store.queue_table import QueueTable
 from referee.store.read_only import ReadOnlyDatabase
 from referee.store.reading_table import ReadingTable
 from referee.store.refusal_table import RefusalTable
+from referee.store.replay_table import ReplayTable
 from referee.store.review_table import ReviewTable
 from referee.store.run_table import RunTable
 from referee.store.score_table import ScoreTable
@@ -72,6 +73,7 @@ class Store:
     questions: QuestionTable
     refusals: RefusalTable
     published: PublishedTable
+    replays: ReplayTable
 
     @classmethod
     def open(
@@ -130,6 +132,7 @@ class Store:
             questions=QuestionTable(database),
             refusals=RefusalTable(database),
             published=PublishedTable(database),
+            replays=ReplayTable(database),
         )
 
     def close(self) -> None:

@@ -12,6 +12,11 @@ DAY_TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         {"operator": str, "generation": str},  # a name, `key`, or `key as` and the name that was stated
         {"pk": "operator", "not_null": {"generation"}},
     ),
+    # Since form 18: the sessions of teams' pages; a log-out removes its row.
+    "team_sessions": (
+        {"session": str, "team": str, "expires_utc": str},
+        {"pk": "session", "not_null": {"team", "expires_utc"}},
+    ),
     "announcements": (
         {
             "id": int, "utc": str, "operator": str, "text": str, "withdrawn_utc": str,
@@ -71,6 +76,15 @@ DAY_TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "hall": str, "hall_utc": str,  # JSON, its time; NULL up to form 15, until published again
         },
         {"pk": "id"},
+    ),
+    # Replays of published runs, since form 18; they are made again when they are lost.
+    "replays": (
+        {
+            "run": int, "made_of": str,  # the figures of the judgement, JSON
+            "document": str,  # JSON; it also has what the public may not see yet
+            "originals": str,  # JSON: the test set's number of each image, by the team's
+        },
+        {"pk": "run", "not_null": {"made_of", "document", "originals"}},
     ),
 }
 # fmt: on

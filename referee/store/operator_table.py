@@ -12,7 +12,7 @@ from referee.store.schema import insert
 
 _GENERATION = "SELECT generation FROM operator_sessions WHERE operator = ?"
 _END_SESSIONS = "DELETE FROM operator_sessions WHERE operator = ?"
-_END_ALL_SESSIONS = "DELETE FROM operator_sessions"
+_END_ALL_SESSIONS = ("DELETE FROM operator_sessions", "DELETE FROM team_sessions")
 
 
 class OperatorTable:
@@ -88,6 +88,10 @@ class OperatorTable:
             put_on_record(connection, act)
 
     def end_all_sessions(self) -> None:
-        """End the sessions of all operators. Called for a copied database, which does not show later log-outs."""
+        """End the sessions of all operators and teams.
+
+        Called for a copied database, which does not show later log-outs.
+        """
         with self._database.transaction() as connection:
-            connection.execute(_END_ALL_SESSIONS)
+            for statement in _END_ALL_SESSIONS:
+                connection.execute(statement)

@@ -31,6 +31,7 @@ _RECEIPT = (
 )
 _RECEIPT_COLUMNS = _RECEIPT.count(",") + 1
 _LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
+_RECEIPTS = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT ?"  # noqa: S608 - a constant
 # These columns lie before `rows` in the file, so reading them does not read any body.
 _NEWEST = (
     "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
@@ -219,6 +220,10 @@ class PostTable:
         """
         rows = self._database.rows(_BODIES, run)
         return [(dict(row), _post(tuple(row)[:_RECEIPT_COLUMNS])) for row in rows]
+
+    def receipts(self, run: int, most: int = -1) -> list[Post]:
+        """Return the receipts of a run's newest `most` posts (-1: of all), the newest first; no body is read."""
+        return [_post(row) for row in self._database.rows(_RECEIPTS, run, most)]
 
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
         """Return the detections of the posts after post `post` (0: all posts), and the id of the last post."""

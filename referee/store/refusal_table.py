@@ -44,3 +44,11 @@ class RefusalTable:
         query = f"SELECT {_REFUSAL} FROM refusals ORDER BY id DESC LIMIT ?"  # noqa: S608 - a constant
         rows = self._database.rows(query, most)
         return tuple(Refusal(*row) for row in rows)
+
+    def of_team(self, team: str, most: int) -> tuple[Refusal, ...]:
+        """Return the newest `most` refusals of a team's requests, the newest first."""
+        query = (
+            f"SELECT {_REFUSAL} FROM refusals WHERE team = ? ORDER BY id DESC LIMIT ?"  # noqa: S608 - a constant
+        )
+        rows = self._database.rows(query, team, most)
+        return tuple(Refusal(*row) for row in rows)

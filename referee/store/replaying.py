@@ -39,8 +39,8 @@ logger = logging.getLogger(__name__)
 BEHIND = "journal-behind"
 AGAIN = "journal-again"
 """Kind of the event when the journal is written again; the kind before marks the beginning of that gap."""
-NOT_JOURNALED = frozenset({"journal", "provisional"})
-"""Tables left out of the journal: the position in it, and figures that are computed again within a second."""
+NOT_JOURNALED = frozenset({"journal", "provisional", "replays"})
+"""Tables left out of the journal: the position in it, and what is computed again within seconds."""
 ROWS_A_RECORD = 500
 POSTS_A_RECORD = 8
 """Number of posts in a record of a copied database; a post can have 4 MiB, and a record is held in memory."""

@@ -2,7 +2,7 @@
 
 All tables are append-only except for: the columns of `runs` that RunControl changes, teams' passwords, `withdrawn` of
 submissions and announcements, `counts` of submissions, the taken-back columns of `publications`, `queue`,
-`operator_sessions`, `published`, `provisional` and `released`.
+`operator_sessions`, `team_sessions`, `published`, `provisional`, `released` and `replays`.
 """
 
 from __future__ import annotations

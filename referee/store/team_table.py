@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from referee.errors import RefereeError
 from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.schema import insert
 
+SESSION_LIFETIME = timedelta(hours=12)
+MOST_SESSIONS = 100
+"""Number of valid sessions of a team; a further log-in ends the oldest one."""
+_SESSION = (
+    "SELECT 1 FROM team_sessions WHERE session = ? AND team = ? AND expires_utc > ?"
+)
+_END_SESSION = "DELETE FROM team_sessions WHERE session = ?"
+_END_SESSIONS = "DELETE FROM team_sessions WHERE team = ?"
+_FORGET_SESSIONS = (
+    "DELETE FROM team_sessions WHERE expires_utc <= ? OR session IN (SELECT session FROM team_sessions"
+    " WHERE team = ? ORDER BY expires_utc DESC LIMIT -1 OFFSET ?)"
+)
+
 
 class TeamTable:
-    """The teams with their passwords and affiliations, and whether each is disabled."""
+    """The teams with their passwords, affiliations and sessions, and whether each is disabled."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -74,7 +87,10 @@ class TeamTable:
         }
 
     def set_disabled(self, name: str, disabled: bool, act: Act | None = None) -> None:
-        """Disable or enable a team; a disabled one can neither log in nor run. Raises RefereeError `team-unknown`."""
+        """Disable or enable a team, and end its sessions; a disabled one can neither log in nor run.
+
+        Raises RefereeError `team-unknown`.
+        """
         self._change(
             name, "UPDATE teams SET disabled = ? WHERE name = ?", int(disabled), act
         )
@@ -82,7 +98,7 @@ class TeamTable:
     def set_password(
         self, team: str, password_hash: str, act: Act | None = None
     ) -> None:
-        """Replace the password of a team, disabled or not. Raises RefereeError `team-unknown`."""
+        """Replace the password of a team, disabled or not, and end its sessions. Raises RefereeError `team-unknown`."""
         self._change(
             team,
             "UPDATE teams SET password_hash = ? WHERE name = ?",
@@ -94,6 +110,7 @@ class TeamTable:
         with self._database.transaction() as connection:
             if not connection.execute(sql, (value, name)).rowcount:
                 self.require(name)
+            connection.execute(_END_SESSIONS, (name,))
             put_on_record(connection, act)
 
     def require(self, name: str) -> None:
@@ -108,6 +125,27 @@ class TeamTable:
                 "team-unknown",
                 f"The team {name!r} is disabled; see: referee team enable --help",
             )
+
+    def begin_session(self, team: str, session: str, expires: datetime) -> None:
+        """Store the random mark of a new session, valid until `expires`, UTC; sessions that expired are removed."""
+        began_utc = (expires - SESSION_LIFETIME).isoformat()
+        values = {
+            "session": session,
+            "team": team,
+            "expires_utc": expires.isoformat(),
+        }
+        with self._database.transaction() as connection:
+            connection.execute(_FORGET_SESSIONS, (began_utc, team, MOST_SESSIONS - 1))
+            connection.execute(insert("team_sessions"), values)
+
+    def has_session(self, team: str, session: str, now: datetime) -> bool:
+        """Return True if the session is one of the team's and valid at `now`, UTC."""
+        return bool(self._database.rows(_SESSION, session, team, now.isoformat()))
+
+    def end_session(self, session: str) -> None:
+        """End a session for good: no copy of its cookie is valid afterwards."""
+        with self._database.transaction() as connection:
+            connection.execute(_END_SESSION, (session,))
 
     def affiliations(self) -> dict[str, str | None]:
         """Return the affiliation of every team."""

@@ -34,17 +34,26 @@ from referee.web.operator import (
     day_routes,
     heat_routes,
     operator_access,
+    question_routes,
+    replay_pages,
 )
 from referee.web.operator import run_routes as operator_routes
 from referee.web.operator.operators_desk import OperatorsDesk
+from referee.web.operator.run_replays import RunReplays
+from referee.web.operator.settings_hall import settings_desk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
-from referee.web.public import client_pages, document_pages
+from referee.web.public import client_pages, document_pages, projector, public_team
+from referee.web.public import replay_routes as public_replays
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
+from referee.web.published_replays import PublishedReplays
 from referee.web.refused_requests import Refusals
 from referee.web.run_service import RunService
 from referee.web.server_watches import ServerWatches
+from referee.web.setup.step_pages import STEP_PAGES
+from referee.web.team import questions, team_access, team_pages, team_reports
+from referee.web.team.team_desk import TeamsDesk
 from referee.web.team_login import TeamLogIns
 from referee.web.web_request import present_request
 
@@ -73,21 +82,32 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     auto_judging = AutomaticJudging(contest, judging)
     watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto_judging)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
-    keep_parts(app, TeamLogIns(), boards)
+    keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
+    keep_parts(app, PublishedReplays(board, images), RunReplays(contest))
     app.register_blueprint(contest_routes.blueprint)
+    keep_parts(app, TeamsDesk(callers, board))
+    for teams in (team_access, team_pages, questions, team_reports):
+        app.register_blueprint(teams.blueprint)
     for operators in (
         operator_access,
         operator_routes,
         day_routes,
         heat_routes,
         board_routes,
+        question_routes,
         console,
     ):
         app.register_blueprint(operators.blueprint)
+    for steps in STEP_PAGES:
+        app.register_blueprint(steps)
     app.register_blueprint(legacy_routes.blueprint)
     app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
+    app.register_blueprint(projector.blueprint)
+    app.register_blueprint(public_replays.blueprint)
+    app.register_blueprint(replay_pages.blueprint)
+    app.register_blueprint(public_team.blueprint)
     app.register_blueprint(document_pages.blueprint)
     app.register_blueprint(client_pages.blueprint)
     keep_parts(

@@ -20,6 +20,7 @@ from referee.web.http_answers import Answer, Environ, Stream
 OF_BROWSERS = frozenset({"text/html", "application/xhtml+xml"})
 OF_PROGRAMS = frozenset({"application/json", "application/problem+json"})
 REPLACED = ("Content-Type", "Content-Length")
+TEAM_WAY = ("/team/", "Your team's page")
 OPERATOR_WAY = ("/operator/", "Operators log in here")
 
 
@@ -59,6 +60,8 @@ def _page(environ: Environ, status: int, problem: dict[str, Any]) -> str:
     ways = [("/", "The board"), ("/client/", "For contestants' systems")]
     if path.startswith("/operator") or status == HTTPStatus.UNAUTHORIZED:
         ways.append(OPERATOR_WAY)
+    if path.startswith("/team/"):
+        ways.append(TEAM_WAY)
     return rendered(
         "public/error.html",
         theme=theme if theme in THEMES else None,

@@ -28,7 +28,7 @@ from referee.web.http_answers import (
 )
 from referee.web.legacy.plain_refusals import plain_refusal
 from referee.web.problem_documents import answer_to, note_refusal
-from referee.web.public import board_pages
+from referee.web.public import board_pages, projector
 from referee.web.published_board import PublishedBoard
 from referee.web.refused_requests import Refusals
 from referee.web.request_bodies import body_too_slow
@@ -76,6 +76,7 @@ class Gateway:
             single_image.IMAGES_PATH: batch,
             board_pages.JSON_PATH: partial(board_pages.as_json, board),
             board_pages.LIVE_PATH: partial(board_pages.live_part, board),
+            projector.LIVE_PATH: partial(projector.live_part, board),
         }
 
     def __call__(

@@ -12,6 +12,7 @@ from flask import Blueprint, Response, abort, request
 
 from referee.auth.operator_names import doer
 from referee.pages import STATIC, template_environment
+from referee.pages.team_address import team_address
 from referee.web.packing import is_packable, packed, takes_gzip
 
 SECURITY_HEADERS = {
@@ -19,6 +20,9 @@ SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
+
+REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
+"""Content policy of a run's report, which is one file with its own styles and pictures, and no script."""
 
 THEMES = ("light", "dark")
 
@@ -28,7 +32,11 @@ blueprint = Blueprint("pages", __name__)
 @cache
 def _environment() -> Any:
     environment = template_environment("referee.web")
-    environment.globals |= {"static": static_url, "doer": doer}
+    environment.globals |= {
+        "static": static_url,
+        "doer": doer,
+        "team_address": team_address,
+    }
     return environment
 
 

@@ -22,6 +22,7 @@ from referee.contest import Contest, contest_id, open_contest
 from referee.errors import RefereeError
 from referee.judging.board_publisher import publish
 from referee.judging.provisional_scores import follow
+from referee.judging.replay_publisher import publish_replays
 from referee.presence import entries
 from referee.store.records import BACKUP
 from referee.web.server_log import LINE, BackgroundHandler
@@ -161,6 +162,12 @@ def main(words: Sequence[str] | None = None) -> None:
                 target=publish, args=(contest, clock, stop), name="publish-board"
             )
             publisher.start()
+            replays = threading.Thread(
+                target=publish_replays,
+                args=(contest, clock, stop),
+                name="publish-replays",
+            )
+            replays.start()
             try:
                 if contest.config.live_score:
                     follow(contest, clock, stop)
@@ -168,6 +175,7 @@ def main(words: Sequence[str] | None = None) -> None:
             finally:
                 stop.set()
                 publisher.join()
+                replays.join()
     except (RefereeError, TestSetError) as error:
         sys.exit(f"live score: {error.sentence}")
 

@@ -93,7 +93,7 @@ class LiveStatus:
         absent = {run.id for run in control.board.absent(waiting, now_s)}
         return Known(
             live={
-                number: _live(live, now_s)
+                number: live_document(live, now_s)
                 for number, live in control.live_runs().items()
             },
             meters={one.name: control.meter_state(one.name) for one in stations},
@@ -118,7 +118,8 @@ class LiveStatus:
         return None
 
 
-def _live(live: OpenRun, now_s: float) -> Document:
+def live_document(live: OpenRun, now_s: float) -> Document:
+    """Return what only the server knows of an open run."""
     reading = live.meter.sampler.last
     window = live.window
     figures = (None, None) if reading is None else (reading.power_w, reading.energy_wh)

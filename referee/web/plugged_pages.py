@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from flask import Flask
 from werkzeug.exceptions import HTTPException
@@ -60,6 +61,23 @@ class PluggedPages:
         """Make the start checks of all plug-ins."""
         for plugin, pages in self.offers:
             _try(plugin, pages.look)
+
+    def handed_in(self, team: str) -> list[dict[str, Any]]:
+        """Return what a team has handed in to all plug-ins; one that fails is logged and left out."""
+        found: list[dict[str, Any]] = []
+        for plugin, pages in self.offers:
+            try:
+                found += seams.call(plugin, _documents, pages, team)
+            except (RefereeError, TestSetError) as error:
+                _log(error)
+        return found
+
+
+def _documents(pages: Pages, team: str) -> list[dict[str, Any]]:
+    documents = [dict(one) for one in pages.handed_in(team)]
+    for one in documents:
+        one["state"]
+    return documents
 
 
 def plug_pages(app: Flask, contest: Contest, clock: Clock) -> PluggedPages:

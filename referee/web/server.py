@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from referee.clock import Clock
-from referee.contest import Contest, open_contest
+from referee.contest import open_contest, require_detection
 from referee.errors import RefereeError
 from referee.judging.contest_status import program_version
 from referee.operating_system import fork_workers
@@ -44,7 +44,7 @@ def serve(
     `testset-unfit`, `database-damaged`, and what `open_contest` and `require_unchanged` raise.
     """
     with open_contest(folder) as contest:
-        _require_detection(contest)
+        require_detection(contest.test_set)
         require_journal(contest, program_version(), Clock().utc())
     look = partial(start_look, folder)
     run_server(folder, listen, partial(load_app, on_ready=on_ready), look, parent)
@@ -56,10 +56,11 @@ def run_server(
     load: Load,
     look_at_start: Callable[[], AbstractContextManager[StartLook | LookedAt]],
     parent: int | None = None,
+    at_end: Callable[[Path], None] = require_not_superseded,
 ) -> None:
     """Run the server's processes until SIGINT or SIGTERM; `load` makes the app in the worker process.
 
-    Raises the errors of `serve`, and Superseded once another host has taken over.
+    Raises the errors of `serve`, and what `at_end` raises: Superseded once another host has taken over.
     """
     require_certificate(listen)
     fork_workers()
@@ -98,14 +99,4 @@ def run_server(
             server.ended.set()
             (folder / SERVER_NAME).unlink(missing_ok=True)
         look.require_sound()
-    require_not_superseded(folder)
-
-
-def _require_detection(contest: Contest) -> None:
-    """Raise RefereeError `testset-unfit` for a test set with labels only, which allows no detections and no score."""
-    if not contest.test_set.categories:
-        raise RefereeError(
-            "testset-unfit",
-            f"The test set in {contest.test_set.folder} has no categories, so it cannot be used for detection; in "
-            "contest.toml name a test set with boxes. (For classification, where models are measured: referee model.)",
-        )
+    at_end(folder)

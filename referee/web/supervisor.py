@@ -117,6 +117,12 @@ class Supervisor(MPServer):
             self.respawned_wrks.clear()
 
 
+def _is_news(server: Supervisor, record: logging.LogRecord) -> bool:
+    """Return False for Granian's complaint about a worker that has ended in order, so that another one starts."""
+    has_ended = any(worker.inner.exitcode == 0 for worker in server.wrks)
+    return not has_ended or record.levelno < logging.ERROR
+
+
 def supervisor_of(folder: Path, listen: Listen) -> Supervisor:
     """Return the supervisor that will run one worker for the contest in `folder`."""
     server = Supervisor(
@@ -147,6 +153,7 @@ def supervisor_of(folder: Path, listen: Listen) -> Supervisor:
     server.beats = RawValue(ctypes.c_ulong)
     server.ended = threading.Event()
     server.main_loop_interrupt = _Awake()
+    logging.getLogger("_granian").addFilter(partial(_is_news, server))
     watcher = threading.Thread(
         target=server.watch_worker, name="watch-worker", daemon=True
     )

@@ -17,9 +17,10 @@ from referee.web.web_request import present_request
 
 @dataclass(frozen=True)
 class TeamLogIns:
-    """The app part that counts wrong team passwords."""
+    """The app part that counts wrong team passwords; `elsewhere` those from addresses that no station admits."""
 
     passwords: PasswordChecks = field(default_factory=PasswordChecks)
+    elsewhere: PasswordChecks = field(default_factory=PasswordChecks)
 
 
 def require_password(team: str, password: str) -> None:
@@ -28,17 +29,42 @@ def require_password(team: str, password: str) -> None:
     Raises `wrong-address` if no station admits the client, and the errors of `PasswordChecks.require` after too many
     guesses.
     """
-    callers = part(Callers)
-    asked = present_request()
-    address = asked.environ.get("REMOTE_ADDR", "")
-    asked.log_in = team
-    stations = callers.contest.config.stations
-    if not any(admits(one.clients, address) for one in stations):
+    address = _address_of(team)
+    if not _is_admitted(address):
         # Teams that may log in must not wait for it.
-        require_admitted(stations[0], address)
+        require_admitted(part(Callers).contest.config.stations[0], address)
+    _require(part(TeamLogIns).passwords, address, team, password)
+
+
+def require_password_anywhere(team: str, password: str) -> None:
+    """Raise the errors of `require_password`, but take a log-in from any address: people do not sit at the board.
+
+    Log-ins from elsewhere are checked apart, so that no board waits for them.
+    """
+    address = _address_of(team)
+    checks = part(TeamLogIns)
+    passwords = checks.passwords if _is_admitted(address) else checks.elsewhere
+    _require(passwords, address, team, password)
+
+
+def _address_of(team: str) -> str:
+    """Return the client's address, and note who tries to log in."""
+    asked = present_request()
+    asked.log_in = team
+    address: str = asked.environ.get("REMOTE_ADDR", "")
+    return address
+
+
+def _is_admitted(address: str) -> bool:
+    stations = part(Callers).contest.config.stations
+    return any(admits(one.clients, address) for one in stations)
+
+
+def _require(passwords: PasswordChecks, address: str, team: str, password: str) -> None:
+    callers = part(Callers)
     stored = callers.contest.store.teams.password_hash(team)
     now_s = callers.clock.monotonic_s()
-    part(TeamLogIns).passwords.require(address, team, stored, password, now_s)
+    passwords.require(address, team, stored, password, now_s)
 
 
 def issue_token(callers: Callers, run: Run) -> str:

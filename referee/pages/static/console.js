@@ -7,11 +7,11 @@ const ask = part("ask"), form = ask.querySelector("form"), failure = part("ask-f
 let asked = null, underWay = false, forget;
 
 function field({name, label, options, value, kind = "text", optional = false, must = false}) {
-  const around = document.createElement("label"), input = document.createElement(options ? "select" : "input");
+  const around = document.createElement("label"), input = document.createElement(options ? "select" : kind === "lines" ? "textarea" : "input");
   input.name = name;
   const choices = optional && options ? ["", ...options] : options;
   if (options) input.append(...choices.map(one => new Option(one || "none", one, one === value, one === value)));
-  else { input.type = kind; input.value = value ?? ""; input.autocomplete = "off"; }
+  else { if (kind !== "lines") input.type = kind; input.value = value ?? ""; input.autocomplete = "off"; }
   if (kind === "number") input.min = 0;
   input.required = must || !optional && kind !== "checkbox";
   around.append(...(kind === "checkbox" ? [input, label] : [label, input]));
@@ -29,7 +29,7 @@ document.addEventListener("click", event => {
   part("ask-do").classList.toggle("destroys", button.classList.contains("destroys"));
   failure.hidden = true;
   ask.showModal();
-  (part("ask-fields").querySelector("input:required") ?? part("ask-do")).focus();
+  (part("ask-fields").querySelector(":is(input, textarea):required") ?? part("ask-do")).focus();
 });
 
 // A field "sides/station-1" goes into the object "sides".

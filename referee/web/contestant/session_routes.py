@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import asdict, astuple
-from datetime import datetime
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 
 from flask import Blueprint, Response, jsonify, request
 
-from referee.errors import RefereeError, WindowClosed
+from referee.errors import WindowClosed
 from referee.judging.contest_status import program_version
 from referee.judging.jury_decisions import is_published
-from referee.judging.released_figures import public_state, released_of
+from referee.judging.released_figures import released_document
 from referee.runs.open_run import OpenRun
 from referee.runs.run_window import Phase, phase_at, remaining_s
-from referee.store.hash_links import closing_text
 from referee.store.records import Run, RunState
 from referee.web.app_parts import part
 from referee.web.callers import Callers, open_run_of, own_run_of
+from referee.web.closing_receipt import closing_receipt
 from referee.web.contestant import image_batches, posted_detections, single_image
 from referee.web.heard_boards import HeardBoards
 from referee.web.http_answers import through_flask
@@ -30,7 +28,6 @@ from referee.web.run_service import RunService
 from referee.web.team_login import issue_token, require_password
 from referee.web.web_request import present_request
 
-logger = logging.getLogger(__name__)
 CLOSING = "closing"
 blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 
@@ -124,7 +121,9 @@ def _closed_session(run: Run) -> dict[str, object]:
         "remaining_s": 0.0,
         "images_served": len(store.served.images(run.id)),
         "detections_accepted": store.posts.count_detections(run.id),
-    } | (_rules(run) | _closing(run.id) | _provisional(run))
+    } | (
+        _rules(run) | closing_receipt(part(Callers).contest, run.id) | _provisional(run)
+    )
 
 
 def _provisional(found: Run) -> dict[str, object]:
@@ -136,15 +135,7 @@ def _provisional(found: Run) -> dict[str, object]:
     if part(PublishedBoard).is_frozen():
         return {"provisional": None}
     run = contest.store.runs.get(found.id)
-    released = released_of(contest, run, now)
-    state = public_state(contest, run, now)
-    if released is None:
-        return {"provisional": None}
-    age = now - datetime.fromisoformat(released.utc)
-    return {
-        "provisional": asdict(released)
-        | {"age_s": age.total_seconds(), "figure_state": state}
-    }
+    return {"provisional": released_document(contest, run, now)}
 
 
 @blueprint.delete("/session")
@@ -159,30 +150,8 @@ def log_out() -> Response:
         elapsed_s=run.elapsed_s,
         energy_wh=run.energy_wh,
         detections_accepted=callers.contest.store.posts.count_detections(run.id),
-        **_closing(run.id),
+        **closing_receipt(part(Callers).contest, run.id),
     )
-
-
-def _closing(run: int) -> dict[str, object]:
-    """Return the signed receipt of a closed run; empty if an earlier version closed it or it never opened.
-
-    A log-out does not fail if the signing key cannot be read.
-    """
-    contest = part(Callers).contest
-    closing = contest.store.closings.of_run(run)
-    if closing is None:
-        return {}
-    try:
-        signature = contest.key.sign(closing_text(*astuple(closing)))
-    except RefereeError as error:
-        said = "run %d: its closing receipt could not be made: %s"
-        logger.error(said, run, error.sentence)  # noqa: TRY400
-        return {}
-    receipt = asdict(closing) | {
-        "signature": signature,
-        "public_key": contest.key.public,
-    }
-    return {"receipt": receipt}
 
 
 @blueprint.get("/images/<number>")

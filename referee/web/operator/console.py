@@ -16,10 +16,11 @@ from flask import Blueprint, Response, jsonify, redirect, request
 from markupsafe import Markup
 
 from referee.errors import RefereeError
+from referee.pages.replay_player import player_hash
 from referee.store.records import OVER
 from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
-from referee.web.html_pages import html, page, rendered
+from referee.web.html_pages import REPORT_POLICY, html, page, rendered
 from referee.web.judge_process import run_command
 from referee.web.operator.operator_access import csrf_token, require_operator
 from referee.web.operator.operators_desk import OperatorsDesk
@@ -27,15 +28,22 @@ from referee.web.request_slots import OPERATOR_PATH
 from referee.web.web_request import present_request
 
 LOGIN = "console.login"
-LISTS = ("queue", "runs", "teams", "announcements", "refusals", "events", "left_out")
+LISTS = (
+    "queue",
+    "runs",
+    "teams",
+    "announcements",
+    "refusals",
+    "events",
+    "left_out",
+    "questions",
+)
 FOLLOWED = dict.fromkeys(
     ("elapsed_s", "energy_wh", "map", "score")
 )  # of an open run, at its station
 REFUSED = {
     "too-many-failures": "There were too many failed log-ins. Wait a minute, then try again."
 }
-# A report is one file with its own styles and pictures, and no script.
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
 VERSION_LENGTH = 16
 WAIT_S = 30.0  # for reports that another operator has requested
 
@@ -94,16 +102,20 @@ def login() -> Response:
 
 @blueprint.get("/runs/<int:number>/report")
 def report(number: int) -> Response:
-    """Write the report of a closed run, and answer with it."""
+    """Write the report of a closed run, and answer with it; with `?replay=yes` it has the run's replay."""
     run = part(Callers).contest.store.runs.get(number)
     if run.state not in OVER:
         sentence = (
             f"Run {number} is {run.state}; it has a report only after it is closed."
         )
         raise RefereeError("run-state", sentence, run=number)
-    (path,) = _reports([number])
+    has_replay = request.args.get("replay") == "yes"
+    (path,) = _reports([number], *(["--replay"] if has_replay else []))
     response = html(path.read_text())
-    response.headers["Content-Security-Policy"] = REPORT_POLICY
+    policy = REPORT_POLICY
+    if has_replay:
+        policy += f"; script-src {player_hash()}"
+    response.headers["Content-Security-Policy"] = policy
     return response
 
 
@@ -118,7 +130,7 @@ def reports() -> Response:
     return jsonify(runs=numbers, sentence=f"Reports written: {len(paths)}{where}.")
 
 
-def _reports(numbers: list[int]) -> list[Path]:
+def _reports(numbers: list[int], *options: str) -> list[Path]:
     """Write reports in a separate low-priority process, and return their files. Raises RefereeError."""
     if not _report_lock.acquire(timeout=WAIT_S):
         raise RefereeError(
@@ -127,7 +139,11 @@ def _reports(numbers: list[int]) -> list[Path]:
         )
     try:
         done, said = run_command(
-            "report", *map(str, numbers), "--contest", str(part(Callers).contest.folder)
+            "report",
+            *map(str, numbers),
+            *options,
+            "--contest",
+            str(part(Callers).contest.folder),
         )
     finally:
         _report_lock.release()

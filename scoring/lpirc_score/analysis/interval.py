@@ -29,6 +29,8 @@ _BEST_OF: Mapping[int, float] = {
 }
 """The variance of the least of n standard normal draws, by n (Teichroew 1956). For more than 8, that of 8 is used."""
 _NEARLY_NORMAL = 1e6
+_WIDEST = 1e6
+_WIDEST_LOGARITHM = 100.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
@@ -169,6 +171,37 @@ def chance_of_order(
     second = other.value(of)
     if first == second:
         return 0.5
+    variance, freedom = _relative_variance(better, other, of)
+    if variance == 0:
+        if first > second:
+            return 1.0
+        return 0.0
+    ahead = 2 * (first - second) / (first + second)
+    return _student(ahead / math.sqrt(variance), freedom)
+
+
+def ratio_interval(
+    better: Halved,
+    other: Halved,
+    of: Quantity = "score",
+) -> tuple[float, float]:
+    """Return the interval at LEVEL of the ratio of the two means, that of `better` over that of `other`.
+
+    The logarithm of the ratio is distributed as the relative difference in `chance_of_order`. Both values are above 0.
+    """
+    variance, freedom = _relative_variance(better, other, of)
+    ratio = better.value(of) / other.value(of)
+    sure = _student_quantile(1 - (1 - LEVEL) / 2, freedom)
+    half_width = min(sure * math.sqrt(variance), _WIDEST_LOGARITHM)
+    return ratio * math.exp(-half_width), ratio * math.exp(half_width)
+
+
+def _relative_variance(
+    better: Halved,
+    other: Halved,
+    of: Quantity,
+) -> tuple[float, float]:
+    """Return the variance of the relative difference of two values, and its degrees of freedom."""
     variance = 0.0 if of == "energy" else _variance_of_halves(better, other)
     by_freedom = 0.0
     is_shared = better.meter is not None and better.meter == other.meter
@@ -180,15 +213,8 @@ def chance_of_order(
         if are_known and one.energy_spread is not None:
             variance += one.energy_spread.variance
             by_freedom += one.energy_spread.variance**2 / one.energy_spread.freedom
-    if variance == 0:
-        if first > second:
-            return 1.0
-        return 0.0
-    ahead = 2 * (first - second) / (first + second)
-    return _student(
-        ahead / math.sqrt(variance),
-        variance**2 / by_freedom if by_freedom else math.inf,
-    )
+    freedom = variance**2 / by_freedom if by_freedom else math.inf
+    return variance, freedom
 
 
 def _variance_of_halves(one: Halved, other: Halved) -> float:
@@ -230,3 +256,18 @@ def _student(t: float, freedom: float) -> float:
     log_below = math.lgamma(freedom / 2)
     scale = math.exp(log_above - log_below) / math.sqrt(math.pi)
     return min(max(0.5 + scale * area, 0.0), 1.0)
+
+
+def _student_quantile(chance: float, freedom: float) -> float:
+    """Return the value that a draw of Student's distribution stays below with the `chance` (0.5 to 1)."""
+    high = 1.0
+    while _student(high, freedom) < chance and high < _WIDEST:
+        high *= 2
+    low = 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _student(middle, freedom) < chance:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -193,9 +193,10 @@ def test_questions_backups_plug_ins_and_troubles_are_findings_too(
         plugged=(plugged,),
     )
     assert [each["code"] for each in found] == [
-        *("database", "journal", "questions"),
+        *("database", "journal", "question"),
         *("backup", "config", "odd"),
     ]
-    assert found[2]["sentence"] == "A question waits for an answer, from ant."
+    assert found[2]["sentence"] == "ant asks: When?"
+    assert acts(found[2]) == [("Answer", "/operator/questions/1/answer")]
     house.store.log.append(START, None, BACKUP, sentence="Again.", failed=False)
     assert "backup" not in [each["code"] for each in look(house)]

@@ -16,8 +16,9 @@ from referee.clock import Clock
 from referee.judging.judge import judge
 from referee.pages import STATIC
 from referee.pages.figure_text import NONE
-from referee.report import player_hash, report_page, write_report
+from referee.pages.replay_player import player_hash
 from referee.report import replay_section as bounds
+from referee.report import report_page, write_report
 from referee.report.replay_section import replay_section as section_of
 from referee.store.records import Run, RunState
 from tests.browser import assert_accessible, browser, visit

@@ -156,12 +156,9 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     document = json.loads(
         called("judge", "2", "--json", "--contest", str(hall.folder)).stdout
     )
-    hall.store.published.freeze(START, "{}")
     done = called("report", "2", "--contest", str(hall.folder))
     assert done.returncode == 0
-    assert done.stderr.startswith("The board is frozen")
-    stderr = called("leaderboard", "--html", "--contest", str(hall.folder)).stderr
-    assert "The board is frozen" in stderr
+    assert done.stderr == ""
     text = Path(done.stdout.strip()).read_text()
     page = Page(text)
     assert page.tags.isdisjoint({"script", "link", "img", "iframe"})
@@ -214,6 +211,23 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     assert team == "cat"
     assert (f"{chance:.1%} ({covers})\n" in page.text) is True
     assert page.text.count("not known\n") == 1  # that of ant, which has no interval
+
+
+def test_while_the_board_is_frozen_a_report_names_no_other_team(
+    build: Callable[..., House],
+) -> None:
+    hall = build()
+    judged_run(hall, team="ant")
+    own = judged_run(hall, share=0.7, team="bee")
+    assert "ant" in page_of(hall.contest, own).text
+    hall.store.published.freeze(START, "{}")
+    done = called("report", str(own.id), "--contest", str(hall.folder))
+    assert done.stderr.startswith("The board is frozen: this report shows a result")
+    text = Path(done.stdout.strip()).read_text()
+    assert "This run is not ranked: the board is frozen, and a report names no" in text
+    assert "ant<" not in text
+    stderr = called("leaderboard", "--html", "--contest", str(hall.folder)).stderr
+    assert stderr.startswith("The board is frozen, but this page shows the present")
 
 
 def test_the_best_moment_is_stated_with_the_limit_of_its_energy(

@@ -84,15 +84,7 @@ def show(number: str | None = None) -> Response:
     team = team_of_request()
     state = part(Callers)
     wait_s = 0 if number is None else _wait_s()
-    now = state.clock.utc()
-    tracks = state.contest.config.tracks
-    out = {one.name for one in tracks if is_final_shown(state.contest, one, now)}
-    own = [
-        one
-        for one in state.contest.store.submissions.all()
-        if one.team == team and one.job
-    ]
-    seen = {str(one.id): one for one in own if one.split == PUBLIC or one.track in out}
+    seen = {str(one.id): one for one in _seen_by(team)}
     if any(one.measurement is None for one in seen.values()):
         background().entries.ask()  # another process may have restored one
         background().checks.ask()
@@ -106,6 +98,24 @@ def show(number: str | None = None) -> Response:
         with upload_slot(team):
             background().checks.wait(seen[number].id, wait_s)
     return jsonify(document_of(state.contest.store.submissions.get(seen[number].id)))
+
+
+def entries_of(team: str) -> list[dict[str, Any]]:
+    """Return the documents of a team's entries, oldest first."""
+    return [document_of(one) for one in _seen_by(team)]
+
+
+def _seen_by(team: str) -> list[Submission]:
+    """Return the entries that a team may see, oldest first: those on hold-out sets once they are published."""
+    state = part(Callers)
+    now = state.clock.utc()
+    tracks = state.contest.config.tracks
+    out = {one.name for one in tracks if is_final_shown(state.contest, one, now)}
+    return [
+        one
+        for one in state.contest.store.submissions.all()
+        if one.team == team and one.job and (one.split == PUBLIC or one.track in out)
+    ]
 
 
 def team_of_request() -> str:

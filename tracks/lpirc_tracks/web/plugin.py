@@ -34,6 +34,7 @@ def tracks_pages(contest: Contest, clock: Clock) -> Pages:
         close=background.close,
         look=partial(note_confinement, contest),
         attention=partial(_odd_uploads, contest),
+        handed_in=entry_routes.entries_of,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,18 +16,23 @@ import pytest
 from flask.testing import FlaskClient
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
-from werkzeug.routing import Rule
+from werkzeug.routing import AnyConverter, Rule
 
 from lpirc_testsets import TestSet
+from referee.auth import tokens
+from referee.auth.tokens import TeamSession
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.board_publisher import Publisher
 from referee.judging.judge import judge
+from referee.judging.replay_publisher import ReplayPublisher
 from referee.runs.run_control import RunControl
 from referee.store.records import ENERGY_LOST, Provisional, Released, Review, RunState
+from referee.store.team_table import SESSION_LIFETIME
 from referee.web.app import create_app
 from referee.web.app_parts import part_of
 from referee.web.callers import Callers
+from referee.web.team.team_access import TEAM_COOKIE
 from referee.web.team_login import issue_token
 from tests.contest_day import HASH, PASSWORD
 from tests.referee.factories import START, TEAM, config_text, reading
@@ -44,7 +50,6 @@ PARAMETERS = {
 }
 PARAMETERS |= {
     "team": TEAM,
-    "action": "add",
     "job": "one",
     "what": "result",
 }
@@ -57,6 +62,15 @@ BODY = {
     "text": "a",
 }
 DIFFERS = ("Date",)
+BASIC = f"{TEAM}:{PASSWORD}".encode()
+
+
+def value_of(rule: Rule, name: str) -> str:
+    """A value for a parameter of a route: of a choice, its first one."""
+    converter = rule._converters[name]  # noqa: SLF001 - nothing else tells the choices
+    if isinstance(converter, AnyConverter):
+        return min(converter.items)
+    return PARAMETERS[name]
 
 
 class SteppedClock(Clock):
@@ -81,6 +95,7 @@ class Side:
     publisher: Publisher
     rules: list[Rule]
     token: str
+    cookie: str
 
     def answers(
         self,
@@ -88,10 +103,10 @@ class Side:
         """What everybody, and the team, gets on every route by every method."""
         found = {}
         for rule in self.rules:
-            path = rule.build({name: PARAMETERS[name] for name in rule.arguments})
+            path = rule.build({name: value_of(rule, name) for name in rule.arguments})
             assert path is not None
             for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-                for who in ("public", "team"):
+                for who in ("public", "team", "page", "password"):
                     answer = self._ask(
                         method,
                         path[1],
@@ -120,6 +135,10 @@ class Side:
     ) -> Any:
         headers = {"Accept": "text/html,*/*"}
         headers |= {"Authorization": f"Bearer {self.token}"} if who == "team" else {}
+        if who == "page":
+            headers["Cookie"] = f"{TEAM_COOKIE}={self.cookie}"
+        if who == "password":
+            headers["Authorization"] = "Basic " + b64encode(BASIC).decode()
         body = BODY | ({"token": self.token} if who == "team" else {})
         sent: dict[str, Any] = {"data": body} if is_legacy else {"json": body}
         with self.client.open(
@@ -167,6 +186,7 @@ def until_the_freeze(contest: Contest, clock: Clock) -> None:
     store.announcements.add("jo", "Lunch at noon.", START)
     store.queue.change(lambda _: list(OTHERS))
     Publisher(contest, clock).tick()
+    ReplayPublisher(contest, clock).tick()
     store.published.freeze(clock.utc(), "")
 
 
@@ -178,7 +198,17 @@ def served(stack: ExitStack, folder: Path, clock: Clock) -> Side:
     (mine,) = contest.store.runs.find(RunState.CLOSED, team=TEAM)
     rules = list(app.url_map.iter_rules())
     token = issue_token(part_of(app, Callers), mine)
-    return Side(contest, app.test_client(), Publisher(contest, clock), rules, token)
+    cookie = team_cookie(contest, clock)
+    client = app.test_client(use_cookies=False)
+    return Side(contest, client, Publisher(contest, clock), rules, token, cookie)
+
+
+def team_cookie(contest: Contest, clock: Clock) -> str:
+    """A session of the team's own pages; both contests draw the same mark."""
+    mark = "0" * 32
+    contest.store.teams.begin_session(TEAM, mark, clock.utc() + SESSION_LIFETIME)
+    stamp = tokens.stamp(contest.secret, HASH)
+    return tokens.issue_team(contest.secret, TeamSession(TEAM, stamp, mark))
 
 
 def result(
@@ -323,6 +353,7 @@ def test_contests_that_differ_only_after_the_freeze_answer_alike(
         result(goes_on.contest, action, pick, clock)
     for side in sides:
         side.publisher.tick()
+        ReplayPublisher(side.contest, clock).tick()
     clock.seconds += 1.0  # type: ignore[attr-defined]  # it is ours
     expected = still.answers()
     found = goes_on.answers()
@@ -330,8 +361,15 @@ def test_contests_that_differ_only_after_the_freeze_answer_alike(
     assert (
         found["GET", "/board.json", "public"][0]
         == found["GET", "/v1/session", "team"][0]
+        == found["GET", "/replay/1/course.json", "public"][0]
+        == found["GET", "/v1/team", "page"][0]
+        == found["GET", "/v1/team", "password"][0]
+        == found["GET", "/team/", "page"][0]
+        == found["GET", f"/teams/{TEAM}", "public"][0]
         == 200
     )
+    own = json.loads(found["GET", "/v1/team", "page"][2])["runs"]
+    assert {run["state"] for run in own} == {"closed", "judged"}
 
 
 @pytest.mark.parametrize("action", HALL)

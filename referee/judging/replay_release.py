@@ -1,0 +1,109 @@
+"""What the public may see of a replay. Pure.
+
+While a team may run again on the same images, three things would be worth points to it: the images, another team's
+boxes (matched with its own images by a weak detector, they are the better answers), and the mAP after each of its own
+POSTs, which is an oracle for the ground truth. So all three stay secret until the organiser has said that they need
+not be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from referee.judging.freeze import Freeze, public_view
+from referee.judging.replay import (
+    NO_ENERGY_COURSE,
+    NO_POSTS,
+    NO_READINGS,
+    NO_SCORE_COURSE,
+    OTHER_METRIC,
+    OTHER_TEST_SET,
+)
+from referee.store.records import Published
+
+FIGURES = ("map", "energy_wh", "score")
+HEAD = (
+    *("form", "contest", "run", "team", "station", "heat", "closed_by", "images"),
+    *("window_s", "official", "elapsed_s", "posts", "steps"),
+)
+PUBLIC_SENTENCES = frozenset(
+    {
+        NO_ENERGY_COURSE,
+        NO_POSTS,
+        NO_READINGS,
+        NO_SCORE_COURSE,
+        OTHER_METRIC,
+        OTHER_TEST_SET,
+    }
+)
+"""Others may have words of an operator, or advice to one."""
+NOT_YET_SHOWN = "Images, boxes and the score over time are shown once no team runs on these images any more."
+
+
+def published_places(row: Published) -> dict[int, dict[str, Any]]:
+    """Return the runs on the public board, ranked ones first, each with its place's document."""
+    board = public_view(row)
+    places = (*board["ranking"], *board["unranked"])
+    return {place["run"]: place for place in places}
+
+
+def mark_of(figures: Mapping[str, Any]) -> str:
+    """Return the figures of a judgement as text: equal for a replay and for a place on the board that fit together."""
+    return json.dumps([figures[name] for name in FIGURES])
+
+
+def may_show_secrets(
+    secret_until: datetime | None, freeze: Freeze, now: datetime
+) -> bool:
+    """Return True if images, boxes and the course of the score may be public at `now`, UTC.
+
+    Only once `ground_truth_secret_until` is set and over: then the organiser gives away the answers anyway. Even then
+    not while a run is armed or open, a team is in the queue, or the board is frozen.
+    """
+    if secret_until is None or now < secret_until:
+        return False
+    if freeze.row is None or freeze.hides_news(now):
+        return False
+    hall = public_view(freeze.row)
+    return not hall["now"] and not hall["next"]
+
+
+def public_replay(
+    document: Mapping[str, Any],
+    place: Mapping[str, Any],
+    *,
+    has_secrets: bool,
+) -> dict[str, Any]:
+    """Return the public part of a replay document; the final figures are those of its place on the board."""
+    final = {name: place[name] for name in (*FIGURES, "needs_review")}
+    public = {name: document[name] for name in HEAD} | {"final": final, "events": []}
+    if has_secrets:
+        shown = ("frames", "boxes", "categories", "moments", "left_out")
+        public |= {name: document[name] for name in shown}
+    else:
+        public |= _without_secrets(document)
+    public["missing"] = [*_sentences(document, has_secrets=has_secrets)]
+    return public
+
+
+def _without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:
+    frames = document["frames"]
+    times = {name: frames[name] for name in ("served_s", "answered_s")}
+    nothing: dict[str, list[Any]] = {"image": [], "width": [], "height": []}
+    left_out = {"images": document["left_out"]["images"], "boxes": 0}
+    return {
+        "frames": times | nothing,
+        "boxes": None,
+        "categories": {},
+        "moments": {"at_s": [], "map": [], "score": []},
+        "left_out": left_out,
+    }
+
+
+def _sentences(document: Mapping[str, Any], *, has_secrets: bool) -> Iterator[str]:
+    if not has_secrets:
+        yield NOT_YET_SHOWN
+    yield from (one for one in document["missing"] if one in PUBLIC_SENTENCES)

@@ -1,0 +1,116 @@
+"""The replays of published runs as everyone may see them, kept in the web process.
+
+The published row alone says which runs there are, and with which figures; a replay of other figures is not shown.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from referee.errors import RefereeError
+from referee.judging.freeze import Freeze
+from referee.judging.replay_release import (
+    mark_of,
+    may_show_secrets,
+    public_replay,
+    published_places,
+)
+from referee.store.replay_table import StoredReplay
+from referee.web.image_files import ImageFiles
+from referee.web.public.kept_answers import Kept, keep
+from referee.web.published_board import PublishedBoard
+
+KEPT_REPLAYS = 8
+KEPT_PICTURES = 300
+WIDTH = 480
+QUALITY = 60
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a public replay: the run, its place as JSON, and whether images and boxes are shown."""
+
+    run: int
+    place: str
+    has_secrets: bool
+
+
+class PublishedReplays:
+    """Public replays and their pictures."""
+
+    def __init__(self, board: PublishedBoard, images: ImageFiles) -> None:
+        self._board = board
+        self._images = images
+        self._replays = board.contest.store.replays
+        self.document: Callable[[Version], Kept] = lru_cache(KEPT_REPLAYS)(self._made)
+        self._picture = lru_cache(KEPT_PICTURES)(self._small)
+
+    def places(self) -> dict[int, dict[str, Any]]:
+        """Return the places of the runs that have a replay to be seen, ranked ones first."""
+        marks = self._replays.marks()
+        places = published_places(self._board.row())
+        return {
+            run: place
+            for run, place in places.items()
+            if marks.get(run) == mark_of(place)
+        }
+
+    def version(self, run: int) -> Version:
+        """Return the version of a run's replay that is public now. Raises RefereeError `replay-unknown`."""
+        place = self.places().get(run)
+        if place is None:
+            raise _unknown(run)
+        return Version(run, json.dumps(place), self.shows_secrets())
+
+    def shows_secrets(self) -> bool:
+        """Return True if images and boxes may be public now."""
+        config = self._board.contest.config
+        freeze = Freeze(self._board.row(), config.freeze_at)
+        now = self._board.clock.utc()
+        return may_show_secrets(config.ground_truth_secret_until, freeze, now)
+
+    def picture(self, run: int, image: int) -> bytes:
+        """Return an image of a public replay as a small JPEG, by the number that the team knows.
+
+        Raises RefereeError `replay-unknown`, `image-unknown`, `testset-changed`.
+        """
+        version = self.version(run)
+        original = None
+        if version.has_secrets:
+            stored = self._stored(run)
+            original = json.loads(stored.originals).get(str(image))
+        if original is None:
+            raise RefereeError("image-unknown", "This replay shows no such image.")
+        return self._picture(original)
+
+    def _small(self, original: int) -> bytes:
+        from referee.pages.small_pictures import small_jpeg  # with Pillow
+
+        jpeg = self._images.read(original)
+        return small_jpeg(io.BytesIO(jpeg), WIDTH, QUALITY) or jpeg
+
+    def _made(self, version: Version) -> Kept:
+        stored = self._stored(version.run)
+        place = json.loads(version.place)
+        if stored.made_of != mark_of(place):
+            raise _unknown(version.run)
+        document = json.loads(stored.document)
+        shown = public_replay(document, place, has_secrets=version.has_secrets)
+        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+        return keep(text, "application/json")
+
+    def _stored(self, run: int) -> StoredReplay:
+        stored = self._replays.get(run)
+        if stored is None:
+            raise _unknown(run)
+        return stored
+
+
+def _unknown(run: int) -> RefereeError:
+    sentence = f"There is no public replay of run {run}. Replays of published runs are made within a minute."
+    return RefereeError("replay-unknown", sentence)

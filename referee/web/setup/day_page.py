@@ -1,0 +1,135 @@
+"""The step for the day: when the board freezes, and where backups go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from flask import Response
+
+from referee.config.contest_text import BACKUP_FOLDER
+from referee.config.toml_edits import Setting
+from referee.errors import RefereeError
+from referee.findings.host_findings import (
+    failure_of,
+    look_at_backup_folder,
+    look_at_clock,
+    look_at_journal,
+    require_free_space,
+)
+from referee.findings.rule_findings import rule_advice
+from referee.seams import Finding
+from referee.web.app_parts import part
+from referee.web.setup.form_body import Form
+from referee.web.setup.form_fields import Field, fields_shown, settings_of
+from referee.web.setup.rule_page import value_of_config
+from referee.web.setup.settings_desk import (
+    SettingsDesk,
+    settings_blueprint,
+    step_page,
+    write,
+)
+
+FORM = "with its offset from UTC: 2027-06-20T15:30+02:00"
+FIELDS = (
+    Field(
+        "freeze_at",
+        "The board freezes at",
+        "moment",
+        f"{FORM}; blank: by hand",
+        may_be_blank=True,
+    ),
+    Field(
+        "ground_truth_secret_until",
+        "The ground truth is secret until",
+        "moment",
+        f"{FORM}; blank: it is in every bundle",
+        may_be_blank=True,
+    ),
+    Field(
+        "folder",
+        "Folder for backups",
+        "text",
+        "best on another disk, /media/stick; blank: none",
+        "backup",
+        may_be_blank=True,
+    ),
+    Field("every_min", "Minutes between backups", "number", "", "backup"),
+    Field(
+        "path",
+        "Folder of the journal",
+        "text",
+        "a second copy of all that is acknowledged, best on another disk; blank: in the contest folder",
+        "journal",
+        may_be_blank=True,
+    ),
+)
+
+blueprint = settings_blueprint("day")
+
+
+@blueprint.get("/day")
+def day() -> Response:
+    """Answer with the times and the folder as they are."""
+    return _shown()
+
+
+@blueprint.post("/day")
+def change_day() -> Any:
+    """Write what was changed."""
+    return write("day", _edits, _shown)
+
+
+def _edits(form: Form) -> list[Setting]:
+    found = settings_of(FIELDS, form)
+    for one in found:
+        if one.key == "folder" and one.value:
+            _require_backup_folder(part(SettingsDesk).folder, str(one.value))
+    return found
+
+
+def _require_backup_folder(contest: Path, given: str) -> None:
+    """Make the usual folder inside the contest; any other must be there, for it may be where a disk is mounted."""
+    folder = contest / given
+    try:
+        if given == BACKUP_FOLDER:
+            folder.mkdir(exist_ok=True)
+        is_folder = folder.is_dir()
+    except OSError as error:
+        sentence = f"{folder} cannot be used ({error.strerror}); name another folder."
+        raise RefereeError("backup-folder", sentence) from error
+    if not is_folder:
+        words = f"There is no folder {folder}; mount its disk, or make it"
+        raise RefereeError("backup-folder", f"{words}. Nothing was written.")
+
+
+def day_findings(desk: SettingsDesk) -> Iterator[Finding]:
+    """Yield what is wrong with times, backups, disk, journal and clock."""
+    config = desk.config()
+    now = desk.clock.utc()
+    if config.freeze_at is not None and config.freeze_at <= now:
+        words = f"freeze_at = {config.freeze_at.isoformat()} is over: the board freezes as soon as it holds."
+        yield Finding("freeze-over", words, is_advice=True)
+    for one in rule_advice(config, 0):
+        if one.code == "backup-missing":
+            yield one
+    yield from look_at_backup_folder(desk.folder, config)
+    yield from look_at_journal(desk.folder)
+    yield from failure_of(require_free_space, desk.folder)
+    yield from look_at_clock(desk.store)
+
+
+def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Response:
+    desk = part(SettingsDesk)
+    config = desk.config()
+    values = {one.name: value_of_config(config, one) for one in FIELDS}
+    local = desk.clock.utc().astimezone()
+    return step_page(
+        "day",
+        day_findings(desk),
+        failure,
+        fields=fields_shown(FIELDS, values, form),
+        local=local.isoformat(timespec="minutes"),
+        usual=BACKUP_FOLDER,
+    )

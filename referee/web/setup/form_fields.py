@@ -1,0 +1,154 @@
+"""The fields of the settings' forms: how a value is shown, read back, and made a setting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from referee.config.toml_edits import Setting
+from referee.errors import RefereeError
+from referee.web.setup.form_body import Form
+
+YES = "yes"
+WAS = "was."
+"""Prefix of the hidden field that has the value with which the form was made."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A key of contest.toml as a field: `kind` is text, whole, number, flag, moment or list.
+
+    A field with `choices` is a selection. A blank field that `may_be_blank` means: not set.
+    """
+
+    key: str
+    label: str
+    kind: str = "text"
+    hint: str = ""
+    table: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    may_be_blank: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the field in the form."""
+        return f"{self.table}.{self.key}" if self.table else self.key
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A field with the text that the form shows, the one with which it was made, and what another hand wrote."""
+
+    field: Field
+    text: str
+    was: str
+    other: str | None = None
+
+
+def text_of(value: object) -> str:
+    """Return a value as a field shows it."""
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return YES
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="minutes")
+    if isinstance(value, tuple | list):
+        return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+def fields_shown(
+    fields: Sequence[Field],
+    values: Mapping[str, object],
+    form: Form | None = None,
+) -> list[Shown]:
+    """Return the fields with the values of the file or, after a refusal, with what the form has."""
+    shown = []
+    for field in fields:
+        present = text_of(values.get(field.name))
+        if form is None:
+            shown.append(Shown(field, present, present))
+            continue
+        given = form.text(field.name)
+        is_untouched = given == form.text(WAS + field.name)
+        text = present if is_untouched else given
+        other = None if is_untouched or present == given else present or "not set"
+        shown.append(Shown(field, text, present, other))
+    return shown
+
+
+def settings_of(
+    fields: Sequence[Field], form: Form, *, table: str = "", row: str = ""
+) -> list[Setting]:
+    """Return a setting for each field that was changed in the form.
+
+    `table` and `row` place them in an array of tables. Raises RefereeError `bad-request`, which names every bad value.
+    """
+    found = []
+    problems = []
+    for field in fields:
+        given = form.text(field.name)
+        if given == form.text(WAS + field.name):
+            continue
+        try:
+            value = value_of(field, given)
+        except ValueError as error:
+            problems.append(f"{field.label}: {error}")
+            continue
+        found.append(Setting(field.key, value, table or field.table, row))
+    if problems:
+        sentence = f"{'; '.join(problems)}. Nothing was written."
+        raise RefereeError("bad-request", sentence)
+    return found
+
+
+def value_of(field: Field, given: str) -> Any:
+    """Return the value that a text means. Raises ValueError with what is wrong."""
+    if field.kind == "flag":
+        return given == YES
+    if not given:
+        if field.may_be_blank:
+            return None
+        raise ValueError("it is blank")
+    if field.kind == "whole":
+        return _whole(given)
+    if field.kind == "number":
+        return _number(given)
+    if field.kind == "moment":
+        return _moment(given)
+    if field.kind == "list":
+        return tuple(one.strip() for one in given.split(",") if one.strip())
+    return given
+
+
+def _whole(given: str) -> int:
+    if not (given.isascii() and given.isdigit() and len(given) < 10):
+        raise ValueError(f"{given!r} is not a whole number")
+    return int(given)
+
+
+def _number(given: str) -> float | int:
+    try:
+        value = float(given.replace(",", "."))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"{given!r} is not a number")
+    return int(value) if value.is_integer() else value
+
+
+def _moment(given: str) -> datetime:
+    try:
+        value = datetime.fromisoformat(given)
+    except ValueError:
+        value = datetime.min  # noqa: DTZ901 - it has no offset and is refused below
+    if value.tzinfo is None:
+        form = "2027-06-20T15:30+02:00"
+        raise ValueError(f"{given!r} is not a time with its offset, such as {form}")
+    return value

@@ -1,0 +1,96 @@
+"""The step for operators: who may use the console, each with a password of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Response
+
+from referee.auth.passwords import generate_password, hash_password
+from referee.errors import RefereeError
+from referee.registration.registered_names import require_operator_name
+from referee.seams import Finding
+from referee.web.app_parts import part
+from referee.web.setup.form_body import present_form
+from referee.web.setup.settings_desk import (
+    SettingsDesk,
+    led_to,
+    settings_blueprint,
+    step_page,
+)
+
+SHORTEST_PASSWORD = 8
+
+blueprint = settings_blueprint("operators")
+
+
+@blueprint.get("/operators")
+def operators() -> Response:
+    """Answer with the operators."""
+    return _shown()
+
+
+@blueprint.post("/operators/add")
+def add() -> Any:
+    """Register an operator, and show the password if it was made here."""
+    form = present_form()
+    given = form.texts.get("password", "")
+    password = given or generate_password()
+    try:
+        register_operator(part(SettingsDesk), form.text("name"), password)
+    except RefereeError as error:
+        return _shown(error)
+    return led_to("operators", "written") if given else _shown(made=password)
+
+
+@blueprint.post("/operators/remove")
+def remove() -> Any:
+    """Remove an operator and end the sessions."""
+    desk = part(SettingsDesk)
+    name = present_form().text("name")
+    with desk.act("operator-remove", name=name) as under_way:
+        desk.store.operators.remove(name, under_way)
+    return led_to("operators", "removed")
+
+
+def register_operator(desk: SettingsDesk, name: str, password: str) -> None:
+    """Register an operator. Raises RefereeError `operator-name`, `operator-exists`, `password-short`."""
+    require_operator_name(name)
+    require_password(password)
+    hashed = hash_password(password)
+    with desk.act("operator-add", name=name) as under_way:
+        desk.store.operators.add(name, hashed, desk.clock.utc(), under_way)
+
+
+def require_password(password: str) -> None:
+    """Raise RefereeError `password-short` unless a password is long enough for a hall full of guessers."""
+    if len(password) < SHORTEST_PASSWORD:
+        sentence = f"The password has {len(password)} characters; choose one of {SHORTEST_PASSWORD} or more."
+        raise RefereeError("password-short", sentence)
+
+
+def operator_findings(desk: SettingsDesk) -> Iterator[Finding]:
+    """Yield advice while too few people can log in."""
+    names = desk.store.operators.password_hashes()
+    needed = desk.config().publish_by
+    if len(names) < max(1, needed):
+        words = (
+            f"{len(names)} operators are registered, and {max(1, needed)} are needed"
+        )
+        why = ": another one publishes what one confirmed" if needed > 1 else ""
+        yield Finding("operators-missing", f"{words}{why}.", is_advice=True)
+
+
+def _shown(failure: RefereeError | None = None, made: str | None = None) -> Response:
+    desk = part(SettingsDesk)
+    form = present_form() if failure or made else None
+    return step_page(
+        "operators",
+        operator_findings(desk),
+        failure,
+        operators=[*desk.store.operators.password_hashes()],
+        made=made,
+        name=form.text("name") if form else "",
+        shortest=SHORTEST_PASSWORD,
+    )

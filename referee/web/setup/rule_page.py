@@ -1,0 +1,129 @@
+"""The step for the contest's name and rules, by presets or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Response
+
+from lpirc_score.metrics.offered import metric_names
+from lpirc_testsets import TestSetError, load_test_set
+from referee.config import ContestConfig
+from referee.config.contest_presets import PRESETS, preset_named
+from referee.config.contest_values import TOURNAMENTS
+from referee.config.toml_edits import Setting
+from referee.errors import RefereeError
+from referee.findings.rule_findings import rule_advice
+from referee.seams import Finding
+from referee.web.app_parts import part
+from referee.web.setup.form_body import Form
+from referee.web.setup.form_fields import Field, fields_shown, settings_of
+from referee.web.setup.settings_desk import (
+    SettingsDesk,
+    settings_blueprint,
+    step_page,
+    write,
+)
+
+OF_OTHER_STEPS = ("unguarded", "backup-missing")
+PUBLISHED_BY = (
+    ("0", "at once"),
+    ("1", "one person confirms and publishes"),
+    ("2", "one person confirms, another publishes"),
+)
+_HEATS = tuple((one, one or "none") for one in TOURNAMENTS)
+FIELDS = (
+    Field("name", "Name of the contest"),
+    Field("window_s", "Window, seconds", "whole", "from the first log-in"),
+    Field("metric", "Metric"),
+    Field("attempts", "Attempts of each team", "whole", "0: no limit"),
+    Field("per_attempt", "Images of a run", "whole", "0: all", "images"),
+    Field(
+        "least_map",
+        "Least mAP that is ranked",
+        "number",
+        "blank: every run is ranked",
+        may_be_blank=True,
+    ),
+    Field("publish_by", "Results are public", "whole", choices=PUBLISHED_BY),
+    Field("heats", "Rounds of heats", choices=_HEATS, may_be_blank=True),
+    Field(
+        "idle_baseline_s",
+        "Idle board measured for, seconds",
+        "number",
+        "blank: not at all",
+        may_be_blank=True,
+    ),
+    Field("shuffle", "Each run sees the images in its own secret order", "flag"),
+    Field("auto_arm", "A team's log-in arms its run", "flag"),
+    Field("auto_judge", "Each run is judged when it is over", "flag"),
+    Field("live_score", "Operators see a provisional score", "flag"),
+    Field("teams_see_score", "The team sees its provisional score", "flag"),
+    Field("public_score", "Everyone sees the provisional score", "flag"),
+    Field("count_unserved", "Images that were not served count, too", "flag"),
+)
+
+blueprint = settings_blueprint("rules")
+
+
+@blueprint.get("/rules")
+def rules() -> Response:
+    """Answer with the rules as they are."""
+    return _shown()
+
+
+@blueprint.post("/rules")
+def change_rules() -> Any:
+    """Write the rules that were changed."""
+    return write("rules", lambda form: settings_of(FIELDS, form), _shown)
+
+
+@blueprint.post("/rules/preset")
+def take_preset() -> Any:
+    """Write the rules of a preset."""
+
+    def settings(form: Form) -> list[Setting]:
+        preset = preset_named(form.text("preset"))
+        return preset.settings(part(SettingsDesk).config())
+
+    return write("rules", settings, lambda error, _: _shown(error))
+
+
+def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Response:
+    desk = part(SettingsDesk)
+    config = desk.config()
+    values = {one.name: value_of_config(config, one) for one in FIELDS}
+    choices = {"metric": tuple((name, name) for name in metric_names())}
+    return step_page(
+        "rules",
+        rule_findings(desk),
+        failure,
+        fields=fields_shown(FIELDS, values, form),
+        choices=choices,
+        presets=PRESETS,
+    )
+
+
+def value_of_config(config: ContestConfig, field: Field) -> object:
+    """Return the present value of a field at the top of contest.toml or in a table of it."""
+    place: object = getattr(config, field.table) if field.table else config
+    return getattr(place, field.key)
+
+
+def rule_findings(desk: SettingsDesk) -> Iterator[Finding]:
+    """Yield what is wrong with the rules, and what they give away."""
+    config = desk.config()
+    try:
+        images = len(load_test_set(desk.folder / config.testset).images)
+    except TestSetError:
+        sentence = "There is no test set yet, so the rules cannot be checked against its images; choose one."
+        yield Finding("testset-missing", sentence, is_advice=True)
+        images = 0
+    for one in rule_advice(config, images):
+        if one.code in OF_OTHER_STEPS or (not images and one.code in OF_IMAGES):
+            continue
+        yield one
+
+
+OF_IMAGES = ("images-repeated", "score-of-few-images")

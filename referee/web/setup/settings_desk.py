@@ -1,0 +1,223 @@
+"""The app part of the settings' pages: the folder, its store, who acts, and how a page is shown and a change made."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http import HTTPStatus
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+from flask import Blueprint, Response, redirect, request
+
+from lpirc_power.errors import MeterError
+from lpirc_testsets import TestSetError
+from referee.clock import Clock
+from referee.config import ContestConfig, config_of
+from referee.config.contest_file import (
+    Change,
+    ContestFile,
+    change_settings,
+    read_contest_file,
+)
+from referee.config.toml_edits import Edit
+from referee.errors import RefereeError, SessionRefused
+from referee.seams import Finding
+from referee.store import Store
+from referee.store.acts import Act
+from referee.web.app_parts import part
+from referee.web.html_pages import page
+from referee.web.http_answers import NOT_TO_BE_KEPT
+from referee.web.problem_documents import STATUS_OF_CODE
+from referee.web.request_slots import OPERATOR_PATH
+from referee.web.setup.form_body import Form, present_form
+
+SETTINGS_PATH = f"{OPERATOR_PATH}/settings"
+STEPS = (
+    ("rules", "Rules"),
+    ("testset", "Test set"),
+    ("stations", "Stations"),
+    ("teams", "Teams"),
+    ("operators", "Operators"),
+    ("day", "Freeze and backups"),
+)
+ONWARD = dict(pairwise([*(name for name, _ in STEPS), "apply"]))
+"""The step after each step."""
+SAID = {
+    "written": "Written into contest.toml, and put on record.",
+    "chosen": "The test set is whole, and chosen.",
+    "same": "Nothing was changed: contest.toml has these values.",
+    "removed": "Removed, and put on record.",
+}
+SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class Access(Protocol):
+    """Who may use the pages: in set-up the holder of the code, later the operators."""
+
+    @property
+    def is_setup(self) -> bool:
+        """True until the contest is served."""
+
+    def require(self) -> Any:
+        """Return None for a request that may go on, else a response that leads elsewhere, or raise SessionRefused."""
+
+    def who(self) -> dict[str, object]:
+        """Return who acts, for the record."""
+
+    def csrf(self) -> str:
+        """Return the token that a form of this session must bear."""
+
+    def hand_over(self, response: Response) -> None:
+        """Give the browser what it needs at the next worker."""
+
+
+class Hall(Protocol):
+    """What a served contest has besides: its runs, the settings in use, and a worker that can be started again."""
+
+    def differences(self) -> list[str]:
+        """Return the settings that differ from those in use."""
+
+    def why_not_now(self) -> str | None:
+        """Return why the worker cannot be started again now, and until when; None if it can."""
+
+    def idle_meter(self, meter: str) -> AbstractContextManager[None]:
+        """Keep runs away from the station of a meter. Raises StationBusy if it has a run."""
+
+
+@dataclass(frozen=True)
+class SettingsDesk:
+    """The contest whose settings the pages change; `hall` is None until it is served."""
+
+    folder: Path
+    store: Store
+    clock: Clock
+    access: Access
+    hall: Hall | None
+    is_open_network: bool
+    url: str
+    worker: str = field(default_factory=partial(secrets.token_hex, 8))
+    """Identifies this worker process, so that a page sees when the next one answers."""
+
+    def file(self) -> ContestFile:
+        """Return contest.toml as it is now."""
+        return read_contest_file(self.folder)
+
+    def config(self) -> ContestConfig:
+        """Return the settings as contest.toml has them now. Raises RefereeError `bad-config`."""
+        file = self.file()
+        return config_of(file.path, file.text)
+
+    @contextmanager
+    def act(self, action: str, **detail: object) -> Iterator[Act]:
+        """Begin an act of whoever makes the request; see `EventTable.act`."""
+        who = self.access.who() | {"action": action}
+        with self.store.log.act(self.clock.utc(), None, **who, **detail) as under_way:
+            yield under_way
+
+    def change(self, version: str, edits: Sequence[Edit]) -> list[Change]:
+        """Write edits into contest.toml, put on record first. Raises the errors of `change_settings`."""
+        return change_settings(self.folder, version, edits, self._on_record)
+
+    def _on_record(self, changes: Sequence[Change]) -> None:
+        changed = [str(one) for one in changes]
+        with self.act("settings", changed=changed):
+            pass
+
+
+def settings_blueprint(name: str) -> Blueprint:
+    """Return a blueprint below /operator/settings whose requests are checked, and whose refusals are pages."""
+    made = Blueprint(f"settings-{name}", __name__, url_prefix=SETTINGS_PATH)
+    made.before_request(_require)
+    for kind in (RefereeError, MeterError, TestSetError):
+        made.register_error_handler(kind, refusal_page)
+    return made
+
+
+def _require() -> Any:
+    access = part(SettingsDesk).access
+    elsewhere = access.require()
+    if elsewhere is not None or request.method in SAFE:
+        return elsewhere
+    given = present_form().text("csrf")
+    if not hmac.compare_digest(given.encode(), access.csrf().encode()):
+        sentence = "The form does not belong to this session; load the page again."
+        raise SessionRefused("bad-token", sentence)
+    return None
+
+
+def refusal_page(error: Any) -> Response:
+    """Answer with a page that has the sentence of a refusal and a way back."""
+    desk = part(SettingsDesk)
+    return page(
+        "setup/refused.html",
+        status_of(error),
+        sentence=error.sentence,
+        is_setup=desk.access.is_setup,
+        back=request.path if request.method in SAFE else request.referrer,
+    )
+
+
+def status_of(error: Any) -> int:
+    """Return the status of the answer to a refusal."""
+    return STATUS_OF_CODE.get(error.code, HTTPStatus.BAD_REQUEST)
+
+
+def step_page(
+    step: str,
+    findings: Iterable[Finding] = (),
+    failure: Any = None,
+    **values: object,
+) -> Response:
+    """Answer with the page of a step; `failure` is what was refused, if anything."""
+    desk = part(SettingsDesk)
+    try:
+        contest = desk.config().name
+    except RefereeError as error:
+        contest = desk.folder.name
+        findings = [Finding(error.code, error.sentence)]
+    response = page(
+        f"setup/{step}.html",
+        200 if failure is None else status_of(failure),
+        step=step,
+        steps=STEPS,
+        onward=ONWARD.get(step),
+        path=SETTINGS_PATH,
+        contest=contest,
+        is_setup=desk.access.is_setup,
+        csrf=desk.access.csrf(),
+        version=desk.file().version,
+        findings=list(findings),
+        failure=None if failure is None else failure.sentence,
+        said=SAID.get(request.args.get("said", "")),
+        **values,
+    )
+    response.headers.set(*NOT_TO_BE_KEPT)
+    return response
+
+
+def led_to(step: str, said: str = "") -> Any:
+    """Lead the browser to a step after a change."""
+    asked = f"?said={said}" if said else ""
+    return redirect(f"{SETTINGS_PATH}/{step}{asked}", HTTPStatus.SEE_OTHER)
+
+
+def write(
+    step: str,
+    edits: Callable[[Form], Sequence[Edit]],
+    shown: Callable[[Any, Form], Response],
+    said: str = "written",
+) -> Any:
+    """Write what the form asks for and lead back to the step; show the form again if it is refused."""
+    form = present_form()
+    desk = part(SettingsDesk)
+    try:
+        changes = desk.change(form.text("version"), edits(form))
+    except RefereeError as error:
+        return shown(error, form)
+    return led_to(step, said if changes or said != "written" else "same")

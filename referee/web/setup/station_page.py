@@ -1,0 +1,263 @@
+"""The step for stations: meters found and probed, ranges proposed by a ranging run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+from flask import Response
+
+from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE
+from lpirc_power.meter_address import MeterAddress
+from referee.config import Station
+from referee.config.toml_edits import Edit, NewRow, NoRow, Setting
+from referee.errors import RefereeError
+from referee.findings.meter_findings import look_at_meter, look_at_ranges
+from referee.findings.rule_findings import unguarded
+from referee.seams import Finding
+from referee.web.app_parts import part
+from referee.web.setup.form_body import Form, present_form
+from referee.web.setup.form_fields import (
+    Field,
+    Shown,
+    fields_shown,
+    settings_of,
+    value_of,
+)
+from referee.web.setup.meter_commands import (
+    LONGEST_S,
+    find_meters,
+    probe_meter,
+    range_meter,
+)
+from referee.web.setup.settings_desk import (
+    SettingsDesk,
+    settings_blueprint,
+    step_page,
+    write,
+)
+
+TABLE = "stations"
+UPDATES_S = ("0.1", "0.25", "0.5", "1", "2", "5")
+SECONDS = Field("seconds", "Seconds", "number")
+
+
+def _choices(values: Sequence[object]) -> tuple[tuple[str, str], ...]:
+    return tuple((str(one), str(one)) for one in values)
+
+
+FIELDS = (
+    Field("name", "Name"),
+    Field("meter", "Meter", "text", "TCPIP::192.168.1.20::INSTR, or sim:"),
+    Field(
+        "voltage_range_v",
+        "Voltage range, V",
+        "number",
+        "blank: automatic",
+        may_be_blank=True,
+    ),
+    Field(
+        "current_range_a",
+        "Current range, A",
+        "number",
+        "blank: automatic",
+        may_be_blank=True,
+    ),
+    Field(
+        "update_interval_s",
+        "Update interval, s",
+        "number",
+        choices=_choices(UPDATES_S),
+    ),
+    Field("mode", "Mode", choices=_choices(MODES)),
+    Field("crest_factor", "Crest factor", "whole", choices=_choices(CREST_FACTORS)),
+    Field("synchronize", "Synchronized by", choices=_choices(SYNCHRONIZE)),
+    Field("element", "Element", choices=_choices(ELEMENTS)),
+    Field("settle_s", "Seconds to settle", "number"),
+    Field("zero_max_age_min", "Zero level at most, minutes", "number", "0: never"),
+    Field(
+        "clients",
+        "Addresses of its board",
+        "list",
+        "192.168.1.30, 192.168.1.0/24; blank: any",
+        may_be_blank=True,
+    ),
+    Field("line_filter", "Line filter", "flag"),
+    Field("frequency_filter", "Frequency filter", "flag"),
+    Field("loopback_meter", "A real meter behind a tunnel at 127.0.0.1", "flag"),
+)
+
+blueprint = settings_blueprint("stations")
+
+
+@blueprint.get("/stations")
+def stations() -> Response:
+    """Answer with the stations as they are; no meter is asked."""
+    return _shown()
+
+
+@blueprint.post("/stations")
+def change_station() -> Any:
+    """Write what was changed of a station."""
+    return write(TABLE, _edits, _shown)
+
+
+@blueprint.post("/stations/add")
+def add_station() -> Any:
+    """Add a station with a name and a meter."""
+
+    def row(form: Form) -> list[Edit]:
+        MeterAddress(form.text("meter")).close()
+        values = {"name": form.text("name"), "meter": form.text("meter")}
+        return [NewRow(TABLE, values)]
+
+    return write(TABLE, row, lambda error, _: _shown(error))
+
+
+@blueprint.post("/stations/remove")
+def remove_station() -> Any:
+    """Take a station away; its lines stay as comments."""
+
+    def row(form: Form) -> list[Edit]:
+        return [NoRow(TABLE, form.text("station"))]
+
+    return write(TABLE, row, lambda error, _: _shown(error))
+
+
+@blueprint.post("/stations/find")
+def find() -> Response:
+    """Search for meters, and list what answers."""
+    try:
+        return _shown(found=find_meters())
+    except RefereeError as error:
+        return _shown(error)
+
+
+@blueprint.post("/stations/probe")
+def probe() -> Response:
+    """Show which meter answers at a station, without changing it."""
+    station = _station()
+    try:
+        with _idle(station):
+            return _shown(probed={station.name: probe_meter(station.meter)})
+    except RefereeError as error:
+        return _shown(error)
+
+
+@blueprint.post("/stations/range")
+def ranging() -> Response:
+    """Watch the load of a station for some seconds, and propose fixed ranges."""
+    station = _station()
+    try:
+        seconds = _seconds(present_form().text("seconds"))
+        with _idle(station):
+            ranges = range_meter(station, seconds)
+        return _shown(ranged={station.name: ranges})
+    except RefereeError as error:
+        return _shown(error)
+
+
+@blueprint.post("/stations/ask")
+def ask() -> Response:
+    """Ask every meter, as doctor does, and show what is wrong."""
+    desk = part(SettingsDesk)
+    found: list[Finding] = []
+    for station in desk.config().stations:
+        try:
+            with _idle(station):
+                found += look_at_meter(desk.config(), desk.store, station)
+        except RefereeError as error:
+            found.append(Finding(error.code, error.sentence))
+    return _shown(asked=found)
+
+
+def _edits(form: Form) -> list[Edit]:
+    """Return the edits of a station's form; its name comes last, since the others name the station by it."""
+    row = form.text("station")
+    found = settings_of(FIELDS, form, table=TABLE, row=row)
+    for one in found:
+        if one.key == "meter":
+            MeterAddress(str(one.value)).close()
+    named = [one for one in found if one.key == "name"]
+    others = [one for one in found if one.key != "name"]
+    return [*(_without_default(one) for one in others), *named]
+
+
+def _without_default(setting: Setting) -> Setting:
+    """Return the setting, or one that takes the key away if a blank list means the default."""
+    return replace(setting, value=None) if setting.value == () else setting
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(value_of(SECONDS, text))
+    except ValueError as error:
+        raise RefereeError("bad-request", f"Seconds: {error}.") from error
+    if not 1 <= seconds <= LONGEST_S:
+        words = f"A ranging run lasts 1 to {LONGEST_S:g} s, not {seconds:g}"
+        raise RefereeError("bad-request", f"{words}; for a longer one: meter range.")
+    return seconds
+
+
+def _station() -> Station:
+    name = present_form().text("station")
+    for one in part(SettingsDesk).config().stations:
+        if one.name == name:
+            return one
+    raise RefereeError(
+        "station-unknown", f"There is no station {name!r}; load the page again."
+    )
+
+
+def _idle(station: Station) -> Any:
+    hall = part(SettingsDesk).hall
+    return nullcontext() if hall is None else hall.idle_meter(station.meter)
+
+
+def station_findings(desk: SettingsDesk) -> Iterator[Finding]:
+    """Yield what is wrong with the stations, as far as no meter need be asked."""
+    config = desk.config()
+    for station in config.stations:
+        if station.is_simulated:
+            words = f"Station {station.name} has a simulated meter: its energies are for rehearsals and never official."
+            yield Finding("meter-simulated", words, is_advice=True)
+        else:
+            yield from look_at_ranges(station)
+    guard = unguarded(config) if desk.is_open_network else None
+    if guard is not None:
+        yield Finding("unguarded", guard, is_advice=True)
+
+
+def _shown(
+    failure: Any = None,
+    form: Form | None = None,
+    *,
+    found: Sequence[Any] | None = None,
+    probed: Any = None,
+    ranged: Any = None,
+    asked: Sequence[Finding] | None = None,
+) -> Response:
+    desk = part(SettingsDesk)
+    config = desk.config()
+    forms = [(one.name, _fields(one, form)) for one in config.stations]
+    return step_page(
+        TABLE,
+        [*station_findings(desk), *(asked or ())],
+        failure,
+        stations=forms,
+        found=found,
+        probed=probed or {},
+        ranged=ranged or {},
+        is_asked=asked is not None,
+        used=[one.meter for one in config.stations],
+        next_name=f"station-{len(config.stations) + 1}",
+        longest_s=LONGEST_S,
+    )
+
+
+def _fields(station: Station, form: Form | None) -> list[Shown]:
+    own = form if form is not None and form.text("station") == station.name else None
+    values = {one.name: getattr(station, one.key) for one in FIELDS}
+    return fields_shown(FIELDS, values, own)

@@ -18,7 +18,7 @@ from referee.contest import Contest
 from referee.judging.attention import attention_of
 from referee.judging.freeze import Freeze
 from referee.judging.heat_lights import waiting_heats
-from referee.judging.host_status import host_status, judge_failures
+from referee.judging.host_status import Failures, failures_of, host_status
 from referee.judging.jury_decisions import unpublished
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.prizes_at_stake import prizes_at_stake
@@ -121,6 +121,7 @@ class StatusReader:
         self._last_event = 0
         self._events = list[Document]()
         self._standings = KnownStandings(contest)
+        self._failed: tuple[int, Failures] | None = None
         self._at_stake: tuple[Standings | None, dict[int, tuple[str, ...]]] = (None, {})
 
     def read(self, now: datetime, known: Known) -> Document:
@@ -136,6 +137,7 @@ class StatusReader:
         runs = store.runs.find()
         teams = team_documents(store)
         lost = {one.run: one.sentence for one in lost_energies(self._contest)}
+        failures = self._failures()
         published = store.published.get()
         found = self._standings.now()
         listed = self._listed(runs, known, now)
@@ -161,6 +163,7 @@ class StatusReader:
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,
             "plugged": known.plugged,
+            "backup_trouble": failures.backup,
             **host_status(self._contest),
             "stations": stations,
             "heats": waiting_heats(stations, store.heats.all()),
@@ -260,7 +263,7 @@ class StatusReader:
                 self._runs[run.id] = (made_of, document)
         waiting = unpublished(self._contest)
         notes = self._store.notes.counts()
-        failed = judge_failures(self._store)
+        failed = self._failures().judging
         at_stake = self._prizes_at_stake()
         documents = []
         for run in reversed(runs):
@@ -273,6 +276,12 @@ class StatusReader:
             }
             documents.append(self._runs[run.id][1] | changing)
         return documents
+
+    def _failures(self) -> Failures:
+        """Return the failures that the log tells of, read again only if it has new events."""
+        if self._failed is None or self._failed[0] != self._last_event:
+            self._failed = self._last_event, failures_of(self._store)
+        return self._failed[1]
 
     def _prizes_at_stake(self) -> dict[int, tuple[str, ...]]:
         found = self._standings.now()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from referee.contest import Contest
@@ -17,12 +19,24 @@ def host_status(contest: Contest) -> dict[str, Any]:
     return {
         "publish_by": contest.config.publish_by,
         "auto_judge": contest.config.auto_judge,
-        "backup_trouble": _backup_trouble(store),
         "disk_free_mb": _free_mb(store),
     }
 
 
-def judge_failures(store: Store) -> dict[int, str]:
+@dataclass(frozen=True)
+class Failures:
+    """What the log says of failures that last: of runs that could not be judged, by number, and of backups."""
+
+    judging: Mapping[int, str]
+    backup: str | None
+
+
+def failures_of(store: Store) -> Failures:
+    """Read the failures from the log."""
+    return Failures(_judge_failures(store), _backup_trouble(store))
+
+
+def _judge_failures(store: Store) -> dict[int, str]:
     """Return the sentence of each run whose newest attempt to judge it has failed."""
     failed = {}
     for run, events in store.log.of_kinds((JUDGE_FAILED, JUDGED)).items():

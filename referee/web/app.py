@@ -57,6 +57,20 @@ from referee.web.team.team_desk import TeamsDesk
 from referee.web.team_login import TeamLogIns
 from referee.web.web_request import present_request
 
+WITHOUT_LOG_IN = (
+    legacy_routes,
+    html_pages,
+    display_routes,
+    public_board,
+    projector,
+    public_replays,
+    replay_pages,
+    public_team,
+    document_pages,
+    client_pages,
+)
+"""Modules whose pages and routes ask for no team's or operator's log-in, or check it by themselves."""
+
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     """Return the WSGI app that serves `contest`; `control` owns its runs."""
@@ -79,8 +93,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         contest, control, clock, judging, config_watch, journal_watch, boards
     )
     desk = OperatorsDesk(callers, config_watch, judging, status)
-    auto_judging = AutomaticJudging(contest, judging)
-    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto_judging)
+    auto = AutomaticJudging(contest, judging)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))
@@ -100,16 +114,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         app.register_blueprint(operators.blueprint)
     for steps in STEP_PAGES:
         app.register_blueprint(steps)
-    app.register_blueprint(legacy_routes.blueprint)
-    app.register_blueprint(html_pages.blueprint)
-    app.register_blueprint(display_routes.blueprint)
-    app.register_blueprint(public_board.blueprint)
-    app.register_blueprint(projector.blueprint)
-    app.register_blueprint(public_replays.blueprint)
-    app.register_blueprint(replay_pages.blueprint)
-    app.register_blueprint(public_team.blueprint)
-    app.register_blueprint(document_pages.blueprint)
-    app.register_blueprint(client_pages.blueprint)
+    for others in WITHOUT_LOG_IN:
+        app.register_blueprint(others.blueprint)
     keep_parts(
         app, plug_pages(app, contest, clock)
     )  # last, so that no plug-in replaces our pages

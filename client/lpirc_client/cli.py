@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Sequence
 
-from lpirc_client import commands, progress, terminal, trial, work
+from lpirc_client import commands, progress, team_status, terminal, trial, work
 from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 from lpirc_client.option_types import seconds, whole
@@ -39,9 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     try:
         options = build_parser().parse_args(given)
-        {"check": _check, "work": work.execute}.get(options.command, commands.execute)(
-            options
-        )
+        execute = EXECUTE.get(options.command, commands.execute)
+        execute(options)
     except ClientError as error:
         terminal.say(f"lpirc-client: {error.sentence}")
         return FAILED
@@ -105,6 +104,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_common(replay, batch=20)
     _add_check(subparsers)
     work.add_parser(subparsers)
+    team_status.add_parser(subparsers, FROM_FILE, CA_CERT)
     return parser
 
 
@@ -294,6 +294,14 @@ def _check(options: argparse.Namespace) -> None:
         from lpirc_client.conformance import conformance_command
 
         conformance_command.execute(options)
+
+
+EXECUTE = {
+    "check": _check,
+    "work": work.execute,
+    "status": team_status.execute,
+}
+"""Functions of the commands that make no run."""
 
 
 if __name__ == "__main__":

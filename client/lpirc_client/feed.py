@@ -94,8 +94,11 @@ class Feed:
         before = self._done
         for pause in pauses_s():
             try:
-                with self._timeline.span(FETCH, self._numbers[before]):
-                    self._fetch_batch()
+                with self._timeline.span(FETCH, self._numbers[before]) as about:
+                    try:
+                        self._fetch_batch()
+                    finally:
+                        about["images"] = self._done - before
             except UnknownRoute:
                 if self._size == 1:
                     raise

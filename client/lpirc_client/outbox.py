@@ -120,8 +120,12 @@ class Outbox:
             body, kind = body_of(
                 rows[start : start + MOST_ROWS * NUMBERS], is_packed=self._is_packed
             )
-            with self._timeline.span(SEND):
+            is_last = start + MOST_ROWS * NUMBERS >= len(rows)
+            with self._timeline.span(SEND) as about:
                 receipt = self._connection.post(body, kind)
+                about["images"] = self._sending if is_last else 0
+                about["sha256"] = receipt.sha256
+                about["number"] = (receipt.chain or {}).get("number")
             self.detections += receipt.accepted
             self._posted(receipt)
         with self._changed:

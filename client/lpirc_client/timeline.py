@@ -7,7 +7,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Iterator, TextIO
+from typing import Any, Iterator, Mapping, TextIO
 
 from lpirc_client.errors import ClientError
 from lpirc_client.terminal import say
@@ -19,7 +19,11 @@ POSTING = "posting"
 
 FETCH = "fetch"
 SEND = "send"
-"""Name of a span in which the posting thread sends a body; FETCH names those of the fetching thread."""
+"""Name of a span in which the posting thread sends a body; FETCH names those of the fetching thread.
+
+A FETCH has the number of its first image and how many came, a SEND how many images it answered, and the receipt's
+number and SHA-256, by which `referee report --timeline` joins this clock to the referee's.
+"""
 
 
 class Timeline:
@@ -53,13 +57,14 @@ class Timeline:
         self,
         name: str,
         image: int | None = None,
-    ) -> Iterator[None]:
-        """Time the block under `name`; `image` is the image it concerns."""
+    ) -> Iterator[dict[str, Any]]:
+        """Time the block under `name`; `image` is the image it concerns. What the block puts into the dict is kept."""
+        about: dict[str, Any] = {}
         start_s = time.perf_counter()
         try:
-            yield
+            yield about
         finally:
-            self.add(name, start_s, time.perf_counter(), image)
+            self.add(name, start_s, time.perf_counter(), image, about)
 
     def add(
         self,
@@ -67,12 +72,16 @@ class Timeline:
         start_s: float,
         end_s: float,
         image: int | None = None,
+        about: Mapping[str, Any] | None = None,
     ) -> None:
         """Add a span between two moments of time.perf_counter."""
+        args = dict(about or {})
+        if image is not None:
+            args["image"] = image
         with self._lock:
             self.sums_s[name] = self.sums_s.get(name, 0.0) + end_s - start_s
             if self._file is not None:
-                self._write(name, start_s, end_s, image)
+                self._write(name, start_s, end_s, args)
 
     def report(self) -> dict[str, float]:
         """Return the seconds of each kind of work of the detector's thread; `idle_s` is the rest since the log-in."""
@@ -104,7 +113,7 @@ class Timeline:
         name: str,
         start_s: float,
         end_s: float,
-        image: int | None,
+        args: Mapping[str, Any],
     ) -> None:
         event = {
             "name": name,
@@ -114,8 +123,8 @@ class Timeline:
             "pid": 1,
             "tid": name if name in (FETCH, SEND) else "detector",
         }
-        if image is not None:
-            event["args"] = {"image": image}
+        if args:
+            event["args"] = args
         self._keep(json.dumps(event) + ",\n")
 
     def _keep(self, text: str) -> None:

@@ -8,6 +8,12 @@ import click
 
 from referee.cli.shared_options import any_path, contest_folder, run_number
 from referee.contest import Contest, open_contest
+from referee.errors import RefereeError
+from referee.judging.client_timeline import (
+    MOST_BYTES,
+    ClientTimeline,
+    read_timeline,
+)
 from referee.judging.freeze import Freeze
 from referee.judging.jury_decisions import unpublished
 from referee.store.records import OVER
@@ -34,6 +40,12 @@ WHILE_FROZEN = (
     help="Write it with the replay of the run, as run-N-replay.html, some megabytes larger.",
 )
 @click.option(
+    "--timeline",
+    type=any_path,
+    metavar="FILE",
+    help="What `lpirc-client run --timeline FILE` wrote, for the cost of each image by kind.",
+)
+@click.option(
     "--out",
     type=any_path,
     help="The folder for the reports; default: `reports` in the contest folder.",
@@ -43,6 +55,7 @@ def report(
     numbers: tuple[int, ...],
     folder: Path,
     out: Path | None,
+    timeline: Path | None,
     *,
     all_runs: bool,
     pdf: bool,
@@ -58,6 +71,9 @@ def report(
 
     if all_runs == bool(numbers):
         raise click.UsageError("Give either RUN or --all.")
+    if timeline is not None and len(numbers) != 1:
+        raise click.UsageError("--timeline belongs to one RUN; give exactly one.")
+    of_client = None if timeline is None else _read(timeline)
     if pdf:
         find_browser()
     with open_contest(folder) as contest:
@@ -70,17 +86,31 @@ def report(
         place = out or folder / FOLDER_NAME
         for number in numbers:
             if pdf or not replay:
-                page = write_report(contest, number, place)
+                page = write_report(contest, number, place, timeline=of_client)
                 click.echo(page)
             if pdf:
                 click.echo(print_pdf(page))
             if replay:
-                page = write_report(contest, number, place, with_replay=True)
+                page = write_report(
+                    contest, number, place, with_replay=True, timeline=of_client
+                )
                 click.echo(page)
                 size_mb = page.stat().st_size / 1e6
                 click.echo(f"{page.name} has {size_mb:.1f} MB.", err=True)
     if not numbers:
         click.echo("No run is closed yet.", err=True)
+
+
+def _read(timeline: Path) -> ClientTimeline:
+    """Read a timeline file, of which nothing is trusted. Raises RefereeError `bad-timeline`."""
+    if not timeline.is_file():
+        raise RefereeError("bad-timeline", f"{timeline} is not a file.")
+    with timeline.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    try:
+        return read_timeline(content)
+    except RefereeError as error:
+        raise RefereeError(error.code, f"{timeline}: {error.sentence}") from error
 
 
 def warn_while_frozen(contest: Contest, sentence: str = WHILE_FROZEN) -> None:

@@ -60,7 +60,8 @@ def read_config(folder: Path) -> ContestConfig:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        sentence = f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: referee init {folder}"
+        make = f"referee init {folder}, or in the browser: referee setup {folder}"
+        sentence = f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: {make}"
         raise RefereeError("contest-missing", sentence) from None
     except PermissionError as error:
         raise not_accessible(path, error) from error

@@ -47,12 +47,8 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
     """Yield the problems of a configuration, in the order of its keys."""
     for key, words in _top_problems(config):
         yield "", 0, key, words
-    if not 0 <= config.publish_by <= MOST_WHO_PUBLISH:
-        words = "must be 0 (at once), 1 (one person confirms and publishes) or 2 (another one publishes)."
-        yield "", 0, "publish_by", f"publish_by = {config.publish_by} {words}"
-    if config.heats not in TOURNAMENTS:
-        words = f"must be one of {', '.join(map(repr, TOURNAMENTS))}."
-        yield "", 0, "heats", f"heats = {config.heats!r} {words}"
+    for key, words in _day_problems(config):
+        yield "", 0, key, f"{key} = {getattr(config, key)!r} {words}"
     if (drawn := config.images.per_attempt) < 0:
         yield (
             "images",
@@ -83,6 +79,19 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
                     "name",
                     f"the {kind} name {name!r} is given twice.",
                 )
+
+
+def _day_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
+    """Yield wrong values of the contest day's keys, each with what it must be."""
+    if not 0 <= config.publish_by <= MOST_WHO_PUBLISH:
+        yield (
+            "publish_by",
+            "must be 0 (at once), 1 (one person confirms and publishes) or 2 (another one publishes).",
+        )
+    if config.board_url and not config.board_url.startswith(("http://", "https://")):
+        yield "board_url", "must begin with http:// or https://, as a phone opens it."
+    if config.heats not in TOURNAMENTS:
+        yield "heats", f"must be one of {', '.join(map(repr, TOURNAMENTS))}."
 
 
 def _prize_problems(prizes: tuple[Prize, ...]) -> Iterator[Problem]:

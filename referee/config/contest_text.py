@@ -149,6 +149,7 @@ teams_see_score = false     # true: teams see it, too, rounded and every 30 s (G
 # ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles exported before lack the ground truth
 # public_score = true       # the public board shows the provisional scores of open runs as teams would see them
 # publish_by = 2            # a result is public once one person confirmed and another published it: docs/operators.md
+# board_url = "https://lpirc.example/"   # the board as the hall reaches it, for the projector's QR code
 # heats = "knock-out"       # what the rounds of heats are, or "round-robin": docs/operators.md
 # idle_baseline_s = 10      # arming measures the idle board for this long; results then show the energy above idle
 

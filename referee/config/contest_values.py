@@ -96,7 +96,8 @@ class ContestConfig:
     team; 0: unlimited. The public board shows nothing newer than `freeze_at` until it is unveiled. Bundles contain
     the ground truth once `ground_truth_secret_until` has passed. Meters of the `official_makers` are accepted. With
     `publish_by` 1 or 2 a judgement is public only once it was confirmed and published, by as many people; with 0 at
-    once. `heats` says what the rounds of heats are: one of TOURNAMENTS.
+    once. `heats` says what the rounds of heats are: one of TOURNAMENTS. `board_url` is the
+    board's address as the hall reaches it; blank: the one by which the projector has opened it.
     """
 
     name: str
@@ -120,6 +121,7 @@ class ContestConfig:
     freeze_at: datetime | None = None
     public_score: bool = False
     publish_by: int = 0
+    board_url: str = ""
     heats: str = ""
     backup: Backup = Backup()
     journal: Journal = DEFAULT

@@ -160,7 +160,11 @@ def _ways(text: str, edit: Edit) -> Iterator[Way]:
     """Yield the ways of making an edit, the one that looks best first."""
     if isinstance(edit, NewRow):
         yield partial(_below_last_row, edit)
-        yield partial(_at_end, edit.table, edit.values)
+        yield partial(
+            _at_end,
+            edit.table,
+            edit.values,
+        )
         return
     if isinstance(edit, NoRow):
         yield partial(_without_row, edit)
@@ -175,7 +179,12 @@ def _ways(text: str, edit: Edit) -> Iterator[Way]:
         return
     if edit.table and edit.table not in toml_table(text):
         yield partial(_below_shown_table, edit)
-        yield partial(_at_end, edit.table, {edit.key: edit.wanted}, is_row=False)
+        yield partial(
+            _at_end,
+            edit.table,
+            {edit.key: edit.wanted},
+            is_row=False,
+        )
     yield partial(_below_comment, edit)
     yield partial(_below_last_key, edit)
     yield partial(_in_top_lines, edit)
@@ -184,15 +193,31 @@ def _ways(text: str, edit: Edit) -> Iterator[Way]:
 def _in_own_lines(edit: Setting, text: str) -> str:
     """Change the value in the lines of its table alone: tomlkit would gather tables that stand apart."""
     span = _span(text, edit)
-    return _by_tomlkit(edit, text, span, nested=False)
+    return _by_tomlkit(
+        edit,
+        text,
+        span,
+        nested=False,
+    )
 
 
 def _in_top_lines(edit: Setting, text: str) -> str:
     """Change the value among the keys at the top, where it is written as `table.key` or in an inline table."""
-    return _by_tomlkit(edit, text, _span_of(text, "", 1), nested=True)
+    return _by_tomlkit(
+        edit,
+        text,
+        _span_of(text, "", 1),
+        nested=True,
+    )
 
 
-def _by_tomlkit(edit: Setting, text: str, span: range, *, nested: bool) -> str:
+def _by_tomlkit(
+    edit: Setting,
+    text: str,
+    span: range,
+    *,
+    nested: bool,
+) -> str:
     lines = _lines(text)
     document: Any = tomlkit.parse("".join(lines[span.start : span.stop]))
     place = document
@@ -223,7 +248,11 @@ def _below_comment(edit: Setting, text: str) -> str:
     comment = re.compile(COMMENTED_KEY.format(re.escape(edit.key)))
     for number in _span(text, edit):
         if comment.match(lines[number]):
-            return _inserted(text, number + 1, [_assignment(edit.key, edit.wanted)])
+            return _inserted(
+                text,
+                number + 1,
+                [_assignment(edit.key, edit.wanted)],
+            )
     raise KeyError(edit.key)
 
 
@@ -236,7 +265,11 @@ def _below_last_key(edit: Setting, text: str) -> str:
         if KEY.match(lines[number]) or HEADER.match(lines[number])
     ]
     below = last[-1] + 1 if last else span.start
-    return _inserted(text, below, [_assignment(edit.key, edit.wanted)])
+    return _inserted(
+        text,
+        below,
+        [_assignment(edit.key, edit.wanted)],
+    )
 
 
 def _below_shown_table(edit: Setting, text: str) -> str:
@@ -250,20 +283,32 @@ def _below_shown_table(edit: Setting, text: str) -> str:
         while below < len(lines) and lines[below].lstrip().startswith("#"):
             below += 1
         new = [f"[{edit.table}]", _assignment(edit.key, edit.wanted)]
-        return _inserted(text, below, new)
+        return _inserted(
+            text,
+            below,
+            new,
+        )
     raise KeyError(edit.table)
 
 
 def _below_last_row(edit: NewRow, text: str) -> str:
     rows = len(toml_table(text)[edit.table])
-    span = _span_of(text, edit.table, rows)
+    span = _span_of(
+        text,
+        edit.table,
+        rows,
+    )
     lines = _lines(text)
     keys = [number for number in span if KEY.match(lines[number])]
     new = ["", f"[[{edit.table}]]", *_assignments(edit.values)]
     below = keys[-1] + 1
     while below in span and re.match(r"\s*#", lines[below]):
         below += 1
-    return _inserted(text, below, new)
+    return _inserted(
+        text,
+        below,
+        new,
+    )
 
 
 def _at_end(
@@ -271,7 +316,11 @@ def _at_end(
 ) -> str:
     header = f"[[{table}]]" if is_row else f"[{table}]"
     lines = _lines(text)
-    return _inserted(text, len(lines), ["", header, *_assignments(values)])
+    return _inserted(
+        text,
+        len(lines),
+        ["", header, *_assignments(values)],
+    )
 
 
 def _without_row(edit: NoRow, text: str) -> str:
@@ -282,7 +331,11 @@ def _without_row(edit: NoRow, text: str) -> str:
         if one.get("name") == edit.row
     ]
     lines = _lines(text)
-    for number in _span_of(text, edit.table, numbers[0]):
+    for number in _span_of(
+        text,
+        edit.table,
+        numbers[0],
+    ):
         if lines[number].strip() and not lines[number].lstrip().startswith("#"):
             lines[number] = f"# {lines[number]}"
     return "".join(lines)
@@ -291,13 +344,25 @@ def _without_row(edit: NoRow, text: str) -> str:
 def _span(text: str, edit: Setting) -> range:
     """Return the lines of the edit's table."""
     if not edit.row:
-        return _span_of(text, edit.table, 1)
+        return _span_of(
+            text,
+            edit.table,
+            1,
+        )
     rows = toml_table(text)[edit.table]
     names = [one.get("name") for one in rows]
-    return _span_of(text, edit.table, names.index(edit.row) + 1)
+    return _span_of(
+        text,
+        edit.table,
+        names.index(edit.row) + 1,
+    )
 
 
-def _span_of(text: str, table: str, number: int) -> range:
+def _span_of(
+    text: str,
+    table: str,
+    number: int,
+) -> range:
     """Return the lines of the `number`th table of that name; of the top, which has no header, for a blank name."""
     lines = _lines(text)
     start = None if table else 0
@@ -321,7 +386,11 @@ def _lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def _inserted(text: str, at: int, new: list[str]) -> str:
+def _inserted(
+    text: str,
+    at: int,
+    new: list[str],
+) -> str:
     end = "\r\n" if "\r\n" in text else "\n"
     lines = _lines(text)
     if at and not lines[at - 1].endswith("\n"):

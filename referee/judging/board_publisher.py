@@ -11,6 +11,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.freeze import Freeze
+from referee.judging.heat_documents import KnownHeats
 from referee.judging.public_documents import (
     empty_board,
     log_head,
@@ -51,6 +52,7 @@ class Publisher:
         self._store = contest.store
         self._clock = clock
         self._standings = KnownStandings(contest, published_only=True)
+        self._heats = KnownHeats(contest)
         self._log: dict[str, Any] = {}
 
     def tick(self) -> None:
@@ -75,7 +77,14 @@ class Publisher:
         # The head is kept for a minute; otherwise the document would change every second.
         if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
             self._log = log_head(self._contest, begun)
-        document = public_board(self._contest, begun, self._standings.now(), self._log)
+        document = public_board(
+            self._contest,
+            begun,
+            self._standings.now(),
+            self._log,
+            self._heats.now(),
+            row,
+        )
         now = self._clock.utc()
         if freeze_at is not None and Freeze(row, freeze_at).is_due(now):
             # A link of the log that has been shown must still be in the log after a power cut.

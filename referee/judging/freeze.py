@@ -32,11 +32,14 @@ EMPTY_HALL: dict[str, list[Any]] = {
 }
 NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": []}}
 """The figures shown for a run without figures, or with figures that the public may not see."""
+NO_COURSE: dict[str, list[float]] = {"elapsed_s": [], "energy_wh": [], "score": []}
 ABSENT_IN_AN_EARLIER_FORM: dict[str, Any] = {
     "energy_lost": [],
     "corrections": [],
     "rules": {},
     "figures": {},
+    "heats": [],
+    "tournament": None,
     "teams": {},
 }
 
@@ -113,6 +116,7 @@ def public_view(row: Published) -> dict[str, Any]:
         return document | board | {"now": now}
 
     board["now"] = [one | NO_FIGURES for one in board["now"]]
+    board["heats"] = [_frozen_heat(heat) for heat in document["heats"]]
     board["energy_lost"] = []
     board["frozen_utc"] = row.frozen_utc
     if row.final is not None:
@@ -149,6 +153,14 @@ def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, A
     found: dict[str, Any] = figures.get(running["station"], NO_FIGURES)
     is_its_own = found.get("ends_utc") == running["ends_utc"]
     return found if is_its_own else NO_FIGURES
+
+
+def _frozen_heat(heat: dict[str, Any]) -> dict[str, Any]:
+    """Return a heat without the course of its runs, unless it was decided before the freeze."""
+    if any(side["points"] is not None for side in heat["sides"]):
+        return heat
+    sides = [side | {"course": NO_COURSE} for side in heat["sides"]]
+    return heat | {"sides": sides}
 
 
 def _unveiled(

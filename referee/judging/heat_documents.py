@@ -107,3 +107,22 @@ def heats_document(contest: Contest, *, published_only: bool = False) -> Documen
         "heats": [heat_document(one) for one in results],
         "standings": standings_document(contest.config.heats, results, teams),
     }
+
+
+class KnownHeats:
+    """The published heats for a frequent caller, read again only if a run, a judgement or a decision has changed."""
+
+    def __init__(self, contest: Contest) -> None:
+        self._contest = contest
+        self._found: tuple[object, Document] | None = None
+
+    def now(self) -> Document:
+        """Return the heats as `heats_document` does."""
+        store = self._contest.store
+        runs = [run for run in store.runs.find() if run.heat is not None]
+        mark = store.scores.judgement_mark()
+        made_of = runs, store.heats.all(), store.teams.all(), mark
+        if self._found is None or self._found[0] != made_of:
+            found = heats_document(self._contest, published_only=True)
+            self._found = made_of, found
+        return self._found[1]

@@ -21,6 +21,8 @@ from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from referee.contest import Contest
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
+from referee.judging.heat_courses import courses_before, with_courses
+from referee.judging.heat_documents import heats_document
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.ranking import Place
 from referee.judging.released_figures import released_of
@@ -30,6 +32,7 @@ from referee.judging.team_attempts import attempts_by_team
 from referee.store import Store
 from referee.store.records import (
     TRUTH_CORRECTED,
+    Published,
     Run,
     RunState,
 )
@@ -56,10 +59,12 @@ def empty_board(contest: Contest) -> str:
         "attempts",
         "corrections",
         "energy_lost",
+        "heats",
     )
     return _document(
         contest,
         **{name: [] for name in lists},
+        tournament=None,
         rules={},
         figures={},
         teams={},
@@ -82,12 +87,15 @@ def public_board(
     now: datetime,
     found: Standings | None = None,
     log: dict[str, Any] | None = None,
+    heats: dict[str, Any] | None = None,
+    before: Published | None = None,
 ) -> str:
     """Return the results at `now`, UTC. `found` are the published standings, if they are known already.
 
     `log` is a `log_head`; with None the document does not mention the log. `ranking` and `unranked` have the documents
     of `judging.standings`, each with affiliation and number of images. `figures` has, by station, the figures of its
-    open run. `rules` has, by SHA-256, the rules of the runs on the board.
+    open run. `rules` has, by SHA-256, the rules of the runs on the board. `heats` are the published heats, if they are
+    known already; their courses continue those of the row `before`.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs.find()}
@@ -109,8 +117,11 @@ def public_board(
     opened = [run for run in runs.values() if run.state is RunState.OPEN]
     ranked = [runs[place.standing.run] for place in (*found.places, *found.unranked)]
     lost = lost_energies(contest)
+    heats = heats or heats_document(contest, published_only=True)
     return _document(
         contest,
+        heats=with_courses(contest, now, heats["heats"], courses_before(before)),
+        tournament=heats["standings"],
         energy_lost=[asdict(one) for one in lost],
         ranking=[public(place) for place in found.places],
         unranked=[public(place) for place in found.unranked],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.files.plots import inline_svg, note_in_middle
+from referee.judging.power_steps import PowerStep
 from referee.judging.run_course import Course
 from referee.judging.stop_regret import StopRegret
 
@@ -20,13 +22,18 @@ BROWN = "#a04000"
 GREEN = "#2e6b1e"
 
 
-def time_chart(course: Course, regret: StopRegret | None) -> str:
-    """Draw power, served images, POSTs, and the score of a log-out at each moment, on a common time axis."""
+def time_chart(
+    course: Course,
+    regret: StopRegret | None,
+    steps: Sequence[PowerStep] = (),
+) -> str:
+    """Draw power and its steps, served images, POSTs, and the score of a log-out at each moment, on one time axis."""
 
     def draw(figure: Any) -> None:
         power, served, *more = figure.subplots(2 + bool(regret), 1, sharex=True)
         times, powers = envelope(course.reading_s, course.power_w, MOST_READINGS)
-        power.plot(times, powers, color=BLUE, linewidth=1)
+        power.plot(times, powers, color=BLUE, linewidth=0.8, alpha=0.55)
+        _draw_steps(power, steps)
         power.set(ylabel="power, W", xlim=(0, max(course.elapsed_s, 1e-3)))
         power.set_ylim(bottom=min(0.0, powers.min(initial=0.0)))
         if not len(times):
@@ -62,6 +69,22 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
     return inline_svg(
         "Power, images served and POSTs over time", draw, (9, 6.4 if regret else 4.6)
     )
+
+
+def _draw_steps(axes: Any, steps: Sequence[PowerStep]) -> None:
+    """Draw the power as steps."""
+    if not steps:
+        return
+    edges_s = [steps[0].start_s, *(one.end_s for one in steps)]
+    levels = [one.power_w for one in steps]
+    axes.step(
+        edges_s,
+        [*levels, levels[-1]],
+        where="post",
+        color=BROWN,
+        linewidth=1.6,
+    )
+    axes.set_title("thick: as steps", fontsize="medium", loc="right", color=BROWN)
 
 
 def _draw_regret(axes: Any, regret: StopRegret) -> None:

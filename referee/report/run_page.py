@@ -20,8 +20,9 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import judged_otherwise
+from referee.judging.client_timeline import ClientTimeline
 from referee.judging.jury_decisions import NOT_PUBLISHED, is_published
-from referee.judging.run_course import DEFINITION, course_of
+from referee.judging.run_course import course_of
 from referee.judging.run_figures import (
     Figures,
     current_judgement,
@@ -33,8 +34,8 @@ from referee.judging.score_explanation import Explanation, explain
 from referee.judging.score_uncertainty import described
 from referee.judging.stop_regret import LEAST_IMAGES
 from referee.pages import STATIC, template_environment
+from referee.report.energy_section import energy_section
 from referee.report.replay_section import replay_section
-from referee.report.run_chart import time_chart
 from referee.report.win_section import board_section, lever_section
 from referee.report.worst_images import pictures
 from referee.store.records import OVER, Run, RunState, Score
@@ -60,15 +61,16 @@ def write_report(
     name: str | None = None,
     *,
     with_replay: bool = False,
+    timeline: ClientTimeline | None = None,
 ) -> Path:
     """Write the report of a finished run as one HTML file in `folder`, by default `run-<number>.html`.
 
     With its replay it is `run-<number>-replay.html`.
 
-    Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`; OSError.
+    Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`, `other-timeline`; OSError.
     """
     run = contest.store.runs.get(number)
-    page = report_page(contest, run, with_replay=with_replay)
+    page = report_page(contest, run, with_replay=with_replay, timeline=timeline)
     folder.mkdir(parents=True, exist_ok=True)
     ending = "-replay.html" if with_replay else ".html"
     path = folder / (name or f"run-{number}{ending}")
@@ -76,7 +78,13 @@ def write_report(
     return path
 
 
-def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str:
+def report_page(
+    contest: Contest,
+    run: Run,
+    *,
+    with_replay: bool = False,
+    timeline: ClientTimeline | None = None,
+) -> str:
     """Return a run's report as HTML; a sentence replaces a part that cannot be shown. Raises as `write_report`."""
     if run.state not in OVER:
         sentence = f"Run {run.id} of {run.team} is {run.state}; a report can be made only after it is closed."
@@ -98,7 +106,6 @@ def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str
         "notices": notices,
         "judged": judged,
         "course": course,
-        "phases_defined": DEFINITION,
         "costs": None,
         "regret": None,
         "lever_costs": (),
@@ -128,7 +135,7 @@ def report_page(contest: Contest, run: Run, *, with_replay: bool = False) -> str
             course,
             shown,
         )
-    shown["chart"] = course.elapsed_s and Markup(time_chart(course, shown["regret"]))  # noqa: S704 - our drawing
+    shown |= energy_section(contest, run, course, shown["regret"], timeline)
     return (
         template_environment("referee.report").get_template("report.html").render(shown)
     )

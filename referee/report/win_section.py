@@ -32,9 +32,11 @@ def board_section(
     found = place_of(contest, run, now)
     own = found.place
     if own is not None:
-        gaps = (found.above, found.below)
-        above, below = (None if gap is None else gap.place for gap in gaps)
-        near = [one for one in (above, own, below) if one is not None]
+        near = [own]
+        if found.above is not None:
+            near.insert(0, found.above.place)
+        if found.below is not None:
+            near.append(found.below.place)
         neighbours = [(one, _sure(own, one)) for one in near]
         return {"place": own, "neighbours": neighbours, "gaps": found}
     why = found.why_none or _why_no_place(contest, run, figures)

@@ -24,11 +24,13 @@ _FREEZE = (
     " ON CONFLICT (id) DO UPDATE SET state = 'frozen', unveiled = 0, frozen_utc = :utc"
     " WHERE state = 'live'"
 )
-_UNVEIL = (  # the first call stores the ranking to unveil; after the last place the board is live again
+_UNVEIL = (  # the first call stores the ranking to unveil; after the last step the board is live again
     "UPDATE published SET state = 'unveiling', final = :final WHERE state = 'frozen' AND unveiled = :seen",
     "UPDATE published SET unveiled = unveiled + :places WHERE state = 'unveiling' AND unveiled = :seen",
     "UPDATE published SET state = 'live', unveiled = 0, utc = :utc, document = final, final = NULL,"
-    " unveiled_utc = :utc WHERE state = 'unveiling' AND unveiled >= json_array_length(final, '$.ranking')",
+    " unveiled_utc = :utc WHERE state = 'unveiling' AND unveiled >= json_array_length(final, '$.ranking')"
+    # Prizes are a step of their own, so that the winner is seen before them.
+    " + (coalesce(json_array_length(final, '$.prizes'), 0) > 0)",
 )
 _MARK = (
     "SELECT (SELECT coalesce(max(id), 0) FROM scores) AS scores, (SELECT count(*) FROM intervals) AS intervals,"
@@ -74,8 +76,9 @@ class PublishedTable:
     ) -> bool:
         """Show `places` more places of the final ranking, if `seen` places are shown now.
 
-        The first call stores `final`, the document whose ranking is unveiled; once all its places are shown, the board
-        is live again. Returns False, and changes nothing, if another number of places is shown.
+        The first call stores `final`, the document whose ranking is unveiled. One step after its last place come its
+        prizes, if it has any, and then the board is live again. Returns False, and changes nothing, if another number
+        of places is shown.
         """
         values = {
             "utc": now.isoformat(),

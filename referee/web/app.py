@@ -30,8 +30,10 @@ from referee.web.legacy import old_routes as legacy_routes
 from referee.web.live_status import LiveStatus
 from referee.web.operator import (
     board_routes,
+    ceremony,
     console,
     day_routes,
+    heat_page,
     heat_routes,
     operator_access,
     question_routes,
@@ -43,7 +45,13 @@ from referee.web.operator.run_replays import RunReplays
 from referee.web.operator.settings_hall import settings_desk
 from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
-from referee.web.public import client_pages, document_pages, public_team
+from referee.web.public import (
+    client_pages,
+    document_pages,
+    heat_pages,
+    projector,
+    public_team,
+)
 from referee.web.public import replay_routes as public_replays
 from referee.web.public import station_display as display_routes
 from referee.web.published_board import PublishedBoard
@@ -56,6 +64,35 @@ from referee.web.team import questions, team_access, team_pages, team_reports
 from referee.web.team.team_desk import TeamsDesk
 from referee.web.team_login import TeamLogIns
 from referee.web.web_request import present_request
+
+ROUTES = (
+    contest_routes,
+    team_access,
+    team_pages,
+    questions,
+    team_reports,
+    operator_access,
+    operator_routes,
+    day_routes,
+    heat_routes,
+    heat_page,
+    board_routes,
+    question_routes,
+    console,
+    ceremony,
+    legacy_routes,
+    html_pages,
+    display_routes,
+    public_board,
+    heat_pages,
+    projector,
+    public_replays,
+    replay_pages,
+    public_team,
+    document_pages,
+    client_pages,
+)
+"""The modules with a blueprint."""
 
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
@@ -84,31 +121,11 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))
-    app.register_blueprint(contest_routes.blueprint)
     keep_parts(app, TeamsDesk(callers, board))
-    for teams in (team_access, team_pages, questions, team_reports):
-        app.register_blueprint(teams.blueprint)
-    for operators in (
-        operator_access,
-        operator_routes,
-        day_routes,
-        heat_routes,
-        board_routes,
-        question_routes,
-        console,
-    ):
-        app.register_blueprint(operators.blueprint)
+    for routes in ROUTES:
+        app.register_blueprint(routes.blueprint)
     for steps in STEP_PAGES:
         app.register_blueprint(steps)
-    app.register_blueprint(legacy_routes.blueprint)
-    app.register_blueprint(html_pages.blueprint)
-    app.register_blueprint(display_routes.blueprint)
-    app.register_blueprint(public_board.blueprint)
-    app.register_blueprint(public_replays.blueprint)
-    app.register_blueprint(replay_pages.blueprint)
-    app.register_blueprint(public_team.blueprint)
-    app.register_blueprint(document_pages.blueprint)
-    app.register_blueprint(client_pages.blueprint)
     keep_parts(
         app, plug_pages(app, contest, clock)
     )  # last, so that no plug-in replaces our pages

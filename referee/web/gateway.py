@@ -28,7 +28,7 @@ from referee.web.http_answers import (
 )
 from referee.web.legacy.plain_refusals import plain_refusal
 from referee.web.problem_documents import answer_to, note_refusal
-from referee.web.public import board_pages
+from referee.web.public import board_pages, heat_pages, projector
 from referee.web.published_board import PublishedBoard
 from referee.web.refused_requests import Refusals
 from referee.web.request_bodies import body_too_slow
@@ -72,10 +72,14 @@ class Gateway:
         self._post: Handler = partial(posted_detections.post, service)
         self._image: Handler = partial(single_image.image, service)
         batch: Handler = partial(image_batches.batch, service)
+        self._race: Handler = partial(heat_pages.race_part, board)
         self._looks: dict[str, Handler] = {
             single_image.IMAGES_PATH: batch,
+            board_pages.BADGE_PATH: partial(board_pages.as_badge, board),
             board_pages.JSON_PATH: partial(board_pages.as_json, board),
             board_pages.LIVE_PATH: partial(board_pages.live_part, board),
+            heat_pages.LIVE_PATH: partial(heat_pages.standings_part, board),
+            projector.LIVE_PATH: partial(projector.live_part, board),
         }
 
     def __call__(
@@ -137,6 +141,8 @@ class Gateway:
         if path.startswith(IMAGE_PREFIX):
             is_one = path.count("/") == 3 and path != IMAGE_PREFIX
             return self._image if is_one else None
+        if path.startswith(heat_pages.LIVE_PREFIX):
+            return self._race
         return self._looks.get(path)
 
     def _through_flask(

@@ -23,6 +23,7 @@ from referee.web.config_watch import ConfigWatch
 from referee.web.heard_boards import HeardBoards
 from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
+from referee.web.race_courses import RaceCourses
 
 KEPT_S = 0.5
 
@@ -54,6 +55,7 @@ class LiveStatus:
         self._config = config
         self._journal = journal
         self._boards = boards
+        self.courses = RaceCourses()
         self._reader = StatusReader(contest)
         self._lock = threading.Lock()
         self._look: tuple[float, Look] | None = None
@@ -73,6 +75,7 @@ class LiveStatus:
 
     def _made(self, now_s: float) -> Look:
         status = self._reader.read(self._clock.utc(), self._known(now_s))
+        self.courses.note(status)
         timeless = orjson.dumps(status | {"utc": None})
         return Look(orjson.dumps(status), hashlib.sha256(timeless).hexdigest()[:32])
 

@@ -57,7 +57,9 @@ def unveil() -> Response:
             "board-state",
             "The board is live, there is nothing to unveil; freeze it first.",
         )
-    final = found.final or public_board(contest, now, log=log_head(contest, now))
+    final = found.final or public_board(
+        contest, now, log=log_head(contest, now), before=found
+    )
     places = 1 if wanted == "1" else MANY
     with act("board-unveil", places=wanted) as under_way:
         is_as_seen = not seen or seen == str(found.unveiled)

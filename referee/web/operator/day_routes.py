@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from datetime import datetime, timedelta
 
 from flask import Blueprint, Response, jsonify
 
@@ -16,6 +17,7 @@ from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
 
 LONGEST_ANNOUNCEMENT = 500
+LONGEST_MINUTES = 24 * 60
 
 blueprint = Blueprint("operator-day", __name__, url_prefix=OPERATOR_PATH)
 blueprint.before_request(require_operator)
@@ -69,8 +71,8 @@ def change(action: str) -> Response:
 
 @blueprint.post("/announcements")
 def announce() -> tuple[Response, int]:
-    """Publish an announcement to everyone."""
-    (text,) = read_texts("text")
+    """Publish an announcement to everyone, for so many `minutes`; without them until it is withdrawn."""
+    text, minutes = read_texts("text", minutes="")
     text = " ".join(text.split())
     if len(text) > LONGEST_ANNOUNCEMENT or not text.isprintable():
         raise RefereeError(
@@ -79,9 +81,27 @@ def announce() -> tuple[Response, int]:
         )
     store = part(Callers).contest.store
     now = part(Callers).clock.utc()
-    with act("announce", text=text) as under_way:
-        number = store.announcements.add(str(acting()), text, now, under_way)
-    return jsonify(id=number, text=text), 201
+    expires = _expiry(minutes, now)
+    expires_utc = expires and expires.isoformat()
+    with act("announce", text=text, expires_utc=expires_utc) as under_way:
+        number = store.announcements.add(str(acting()), text, now, under_way, expires)
+    return jsonify(id=number, text=text, expires_utc=expires_utc), 201
+
+
+def _expiry(minutes: str, now: datetime) -> datetime | None:
+    """Return the end of so many minutes; None for a blank. Raises RefereeError `bad-request`."""
+    if not minutes.strip():
+        return None
+    try:
+        length = float(minutes)
+    except ValueError:
+        length = 0.0
+    if not 0 < length <= LONGEST_MINUTES:
+        raise RefereeError(
+            "bad-request",
+            f'"minutes" is {minutes!r}; it must be more than 0 and at most {LONGEST_MINUTES}.',
+        )
+    return now + timedelta(minutes=length)
 
 
 @blueprint.post("/announcements/<int:number>/withdraw")

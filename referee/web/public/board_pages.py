@@ -3,50 +3,48 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 from flask import Blueprint, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from referee.judging.freeze import NOT_KNOWN, public_view
+from referee.judging.freeze import public_view
+from referee.pages.badge import MEDIA_TYPE, badge
 from referee.store.records import Published
 from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
 from referee.web.http_answers import Answer, through_flask
 from referee.web.plugged_pages import PluggedPages
+from referee.web.public import projector, shown_board
 from referee.web.public.kept_answers import Kept, answer_of, keep
+from referee.web.public.shown_board import bar_of, document_of, remaining_s
 from referee.web.published_board import PublishedBoard
 from referee.web.web_request import WebRequest, present_request
 
 BAR_WIDTH = 200  # of the picture of an interval, in its own units
-OLD_S = 10.0
-"""Age at which live figures are outdated: while a run is open the board is published each second.
 
-Older figures are from a process that has ended.
-"""
-
+BADGE_PATH = "/badge.svg"
 JSON_PATH = "/board.json"
 LIVE_PATH = "/board/live"
+READ_BY_ALL = ("Access-Control-Allow-Origin", "*")
 
 blueprint = Blueprint("board", __name__)
 
 
 @blueprint.route("/", methods=["GET", "POST"])
 def front() -> AnyResponse:
-    """Answer with the board for a browser; `?view=projector` fills a screen.
+    """Answer with the board for a browser; `?view=projector` is for the screen of a hall.
 
     Clients of 2015 to 2019 get the help instead.
     """
     if request.method == "POST" or "text/html" not in request.headers.get("Accept", ""):
         return redirect("/help")
+    if request.args.get("view") == projector.VIEW:
+        return projector.screen()
     board = part(PublishedBoard)
     row = board.row()
-    live = _live_part(row, is_old=_is_old(board, row))
-    hall = {"view": ""}
-    if request.args.get("view") == "projector":
-        hall = {"view": "projector", "theme": "dark"}
+    live = _live_part(row, is_old=shown_board.is_old(board, row))
     config = board.contest.config
     return page(
         "public/board.html",
@@ -54,22 +52,37 @@ def front() -> AnyResponse:
         live=live,
         contest=config.name,
         links=part(PluggedPages).links,
-        **hall,
     )
 
 
 def live_part(board: PublishedBoard, asked: WebRequest) -> Answer:
     """Answer GET or HEAD of /board/live with the changing part of the page."""
     row = board.row()
-    kept = _kept_live_part(row, is_old=_is_old(board, row))
+    kept = _kept_live_part(row, is_old=shown_board.is_old(board, row))
     return answer_of(kept, asked.environ)
 
 
 def as_json(board: PublishedBoard, asked: WebRequest) -> Answer:
     """Answer GET or HEAD of /board.json with the document of the board's state."""
     row = board.row()
-    kept = _kept_json(row, is_old=_is_old(board, row))
-    return answer_of(kept, asked.environ)
+    kept = _kept_json(row, is_old=shown_board.is_old(board, row))
+    return for_other_sites(answer_of(kept, asked.environ))
+
+
+def as_badge(board: PublishedBoard, asked: WebRequest) -> Answer:
+    """Answer GET or HEAD of /badge.svg with who leads, as a picture for other web sites."""
+    return for_other_sites(answer_of(_kept_badge(board.row()), asked.environ))
+
+
+def for_other_sites(answer: Answer) -> Answer:
+    """Let scripts of every web site read the answer (CORS): it is public, whoever asks."""
+    return replace(answer, headers=[*answer.headers, READ_BY_ALL])
+
+
+@blueprint.get(BADGE_PATH)
+def as_badge_route() -> Response:
+    """Answer with `as_badge` through Flask."""
+    return through_flask(as_badge(part(PublishedBoard), present_request()))
 
 
 @blueprint.get(LIVE_PATH)
@@ -84,25 +97,15 @@ def as_json_route() -> Response:
     return through_flask(as_json(part(PublishedBoard), present_request()))
 
 
-def _is_old(board: PublishedBoard, row: Published) -> bool:
-    """Return True if the published figures of open runs are outdated."""
-    if not row.utc:
-        return False
-    age = board.clock.utc() - datetime.fromisoformat(row.utc)
-    return age.total_seconds() > OLD_S
-
-
-def _board(row: Published, *, is_old: bool) -> dict[str, Any]:
-    board = public_view(row)
-    if is_old:
-        board["now"] = [run | NOT_KNOWN for run in board["now"]]
-    return board
+@lru_cache(4)
+def _kept_json(row: Published, *, is_old: bool) -> Kept:
+    text = json.dumps(document_of(row, is_old=is_old), ensure_ascii=False) + "\n"
+    return keep(text, "application/json")
 
 
 @lru_cache(4)
-def _kept_json(row: Published, *, is_old: bool) -> Kept:
-    text = json.dumps(_board(row, is_old=is_old), ensure_ascii=False) + "\n"
-    return keep(text, "application/json")
+def _kept_badge(row: Published) -> Kept:
+    return keep(badge(public_view(row)), MEDIA_TYPE)
 
 
 @lru_cache(4)
@@ -112,27 +115,11 @@ def _kept_live_part(row: Published, *, is_old: bool) -> Kept:
 
 @lru_cache(4)
 def _live_part(row: Published, *, is_old: bool) -> str:
-    board = _board(row, is_old=is_old)
+    board = document_of(row, is_old=is_old)
     for run in board["now"]:
-        run["remaining_s"] = _remaining_s(run, board["utc"])
+        run["remaining_s"] = remaining_s(run, board["utc"])
     highest = (place["score_high"] or place["score"] for place in board["ranking"])
     most = max(highest, default=0.0) or 1.0
     for place in board["ranking"]:
-        place["bar"] = _bar(place, most)
+        place["bar"] = bar_of(place, most, BAR_WIDTH)
     return rendered("public/board_live.html", board=board)
-
-
-def _remaining_s(run: dict[str, Any], utc: str) -> float | None:
-    """Return the seconds that were left of a run's window at `utc`; None before the window has opened."""
-    if run["ends_utc"] is None:
-        return None
-    left = datetime.fromisoformat(run["ends_utc"]) - datetime.fromisoformat(utc)
-    return max(0.0, left.total_seconds())
-
-
-def _bar(place: dict[str, Any], most: float) -> tuple[float, ...] | None:
-    """Return the positions of the low, score and high values on the bar."""
-    if place["score_low"] is None:
-        return None
-    figures = (place["score_low"], place["score"], place["score_high"])
-    return tuple(round(BAR_WIDTH * one / most, 1) for one in figures)

@@ -56,6 +56,14 @@ FIELDS = (
         may_be_blank=True,
     ),
     Field("every_min", "Minutes between backups", "number", "", "backup"),
+    Field(
+        "path",
+        "Folder of the journal",
+        "text",
+        "a second copy of all that is acknowledged, best on another disk; blank: in the contest folder",
+        "journal",
+        may_be_blank=True,
+    ),
 )
 
 blueprint = settings_blueprint("day")

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from referee.config import Station
 from referee.errors import RefereeError
 
 PROGRAM = "from lpirc_power.cli.main import main; main()"
@@ -39,17 +40,19 @@ def probe_meter(address: str) -> dict[str, Any]:
     return _asked("probe", address, timeout_s=MARGIN_S)
 
 
-def range_meter(address: str, seconds: float, crest_factor: int, mode: str) -> Ranges:
-    """Watch the load for some seconds with automatic ranges and propose fixed ones. Raises RefereeError."""
+def range_meter(station: Station, seconds: float) -> Ranges:
+    """Watch a station's load for some seconds with automatic ranges, and propose fixed ones. Raises RefereeError."""
     found = _asked(
         "range",
-        address,
+        station.meter,
         "--duration",
         f"{seconds:g}",
         "--crest-factor",
-        str(crest_factor),
+        str(station.crest_factor),
         "--mode",
-        mode,
+        station.mode,
+        "--element",
+        station.element,
         timeout_s=seconds + MARGIN_S,
     )
     return Ranges(
@@ -61,8 +64,7 @@ def range_meter(address: str, seconds: float, crest_factor: int, mode: str) -> R
 
 
 def _asked(command: str, *words: str, timeout_s: float) -> dict[str, Any]:
-    # `--` would end the options, so an address that looks like one is refused here.
-    if any(word.startswith("-") and not word.startswith("--") for word in words[:1]):
+    if words and words[0].startswith("-"):  # it would be taken for an option
         raise RefereeError("meter-wrong-address", f"{words[0]!r} is not an address.")
     called = [sys.executable, "-P", "-c", PROGRAM, command, *words, "--json"]
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 import secrets
+from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,9 +31,16 @@ from referee.served import SETUP_NAME
 from referee.store import DATABASE_NAME, Store
 from referee.web import html_pages
 from referee.web.app_parts import keep_parts, part
+from referee.web.arriving_bodies import ArrivingBodies
 from referee.web.callers import OPERATOR_COOKIE
+from referee.web.gateway import App
 from referee.web.html_pages import page
-from referee.web.http_answers import NOT_TO_BE_KEPT, through_flask
+from referee.web.http_answers import (
+    NOT_TO_BE_KEPT,
+    Environ,
+    StartResponse,
+    through_flask,
+)
 from referee.web.listener import Listen
 from referee.web.operator.operator_access import GENERATION_BYTES, LIFETIME_S
 from referee.web.problem_documents import problem
@@ -41,6 +49,7 @@ from referee.web.setup.operator_page import require_password
 from referee.web.setup.settings_desk import SETTINGS_PATH, SettingsDesk, status_of
 from referee.web.setup.setup_access import CodeCheck, SetupCode
 from referee.web.setup.step_pages import STEP_PAGES
+from referee.web.web_request import HANDED_TO_FLASK, begin_request
 
 SETUP_PATH = "/setup"
 SETUP_COOKIE = "referee-setup"
@@ -108,9 +117,29 @@ class SetupAccess:
         _set_cookie(response, OPERATOR_COOKIE, cookie)
 
 
-def create_setup_app(folder: Path, listen: Listen, code: SetupCode) -> Flask:
+class SetupGateway:
+    """A WSGI app in front of Flask's, so that bodies are watched as they arrive: a silent one holds no thread."""
+
+    def __init__(self, app: App, bodies: ArrivingBodies) -> None:
+        self._app = app
+        self._bodies = bodies
+
+    def __call__(
+        self, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        """Answer one request."""
+        environ[HANDED_TO_FLASK] = begin_request(environ, self._bodies)
+        try:
+            return self._app(environ, start_response)
+        finally:
+            del environ[HANDED_TO_FLASK]
+
+
+def create_setup_app(
+    folder: Path, listen: Listen, code: SetupCode, bodies: ArrivingBodies
+) -> Flask:
     """Return the app that sets up a contest in `folder`."""
-    clock = Clock()
+    clock = bodies.clock
     app = Flask("referee", static_folder=None)
     app.url_map.merge_slashes = False
     state = SettingUp(folder, listen, code, CodeCheck(code), clock)
@@ -121,8 +150,9 @@ def create_setup_app(folder: Path, listen: Listen, code: SetupCode) -> Flask:
         app.register_blueprint(steps)
     app.before_request(_require_contest)
     app.register_error_handler(Exception, _refused)
-    if is_there(folder / SETUP_NAME):
+    if is_there(folder / DATABASE_NAME):
         _open(app, state)
+    app.wsgi_app = SetupGateway(app.wsgi_app, bodies)  # type: ignore[method-assign]  # Flask's own way
     return app
 
 

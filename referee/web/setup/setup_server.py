@@ -18,7 +18,8 @@ from referee.runs.start_checks import StartChecks
 from referee.served import LOCK_NAME, SERVER_NAME, SETUP_NAME
 from referee.web.announcing import READY_TIMEOUT_S, health_status
 from referee.web.app_parts import part_of
-from referee.web.gateway import App
+from referee.web.arriving_bodies import ArrivingBodies
+from referee.web.gateway import App, answer_to_silence
 from referee.web.journal_watch import require_not_superseded
 from referee.web.listener import Listen, end_dead_connections
 from referee.web.server import run_server
@@ -100,8 +101,15 @@ def _load(
     """Return, in the worker process, the contest's app once its set-up is finished, else the app of the set-up."""
     if is_there(folder / CONFIG_NAME) and not is_there(folder / SETUP_NAME):
         return load_app(folder, listen, checks, on_ready)
-    app = create_setup_app(folder, listen, code)
+    bodies = ArrivingBodies(Clock(), answer_to_silence)
+    app = create_setup_app(folder, listen, code, bodies)
     resources = part_of(app, SettingUp).resources
+    ended = threading.Event()
+    watched = threading.Thread(
+        target=bodies.watch, args=(ended,), name="watch-bodies", daemon=True
+    )
+    watched.start()
+    resources.callback(ended.set)
     multiprocessing.util.Finalize(None, resources.close, exitpriority=100)
     says = partial(_announce, folder, listen, code, on_ready)
     threading.Thread(target=says, name="announce", daemon=True).start()

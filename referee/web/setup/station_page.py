@@ -153,9 +153,7 @@ def ranging() -> Response:
     try:
         seconds = _seconds(present_form().text("seconds"))
         with _idle(station):
-            ranges = range_meter(
-                station.meter, seconds, station.crest_factor, station.mode
-            )
+            ranges = range_meter(station, seconds)
         return _shown(ranged={station.name: ranges})
     except RefereeError as error:
         return _shown(error)

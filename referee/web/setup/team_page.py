@@ -47,7 +47,11 @@ def add_team() -> Response:
         require_team_name(name)
         if affiliation:
             require_team_name(affiliation)
-        return _registered({name: affiliation or None}, "team-add", {"team": name})
+        return _registered(
+            {name: affiliation or None},
+            "team-add",
+            {"team": name},
+        )
     except RefereeError as error:
         return _shown(error, form)
 
@@ -58,12 +62,20 @@ def import_list() -> Any:
     form = present_form()
     try:
         present = part(SettingsDesk).store.teams.all()
-        listed = teams_in(_text(form), "The list", present)
+        listed = teams_in(
+            _text(form),
+            "The list",
+            present,
+        )
         new = {team: text for team, text in listed.items() if team not in present}
         _require_few(new)
         if not new:
             return led_to("teams", "same")
-        return _registered(new, "team-import", {"teams": [*new]})
+        return _registered(
+            new,
+            "team-import",
+            {"teams": [*new]},
+        )
     except RefereeError as error:
         return _shown(error, form)
 
@@ -76,7 +88,11 @@ def new_password() -> Response:
     password = generate_password()
     (hashed,) = _hashed([password])
     with desk.act("team-password", team=team) as under_way:
-        desk.store.teams.set_password(team, hashed, under_way)
+        desk.store.teams.set_password(
+            team,
+            hashed,
+            under_way,
+        )
     return _sheet({team: password}, {team: None})
 
 
@@ -86,7 +102,11 @@ def switch(action: str) -> Any:
     desk = part(SettingsDesk)
     team = present_form().text("team")
     with desk.act(f"team-{action}", team=team) as under_way:
-        desk.store.teams.set_disabled(team, action == "disable", under_way)
+        desk.store.teams.set_disabled(
+            team,
+            action == "disable",
+            under_way,
+        )
     return led_to("teams", "written")
 
 
@@ -115,16 +135,29 @@ def _registered(
     hashes = _hashed(list(passwords.values()))
     hashed = {
         team: (made, affiliation)
-        for (team, affiliation), made in zip(new.items(), hashes, strict=True)
+        for (team, affiliation), made in zip(
+            new.items(),
+            hashes,
+            strict=True,
+        )
     }
     with desk.act(action, **detail) as under_way:
-        desk.store.teams.add_all(hashed, desk.clock.utc(), under_way)
+        desk.store.teams.add_all(
+            hashed,
+            desk.clock.utc(),
+            under_way,
+        )
     return _sheet(passwords, new)
 
 
 def _hashed(passwords: list[str]) -> list[str]:
     """Return the hashes of passwords, computed at low priority: runs may be open."""
-    with ThreadPoolExecutor(1, "hashes", lower_priority, (NICENESS,)) as thread:
+    with ThreadPoolExecutor(
+        1,
+        "hashes",
+        lower_priority,
+        (NICENESS,),
+    ) as thread:
         return list(thread.map(hash_password, passwords))
 
 
@@ -135,7 +168,11 @@ def _sheet(
     url = (present_form().text("url") or _address()).rstrip("/")
     return step_page(
         "sheet",
-        strips=strips_of(url, passwords, affiliations),
+        strips=strips_of(
+            url,
+            passwords,
+            affiliations,
+        ),
         url=url,
         key=desk.store.identity.public_key(),
         back="teams",
@@ -153,7 +190,11 @@ def team_findings(desk: SettingsDesk) -> Iterator[Finding]:
     """Yield a finding while there is no team."""
     if not desk.store.teams.all():
         sentence = "No team is registered yet; without one no run can be armed."
-        yield Finding("teams-missing", sentence, is_advice=True)
+        yield Finding(
+            "teams-missing",
+            sentence,
+            is_advice=True,
+        )
 
 
 def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Response:

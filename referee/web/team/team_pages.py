@@ -69,7 +69,7 @@ def as_json() -> Response:
 def team_page(team: str, status: int = HTTPStatus.OK, **asked: str) -> Response:
     """Return the page of a team; `asked` has the `text` of a question that was `refused`, with the sentence."""
     document = part(TeamsDesk).look(team)
-    return page(
+    response = page(
         "team/page.html",
         status,
         view=document,
@@ -78,6 +78,9 @@ def team_page(team: str, status: int = HTTPStatus.OK, **asked: str) -> Response:
         longest=LONGEST_TEXT,
         asked={"text": "", "refused": None} | asked,
     )
+    # After a log-out the browser's way back leads to the log-in.
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def _fragment(document: dict[str, Any]) -> str:

@@ -151,10 +151,8 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (
-            "windows_s = 5\n" + GOOD,
-            "line 1: unknown key 'windows_s'; the keys are attempts, auto_arm, auto_judge, backup",
-        ),
+        ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'; the keys are attempts, auto_arm, auto_judge"),
+        ('board_url = "hall.example"\n' + GOOD, "board_url = 'hall.example' must begin with http:// or https://"),
         (GOOD + "settle_s = 31\n", "settle_s = 31 must be at most 30 seconds: arming takes that long."),
         (GOOD + "settle_s = -1\n", "settle_s = -1 must be a number of 0 or more."),
         (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are ambient_change_c, clients, crest_factor"),

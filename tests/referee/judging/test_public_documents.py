@@ -268,7 +268,7 @@ def test_a_board_that_an_earlier_form_froze_stays_frozen_and_gets_its_hall(
     assert len(board["ranking"]) == 1
 
 
-def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(
+def test_a_board_is_unveiled_from_the_last_place_up_then_its_prizes_and_then_it_is_live_again(
     contest: Contest,
 ) -> None:
     publisher = Publisher(contest, Clock())
@@ -298,8 +298,14 @@ def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(
         "as it was frozen"
     )
     unveiled(contest, clock)
+    assert row(contest).state == BoardState.UNVEILING
+    assert row(contest).unveiled == row(contest).places == 3
+    assert teams(contest)[0] == (1, "badgers")
+    assert public_view(row(contest))["prizes"] == [], "the winner is seen first"
+    unveiled(contest, clock)
     assert row(contest).state == BoardState.LIVE
     assert row(contest).unveiled == 0
+    assert public_view(row(contest))["prizes"][0]["teams"] == ["badgers"]
     assert teams(contest) == [
         (1, "badgers"),
         (2, "otters"),

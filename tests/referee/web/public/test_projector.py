@@ -1,21 +1,25 @@
-"""The projector in a hall: whatever is announced, and however long the names, all who run are whole on the screen."""
+"""The projector in a hall: read from 15 m, and whatever is announced, all who run are whole on the screen."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lpirc_testsets import TestSet
-from referee.clock import Clock
-from referee.contest import open_contest
-from referee.judging.judge import judge
 from referee.web.operator.day_routes import LONGEST_ANNOUNCEMENT
 from tests.browser import assert_accessible, browser, visit
-from tests.contest_day import HASH, Day, Meter, contest_day
-from tests.referee.judging.judged_runs import closed_run
+from tests.contest_day import Day
+from tests.referee.web.public.hall_of_stations import (
+    HEAT,
+    RUNNING,
+    STATIONS,
+    ask,
+    hall_of,
+    names,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -29,17 +33,21 @@ SIZES = (
     (1280, 800),
     (1024, 768),
 )
-STATIONS = 4
-RUNNING = (
-    "The Low-Power Vision Laboratory of the North, second team",
-    "w" * 100,
-    "bee",
-    "Team <b>four</b> & the measured many of the south-west",
-)
-AFFILIATION = "Institute of Embedded Systems and Signal Processing, University of Somewhere Far Away"
-RANKED = tuple(f"ranked team {number} of the many" for number in range(1, 41))
+TEAMS = (16, 40)
+SCREEN_MM = 3000
+DISTANCE_MM = 15_000
+LEAST_ARC_MINUTES = 16
+LEAST_PIXELS = 60  # of 1080
 WORDS = "The next heat begins when the power at every station is measured and all of the boards are cold again. "
 ANNOUNCEMENT = (WORDS * 9)[:LONGEST_ANNOUNCEMENT]
+WITH_FIGURES = """() => {  // as from half a minute on, when a score is released
+  for (const clock of document.querySelectorAll(".runs .clock")) clock.textContent = "59:59";  // the widest
+  for (const figures of document.querySelectorAll(".runs dl")) {
+    while (figures.children.length > 2) figures.children[1].remove();
+    figures.children[0].insertAdjacentHTML("afterend",
+      '<div><dt>Score, provisional</dt><dd class="score">0.12</dd></div>');
+  }
+}"""
 LOOK = """() => {
   const shown = where => [...document.querySelectorAll(where)].filter(
     one => one.getClientRects().length && one.textContent.trim());
@@ -49,131 +57,131 @@ LOOK = """() => {
     && one.bottom <= outer.bottom + 1 && one.right <= outer.right + 1;
   const meet = (one, two) => one.left < two.right - 1 && two.left < one.right - 1
     && one.top < two.bottom - 1 && two.top < one.bottom - 1;
-  const say = one => `${one.tagName} ${one.textContent.trim().slice(0, 30)}`;
-
-  for (const clock of shown(".now .clock")) clock.textContent = "59:59";  // the widest
-  for (const figures of shown(".now .live-figures")) {  // as from half a minute on, when a score is released
-    const article = figures.closest("article");
-    for (const part of article.querySelectorAll("p:not(.from)")) part.remove();
-    while (figures.children.length > 2) figures.lastElementChild.remove();
-    figures.insertAdjacentHTML("beforeend",
-      "<div><dt>Score<span class=later> so far, about</span></dt><dd>0.12</dd></div>");
-    figures.insertAdjacentHTML("afterend",
-      '<p class="quiet">provisional<span class=later>, on half</span>, as of <time>12:36 PM</time></p>');
-  }
-  const parts = shown(".state, .notices, .notice, .stage, .now article, .next, .next li");
-  const inner = shown(".now article *").filter(one => !one.closest(".chart"));
-  const apart = shown(".title, .notices, .now article, .next").map(box);
+  const say = one => `${one.tagName} ${one.className} ${one.textContent.trim().slice(0, 30)}`;
+  const parts = shown(".top, .top > *, .line, .runs article, .ranking, .ranked tbody tr, .join, .idle li");
+  const inner = shown(".runs article *").filter(one => !one.closest(".chart") && !one.matches(".unseen"));
+  const rows = shown(".ranked tbody tr");
+  const cells = shown(".ranked tbody tr > *");
+  const apart = shown(".top > *, .line, .runs article, .idle li, .ranking header > *, .ranked tbody tr");
+  const join = document.querySelector(".join svg");
   return {
     page: [document.documentElement.scrollWidth, document.documentElement.scrollHeight],
     cut: [
       ...parts.filter(one => !within(box(one), screen)),
-      ...shown(".notice").filter(one => !within(box(one), box(one.closest(".notices")))),
-      ...inner.filter(one => !within(box(one), box(one.closest("article"))) && !one.matches(".unseen")),
+      ...inner.filter(one => !within(box(one), box(one.closest("article")))),
+      ...cells.filter(one => !within(box(one), box(one.parentElement))),
     ].map(say),
-    overlap: apart.some((one, at) => apart.slice(at + 1).some(two => meet(one, two))),
-    clocks: shown(".now .clock").map(one => parseFloat(getComputedStyle(one).fontSize) / innerHeight),
-    articles: shown(".now article").length,
-    bottoms: shown(".ranking tbody tr").map(one => box(one).bottom),
+    overlap: [...apart, join].flatMap((one, at, all) =>
+      all.slice(at + 1).filter(two => meet(box(one), box(two))).map(two => `${say(one)} / ${say(two)}`)),
+    articles: shown(".runs article").length,
+    leaders: shown(".leaders tr").length,
+    rest: shown(".rest tr").length,
+    rows: rows.length,
   };
 }"""
+# The height of a capital letter, as ISO 9241-303 states the size of characters; of figures that of a digit.
+LETTERS = """() => {
+  const context = document.createElement("canvas").getContext("2d");
+  const kinds = [["H", "h1, .next .name, .idle .name, .runs h2, .team > .name, .line p, .place h2, .prizes dd"],
+    ["0", ".clock, .score, .rank"]];
+  return kinds.flatMap(([letter, where]) => [...document.querySelectorAll(where)]
+    .filter(one => one.getClientRects().length)
+    .map(one => {
+      const style = getComputedStyle(one);
+      context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+      const scale = one.offsetHeight ? one.getBoundingClientRect().height / one.offsetHeight : 1;
+      const measured = context.measureText(letter).actualBoundingBoxAscent;
+      return [`${one.className || one.tagName} ${one.textContent.trim().slice(0, 20)}`, scale * measured,
+        scale * parseFloat(style.fontSize)];
+    }));
+}"""
 WITH_MORE = """wanted => {
-  const first = document.querySelector(".now article"), note = document.querySelector(".now .pages");
-  while (document.querySelectorAll(".now article").length < wanted) first.after(first.cloneNode(true));
+  const first = document.querySelector(".runs article"), note = document.getElementById("runs-page");
+  while (document.querySelectorAll(".runs article").length < wanted) first.after(first.cloneNode(true));
   const now = Date.now;
   const seen = [0, 10000].map(at => {
     Date.now = () => at;
     turn();
-    return [note.textContent, document.querySelectorAll(".now article:not([hidden])").length];
+    return [note.textContent, document.querySelectorAll(".runs article:not([hidden])").length];
   });
   Date.now = now;
   return seen;
 }"""
-SMALLEST_CLOCK = 0.035  # of the screen's height
 
 
-@pytest.fixture(scope="module")
-def hall(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterator[Day]:
-    """Four stations, forty ranked teams, a queue, and three announcements as long as they may be."""
-    with ExitStack() as stack:
-        folder = tmp_path_factory.mktemp("projector") / "contest"
-        made = stack.enter_context(
-            contest_day(folder, small_set.folder, auto_arm=False, teams=RANKED)
-        )
-        settings = folder / "contest.toml"
-        more = []
-        for number in range(2, STATIONS + 1):
-            made.meters.append(Meter(folder / "meter.log"))
-            meter = made.meters[-1].address
-            more.append(
-                f'[[stations]]\nname = "station-{number}"\nmeter = "{meter}"\nupdate_interval_s = 0.1\n'
-            )
-        text = settings.read_text().replace(
-            "[[stations]]",
-            "public_score = true\n[[stations]]",
-            1,
-        )
-        settings.write_text("\n".join([text, *more]))
-        with open_contest(folder) as contest:
-            for seed, team in enumerate(RANKED):
-                judge(
-                    contest,
-                    closed_run(contest, team, 1.0 + seed / 50, seed).id,
-                    Clock(),
-                )
-            for team in RUNNING:
-                contest.store.teams.add(team, HASH, Clock().utc(), AFFILIATION)
-            contest.store.queue.change(lambda _: list(RANKED[2:7]))
-        made.serve()
+@pytest.fixture(scope="module", params=TEAMS)
+def hall(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    small_set: TestSet,
+) -> Iterator[Day]:
+    folder = tmp_path_factory.mktemp("projector") / "contest"
+    with hall_of(request.param, folder, small_set.folder) as made:
         yield made
 
 
-def ask(hall: Day, path: str, **body: object) -> Any:
+def projector(hall: Day) -> str:
     assert hall.server is not None
-    key = (hall.folder / "operator-key").read_text().strip()
-    answer = hall.server.ask("POST", f"/operator{path}", key, json=body)
-    assert answer.ok, answer.text
-    return answer.json()
+    return f"{hall.server.url}/?view=projector"
+
+
+def arc_minutes(pixels: float, width: int) -> float:
+    """The angle of so many pixels of a screen `width` pixels and 3 m wide, from 15 m."""
+    height_mm = pixels * SCREEN_MM / width
+    return math.degrees(math.atan(height_mm / DISTANCE_MM)) * 60
+
+
+def assert_read_from_15_m(page: Page, width: int) -> None:
+    letters = page.evaluate(LETTERS)
+    assert letters
+    for what, height, size in letters:
+        seen = arc_minutes(height, width)
+        assert seen >= LEAST_ARC_MINUTES, f"{what} at {width}: {seen:.1f}"
+        if width == SIZES[0][0]:
+            assert size >= LEAST_PIXELS, what
 
 
 def assert_whole(page: Page, articles: int) -> None:
-    """At every size of a projector nothing that a hall must see is cut, or lies over something else."""
+    """At every size of a projector nothing that a hall must see is small, is cut, or lies over something else."""
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function(
             "([w, h]) => innerWidth === w && innerHeight === h",
             arg=[width, height],
         )
-        page.evaluate("() => new Promise(requestAnimationFrame)")
-        seen = page.evaluate(LOOK)
+        seen: dict[str, Any] = page.evaluate(
+            f"() => {{ turn(); ({WITH_FIGURES})(); return ({LOOK})(); }}"
+        )
         where = f"{articles} at {width}x{height}: {seen}"
         assert seen["page"] == [width, height], where
         assert seen["cut"] == [], where
-        assert not seen["overlap"], where
+        assert seen["overlap"] == [], where
         assert seen["articles"] == articles, where
-        assert min(seen["clocks"], default=1.0) >= SMALLEST_CLOCK, where
-        assert seen["bottoms"], where
-        assert max(seen["bottoms"]) <= height, where
+        assert seen["leaders"] == 3, where
+        assert seen["rest"] >= 1, where
+        assert_read_from_15_m(page, width)
 
 
 def stand(page: Page, articles: int, clocks: int) -> None:
     page.wait_for_function(
-        "([all, open]) => document.querySelectorAll('.now article').length === all"
-        " && document.querySelectorAll('.now .clock').length === open",
+        "([all, open]) => document.querySelectorAll('.runs article').length === all"
+        " && document.querySelectorAll('.runs .clock').length === open",
         arg=[articles, clocks],
     )
 
 
-def test_one_two_and_four_who_run_are_whole_beside_the_longest_announcements(
+def test_from_nobody_to_four_who_run_all_is_whole_and_read_from_15_m_beside_the_longest_announcement(
     hall: Day,
     browser: Browser,
 ) -> None:
-    assert hall.server is not None
-    with visit(browser, f"{hall.server.url}/?view=projector", size=SIZES[0]) as page:
-        page.get_by_text("No team is running.").wait_for()
-        for _ in range(3):
-            ask(hall, "/announcements", text=ANNOUNCEMENT)
-        page.locator(".notices .pages", has_text="Page ").wait_for()
+    with visit(browser, projector(hall), size=SIZES[0]) as page:
+        page.locator(".idle").wait_for()
+        page.locator(".leaders tr").first.wait_for()
+        assert_whole(page, 0)
+        ask(hall, "/announcements", text="An older one.")
+        ask(hall, "/announcements", text=ANNOUNCEMENT)
+        page.get_by_text(ANNOUNCEMENT).wait_for(state="attached")
+        assert page.get_by_text("An older one.").count() == 0, "one line: the newest"
         assert_whole(page, 0)
         for at, team in enumerate(RUNNING[:2], start=1):
             ask(hall, "/runs", team=team, station=f"station-{at}")
@@ -183,16 +191,10 @@ def test_one_two_and_four_who_run_are_whole_beside_the_longest_announcements(
             stand(page, at, at)
             assert_whole(page, at)
         for at, team in enumerate(RUNNING[2:], start=3):
-            ask(
-                hall,
-                "/runs",
-                team=team,
-                station=f"station-{at}",
-                heat="the final of the afternoon",
-            )
-        stand(page, STATIONS, 2)
-        assert_whole(page, STATIONS)
-        ask(hall, "/heats/start", heat="the final of the afternoon", absent="start")
+            ask(hall, "/runs", team=team, station=f"station-{at}", heat=HEAT)
+            stand(page, at, 2)
+            assert_whole(page, at)
+        ask(hall, "/heats/start", heat=HEAT, absent="start")
         stand(page, STATIONS, STATIONS)
         assert_whole(page, STATIONS)
         assert_accessible(page)
@@ -202,27 +204,54 @@ def test_one_two_and_four_who_run_are_whole_beside_the_longest_announcements(
         ]
 
 
-def test_every_announcement_and_every_ranked_team_has_its_page(
+def test_the_leaders_stay_while_every_other_team_and_every_line_of_the_announcement_has_its_time(
     hall: Day,
     browser: Browser,
 ) -> None:
-    assert hall.server is not None
-    found: dict[str, set[str]] = {
-        ".notices .name": set(),
-        ".ranking tbody .team > .name": set(),
-    }
-    with visit(browser, f"{hall.server.url}/?view=projector", size=SIZES[0]) as page:
-        page.locator(".ranking .pages", has_text="Page ").wait_for()
-        texts = [
-            f"{number}. {ANNOUNCEMENT}"[:LONGEST_ANNOUNCEMENT] for number in range(3)
-        ]
-        for text in texts:
-            ask(hall, "/announcements", text=text)
-        page.get_by_text(texts[-1]).wait_for(state="attached")
+    found: set[str] = set()
+    leaders: set[tuple[str, ...]] = set()
+    lines: set[float] = set()
+    with visit(browser, projector(hall), size=SIZES[0]) as page:
+        page.locator("#rest-page", has_text="Page ").wait_for()
+        ask(hall, "/announcements", text=ANNOUNCEMENT)
+        page.get_by_text(ANNOUNCEMENT).wait_for(state="attached")
         page.evaluate("() => { window.now_ms = 0; Date.now = () => window.now_ms; }")
-        for at in range(60):
-            page.evaluate("at => { window.now_ms = at * 10000; dress(); }", at)
-            for where, seen in found.items():
-                seen |= set(page.locator(where).filter(visible=True).all_inner_texts())
-    assert set(texts) <= found[".notices .name"]
-    assert set(RANKED) <= found[".ranking tbody .team > .name"]
+        for at in range(120):
+            page.evaluate("at => { window.now_ms = at * 5000; turn(); }", at)
+            team = page.locator(".ranking .team > .name")
+            shown = team.filter(visible=True).all_inner_texts()
+            leaders.add(tuple(shown[:3]))
+            found |= set(shown)
+            lines.add(page.evaluate("document.querySelector('.line').scrollTop"))
+        height = page.evaluate("document.querySelector('.line').scrollHeight")
+        line = page.evaluate("document.querySelector('.line').clientHeight")
+    assert len(leaders) == 1
+    ranked = names(TEAMS[0] if len(found) <= TEAMS[0] else TEAMS[1])
+    assert set(ranked) == found
+    assert len(lines) == round(height / line) > 5
+
+
+def test_an_announcement_that_has_expired_leaves_the_line(
+    hall: Day,
+    browser: Browser,
+) -> None:
+    with visit(browser, projector(hall), size=SIZES[0]) as page:
+        said = ask(hall, "/announcements", text="Doors close soon.", minutes="0.05")
+        assert said["expires_utc"] is not None
+        page.get_by_text("Doors close soon.").wait_for()
+        page.get_by_text("Doors close soon.").wait_for(state="detached")
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_axe_finds_nothing_at_any_width(
+    hall: Day,
+    browser: Browser,
+    theme: str,
+) -> None:
+    with visit(browser, f"{projector(hall)}&theme={theme}", size=SIZES[0]) as page:
+        page.locator(".ranked tbody tr").first.wait_for()
+        for width, height in ((360, 640), (768, 1024), (1440, 900), (1920, 1080)):
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_selector("html:not(.is-lost)")
+            assert_accessible(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width

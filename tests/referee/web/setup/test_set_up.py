@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from referee.contest import open_contest
 from tests.browser import assert_accessible, browser, visit
 from tests.contest_day import Program, program, refers, until
 from tests.ports import own_port
+from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -32,15 +34,25 @@ BETWEEN_WORKERS = ("ERR_CONNECTION", "ERR_EMPTY")
 class SetUp(Program):
     """`referee setup` or `referee serve` in a folder without a contest."""
 
-    def __init__(self, folder: Path, command: str = "setup") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        command: str = "setup",
+    ) -> None:
         self.folder = folder
         self.port = own_port()
         where = ["--port", str(self.port), "--parent", str(os.getpid())]
         log = folder.parent / "setup.log"
-        super().__init__([program("referee"), command, str(folder), *where], log)
+        super().__init__(
+            [program("referee"), command, str(folder), *where],
+            log,
+        )
         self.ready = self.first_line()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.code = re.findall(r"code=([A-Z0-9]{4}-[A-Z0-9]{4})", self.ready)[0]
+        self.code = re.findall(
+            r"code=([A-Z0-9]{4}-[A-Z0-9]{4})",
+            self.ready,
+        )[0]
 
     def session(self) -> requests.Session:
         """A browser without scripts."""
@@ -50,8 +62,14 @@ class SetUp(Program):
 
 
 @contextmanager
-def setting_up(folder: Path, command: str = "setup") -> Iterator[SetUp]:
-    made = SetUp(folder, command)
+def setting_up(
+    folder: Path,
+    command: str = "setup",
+) -> Iterator[SetUp]:
+    made = SetUp(
+        folder,
+        command,
+    )
     try:
         yield made
     finally:
@@ -66,13 +84,27 @@ def said(page: Page) -> str:
     return page.locator(".notice").first.inner_text()
 
 
-def go(page: Page, step: str) -> None:
-    page.get_by_role("link", name=step, exact=True).click()
+def go(
+    page: Page,
+    step: str,
+) -> None:
+    page.get_by_role(
+        "link",
+        name=step,
+        exact=True,
+    ).click()
     page.wait_for_load_state()
 
 
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
+def press(
+    page: Page,
+    name: str,
+) -> None:
+    page.get_by_role(
+        "button",
+        name=name,
+        exact=True,
+    ).click()
     page.wait_for_load_state()
 
 
@@ -87,15 +119,24 @@ def whole(page: Page) -> None:
 
 def begun(page: Page) -> None:
     """Give the code, and make the contest."""
-    press(page, "Begin")
+    press(
+        page,
+        "Begin",
+    )
     page.get_by_label("Name of the contest").fill("LPIRC in the hall")
     page.get_by_label("Your name").fill("ruth")
     page.get_by_label("Your password").fill(PASSWORD)
-    press(page, "Make the contest")
+    press(
+        page,
+        "Make the contest",
+    )
     page.wait_for_url("**/operator/settings/rules")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "scheme",
+    ["light", "dark"],
+)
 def test_from_an_empty_folder_to_an_armed_run_through_pages_only(
     tmp_path: Path,
     browser: Browser,
@@ -103,7 +144,10 @@ def test_from_an_empty_folder_to_an_armed_run_through_pages_only(
 ) -> None:
     folder = tmp_path / "day"
     folder.mkdir()
-    with setting_up(folder, "serve") as server:
+    with setting_up(
+        folder,
+        "serve",
+    ) as server:
         address = server.ready.split(" at ")[1].split()[0]
         with visit(
             browser,
@@ -116,53 +160,101 @@ def test_from_an_empty_folder_to_an_armed_run_through_pages_only(
             begun(page)
             whole(page)
             page.get_by_label("Window, seconds").fill("300")
-            press(page, "Write")
+            press(
+                page,
+                "Write",
+            )
             assert said(page).startswith("Written into contest.toml")
 
-            go(page, "Test set")
+            go(
+                page,
+                "Test set",
+            )
             assert "wrong" in page.locator(".findings").inner_text()
             page.get_by_label("Images").fill("6")
-            press(page, "Make and choose")
+            press(
+                page,
+                "Make and choose",
+            )
             assert said(page) == "The test set is whole, and chosen."
             whole(page)
 
-            go(page, "Stations")
-            press(page, "Probe station-1")
+            go(
+                page,
+                "Stations",
+            )
+            press(
+                page,
+                "Probe station-1",
+            )
             assert "WT310" in page.locator(".probed").inner_text()
             page.get_by_label("Seconds of the ranging run").fill("1")
-            press(page, "Ranging run of station-1")
+            press(
+                page,
+                "Ranging run of station-1",
+            )
             whole(page)
-            press(page, "Fix 150 V and 0.5 A")
+            press(
+                page,
+                "Fix 150 V and 0.5 A",
+            )
             assert said(page).startswith("Written into contest.toml")
 
-            go(page, "Teams")
+            go(
+                page,
+                "Teams",
+            )
             lines = page.get_by_label("or its lines")
             lines.fill("team,affiliation\nant,Ants\n,nobody\nANT,\n")
-            press(page, "Register all")
+            press(
+                page,
+                "Register all",
+            )
             assert "line 3: the team's name is blank" in said(page)
             assert "line 4: 'ANT' differs from 'ant' only in capitals" in said(page)
             assert page.get_by_text("Registered 0").is_visible()
             whole(page)
             lines.fill("team,affiliation\nant,Ants\nbee,\n")
-            press(page, "Register all")
+            press(
+                page,
+                "Register all",
+            )
             assert page.locator(".strip").count() == 2
             password = page.locator(".strip code").nth(2).inner_text()
             whole(page)
 
-            go(page, "Operators")
+            go(
+                page,
+                "Operators",
+            )
             page.get_by_label("Name").fill("eve")
-            press(page, "Register")
+            press(
+                page,
+                "Register",
+            )
             assert "eve logs in with the password" in said(page)
             whole(page)
 
-            go(page, "Freeze and backups")
+            go(
+                page,
+                "Freeze and backups",
+            )
             page.get_by_label("The board freezes at").fill("2037-06-20T15:30+02:00")
-            press(page, "Write")
+            press(
+                page,
+                "Write",
+            )
             whole(page)
 
-            go(page, "Check and start")
+            go(
+                page,
+                "Check and start",
+            )
             whole(page)
-            press(page, "Start the contest")
+            press(
+                page,
+                "Start the contest",
+            )
             page.wait_for_url("**/operator/")
             page.wait_for_selector("#session >> text=ruth")
             page.locator("#arm-ant").click()
@@ -182,7 +274,10 @@ def test_from_an_empty_folder_to_an_armed_run_through_pages_only(
     assert config.stations[0].current_range_a == 0.5
     assert not (folder / ".setup").exists()
     with open_contest(folder) as contest:
-        _, events = contest.store.log.newest_after(0, 500)
+        _, events = contest.store.log.newest_after(
+            0,
+            500,
+        )
     acts = [
         (one["detail"].get("operator"), one["detail"].get("action")) for one in events
     ]
@@ -198,15 +293,24 @@ def test_only_the_browser_that_used_the_code_sets_up(tmp_path: Path) -> None:
         ours = server.session()
         rival = server.session()
         setup = f"{server.url}/setup/"
-        assert ours.post(setup, data={"code": server.code}).url.endswith("/contest")
-        refused = rival.post(setup, data={"code": server.code})
+        assert ours.post(
+            setup,
+            data={"code": server.code},
+        ).url.endswith("/contest")
+        refused = rival.post(
+            setup,
+            data={"code": server.code},
+        )
         assert refused.status_code == 409
         assert "Another browser has used this code" in refused.text
         for path in ("/setup/contest", "/operator/settings/rules", "/operator/"):
             answer = rival.get(server.url + path)
             assert "Name of the contest" not in answer.text
         made = {"name": "x", "operator": "eve", "password": PASSWORD}
-        rival.post(f"{setup}contest", data=made)
+        rival.post(
+            f"{setup}contest",
+            data=made,
+        )
         assert not (tmp_path / "day" / "contest.toml").exists()
         assert rival.get(server.url).status_code == 503
         health = rival.get(f"{server.url}/v1/health")
@@ -218,11 +322,17 @@ def test_a_guessed_code_is_limited_and_the_right_one_waits_too(tmp_path: Path) -
         rival = server.session()
         setup = f"{server.url}/setup/"
         seen = [
-            rival.post(setup, data={"code": f"AAAA-AA{one:02}"}).status_code
+            rival.post(
+                setup,
+                data={"code": f"AAAA-AA{one:02}"},
+            ).status_code
             for one in range(11)
         ]
         assert seen == [401] * 10 + [429]
-        refused = rival.post(setup, data={"code": server.code})
+        refused = rival.post(
+            setup,
+            data={"code": server.code},
+        )
         assert refused.status_code == 429
         assert "Too many wrong codes from here; try again in" in refused.text
 
@@ -231,8 +341,14 @@ def test_a_set_up_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "day"
     with setting_up(folder) as server:
         session = server.session()
-        page = session.post(f"{server.url}/setup/", data={"code": server.code})
-        csrf = re.findall(r'name="csrf" value="(\w+)"', page.text)[0]
+        page = session.post(
+            f"{server.url}/setup/",
+            data={"code": server.code},
+        )
+        csrf = re.findall(
+            r'name="csrf" value="(\w+)"',
+            page.text,
+        )[0]
         given = {
             "csrf": csrf,
             "name": "The day",
@@ -240,11 +356,20 @@ def test_a_set_up_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
             "password": PASSWORD,
             "preset": "lpirc",
         }
-        session.post(f"{server.url}/setup/contest", data=given)
+        session.post(
+            f"{server.url}/setup/contest",
+            data=given,
+        )
     assert read_config(folder).metric == "ilsvrc-det"
-    with setting_up(folder, "serve") as server:
+    with setting_up(
+        folder,
+        "serve",
+    ) as server:
         session = server.session()
-        page = session.post(f"{server.url}/setup/", data={"code": server.code})
+        page = session.post(
+            f"{server.url}/setup/",
+            data={"code": server.code},
+        )
         assert page.url.endswith("/operator/settings/rules")
         assert "The day" in page.text
 
@@ -257,13 +382,28 @@ def test_an_end_without_a_contest_leaves_nothing(tmp_path: Path) -> None:
 
 def test_what_cannot_be_set_up_is_one_sentence(tmp_path: Path) -> None:
     with setting_up(tmp_path / "day") as server:
-        busy = refers("setup", str(tmp_path / "other"), "--port", str(server.port))
+        busy = refers(
+            "setup",
+            str(tmp_path / "other"),
+            "--port",
+            str(server.port),
+        )
         assert busy.returncode == 1
         assert f"Port {server.port} of 127.0.0.1 is in use" in busy.stderr
-        again = refers("setup", str(tmp_path / "day"), "--port", "0")
+        again = refers(
+            "setup",
+            str(tmp_path / "day"),
+            "--port",
+            "0",
+        )
         assert "is being served already by process" in again.stderr
     (tmp_path / "file").write_text("")
-    bad = refers("setup", str(tmp_path / "file" / "day"), "--port", "0")
+    bad = refers(
+        "setup",
+        str(tmp_path / "file" / "day"),
+        "--port",
+        "0",
+    )
     assert bad.returncode == 1
     assert "cannot be written (Not a directory)" in bad.stderr
     assert bad.stderr.count("\n") == 1
@@ -271,7 +411,33 @@ def test_what_cannot_be_set_up_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_folder_that_has_other_files_is_not_set_up_by_serve(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
-    refused = refers("serve", str(tmp_path), "--port", "0")
+    refused = refers(
+        "serve",
+        str(tmp_path),
+        "--port",
+        "0",
+    )
     assert refused.returncode == 1
     assert "is not a contest folder" in refused.stderr
     until(lambda: not (tmp_path / ".lock").exists())
+
+
+def test_a_body_that_falls_silent_holds_up_nobody(tmp_path: Path) -> None:
+    """A rival in the hall begins forms and never ends them; the set-up goes on beside."""
+    with setting_up(tmp_path / "day") as server, ExitStack() as held:
+        head = (
+            b"POST /setup/ HTTP/1.1\r\nHost: x\r\n"
+            b"Content-Type: application/x-www-form-urlencoded\r\n"
+            b"Content-Length: 100\r\n\r\ncode="
+        )
+        silent = []
+        for _ in range(40):
+            one = socket.create_connection(("127.0.0.1", server.port), TIMEOUT_S)
+            held.enter_context(one)
+            one.sendall(head)
+            silent.append(one)
+        session = server.session()
+        begun = session.post(f"{server.url}/setup/", data={"code": server.code})
+        assert begun.url.endswith("/setup/contest")
+        silent[0].settimeout(TIMEOUT_S)
+        assert b" 408 " in silent[0].recv(4096)

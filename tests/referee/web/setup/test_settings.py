@@ -19,36 +19,67 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 __all__ = ["browser"]
-INPUT = re.compile(r"<input\b[^>]*>|<select\b.*?</select>", re.DOTALL)
+INPUT = re.compile(
+    r"<input\b[^>]*>|<select\b.*?</select>",
+    re.DOTALL,
+)
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 
 class Pages:
     """The settings' pages as a browser without scripts has them."""
 
-    def __init__(self, day: Day) -> None:
+    def __init__(
+        self,
+        day: Day,
+    ) -> None:
         assert day.server is not None
         self.url = f"{day.server.url}/operator/settings"
         self.session = requests.Session()
         self.session.trust_env = False
         key = (day.folder / "operator-key").read_text().strip()
         login = f"{day.server.url}/operator/login"
-        self.session.post(login, data={"name": "ruth", "password": key})
+        self.session.post(
+            login,
+            data={"name": "ruth", "password": key},
+        )
 
-    def get(self, step: str) -> requests.Response:
-        return self.session.get(f"{self.url}/{step}", timeout=TIMEOUT_S)
+    def get(
+        self,
+        step: str,
+    ) -> requests.Response:
+        return self.session.get(
+            f"{self.url}/{step}",
+            timeout=TIMEOUT_S,
+        )
 
     def form(
         self, step: str, action: str | None = None, nth: int = 0
     ) -> dict[str, str]:
         """The fields of a form of a step, as a browser would send them."""
-        return fields(self.get(step).text, action or step, nth)
+        return fields(
+            self.get(step).text,
+            action or step,
+            nth,
+        )
 
-    def post(self, step: str, form: dict[str, str]) -> requests.Response:
-        return self.session.post(f"{self.url}/{step}", data=form, timeout=TIMEOUT_S)
+    def post(
+        self,
+        step: str,
+        form: dict[str, str],
+    ) -> requests.Response:
+        return self.session.post(
+            f"{self.url}/{step}",
+            data=form,
+            timeout=TIMEOUT_S,
+        )
 
 
-def fields(page: str, action: str, nth: int = 0) -> dict[str, str]:
+def fields(
+    page: str,
+    action: str,
+    nth: int = 0,
+) -> dict[str, str]:
     """The fields of the form that is sent to `action`."""
     found = re.findall(
         rf'<form[^>]*action="/operator/settings/{action}"[^>]*>(.*?)</form>',
@@ -59,10 +90,16 @@ def fields(page: str, action: str, nth: int = 0) -> dict[str, str]:
     for one in INPUT.findall(found[nth]):
         named = dict(ATTRIBUTE.findall(one.partition(">")[0]))
         if one.startswith("<select"):
-            chosen = re.findall(r'value="([^"]*)" selected', one)
+            chosen = re.findall(
+                r'value="([^"]*)" selected',
+                one,
+            )
             sent[named["name"]] = chosen[0]
         elif named.get("type") != "checkbox" or " checked" in one:
-            sent[named["name"]] = named.get("value", "")
+            sent[named["name"]] = named.get(
+                "value",
+                "",
+            )
     return sent
 
 
@@ -81,25 +118,45 @@ def pages(served: Day) -> Iterator[Pages]:
     made.session.close()
 
 
-def edit(day: Day, old: str, new: str) -> str:
+def edit(
+    day: Day,
+    old: str,
+    new: str,
+) -> str:
     """Save contest.toml as an editor does; return its text."""
     path = day.folder / "contest.toml"
     text = path.read_text()
     assert old in text
-    path.write_text(text.replace(old, new, 1))
+    path.write_text(
+        text.replace(
+            old,
+            new,
+            1,
+        )
+    )
     return path.read_text()
 
 
 def status(day: Day) -> dict[str, Any]:
     assert day.server is not None
     key = (day.folder / "operator-key").read_text().strip()
-    found: dict[str, Any] = day.server.ask("GET", "/operator/status", key).json()
+    found: dict[str, Any] = day.server.ask(
+        "GET",
+        "/operator/status",
+        key,
+    ).json()
     return found
 
 
 def acts(day: Day) -> list[dict[str, Any]]:
     with day.store() as store:
-        return [event["detail"] for event in store.log.newest_after(0, 500)[1]]
+        return [
+            event["detail"]
+            for event in store.log.newest_after(
+                0,
+                500,
+            )[1]
+        ]
 
 
 def test_a_change_is_written_put_on_record_and_holds_after_apply_now(
@@ -107,7 +164,10 @@ def test_a_change_is_written_put_on_record_and_holds_after_apply_now(
     pages: Pages,
 ) -> None:
     form = pages.form("rules")
-    answer = pages.post("rules", form | {"window_s": "900", "attempts": "2"})
+    answer = pages.post(
+        "rules",
+        form | {"window_s": "900", "attempts": "2"},
+    )
     assert "Written into contest.toml" in answer.text
     text = (served.folder / "contest.toml").read_text()
     assert "window_s = 900              # whole seconds" in text
@@ -115,10 +175,18 @@ def test_a_change_is_written_put_on_record_and_holds_after_apply_now(
     page = pages.get("apply").text
     assert "window_s: 600 -&gt; 900" in page
     begun_s = time.monotonic()
-    waiting = pages.post("apply", pages.form("apply"))
+    waiting = pages.post(
+        "apply",
+        pages.form("apply"),
+    )
     assert waiting.status_code == 200, waiting.text
     assert waiting.headers["Refresh"].startswith("4; url=/operator/settings/waiting")
-    until(lambda: holds(served, 900))
+    until(
+        lambda: holds(
+            served,
+            900,
+        )
+    )
     assert time.monotonic() - begun_s < 15
     assert "Nothing: contest.toml has the settings in use." in pages.get("apply").text
     changed = [one for one in acts(served) if one.get("action") == "settings"]
@@ -127,7 +195,10 @@ def test_a_change_is_written_put_on_record_and_holds_after_apply_now(
     assert changed[-1]["user"] == "ruth"
 
 
-def holds(day: Day, window_s: int) -> bool:
+def holds(
+    day: Day,
+    window_s: int,
+) -> bool:
     try:
         return bool(status(day)["window_s"] == window_s)
     except requests.ConnectionError:
@@ -138,19 +209,34 @@ def test_an_open_run_goes_on_and_the_page_says_until_when(
     served: Day,
     pages: Pages,
 ) -> None:
-    pages.post("rules", pages.form("rules") | {"auto_arm": "yes"})
-    pages.post("apply", pages.form("apply"))
+    pages.post(
+        "rules",
+        pages.form("rules") | {"auto_arm": "yes"},
+    )
+    pages.post(
+        "apply",
+        pages.form("apply"),
+    )
     until(lambda: read_config(served.folder).auto_arm and logs_in(served))
     assert served.server is not None
     page = pages.get("apply").text
     assert f"Open: run 1 of {TEAM}. The new settings can hold once it is over" in page
-    refused = pages.post("apply", pages.form("apply"))
+    refused = pages.post(
+        "apply",
+        pages.form("apply"),
+    )
     assert refused.status_code == 409
     assert "press Apply now then" in refused.text
     assert status(served)["stations"][0]["run"]["state"] == "open"
     for ask in ("probe", "range", "ask"):
-        form = pages.form("stations", "stations/probe") | {"seconds": "1"}
-        asked = pages.post(f"stations/{ask}", form)
+        form = pages.form(
+            "stations",
+            "stations/probe",
+        ) | {"seconds": "1"}
+        asked = pages.post(
+            f"stations/{ask}",
+            form,
+        )
         assert "ask its meter when that run is over" in asked.text
 
 
@@ -158,26 +244,50 @@ def logs_in(day: Day) -> bool:
     assert day.server is not None
     try:
         document = {"team": TEAM, "password": PASSWORD}
-        answer = day.server.ask("POST", "/v1/session", json=document)
+        answer = day.server.ask(
+            "POST",
+            "/v1/session",
+            json=document,
+        )
     except requests.ConnectionError:
         return False
     return answer.status_code == 201
 
 
-def test_an_editor_and_a_page_at_once_lose_nothing(served: Day, pages: Pages) -> None:
+def test_an_editor_and_a_page_at_once_lose_nothing(
+    served: Day,
+    pages: Pages,
+) -> None:
     """The editor saves 700 and a name, the page from before sends 900: both values are shown, and asked again."""
     form = pages.form("rules")
-    edit(served, "window_s = 600", "window_s = 700")
-    by_hand = edit(served, 'name = "Test day"', 'name = "By hand"')
-    refused = pages.post("rules", form | {"window_s": "900"})
+    edit(
+        served,
+        "window_s = 600",
+        "window_s = 700",
+    )
+    by_hand = edit(
+        served,
+        'name = "Test day"',
+        'name = "By hand"',
+    )
+    refused = pages.post(
+        "rules",
+        form | {"window_s": "900"},
+    )
     assert refused.status_code == 409
     assert "window_s is 700 in the file, 900 in your form" in refused.text
     assert "in the file now: 700" in refused.text
     assert (served.folder / "contest.toml").read_text() == by_hand
-    again = fields(refused.text, "rules")
+    again = fields(
+        refused.text,
+        "rules",
+    )
     assert again["window_s"] == "900"
     assert again["name"] == "By hand"  # which this form had not touched
-    pages.post("rules", again)
+    pages.post(
+        "rules",
+        again,
+    )
     config = read_config(served.folder)
     assert (config.window_s, config.name) == (900, "By hand")
 
@@ -188,12 +298,22 @@ def test_a_half_written_file_is_said_with_its_line_and_the_server_goes_on(
 ) -> None:
     form = pages.form("rules")
     apply = pages.form("apply")
-    half = edit(served, "shuffle = true", "shuffle = tr")
+    half = edit(
+        served,
+        "shuffle = true",
+        "shuffle = tr",
+    )
     for answer in (
         pages.get("rules"),
         pages.get("stations"),
-        pages.post("rules", form | {"window_s": "900"}),
-        pages.post("apply", apply),
+        pages.post(
+            "rules",
+            form | {"window_s": "900"},
+        ),
+        pages.post(
+            "apply",
+            apply,
+        ),
     ):
         assert answer.status_code == 400
         assert "line 6" in answer.text
@@ -206,8 +326,15 @@ def test_what_the_next_worker_could_not_load_is_not_applied(
     pages: Pages,
 ) -> None:
     """Else the worker would end, and none could start again."""
-    edit(served, f'testset = "{served.testset}"', 'testset = "elsewhere"')
-    refused = pages.post("apply", pages.form("apply"))
+    edit(
+        served,
+        f'testset = "{served.testset}"',
+        'testset = "elsewhere"',
+    )
+    refused = pages.post(
+        "apply",
+        pages.form("apply"),
+    )
     assert refused.status_code == 400
     assert "elsewhere" in refused.text
     assert status(served)["window_s"] == 600
@@ -218,7 +345,10 @@ def test_whoever_is_not_an_operator_sees_and_changes_nothing(served: Day) -> Non
     assert served.server is not None
     before = (served.folder / "contest.toml").read_text()
     for step in ("rules", "stations", "teams", "operators", "day", "testset", "apply"):
-        answer = served.server.ask("GET", f"/operator/settings/{step}")
+        answer = served.server.ask(
+            "GET",
+            f"/operator/settings/{step}",
+        )
         assert "Operator console" in answer.text
         assert "doctor" not in answer.text
         refused = served.server.ask(
@@ -227,9 +357,21 @@ def test_whoever_is_not_an_operator_sees_and_changes_nothing(served: Day) -> Non
         assert refused.status_code in (401, 405)
     operator = Pages(served)
     form = operator.form("rules") | {"window_s": "900", "csrf": "0" * 32}
-    assert operator.post("rules", form).status_code == 401
+    assert (
+        operator.post(
+            "rules",
+            form,
+        ).status_code
+        == 401
+    )
     made = {"name": "eve", "password": "four short words"}
-    assert operator.post("operators/add", made).status_code == 401
+    assert (
+        operator.post(
+            "operators/add",
+            made,
+        ).status_code
+        == 401
+    )
     assert (served.folder / "contest.toml").read_text() == before
 
 
@@ -239,15 +381,28 @@ def test_a_team_of_the_page_logs_in_at_once_and_its_markup_is_text(
 ) -> None:
     assert served.server is not None
     name = "<b>bold</b>"
-    form = pages.form("teams", "teams/add") | {"team": name, "affiliation": "<i>x"}
-    sheet = pages.post("teams/add", form)
+    form = pages.form(
+        "teams",
+        "teams/add",
+    ) | {"team": name, "affiliation": "<i>x"}
+    sheet = pages.post(
+        "teams/add",
+        form,
+    )
     assert sheet.headers["Cache-Control"] == "no-store"
     assert "<b>bold" not in sheet.text
     assert "&lt;b&gt;bold" in sheet.text
     assert f"curl {served.server.url}/v1/health" in sheet.text
-    password = re.findall(r"<dd><code>(\w{4}(?:-\w{4}){3})</code>", sheet.text)[0]
+    password = re.findall(
+        r"<dd><code>(\w{4}(?:-\w{4}){3})</code>",
+        sheet.text,
+    )[0]
     document = {"team": name, "password": password}
-    answer = served.server.ask("POST", "/v1/session", json=document)
+    answer = served.server.ask(
+        "POST",
+        "/v1/session",
+        json=document,
+    )
     assert answer.json()["code"] == "not-armed"
     assert password not in pages.get("teams").text
 
@@ -280,20 +435,38 @@ def test_a_bad_value_is_one_sentence_and_nothing_is_written(
 ) -> None:
     before = (served.folder / "contest.toml").read_text()
     page = step.partition("/")[0]
-    refused = pages.post(step, pages.form(page, step) | form)
+    refused = pages.post(
+        step,
+        pages.form(page, step) | form,
+    )
     assert refused.status_code in (400, 409), refused.text
-    (said,) = re.findall(r'role="alert">(.*?)</p>', refused.text.partition("<main")[2])
+    (said,) = re.findall(
+        r'role="alert">(.*?)</p>',
+        refused.text.partition("<main")[2],
+    )
     assert sentence in said
     assert (served.folder / "contest.toml").read_text() == before
     with served.store() as store:
         assert list(store.teams.all()) == [TEAM]
 
 
-def test_a_meter_that_is_not_there_is_one_sentence(served: Day, pages: Pages) -> None:
+def test_a_meter_that_is_not_there_is_one_sentence(
+    served: Day,
+    pages: Pages,
+) -> None:
     form = pages.form("stations")
-    pages.post("stations", form | {"meter": "TCPIP::127.0.0.1,9::INSTR"})
-    probed = pages.post("stations/probe", pages.form("stations", "stations/probe"))
-    (said,) = re.findall(r'role="alert">(.*?)</p>', probed.text.partition("<main")[2])
+    pages.post(
+        "stations",
+        form | {"meter": "TCPIP::127.0.0.1,9::INSTR"},
+    )
+    probed = pages.post(
+        "stations/probe",
+        pages.form("stations", "stations/probe"),
+    )
+    (said,) = re.findall(
+        r'role="alert">(.*?)</p>',
+        probed.text.partition("<main")[2],
+    )
     assert "127.0.0.1,9" in said
     assert "Traceback" not in probed.text
 
@@ -305,15 +478,34 @@ def test_apply_now_in_a_browser_leads_back_to_the_settings(
 ) -> None:
     key = (served.folder / "operator-key").read_text().strip()
     refused = ("ERR_CONNECTION", "ERR_EMPTY")
-    with visit(browser, f"{pages.url}/day", refused=refused) as page:
-        page.fill("[name=name]", "ruth")
-        page.fill("[name=password]", key)
+    with visit(
+        browser,
+        f"{pages.url}/day",
+        refused=refused,
+    ) as page:
+        page.fill(
+            "[name=name]",
+            "ruth",
+        )
+        page.fill(
+            "[name=password]",
+            key,
+        )
         page.keyboard.press("Enter")
         page.wait_for_url("**/settings/day")
         page.get_by_label("Minutes between backups").fill("5")
-        page.get_by_role("button", name="Write").click()
-        page.get_by_role("link", name="Apply now").click()
+        page.get_by_role(
+            "button",
+            name="Write",
+        ).click()
+        page.get_by_role(
+            "link",
+            name="Apply now",
+        ).click()
         assert_accessible(page)
-        page.get_by_role("button", name="Apply now").click()
+        page.get_by_role(
+            "button",
+            name="Apply now",
+        ).click()
         page.wait_for_selector("text=Nothing: contest.toml has the settings in use.")
     assert read_config(served.folder).backup.every_min == 5

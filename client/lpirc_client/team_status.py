@@ -1,0 +1,118 @@
+"""The command `status`: what the referee tells a team about itself, in plain lines or as JSON. It opens no run."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+from pathlib import Path
+from typing import Any, Iterator
+
+from lpirc_client.commands import password_from
+from lpirc_client.connection import Connection
+from lpirc_client.errors import ClientError, printable
+from lpirc_client.http_errors import read_document
+from lpirc_client.terminal import result
+
+PATH = "/v1/team"
+LINE = "  "
+
+
+def add_parser(subparsers: Any, from_file: str, ca_cert: str) -> None:
+    """Add the command to the command line; the arguments are the help of options that other commands have, too."""
+    text = "show the team's place in the queue, runs, refusals, uploads and answers"
+    about = "Show what the referee tells the team about itself. No run is opened."
+    parser = subparsers.add_parser(
+        "status", help=text, description=about, allow_abbrev=False
+    )
+    add = parser.add_argument
+    add("url", metavar="URL", help="the referee's, http://host:port")
+    add("--team", required=True, help="the team's name")
+    add("--password-file", type=Path, metavar="F", help=from_file)
+    add("--json", action="store_true", help="print the document itself on stdout")
+    add("--ca-cert", metavar="F", help=ca_cert)
+
+
+def execute(options: argparse.Namespace) -> None:
+    """Run the command. Raises ClientError."""
+    if ":" in options.team:
+        raise ClientError(
+            "bad-team",
+            f"HTTP Basic cannot send the name {printable(options.team)}, because it has a colon; see the team's page"
+            f" at {options.url.rstrip('/')}/team/ instead",
+        )
+    password = password_from(options.password_file)
+    credentials = f"{options.team}:{password}".encode("utf-8", "surrogatepass")
+    with Connection(options.url, options.ca_cert) as connection:
+        connection.authorize("Basic " + base64.b64encode(credentials).decode())
+        answer = connection.ask("GET", PATH)
+        document, lines = read_document(answer, 200, _read)
+    if options.json:
+        result(json.dumps(document))
+        return
+    result("\n".join(lines))
+
+
+def _read(document: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    return document, [printable(line) for line in in_lines(document)]
+
+
+def in_lines(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the document in plain lines."""
+    yield f"{document['team']} at {document['contest']}"
+    place = document["place_in_queue"]
+    queued = "not queued" if place is None else f"{place} of {document['queued']}"
+    attempts = document["attempts"]
+    of = "" if attempts["of"] is None else f" of {attempts['of']}"
+    yield f"queue: {queued}; attempts used: {attempts['used']}{of}"
+    if document["hides_news"]:
+        yield "the board is frozen: nobody sees newer results until it is unveiled"
+    for run in document["runs"]:
+        yield from _run_lines(run)
+    for one in document["refusals"]:
+        times = "" if one["count"] == 1 else f" {one['count']} times"
+        yield f"refused{times}: {one['status']} {one['code']}: {one['sentence']}"
+    for one in document["uploads"]:
+        reason = f": {one['reason']}" if one.get("reason") else ""
+        yield f"upload {one.get('file', '')}: {one['state']}{reason}"
+    for one in document["questions"]:
+        yield from _question_lines("question", one["text"], one["answer"])
+    for one in document["answers"]:
+        text = one["question"]
+        yield from _question_lines("question of another team", text, one["answer"])
+
+
+def _run_lines(run: dict[str, Any]) -> Iterator[str]:
+    reason = f": {run['void_reason']}" if run["void_reason"] else ""
+    sent = f"{run['images_served']} of {run['images']} images, {run['detections_accepted']} detections"
+    yield f"run {run['run']} at {run['station']}: {run['state']}{reason}; {sent} in {run['posts']} posts"
+    result_ = run["result"]
+    if result_ is not None and result_.get("score") is not None:
+        rank = f", rank {result_['rank']}" if result_.get("rank") else ""
+        yield (
+            f"{LINE}score {result_['score']:.4f}{rank}; mAP {result_['map']:.5f},"
+            f" {result_['energy_wh']:.4f} Wh"
+        )
+    for name in ("not_ranked", "left_out"):
+        if result_ is not None and result_.get(name):
+            yield f"{LINE}{name.replace('_', ' ')}: {result_[name]}"
+    opened = run["open"]
+    if opened is None:
+        return
+    if opened["remaining_s"] is not None:
+        yield f"{LINE}{opened['remaining_s']:.0f} s left"
+    figures = opened["figures"]
+    if figures is not None and figures["power_w"] is not None:
+        yield f"{LINE}{figures['power_w']:.2f} W, {figures['energy_wh'] or 0.0:.4f} Wh so far"
+    for warning in opened["warnings"]:
+        yield f"{LINE}warning: {warning}"
+
+
+def _question_lines(what: str, text: str, answer: str | None) -> Iterator[str]:
+    for number, line in enumerate(text.split("\n")):
+        yield line if number else f"{what}: {line}"
+    if answer is None:
+        yield f"{LINE}no answer yet"
+        return
+    for number, line in enumerate(answer.split("\n")):
+        yield f"{LINE}{line}" if number else f"{LINE}answer: {line}"

@@ -1,0 +1,43 @@
+// The projector: the announcement line by line; below the leaders one page of the others after the other.
+"use strict";
+
+const PAGE_MS = 10000, LINE_MS = 5000, RUNS_AT_ONCE = 4;
+
+function turn() {
+  turnLine(document.querySelector(".line"));
+  showPage(document.querySelectorAll(".runs article"), document.getElementById("runs-page"), RUNS_AT_ONCE);
+  const rest = document.querySelector(".rest");
+  if (!rest) return;
+  const rows = rest.querySelectorAll("tr");
+  for (const row of rows) row.hidden = false;
+  const isCeremony = "first" in rest.dataset;
+  showPage(rows, document.getElementById("rest-page"), fitting(rows), isCeremony ? 0 : null);
+}
+
+function turnLine(line) {
+  if (!line) return;
+  const lines = Math.round(line.scrollHeight / line.clientHeight);
+  line.scrollTop = Math.floor(Date.now() / LINE_MS) % lines * line.clientHeight;
+}
+
+// How many rows fit below the place of the first.
+function fitting(rows) {
+  if (!rows.length) return 1;
+  const {top, height} = rows[0].getBoundingClientRect();
+  return Math.max(1, Math.floor((innerHeight - top) / height));
+}
+
+// Hides all but one page of the items: page `chosen`, or one after the other.
+function showPage(items, note, count, chosen = null) {
+  const pages = Math.max(1, Math.ceil(items.length / count));
+  const page = chosen ?? Math.floor(Date.now() / PAGE_MS) % pages;
+  items.forEach((item, at) => { item.hidden = Math.floor(at / count) !== page; });
+  if (!note) return;
+  note.hidden = pages === 1;
+  note.textContent = pages === 1 ? "" : `Page ${page + 1} of ${pages}`;
+}
+
+document.addEventListener("live", turn);
+addEventListener("resize", turn);
+setInterval(turn, 500);
+painted.then(turn);

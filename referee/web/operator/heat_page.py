@@ -1,0 +1,69 @@
+"""The operators' page of a heat: the full race, with every figure, whatever the public board shows."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+from flask import Blueprint, Response, redirect, request
+
+from referee.errors import RefereeError
+from referee.judging.heat_documents import heats_document
+from referee.judging.heat_race import race_of_status
+from referee.web.app_parts import part
+from referee.web.callers import Callers, operator_of
+from referee.web.html_pages import html, page, rendered
+from referee.web.operator.operator_access import require_operator
+from referee.web.operator.operators_desk import OperatorsDesk
+from referee.web.request_slots import OPERATOR_PATH
+from referee.web.web_request import present_request
+
+LIVE = "operator-heat-page.live"
+
+blueprint = Blueprint("operator-heat-page", __name__, url_prefix=OPERATOR_PATH)
+
+
+@blueprint.before_request
+def lead_to_log_in() -> Any:
+    """Redirect a page request without a session to the log-in page; refuse the changing part."""
+    if request.endpoint == LIVE:
+        return require_operator()
+    if operator_of(part(Callers), present_request()) is not None:
+        return None
+    back = quote(request.path)
+    return redirect(f"{OPERATOR_PATH}/login?next={back}", HTTPStatus.SEE_OTHER)
+
+
+@blueprint.get("/heats/<path:name>")
+def show(name: str) -> Response:
+    """Answer with the page of a heat. Raises RefereeError `heat-unknown`."""
+    contest = part(Callers).contest
+    return page(
+        "operator/heat.html",
+        200,
+        live=_race_part(name),
+        path=f"{OPERATOR_PATH}/live/heats/{name}",
+        title=f"Heat {name}",
+        contest=contest.config.name,
+    )
+
+
+@blueprint.get("/live/heats/<path:name>")
+def live(name: str) -> Response:
+    """Answer with the changing part of the page of a heat."""
+    return html(_race_part(name))
+
+
+def _race_part(name: str) -> str:
+    desk = part(OperatorsDesk)
+    status = orjson.loads(desk.status.look().body)
+    heats = heats_document(desk.callers.contest)["heats"]
+    race = race_of_status(status, heats, desk.status.courses.by_run(), name)
+    if race is None:
+        sentence = f"There is no heat {name!r}; see: referee heat standings"
+        raise RefereeError("heat-unknown", sentence)
+    left = [side.get("remaining_s") for side in race["sides"]]
+    race["remaining_s"] = max((one for one in left if one is not None), default=None)
+    return rendered("heats/race.html", race=race, state="live", rough=False)

@@ -292,6 +292,22 @@ def test_an_editor_and_a_page_at_once_lose_nothing(
     assert (config.window_s, config.name) == (900, "By hand")
 
 
+def test_of_two_operators_at_once_the_second_is_asked_again(
+    served: Day,
+    pages: Pages,
+) -> None:
+    """Both opened the page before either wrote; neither loses what was written."""
+    other = Pages(served)
+    form = other.form("rules")
+    pages.post("rules", pages.form("rules") | {"window_s": "900"})
+    refused = other.post("rules", form | {"attempts": "2"})
+    assert refused.status_code == 409
+    assert "attempts is not set in the file, 2 in your form" in refused.text
+    other.post("rules", fields(refused.text, "rules"))
+    config = read_config(served.folder)
+    assert (config.window_s, config.attempts) == (900, 2)
+
+
 def test_a_half_written_file_is_said_with_its_line_and_the_server_goes_on(
     served: Day,
     pages: Pages,

@@ -190,7 +190,7 @@ def _ways(text: str, edit: Edit) -> Iterator[Way]:
     yield partial(_in_top_lines, edit)
 
 
-def _in_ownlines_of(edit: Setting, text: str) -> str:
+def _in_own_lines(edit: Setting, text: str) -> str:
     """Change the value in the lines of its table alone: tomlkit would gather tables that stand apart."""
     span = _span(text, edit)
     return _by_tomlkit(
@@ -201,7 +201,7 @@ def _in_ownlines_of(edit: Setting, text: str) -> str:
     )
 
 
-def _in_toplines_of(edit: Setting, text: str) -> str:
+def _in_top_lines(edit: Setting, text: str) -> str:
     """Change the value among the keys at the top, where it is written as `table.key` or in an inline table."""
     return _by_tomlkit(
         edit,

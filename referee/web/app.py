@@ -116,8 +116,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         contest, control, clock, judging, config_watch, journal_watch, boards
     )
     desk = OperatorsDesk(callers, config_watch, judging, status)
-    auto_judging = AutomaticJudging(contest, judging)
-    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto_judging)
+    auto = AutomaticJudging(contest, judging)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))

@@ -79,6 +79,10 @@ COMMANDS = {
             "Serve a referee for practice at home, until Ctrl-C.",
         ),
         LateCommand(
+            "referee.cli.publish_command:publish",
+            "Write what is public as a signed static site for any web server.",
+        ),
+        LateCommand(
             "referee.cli.rehearse_command:rehearse",
             "Carry out a whole contest run here.",
         ),
@@ -126,6 +130,10 @@ COMMANDS = {
         ),
         LateCommand(
             "referee.cli.testset_command:testset", "Make, import and check test sets."
+        ),
+        LateCommand(
+            "referee.cli.publish_command:verify",
+            "Verify a copy of a published site.",
         ),
     )
 }

@@ -84,12 +84,10 @@ class Listed:
 @cache
 def listed() -> list[tuple[str, list[Listed]]]:
     """Return all documents by group; the records of decisions are the last group."""
-    found = [(group, [_listed(name) for name in names]) for group, names in GROUPS]
-    found.append(("Deploy", [_listed(DEPLOYMENT)]))
     records = sorted((FOLDER / "decisions").glob("*.md"))
-    decisions = [_listed(f"decisions/{record.stem}") for record in records]
-    found.append(("Decisions", decisions))
-    return found
+    decisions = [f"decisions/{record.stem}" for record in records]
+    groups = [*GROUPS, ("Deploy", [DEPLOYMENT]), ("Decisions", decisions)]
+    return [(group, [*map(_listed, names)]) for group, names in groups]
 
 
 @cache

@@ -75,6 +75,7 @@ class Gateway:
         self._race: Handler = partial(heat_pages.race_part, board)
         self._looks: dict[str, Handler] = {
             single_image.IMAGES_PATH: batch,
+            board_pages.BADGE_PATH: partial(board_pages.as_badge, board),
             board_pages.JSON_PATH: partial(board_pages.as_json, board),
             board_pages.LIVE_PATH: partial(board_pages.live_part, board),
             heat_pages.LIVE_PATH: partial(heat_pages.standings_part, board),

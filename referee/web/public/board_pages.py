@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 
 from flask import Blueprint, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from referee.judging.freeze import public_view
+from referee.pages.badge import MEDIA_TYPE, badge
 from referee.store.records import Published
 from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
@@ -21,8 +24,10 @@ from referee.web.web_request import WebRequest, present_request
 
 BAR_WIDTH = 200  # of the picture of an interval, in its own units
 
+BADGE_PATH = "/badge.svg"
 JSON_PATH = "/board.json"
 LIVE_PATH = "/board/live"
+READ_BY_ALL = ("Access-Control-Allow-Origin", "*")
 
 blueprint = Blueprint("board", __name__)
 
@@ -61,7 +66,23 @@ def as_json(board: PublishedBoard, asked: WebRequest) -> Answer:
     """Answer GET or HEAD of /board.json with the document of the board's state."""
     row = board.row()
     kept = _kept_json(row, is_old=shown_board.is_old(board, row))
-    return answer_of(kept, asked.environ)
+    return for_other_sites(answer_of(kept, asked.environ))
+
+
+def as_badge(board: PublishedBoard, asked: WebRequest) -> Answer:
+    """Answer GET or HEAD of /badge.svg with who leads, as a picture for other web sites."""
+    return for_other_sites(answer_of(_kept_badge(board.row()), asked.environ))
+
+
+def for_other_sites(answer: Answer) -> Answer:
+    """Let scripts of every web site read the answer (CORS): it is public, whoever asks."""
+    return replace(answer, headers=[*answer.headers, READ_BY_ALL])
+
+
+@blueprint.get(BADGE_PATH)
+def as_badge_route() -> Response:
+    """Answer with `as_badge` through Flask."""
+    return through_flask(as_badge(part(PublishedBoard), present_request()))
 
 
 @blueprint.get(LIVE_PATH)
@@ -80,6 +101,11 @@ def as_json_route() -> Response:
 def _kept_json(row: Published, *, is_old: bool) -> Kept:
     text = json.dumps(document_of(row, is_old=is_old), ensure_ascii=False) + "\n"
     return keep(text, "application/json")
+
+
+@lru_cache(4)
+def _kept_badge(row: Published) -> Kept:
+    return keep(badge(public_view(row)), MEDIA_TYPE)
 
 
 @lru_cache(4)

@@ -120,6 +120,25 @@ def hall(tmp_path_factory: pytest.TempPathFactory, images: Path) -> Iterator[Day
         yield made
 
 
+def test_a_team_s_own_page_lists_its_entries_and_nobody_else_s(
+    hall: Day, images: Path
+) -> None:
+    assert hall.server is not None
+    hand_in(hall, csv_of(rows_of(images)), "cat", name="mine.csv")
+    credentials = ("cat", PASSWORD)
+
+    def told(path: str) -> Any:
+        assert hall.server is not None
+        return hall.server.ask("GET", path, auth=credentials).json()
+
+    until(lambda: told("/v1/entries")[-1]["state"] == "scored")
+    until(lambda: told("/v1/team")["uploads"] == told("/v1/entries"))
+    (entry,) = [one for one in told("/v1/team")["uploads"] if one["file"] == "mine.csv"]
+    assert entry["state"] == "scored"
+    others = hall.server.ask("GET", "/v1/team", auth=("bee", PASSWORD)).json()
+    assert "mine.csv" not in [one["file"] for one in others["uploads"]]
+
+
 def rows_of(images: Path, misses: int = 0) -> list[list[float]]:
     """Every object found, but for those of the first images."""
     truth = read_ground_truth(images)

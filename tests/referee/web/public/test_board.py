@@ -124,6 +124,21 @@ def test_a_poll_is_packed_for_who_takes_it_and_public_unless_it_bears_a_token(
         assert own.headers["Cache-Control"] == "no-cache"
 
 
+def test_other_web_sites_may_read_the_board_and_show_its_badge(
+    client: FlaskClient,
+) -> None:
+    board = client.get("/board.json")
+    shown = client.get("/badge.svg")
+    for answer in (board, shown):
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        assert answer.headers["Cache-Control"] == PUBLIC
+    assert shown.mimetype == "image/svg+xml"
+    assert f"{board.get_json()['ranking'][0]['score']:.4f}" in shown.text
+    for path in ("/", "/board/live", "/v1/health", "/operator/login"):
+        headers = client.get(path, headers=BROWSER).headers
+        assert "Access-Control-Allow-Origin" not in headers, path
+
+
 def test_all_who_look_cost_one_look_at_the_database_in_half_a_second(
     client: FlaskClient,
     made: House,

@@ -1,0 +1,69 @@
+"""Verifies a copy of a site: signed by the contest, every file as it was published, and none added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from referee.errors import RefereeError
+from referee.evidence.signed_statement import is_signed
+from referee.publishing.site_manifest import (
+    ENVELOPE,
+    MANIFEST,
+    SiteManifest,
+    digests_of,
+    read_manifest,
+)
+
+
+@dataclass(frozen=True)
+class VerifiedSite:
+    """A site whose signature is right, and what is wrong with its files, in sentences."""
+
+    manifest: SiteManifest
+    public_key: str
+    problems: list[str]
+
+
+def verify_site(folder: Path, key: str | None) -> VerifiedSite:
+    """Verify the copy of a site in a folder. With a `key` (hexadecimal) the contest's key must be this one.
+
+    Raises RefereeError `site-unsigned`; OSError.
+    """
+    manifest, public_key = _signed_manifest(folder, key)
+    problems = [*_differences(manifest, digests_of(folder))]
+    return VerifiedSite(manifest, public_key, problems)
+
+
+def _signed_manifest(folder: Path, key: str | None) -> tuple[SiteManifest, str]:
+    text = (folder / MANIFEST).read_bytes()
+    envelope = (folder / ENVELOPE).read_bytes()
+    try:
+        manifest = read_manifest(text)
+    except ValueError as error:
+        raise _unsigned(f"{MANIFEST} is not the manifest of a site: {error}") from error
+    stated = str(manifest.about.get("public_key"))
+    if key is not None and stated != key:
+        raise _unsigned(f"the site states the key {stated}, and you gave {key}")
+    try:
+        is_right = is_signed(envelope, text, stated)
+    except RefereeError as error:
+        raise _unsigned(error.sentence) from error
+    if not is_right:
+        raise _unsigned(f"{ENVELOPE} is no signature of {MANIFEST} by {stated}")
+    return manifest, stated
+
+
+def _unsigned(why: str) -> RefereeError:
+    return RefereeError("site-unsigned", f"The site failed verification: {why}.")
+
+
+def _differences(manifest: SiteManifest, found: dict[str, str]) -> Iterator[str]:
+    for name, digest in manifest.files.items():
+        if name not in found:
+            yield f"{name} is missing."
+        elif found[name] != digest:
+            yield f"{name} was altered: its SHA-256 is {found[name]}, and {digest} was published."
+    for name in found.keys() - manifest.files.keys():
+        yield f"{name} was added: it is not in the manifest."

@@ -1,4 +1,4 @@
-"""What 50 viewers of the board cost the server, and a contestant who fetches images, beside none, by turns in one run.
+"""What 500 viewers of the board cost the server, and a contestant who fetches images, beside none, by turns in one run.
 
 A run is open, so the board changes each second and every look gets the whole of it.
 """
@@ -16,7 +16,7 @@ from bench.house import HERE, Server, referee
 from bench.load import load
 from lpirc_testsets import synthesize
 
-VIEWERS = 50
+VIEWERS = 500
 SECONDS = 10
 TURNS = 3
 IMAGES = 100

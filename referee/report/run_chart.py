@@ -108,7 +108,7 @@ def _draw_regret(axes: Any, regret: StopRegret) -> None:
         own = regret.score[has_band] / regret.score[-1]
         axes.plot(when_s, own, ".", color=BLUE, markersize=3, alpha=0.6)
     axes.axhline(1.0, color="#555555", linewidth=0.8)
-    title = "line: smoothed, with its 95 % band; dots: as it was"
+    title = "line: smoothed, with its 95% band; dots: as it was"
     if regret.is_earlier:
         axes.axvline(regret.elapsed_s[regret.best], color=BROWN, linestyle="--")
         title += "; dashed: the best time"

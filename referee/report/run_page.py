@@ -9,12 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from lpirc_score.analysis.error_types import ErrorType
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_score.files.curve_drawings import inline_curves
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.metrics.offered import COCO, has_one_threshold
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest
@@ -30,28 +27,17 @@ from referee.judging.run_figures import (
     figures_of,
     score_document,
 )
-from referee.judging.score_explanation import Explanation, explain
+from referee.judging.score_explanation import explain
 from referee.judging.score_uncertainty import described
 from referee.judging.stop_regret import LEAST_IMAGES
 from referee.pages import STATIC, template_environment
 from referee.report.energy_section import energy_section
+from referee.report.errors_section import errors_section
 from referee.report.replay_section import replay_section
 from referee.report.win_section import board_section, lever_section
-from referee.report.worst_images import pictures
-from referee.store.records import OVER, Run, RunState, Score
+from referee.store.records import OVER, Run, RunState
 
 STYLES = (STATIC / "style.css", Path(__file__).with_name("report.css"))
-FEW = 10  # curves shown of the best categories, and of the worst
-ERRORS = {
-    ErrorType.CLASSIFICATION: "on an object, but with the wrong category",
-    ErrorType.LOCALISATION: "on an object of its category, but the box fits too badly",
-    ErrorType.BOTH: "near an object, but with the wrong category and a box that fits too badly",
-    ErrorType.DUPLICATE: "on an object that another detection has found already",
-    ErrorType.BACKGROUND: "on no object",
-    ErrorType.MISSED: "objects that no detection finds, even with its errors corrected",
-    ErrorType.FALSE_POSITIVE: "all false detections, of any type",
-    ErrorType.FALSE_NEGATIVE: "all objects that were not found",
-}
 
 
 def write_report(
@@ -125,7 +111,7 @@ def report_page(
             "document": json.dumps(document | figures.remarks, indent=1),
         }
         try:
-            shown |= _explained(explain(contest, run, judged), contest, run, judged)
+            shown |= errors_section(explain(contest, run, judged), contest, run, judged)
         except (RefereeError, TestSetError) as failure:
             notices.append(failure.sentence)
         shown |= lever_section(
@@ -163,47 +149,3 @@ def _notices(run: Run, figures: Figures) -> Iterator[str]:
         yield "A check failed, see below; an operator has reviewed and accepted this run."
     if figures.images_seen:
         yield f"{figures.images_seen} of its images were served to earlier runs of this team, see below."
-
-
-def _other_rule(metric: str) -> str:
-    """Return a sentence that names the metric of the gains if `metric` has no single IoU threshold, else ""."""
-    if has_one_threshold(metric):
-        return ""
-    if metric == COCO:
-        return (
-            "The metric coco has ten IoU thresholds: the gains below are in the mAP at "
-            "IoU 0.5 alone, as the program tidecv computes them"
-        )
-    return (
-        f"The metric {metric} has no single IoU threshold: the gains below are in the mAP of the "
-        f"metric lpirc at IoU 0.5"
-    )
-
-
-def _explained(
-    found: Explanation, contest: Contest, run: Run, judged: Score
-) -> dict[str, Any]:
-    names = {one.id: one.name for one in contest.test_set.categories}
-    other_rule = _other_rule(signature_parts(judged.signature)["metric"])
-    caption = f"Precision by recall{' at IoU 0.5' if other_rule else ''}"
-    best_first = sorted(
-        found.curves, key=lambda one: (-(judged.ap.get(one) or 0.0), names[one])
-    )
-    drawn = best_first
-    if len(best_first) > 2 * FEW:
-        drawn = best_first[:FEW] + best_first[-FEW:]
-        caption += f": first the {FEW} best categories, then the {FEW} worst"
-    losses = found.analysis.confidence_cost
-    curves = inline_curves({one: found.curves[one] for one in drawn}, names, caption)
-    return {
-        "costs": [(one, ERRORS[one.type]) for one in found.costs],
-        "lever_costs": found.costs,
-        "other_rule": other_rule,
-        "regret": found.regret,
-        "curves": Markup(curves),  # noqa: S704 - our drawing
-        "caption": caption,
-        "categories": [
-            (names[one], judged.ap.get(one), losses.get(one)) for one in best_first
-        ],
-        "pictures": pictures(found, contest, run),
-    }

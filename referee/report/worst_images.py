@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.analysis.error_types import ImageErrors
+from lpirc_score.analysis.error_types import TRUE, ImageErrors
 from referee.contest import Contest
 from referee.judging.score_explanation import Explanation
 from referee.pages.small_pictures import data_uri
@@ -38,7 +38,7 @@ def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, A
 def _boxes(
     found: Explanation, one: ImageErrors, names: Mapping[int, str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the boxes of an image: the objects found, the objects missed, and the false detections."""
+    """Yield the boxes of an image: its objects, found or missed, then the team's, right or wrong."""
     truth = found.ground_truth
     sent = found.detections
     unfound = found.analysis.found.unfound[one.objects]
@@ -50,10 +50,14 @@ def _boxes(
             yield _box(
                 kind, truth.boxes[index], f"missed: {names[int(truth.category[index])]}"
             )
-    false = one.detections[found.analysis.found.outcome[one.detections] >= 0]
-    for index in false[:MOST_DRAWN].tolist():
-        label = f"{names[int(sent.category[index])]} {sent.confidence[index]:.2f}"
-        yield _box("wrong", sent.boxes[index], label)
+    outcome = found.analysis.found.outcome[one.detections]
+    for kind, chosen in (
+        ("right", one.detections[outcome == TRUE]),
+        ("wrong", one.detections[outcome >= 0]),
+    ):
+        for index in chosen[:MOST_DRAWN].tolist():
+            label = f"{names[int(sent.category[index])]} {sent.confidence[index]:.2f}"
+            yield _box(kind, sent.boxes[index], label)
 
 
 def _box(kind: str, corners: NDArray[np.float64], label: str) -> dict[str, Any]:

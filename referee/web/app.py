@@ -30,6 +30,7 @@ from referee.web.legacy import old_routes as legacy_routes
 from referee.web.live_status import LiveStatus
 from referee.web.operator import (
     board_routes,
+    ceremony,
     console,
     day_routes,
     heat_page,
@@ -78,6 +79,7 @@ ROUTES = (
     board_routes,
     question_routes,
     console,
+    ceremony,
     legacy_routes,
     html_pages,
     display_routes,
@@ -114,8 +116,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         contest, control, clock, judging, config_watch, journal_watch, boards
     )
     desk = OperatorsDesk(callers, config_watch, judging, status)
-    auto_judging = AutomaticJudging(contest, judging)
-    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto_judging)
+    auto = AutomaticJudging(contest, judging)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))

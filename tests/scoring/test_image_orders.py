@@ -23,7 +23,13 @@ def test_each_map_is_that_of_the_images_answered_by_then() -> None:
     is_there = np.isin(run.found.image - 1, np.flatnonzero(since < MOMENTS))
     found = run.found.of_rows(is_there)
     for name in ("lpirc", "voc-11"):
-        maps = maps_in_other_orders(run.truth, found, since, MOMENTS, rule_named(name))
+        maps = maps_in_other_orders(
+            run.truth,
+            found,
+            since,
+            MOMENTS,
+            rule_named(name),
+        )
         assert maps.shape == (MOMENTS, ORDERS)
         here = _answered_by(since, MOMENTS, ORDERS).reshape(IMAGES + 1, MOMENTS, -1)
         assert not here[:7].any()

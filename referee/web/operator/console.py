@@ -169,6 +169,7 @@ def _shown(body: bytes) -> dict[str, Any]:
         "callable": queued + others,
         "window_s": now["window_s"],
     }
+    choices["publish_by"] = now["publish_by"]
     choices["board"] = now["board"]["state"]
     choices["arming_s"] = {
         station["name"]: station["arming_at_least_s"] for station in now["stations"]

@@ -39,6 +39,7 @@ Bools = NDArray[np.bool_]
 
 __all__ = [
     "OF_DETECTIONS",
+    "TRUE",
     "ErrorAnalysis",
     "ErrorType",
     "ImageErrors",

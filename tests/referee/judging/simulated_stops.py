@@ -32,7 +32,13 @@ class Answered:
     since: NDArray[np.int64]
 
     def maps(self) -> Floats:
-        return maps_over_time(self.truth, self.found, self.since, MOMENTS, RULE)
+        return maps_over_time(
+            self.truth,
+            self.found,
+            self.since,
+            MOMENTS,
+            RULE,
+        )
 
     def band(self, energy_wh: Floats) -> StopBand:
         """The band, with energies that are exact."""
@@ -43,7 +49,14 @@ class Answered:
         exact = np.zeros(MOMENTS)
         known = np.ones(MOMENTS, np.bool_)
         elapsed_s = np.arange(1.0, MOMENTS + 1)
-        return stop_band(elapsed_s, self.maps(), in_orders, energy_wh, exact, known)
+        return stop_band(
+            elapsed_s,
+            self.maps(),
+            in_orders,
+            energy_wh,
+            exact,
+            known,
+        )
 
 
 def answered(seed: int) -> Answered:
@@ -90,4 +103,11 @@ def answered(seed: int) -> Answered:
 def boxes_at(place: NDArray[np.int64], top: float) -> Floats:
     left = place * (SIDE + 10)
     above = np.full(len(place), top)
-    return np.column_stack([left, above, left + SIDE, above + SIDE]).astype(float)
+    return np.column_stack(
+        [
+            left,
+            above,
+            left + SIDE,
+            above + SIDE,
+        ]
+    ).astype(float)

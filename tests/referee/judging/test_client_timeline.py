@@ -34,7 +34,13 @@ def written(*events: dict[str, Any]) -> bytes:
 def sends(*spans: tuple[float, float, int]) -> bytes:
     return written(
         *(
-            event("send", start, end, sha256=DIGESTS[number - 1], number=number)
+            event(
+                "send",
+                start,
+                end,
+                sha256=DIGESTS[number - 1],
+                number=number,
+            )
             for start, end, number in spans
         )
     )
@@ -47,7 +53,12 @@ def joined(content: bytes, *arrived_s: float) -> Joined:
 
 def test_each_body_arrived_while_it_was_sent_which_bounds_the_offset() -> None:
     content = sends((1.0, 1.4, 1), (2.0, 2.2, 2), (3.0, 3.4, 3))
-    found = joined(content, 11.3, 12.1, 13.1)
+    found = joined(
+        content,
+        11.3,
+        12.1,
+        13.1,
+    )
     assert found.offset_s == pytest.approx((9.9 + 10.1) / 2)
     assert found.error_s == pytest.approx(0.1)
     assert (found.bodies, found.sent, found.drift) == (3, 3, False)
@@ -65,8 +76,20 @@ def test_clocks_that_drift_are_told_with_what_the_best_offset_leaves() -> None:
 def test_a_body_that_was_sent_twice_is_told_apart_by_its_number() -> None:
     timeline = read_timeline(
         written(
-            event("send", 5.0, 5.1, sha256=DIGESTS[0], number=2),
-            event("send", 7.0, 7.1, sha256=DIGESTS[0], number=None),
+            event(
+                "send",
+                5.0,
+                5.1,
+                sha256=DIGESTS[0],
+                number=2,
+            ),
+            event(
+                "send",
+                7.0,
+                7.1,
+                sha256=DIGESTS[0],
+                number=None,
+            ),
         )
     )
     found = join(timeline, [(DIGESTS[0], 1.0), (DIGESTS[0], 5.05)])
@@ -100,9 +123,31 @@ def test_a_file_that_was_cut_off_is_read_to_its_last_whole_line() -> None:
         written(event("send", 0, 1) | {"ts": None}),
         written(event("send", 0, 1) | {"dur": -5}),
         written(event("send", 0, 1) | {"args": []}),
-        written(event("fetch", 0, 1, image=-1)),
-        written(event("fetch", 0, 1, image=1, images=1e9)),
-        written(event("fetch", 0, 1, image=2**80)),
+        written(
+            event(
+                "fetch",
+                0,
+                1,
+                image=-1,
+            )
+        ),
+        written(
+            event(
+                "fetch",
+                0,
+                1,
+                image=1,
+                images=1e9,
+            )
+        ),
+        written(
+            event(
+                "fetch",
+                0,
+                1,
+                image=2**80,
+            )
+        ),
         b'[{"name": "send", "ph": "X", "ts": NaN, "dur": 1}]',
         b'[{"name": "send", "ph": "X", "ts": 1' + b"0" * 400 + b', "dur": 1}]',
         written({"name": "<script>", "ph": "X"}),
@@ -117,7 +162,19 @@ def test_what_is_no_timeline_is_refused_in_one_sentence(content: bytes) -> None:
 
 def test_a_file_with_a_hundred_million_images_in_a_fetch_costs_no_memory() -> None:
     content = written(
-        event("fetch", 0, 1, image=1, images=2**31 - 1),
-        event("send", 1.0, 2.0, sha256=DIGESTS[0], number=1),
+        event(
+            "fetch",
+            0,
+            1,
+            image=1,
+            images=2**31 - 1,
+        ),
+        event(
+            "send",
+            1.0,
+            2.0,
+            sha256=DIGESTS[0],
+            number=1,
+        ),
     )
     assert read_timeline(content).fetches.images.tolist() == [2**31 - 1]

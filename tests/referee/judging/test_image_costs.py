@@ -32,23 +32,78 @@ def timeline_of(*events: dict[str, object]) -> bytes:
 def batch_of_two() -> bytes:
     """Two images fetched at once, detected one after the other, the second while the first is sent; then the rest."""
     return timeline_of(
-        event("fetch", 1.0, 3.0, image=1, images=2),
-        event("waiting", 0.5, 3.0, image=1),
-        event("detecting", 3.0, 4.0, image=1),
-        event("posting", 4.0, 4.5, image=1),
-        event("detecting", 4.5, 7.5, image=2),
-        event("send", 4.5, 5.0, images=1, sha256="a" * 64, number=1),
-        event("posting", 7.5, 7.5, image=2),
+        event(
+            "fetch",
+            1.0,
+            3.0,
+            image=1,
+            images=2,
+        ),
+        event(
+            "waiting",
+            0.5,
+            3.0,
+            image=1,
+        ),
+        event(
+            "detecting",
+            3.0,
+            4.0,
+            image=1,
+        ),
+        event(
+            "posting",
+            4.0,
+            4.5,
+            image=1,
+        ),
+        event(
+            "detecting",
+            4.5,
+            7.5,
+            image=2,
+        ),
+        event(
+            "send",
+            4.5,
+            5.0,
+            images=1,
+            sha256="a" * 64,
+            number=1,
+        ),
+        event(
+            "posting",
+            7.5,
+            7.5,
+            image=2,
+        ),
         event("posting", 7.5, 8.5),
-        event("send", 7.6, 8.4, images=1, sha256="b" * 64, number=2),
+        event(
+            "send",
+            7.6,
+            8.4,
+            images=1,
+            sha256="b" * 64,
+            number=2,
+        ),
     )
 
 
 def test_each_moment_is_of_one_kind_and_batches_are_shared_by_their_images() -> None:
     timeline = read_timeline(batch_of_two())
     images = np.array([1, 2])
-    sections = sections_of(timeline, 1.0, images, 10.0)
-    seconds = by_image(sections, np.diff(sections.edges_s), 2, len(KINDS))
+    sections = sections_of(
+        timeline,
+        1.0,
+        images,
+        10.0,
+    )
+    seconds = by_image(
+        sections,
+        np.diff(sections.edges_s),
+        2,
+        len(KINDS),
+    )
     # waiting 0 to 2 less nothing, fetching 2 to 4, detecting 1 and 3, posting 0.5 and 1, idle the last half.
     total = dict(zip(KINDS, seconds.sum(axis=0).tolist(), strict=True))
     assert total == pytest.approx(
@@ -74,14 +129,47 @@ def test_spans_outside_of_the_run_and_images_that_were_not_served_count_nothing(
 ):
     timeline = read_timeline(
         timeline_of(
-            event("detecting", -5.0, -1.0, image=1),
-            event("detecting", 2.0, 3.0, image=77),
-            event("fetch", 50.0, 60.0, image=1, images=2**31 - 1),
-            event("send", 1.0, 1.5, images=2**31 - 1, sha256="a" * 64, number=1),
+            event(
+                "detecting",
+                -5.0,
+                -1.0,
+                image=1,
+            ),
+            event(
+                "detecting",
+                2.0,
+                3.0,
+                image=77,
+            ),
+            event(
+                "fetch",
+                50.0,
+                60.0,
+                image=1,
+                images=2**31 - 1,
+            ),
+            event(
+                "send",
+                1.0,
+                1.5,
+                images=2**31 - 1,
+                sha256="a" * 64,
+                number=1,
+            ),
         )
     )
-    sections = sections_of(timeline, 0.0, np.array([1, 2]), 10.0)
-    seconds = by_image(sections, np.diff(sections.edges_s), 2, len(KINDS))
+    sections = sections_of(
+        timeline,
+        0.0,
+        np.array([1, 2]),
+        10.0,
+    )
+    seconds = by_image(
+        sections,
+        np.diff(sections.edges_s),
+        2,
+        len(KINDS),
+    )
     assert seconds.sum() == pytest.approx(10.0)
     assert seconds[:, KINDS.index("detecting")].tolist() == [0.5, 0.5]
 
@@ -146,12 +234,42 @@ def test_with_a_timeline_the_kinds_add_up_to_the_run_on_the_referee_s_clock(
     hall = build()
     run = run_of(hall)
     content = timeline_of(
-        event("fetch", 0.2, 1.0, image=3, images=4),
-        event("detecting", 1.0, 2.8, image=3),
-        event("send", 2.8, 3.0, images=1, sha256="a" * 64, number=1),
-        event("send", 6.8, 7.0, images=1, sha256="b" * 64, number=2),
+        event(
+            "fetch",
+            0.2,
+            1.0,
+            image=3,
+            images=4,
+        ),
+        event(
+            "detecting",
+            1.0,
+            2.8,
+            image=3,
+        ),
+        event(
+            "send",
+            2.8,
+            3.0,
+            images=1,
+            sha256="a" * 64,
+            number=1,
+        ),
+        event(
+            "send",
+            6.8,
+            7.0,
+            images=1,
+            sha256="b" * 64,
+            number=2,
+        ),
     )
-    costs = image_costs(hall.contest, run, 10.0, read_timeline(content))
+    costs = image_costs(
+        hall.contest,
+        run,
+        10.0,
+        read_timeline(content),
+    )
     assert costs is not None
     assert costs.joined is not None
     assert costs.joined.offset_s == pytest.approx(1.1)

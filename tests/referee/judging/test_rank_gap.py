@@ -34,17 +34,43 @@ NOISE = np.random.default_rng(1).normal(0.0, 1.0, HALVES)
 
 def place(team: str, run: int, map_: float, energy_wh: float, rank: int = 1) -> Place:
     score = map_ / energy_wh
-    return Place(rank, standing(team, score, run, map=map_, energy_wh=energy_wh))
+    return Place(
+        rank,
+        standing(
+            team,
+            score,
+            run,
+            map=map_,
+            energy_wh=energy_wh,
+        ),
+    )
 
 
 def halved(map_: float, energy_wh: float, noise: float) -> Halved:
     """Noise that the images of one team have alone."""
-    return Halved(map_, map_ + noise * NOISE, energy_wh, images=map_)
+    return Halved(
+        map_,
+        map_ + noise * NOISE,
+        energy_wh,
+        images=map_,
+    )
 
 
 def gap(noise: float, own_map: float = 0.30) -> Gap:
-    own = place("own", 1, own_map, 2.0, 2)
-    other = place("other", 2, 0.40, 2.0, 1)
+    own = place(
+        "own",
+        1,
+        own_map,
+        2.0,
+        2,
+    )
+    other = place(
+        "other",
+        2,
+        0.40,
+        2.0,
+        1,
+    )
     known = {
         1: halved(own_map, 2.0, noise),
         2: halved(0.40, 2.0, 0.0),
@@ -84,15 +110,41 @@ def test_nothing_follows_from_a_gap_that_may_be_noise() -> None:
 
 
 def test_a_gap_without_halves_has_no_interval_and_no_advice() -> None:
-    own = place("own", 1, 0.3, 2.0, 2)
-    found = gap_between(own, place("other", 2, 0.4, 2.0), {})
+    own = place(
+        "own",
+        1,
+        0.3,
+        2.0,
+        2,
+    )
+    found = gap_between(
+        own,
+        place(
+            "other",
+            2,
+            0.4,
+            2.0,
+        ),
+        {},
+    )
     assert found.ratio.low is None
     assert (found.needs, found.is_sure, found.map_chance) == (None, False, None)
 
 
 def test_a_map_above_1_is_not_asked_for() -> None:
-    own = place("own", 1, 0.6, 2.0, 2)
-    other = place("other", 2, 0.6, 1.0)
+    own = place(
+        "own",
+        1,
+        0.6,
+        2.0,
+        2,
+    )
+    other = place(
+        "other",
+        2,
+        0.6,
+        1.0,
+    )
     known = {1: halved(0.6, 2.0, 0.001), 2: halved(0.6, 1.0, 0.001)}
     needs = gap_between(own, other, known).needs
     assert needs is not None
@@ -125,23 +177,55 @@ def test_a_lever_closes_the_gap_only_with_its_least_effect_at_the_gap_s_upper_en
     above = gap(noise=0.005)
     assert above.ratio.high is not None
     most = above.ratio.high
-    enough = Cost(ErrorType.MISSED, 9, 0.30 * (most - 1) + 1e-6, 0.1)
-    best_guess = Cost(ErrorType.BACKGROUND, 9, 0.30 * (above.ratio.value - 1), 0.1)
-    total = Cost(ErrorType.FALSE_POSITIVE, 9, 0.9, 0.4)
-    found = levers(above, 0.30, [best_guess, total, enough], None, None)
+    enough = Cost(
+        ErrorType.MISSED,
+        9,
+        0.30 * (most - 1) + 1e-6,
+        0.1,
+    )
+    best_guess = Cost(
+        ErrorType.BACKGROUND,
+        9,
+        0.30 * (above.ratio.value - 1),
+        0.1,
+    )
+    total = Cost(
+        ErrorType.FALSE_POSITIVE,
+        9,
+        0.9,
+        0.4,
+    )
+    found = levers(
+        above,
+        0.30,
+        [best_guess, total, enough],
+        None,
+        None,
+    )
     assert [(one.error, one.closes) for one in found] == [
         (ErrorType.MISSED, True),
         (ErrorType.BACKGROUND, False),
     ]
     assert {one.kind for one in found} == {LeverKind.MENDED}
-    unsure = levers(gap(noise=0.10), 0.30, [enough], None, None)
+    unsure = levers(
+        gap(noise=0.10),
+        0.30,
+        [enough],
+        None,
+        None,
+    )
     assert [one.closes for one in unsure] == [False]
 
 
 def judged(hall: House, team: str, found: float, energy_wh: float) -> int:
     contest = hall.contest
     rows = guesses(contest, found)
-    run = closed_run(contest, rows, team=team, energy_wh=energy_wh)
+    run = closed_run(
+        contest,
+        rows,
+        team=team,
+        energy_wh=energy_wh,
+    )
     judge_with_interval(contest, run.id, Clock())
     return run.id
 
@@ -152,8 +236,18 @@ def test_a_report_compares_with_published_runs_only_and_with_none_while_frozen(
     hall = build(publish_by=1)
     contest = hall.contest
     store = hall.store
-    own = judged(hall, "own", 0.5, 0.1)
-    judged(hall, "rival", 0.9, 0.05)
+    own = judged(
+        hall,
+        "own",
+        0.5,
+        0.1,
+    )
+    judged(
+        hall,
+        "rival",
+        0.9,
+        0.05,
+    )
     store.decisions.add(
         own,
         store.scores.latest(own).judged_utc,
@@ -176,9 +270,24 @@ def test_neighbours_are_compared_by_what_the_board_knows_of_them(
     build: Callable[..., House],
 ) -> None:
     hall = build()
-    ahead = judged(hall, "ahead", 1.0, 0.05)
-    own = judged(hall, "own", 1.0, 0.1)
-    last = judged(hall, "last", 1.0, 0.2)
+    ahead = judged(
+        hall,
+        "ahead",
+        1.0,
+        0.05,
+    )
+    own = judged(
+        hall,
+        "own",
+        1.0,
+        0.1,
+    )
+    last = judged(
+        hall,
+        "last",
+        1.0,
+        0.2,
+    )
     found = place_of(hall.contest, hall.store.runs.get(own), NOW)
     assert found.above is not None
     assert found.below is not None
@@ -196,7 +305,12 @@ def test_the_energy_before_the_first_image_counts_less_its_limit_of_error(
     build: Callable[..., House],
 ) -> None:
     hall = build()
-    own = judged(hall, "own", 1.0, 0.1)
+    own = judged(
+        hall,
+        "own",
+        1.0,
+        0.1,
+    )
     run = hall.store.runs.get(own)
     course = course_of(hall.contest, run)
     found = effect_of_waiting(hall.contest, run, course)
@@ -204,5 +318,11 @@ def test_the_energy_before_the_first_image_counts_less_its_limit_of_error(
     assert found.low is not None
     assert found.value == pytest.approx(10.0 / 9.5)  # half a second of ten
     assert found.low < 1 < found.value
-    waited = levers(None, 0.3, [], None, found)
+    waited = levers(
+        None,
+        0.3,
+        [],
+        None,
+        found,
+    )
     assert waited == ()

@@ -74,7 +74,14 @@ def test_the_energy_limit_widens_the_band_and_an_unknown_moment_has_none() -> No
     limit_wh = np.array([0.02, 0.025, 0.0])
     known = np.array([False, True, True])
     elapsed_s = np.array([1.0, 5.0, 10.0])
-    band = stop_band(elapsed_s, maps, same, energy_wh, limit_wh, known)
+    band = stop_band(
+        elapsed_s,
+        maps,
+        same,
+        energy_wh,
+        limit_wh,
+        known,
+    )
     assert np.isnan(band.ratio[0])
     assert band.ratio[1] == pytest.approx(2.0)
     assert band.low[1] == pytest.approx(2.0 / 1.5)
@@ -101,5 +108,12 @@ def test_nothing_found_has_no_band_but_at_the_end() -> None:
     nothing = np.zeros(3)
     known = np.ones(3, np.bool_)
     at = np.arange(1.0, 4.0)
-    band = stop_band(at, nothing, np.zeros((3, 10)), at, nothing, known)
+    band = stop_band(
+        at,
+        nothing,
+        np.zeros((3, 10)),
+        at,
+        nothing,
+        known,
+    )
     assert np.isnan(band.low).tolist() == [True, True, False]

@@ -247,7 +247,7 @@ def test_the_best_moment_is_stated_with_the_limit_of_its_energy(
     shown = page_of(hall.contest, hall.store.runs.get(run.id)).text
     assert (
         "A log-out about 4.0 s after the start would have had 1.500 times the score of the run, and at least 1.154 "
-        "times at 95 %."
+        "times at 95%."
     ) in shown
     assert (
         "Nothing is said of the time before 4.0 s: the energy up to then is within its own limit"

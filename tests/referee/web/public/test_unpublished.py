@@ -23,7 +23,13 @@ from tests.referee.factories import START, TEAM, config_text
 from tests.referee.judging.judged_runs import closed_run
 from tests.referee.web.public.test_freeze import OTHERS, Side, SteppedClock, served
 
-FAILED = Check("integrator-time", ok=False, severity="error", sentence="It differs.", figures={})  # fmt: skip
+FAILED = Check(
+    "integrator-time",
+    ok=False,
+    severity="error",
+    sentence="It differs.",
+    figures={},
+)
 LATER = START.replace(minute=5)
 
 
@@ -56,9 +62,18 @@ def _judge_all(contest: Contest, reached: float) -> None:
     for run in contest.store.runs.find():
         assert run.energy_wh is not None
         judged = Score(
-            run.id, START.isoformat(), reached, run.energy_wh, reached / run.energy_wh,
-            9.0, run.images, 17, {1: reached}, f"lpirc|gt:{run.testset_digest[:12]}|rules:9", checks,
-        )  # fmt: skip
+            run=run.id,
+            judged_utc=START.isoformat(),
+            map=reached,
+            energy_wh=run.energy_wh,
+            score=reached / run.energy_wh,
+            mean_power_w=9.0,
+            images=run.images,
+            detections=17,
+            ap={1: reached},
+            signature=f"lpirc|gt:{run.testset_digest[:12]}|rules:9",
+            checks=checks,
+        )
         contest.store.scores.add(judged, RunState.CLOSED)
         if checks:
             review = Review("jo", "It stands.", START.isoformat(), (FAILED.code,))

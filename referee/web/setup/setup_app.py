@@ -53,6 +53,8 @@ from referee.web.web_request import HANDED_TO_FLASK, begin_request
 
 SETUP_PATH = "/setup"
 SETUP_COOKIE = "referee-setup"
+HALL_S = 10
+"""Seconds after which the page for the hall is loaded again."""
 
 logger = logging.getLogger(__name__)
 blueprint = Blueprint("setup", __name__)
@@ -161,7 +163,7 @@ def _open(app: Flask, state: SettingUp) -> None:
     store = Store.open(state.folder / DATABASE_NAME)
     state.resources.callback(store.close)
     access = SetupAccess(state.folder, store, state.code, state.clock)
-    is_open = state.listen.local_host != state.listen.host
+    is_open = not state.listen.is_of_this_machine
     url = state.listen.urls[0]
     state.desk = SettingsDesk(
         state.folder, store, state.clock, access, None, is_open, url
@@ -187,7 +189,9 @@ def _require_contest() -> Any:
 @blueprint.get("/")
 def hall() -> Response:
     """Tell everyone in the hall that the contest is being set up."""
-    return page("setup/hall.html", 503)
+    response = page("setup/hall.html", 503)
+    response.headers["Refresh"] = str(HALL_S)
+    return response
 
 
 @blueprint.get("/v1/<path:_>")

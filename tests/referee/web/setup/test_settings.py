@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 __all__ = ["browser"]
+LONG = "a-name-without-a-blank-" * 12
 INPUT = re.compile(
     r"<input\b[^>]*>|<select\b.*?</select>",
     re.DOTALL,
@@ -487,6 +488,28 @@ def test_a_meter_that_is_not_there_is_one_sentence(
     assert "Traceback" not in probed.text
 
 
+def test_a_name_of_any_length_leaves_every_page_whole_on_a_phone(
+    served: Day,
+    pages: Pages,
+    browser: Browser,
+) -> None:
+    form = pages.form("teams", "teams/add")
+    assert pages.post("teams/add", form | {"team": LONG}).status_code == 200
+    pages.post("rules", pages.form("rules") | {"name": LONG})
+    pages.post("stations", pages.form("stations") | {"name": LONG})
+    key = (served.folder / "operator-key").read_text().strip()
+    with visit(browser, f"{pages.url}/teams", size=(360, 740)) as page:
+        page.fill("[name=name]", "ruth")
+        page.fill("[name=password]", key)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".steps")
+        for step in ("teams", "rules", "stations", "apply"):
+            page.goto(f"{pages.url}/{step}")
+            assert page.get_by_text(LONG).first.is_visible() or step == "apply"
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360
+            assert_accessible(page)
+
+
 def test_apply_now_in_a_browser_leads_back_to_the_settings(
     served: Day,
     pages: Pages,
@@ -508,7 +531,7 @@ def test_apply_now_in_a_browser_leads_back_to_the_settings(
             key,
         )
         page.keyboard.press("Enter")
-        page.wait_for_url("**/settings/day")
+        page.wait_for_selector(".steps")
         page.get_by_label("Minutes between backups").fill("5")
         page.get_by_role(
             "button",

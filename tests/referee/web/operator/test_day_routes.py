@@ -321,3 +321,26 @@ def test_the_command_line_does_the_same(stage: Day) -> None:
     stderr = stage.refers("run", "review", str(number), "--note", "fine").stderr
     assert "only a judged run" in stderr
     assert stage.refers("operator", "add", "eve").returncode == 1, "no password"
+
+
+def test_a_draw_is_undone_only_while_nothing_has_changed_the_queue_since(
+    stage: Day,
+) -> None:
+    before = act(stage, "/queue/draw").json()["queue"]
+    while act(stage, "/queue/draw").json()["queue"] == before:
+        pass
+    assert status(stage)["can_undo_draw"] is True
+    undone = act(stage, "/queue/undo")
+    assert undone.json()["queue"] == before
+    assert actions(stage)[:2] == ["undo-draw", "draw"]
+    assert status(stage)["can_undo_draw"] is False
+    problem(act(stage, "/queue/undo"), 409, "queue-changed")
+
+    drawn = act(stage, "/queue/draw").json()["queue"]
+    act(stage, "/queue/absent", team=drawn[0])
+    problem(act(stage, "/queue/undo"), 409, "queue-changed")
+    last = act(stage, "/queue/draw").json()["queue"]
+    armed = act(stage, "/runs", team=last[0]).json()["id"]
+    problem(act(stage, "/queue/undo"), 409, "queue-changed")
+    assert status(stage)["can_undo_draw"] is False
+    act(stage, f"/runs/{armed}/void", reason="done")

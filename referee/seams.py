@@ -40,6 +40,11 @@ def do_nothing() -> None:
     """Do nothing."""
 
 
+def find_nothing() -> Iterable[Finding]:
+    """Return no finding."""
+    return ()
+
+
 def nothing_handed_in(_team: str) -> Sequence[Mapping[str, Any]]:
     """Return an empty list: the team has handed in nothing."""
     return ()
@@ -51,9 +56,10 @@ class Pages:
 
     `state` is stored in the app's extensions under the plug-in's name. `links` (text and address) are listed below the
     board. `start` begins background work after the server has resumed open runs; `close` ends it with the server.
-    `look` is a check that runs while the first requests are answered; its failure is logged. `handed_in` is called
-    within a request and returns what a team has handed in, each as a JSON document with at least `state`, and `file`
-    and `track` if it has them: the team's own page lists them.
+    `look` is a check that runs while the first requests are answered; its failure is logged. `attention` returns what
+    operators should look at now; it is called every ten seconds, so it must be quick. `handed_in` is called within a
+    request and returns what a team has handed in, each as a JSON document with at least `state`, and `file` and `track`
+    if it has them: the team's own page lists them.
     """
 
     blueprints: Sequence[Blueprint] = ()
@@ -62,6 +68,7 @@ class Pages:
     start: Callable[[], object] = do_nothing
     close: Callable[[], object] = do_nothing
     look: Callable[[], object] = do_nothing
+    attention: Callable[[], Iterable[Finding]] = find_nothing
     handed_in: Callable[[str], Sequence[Mapping[str, Any]]] = nothing_handed_in
 
 
@@ -136,11 +143,19 @@ def call(
 
 def findings(plugin: Plugin, contest: Contest) -> list[Finding]:
     """Run a plug-in's check and return its findings. Raises PluginError, RefereeError, TestSetError."""
-    found = call(plugin, lambda: list(plugin.value(contest)))
+    return _checked(plugin, call(plugin, lambda: list(plugin.value(contest))))
+
+
+def _checked(plugin: Plugin, found: list[Finding]) -> list[Finding]:
     for one in found:
         if not isinstance(one, Finding):
             raise plugin.broken(f"it found {one!r:.80}, which is not a Finding")
     return found
+
+
+def attention(plugin: Plugin, made: Pages) -> list[Finding]:
+    """Return what a plug-in has operators look at. Raises PluginError, RefereeError, TestSetError."""
+    return _checked(plugin, call(plugin, lambda: list(made.attention())))
 
 
 def pages(plugin: Plugin, contest: Contest, clock: Clock) -> Pages:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from ipaddress import ip_address
 from pathlib import Path
 
 import click
@@ -135,7 +134,7 @@ def serve(
     config = read_config(folder)
     for station in config.stations:
         MeterAddress(station.meter)
-    guard = None if _is_of_this_machine(host) else unguarded(config)
+    guard = None if listen.is_of_this_machine else unguarded(config)
     serve_contest(folder, listen, partial(_say, guard), parent)
 
 
@@ -168,11 +167,3 @@ def _say(guard: str | None, ready: str) -> None:
     if guard is not None:
         click.echo(f"Warning: {guard}", err=True)
     click.echo(ready)
-
-
-def _is_of_this_machine(host: str) -> bool:
-    """Return True if only this machine can reach a server that listens on this host."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

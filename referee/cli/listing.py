@@ -27,14 +27,15 @@ def print_listing(
     notes: Sequence[str],
     empty: str,
     more: Sequence[Sequence[str]] = (),
+    curves: str = "",
     to: Callable[[bytes], None] = partial(click.echo, nl=False),  # noqa: B008 - a constant
 ) -> None:
     """Print a list as JSON, CSV, an HTML page, or (if `form` is None) as a table.
 
     "json" prints the `documents`, "csv" their values under `keys`; "html" and the table print the `rows`. All forms
     except the table are written with `to`, by default to stdout. `title` and `about` appear on the page only; `notes`
-    are printed below the table, and `more` rows below the notes on the page. `empty` is printed for a table without
-    rows.
+    are printed below the table, and `more` rows below the notes on the page. `curves` is a picture on the page. `empty`
+    is printed for a table without rows.
     """
     if form == "json":
         to(f"{json.dumps(documents)}\n".encode())
@@ -42,7 +43,9 @@ def print_listing(
         cells = (_cells(row, keys) for row in documents)
         to(table_bytes(keys, map(harmless, cells)))
     elif form == "html":
-        to(table_page(title, about, columns, rows, notes, Clock().utc(), more).encode())
+        now = Clock().utc()
+        page = table_page(title, about, columns, rows, notes, now, more, curves)
+        to(page.encode())
     elif rows:
         print_table(columns, rows, notes[0])
         for note in notes[1:]:

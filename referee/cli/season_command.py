@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import starmap
 from pathlib import Path
@@ -159,8 +159,23 @@ def _print(
         more=[_cells(board, place, metric) for place in every]
         if form == "html"
         else [],
+        curves=_curves(board, shown) if form == "html" else "",
         to=to,
     )
+
+
+def _curves(board: SeasonBoard, shown: Sequence[Place]) -> str:
+    """Draw the scores of the first teams over the season."""
+    from referee.pages.local_times import utc_moment
+    from referee.pages.score_curves import Curve, score_curves
+
+    teams = dict.fromkeys(place.standing.team for place in shown)
+    drawn = []
+    for number, team in enumerate(teams, 1):
+        runs = [cast(SeasonStanding, one.standing) for one in board.history[team]]
+        points = [(utc_moment(one.utc), one.score) for one in runs]
+        drawn.append(Curve(number, team, points))
+    return score_curves(drawn, "Score of each run over time, in mAP / Wh")
 
 
 def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:

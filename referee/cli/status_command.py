@@ -92,22 +92,17 @@ def _stored(folder: Path) -> str:
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['contest']}, {time_text(found['utc'])} UTC, window {found['window_s']} s, {found['metric']}"
-    if found["config_changed"]:
-        yield f"! {found['config_changed']}"
-    for trouble in ("journal_trouble", "database_trouble"):
-        if found[trouble]:
-            yield f"! {found[trouble]}"
+    for one in found["attention"]:
+        yield f"! {one['sentence']}"
+        commands = [act["command"] for act in one["acts"] if act["command"]]
+        if commands:
+            yield f"    {'; or: '.join(commands)}"
     for station in found["stations"]:
         use = active_line(station["run"]) if station["run"] else "free"
         yield f"{station['name']}: meter {station['meter_state']}, {use}"
         yield from (f"  ! {sentence}" for sentence in _to_say(station))
     yield "next: " + (
         ", ".join(one["team"] for one in found["queue"]) or "no team is queued"
-    )
-    yield from (
-        f"! {run['energy_lost']}"
-        for run in found["runs"]
-        if _is_over(run) and run["energy_lost"]
     )
     for words, is_such in TO_SEE_TO.items():
         if numbers := [str(run["run"]) for run in found["runs"] if is_such(run)]:
@@ -127,13 +122,9 @@ def _to_say(station: dict[str, Any]) -> list[str]:
     run = station["run"]
     sentences = [
         station["meter_sentence"],
-        *([run["energy_lost"], *run["warnings"]] if run else []),
+        *(run["warnings"] if run else []),
     ]
     return list(dict.fromkeys(one for one in sentences if one))
-
-
-def _is_over(run: dict[str, Any]) -> bool:
-    return run["state"] not in ("armed", "open")
 
 
 def active_line(run: dict[str, Any]) -> str:

@@ -18,9 +18,9 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from referee.config import CONFIG_NAME, toml_table
+from referee.config.toml_lines import HEADER, inserted, lines_of, span_of
 from referee.errors import RefereeError
 
-HEADER = re.compile(r"\s*\[+\s*([\w.-]+)\s*\]+")
 COMMENTED_KEY = r"\s*#+\s*{}\s*="
 KEY = re.compile(r"""\s*["']?[\w-]+["']?\s*[=.]""")
 TRIED = (
@@ -206,7 +206,7 @@ def _in_top_lines(edit: Setting, text: str) -> str:
     return _by_tomlkit(
         edit,
         text,
-        _span_of(text, "", 1),
+        span_of(text, "", 1),
         nested=True,
     )
 
@@ -218,7 +218,7 @@ def _by_tomlkit(
     *,
     nested: bool,
 ) -> str:
-    lines = _lines(text)
+    lines = lines_of(text)
     document: Any = tomlkit.parse("".join(lines[span.start : span.stop]))
     place = document
     if edit.table:
@@ -234,7 +234,7 @@ def _by_tomlkit(
 
 
 def _commented_key(edit: Setting, text: str) -> str:
-    lines = _lines(text)
+    lines = lines_of(text)
     own = re.compile(rf"""\s*["']?{re.escape(edit.key)}["']?\s*=""")
     for number in _span(text, edit):
         if own.match(lines[number]):
@@ -244,11 +244,11 @@ def _commented_key(edit: Setting, text: str) -> str:
 
 
 def _below_comment(edit: Setting, text: str) -> str:
-    lines = _lines(text)
+    lines = lines_of(text)
     comment = re.compile(COMMENTED_KEY.format(re.escape(edit.key)))
     for number in _span(text, edit):
         if comment.match(lines[number]):
-            return _inserted(
+            return inserted(
                 text,
                 number + 1,
                 [_assignment(edit.key, edit.wanted)],
@@ -257,7 +257,7 @@ def _below_comment(edit: Setting, text: str) -> str:
 
 
 def _below_last_key(edit: Setting, text: str) -> str:
-    lines = _lines(text)
+    lines = lines_of(text)
     span = _span(text, edit)
     last = [
         number
@@ -265,7 +265,7 @@ def _below_last_key(edit: Setting, text: str) -> str:
         if KEY.match(lines[number]) or HEADER.match(lines[number])
     ]
     below = last[-1] + 1 if last else span.start
-    return _inserted(
+    return inserted(
         text,
         below,
         [_assignment(edit.key, edit.wanted)],
@@ -275,7 +275,7 @@ def _below_last_key(edit: Setting, text: str) -> str:
 def _below_shown_table(edit: Setting, text: str) -> str:
     """Insert a table below the comments that show it."""
     shown = re.compile(rf"\s*#+\s*\[{re.escape(edit.table)}\]")
-    lines = _lines(text)
+    lines = lines_of(text)
     for number, line in enumerate(lines):
         if not shown.match(line):
             continue
@@ -283,7 +283,7 @@ def _below_shown_table(edit: Setting, text: str) -> str:
         while below < len(lines) and lines[below].lstrip().startswith("#"):
             below += 1
         new = [f"[{edit.table}]", _assignment(edit.key, edit.wanted)]
-        return _inserted(
+        return inserted(
             text,
             below,
             new,
@@ -293,18 +293,18 @@ def _below_shown_table(edit: Setting, text: str) -> str:
 
 def _below_last_row(edit: NewRow, text: str) -> str:
     rows = len(toml_table(text)[edit.table])
-    span = _span_of(
+    span = span_of(
         text,
         edit.table,
         rows,
     )
-    lines = _lines(text)
+    lines = lines_of(text)
     keys = [number for number in span if KEY.match(lines[number])]
     new = ["", f"[[{edit.table}]]", *_assignments(edit.values)]
     below = keys[-1] + 1
     while below in span and re.match(r"\s*#", lines[below]):
         below += 1
-    return _inserted(
+    return inserted(
         text,
         below,
         new,
@@ -315,8 +315,8 @@ def _at_end(
     table: str, values: Mapping[str, object], text: str, *, is_row: bool = True
 ) -> str:
     header = f"[[{table}]]" if is_row else f"[{table}]"
-    lines = _lines(text)
-    return _inserted(
+    lines = lines_of(text)
+    return inserted(
         text,
         len(lines),
         ["", header, *_assignments(values)],
@@ -330,8 +330,8 @@ def _without_row(edit: NoRow, text: str) -> str:
         for number, one in enumerate(rows, start=1)
         if one.get("name") == edit.row
     ]
-    lines = _lines(text)
-    for number in _span_of(
+    lines = lines_of(text)
+    for number in span_of(
         text,
         edit.table,
         numbers[0],
@@ -344,58 +344,18 @@ def _without_row(edit: NoRow, text: str) -> str:
 def _span(text: str, edit: Setting) -> range:
     """Return the lines of the edit's table."""
     if not edit.row:
-        return _span_of(
+        return span_of(
             text,
             edit.table,
             1,
         )
     rows = toml_table(text)[edit.table]
     names = [one.get("name") for one in rows]
-    return _span_of(
+    return span_of(
         text,
         edit.table,
         names.index(edit.row) + 1,
     )
-
-
-def _span_of(
-    text: str,
-    table: str,
-    number: int,
-) -> range:
-    """Return the lines of the `number`th table of that name; of the top, which has no header, for a blank name."""
-    lines = _lines(text)
-    start = None if table else 0
-    seen = 0
-    for at, line in enumerate(lines):
-        header = HEADER.match(line)
-        if header is None:
-            continue
-        if start is not None:
-            return range(start, at)
-        seen += header[1] == table
-        if header[1] == table and seen == number:
-            start = at
-    if start is None:
-        raise KeyError(table)
-    return range(start, len(lines))
-
-
-def _lines(text: str) -> list[str]:
-    # str.splitlines knows more ends of lines than TOML.
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
-
-
-def _inserted(
-    text: str,
-    at: int,
-    new: list[str],
-) -> str:
-    end = "\r\n" if "\r\n" in text else "\n"
-    lines = _lines(text)
-    if at and not lines[at - 1].endswith("\n"):
-        lines[at - 1] += end
-    return "".join([*lines[:at], *(one + end for one in new), *lines[at:]])
 
 
 def _assignments(values: Mapping[str, object]) -> list[str]:

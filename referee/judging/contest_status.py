@@ -15,10 +15,13 @@ from importlib.metadata import version
 from typing import Any
 
 from referee.contest import Contest
+from referee.judging.attention import attention_of
 from referee.judging.freeze import Freeze
 from referee.judging.heat_lights import waiting_heats
+from referee.judging.host_status import Told, host_status, told_by_log
 from referee.judging.jury_decisions import unpublished
 from referee.judging.lost_energy_notices import lost_energies
+from referee.judging.prizes_at_stake import prizes_at_stake
 from referee.judging.run_checks import rows_refused
 from referee.judging.run_figures import (
     current_judgement,
@@ -26,7 +29,7 @@ from referee.judging.run_figures import (
     power_course,
     standing_review,
 )
-from referee.judging.standings import KnownStandings
+from referee.judging.standings import KnownStandings, Standings
 from referee.store import Store
 from referee.store.records import (
     ENERGY_MISSING,
@@ -73,7 +76,7 @@ class Known:
     `live` has the values named in LIVE, by run number. `meters` has (state, sentence) by station: the state is a
     `referee.runs.meter_state.MeterState`, the sentence says what is wrong, or is None. `waiting` has the armed runs of
     a heat whose client waits for the start, `boards` how the boards of armed runs were heard from, by run number,
-    `judging` the runs that are being judged.
+    `judging` the runs that are being judged. `plugged` has the findings of plug-ins: code, sentence, is_advice, about.
     """
 
     live: Mapping[int, Document] = field(default_factory=dict)
@@ -84,6 +87,7 @@ class Known:
     config_changed: str | None = None
     journal_trouble: str | None = None
     database_trouble: str | None = None
+    plugged: tuple[Document, ...] = ()
 
 
 @cache
@@ -117,9 +121,15 @@ class StatusReader:
         self._last_event = 0
         self._events = list[Document]()
         self._standings = KnownStandings(contest)
+        self._of_log: tuple[int, Told] | None = None
+        self._at_stake: tuple[Standings | None, dict[int, tuple[str, ...]]] = (None, {})
 
     def read(self, now: datetime, known: Known) -> Document:
         """Return the status at `now`, UTC, as described in docs/http.md; runs, events and refusals newest first."""
+        status = self._document(now, known)
+        return status | {"attention": attention_of(status)}
+
+    def _document(self, now: datetime, known: Known) -> Document:
         config = self._contest.config
         store = self._store
         self._last_event, new = store.log.newest_after(self._last_event, MOST_EVENTS)
@@ -127,9 +137,10 @@ class StatusReader:
         runs = store.runs.find()
         teams = team_documents(store)
         lost = {one.run: one.sentence for one in lost_energies(self._contest)}
-        listed = self._listed(runs, known, now)
+        told = self._told()
         published = store.published.get()
         found = self._standings.now()
+        listed = self._listed(runs, known, now)
         at = {
             run.station: run
             for run in runs
@@ -148,12 +159,15 @@ class StatusReader:
             "version": program_version(),
             "window_s": config.window_s,
             "metric": config.metric,
-            "publish_by": config.publish_by,
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,
+            "plugged": known.plugged,
+            "backup_trouble": told.backup,
+            **host_status(self._contest),
             "stations": stations,
             "heats": waiting_heats(stations, store.heats.all()),
+            "can_undo_draw": told.drawn == tuple(store.queue.teams()),
             "queue": [
                 teams[team] | {"attempts_left": self._attempts_left(teams[team])}
                 for team in store.queue.teams()
@@ -162,8 +176,8 @@ class StatusReader:
             "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
             "teams": list(teams.values()),
             "announcements": store.announcements.standing(now),
-            "questions": store.questions.all(),
-            "refusals": store.refusals.newest(MOST_REFUSALS),
+            "questions": [vars(one) for one in store.questions.all()],
+            "refusals": [vars(one) for one in store.refusals.newest(MOST_REFUSALS)],
             "events": self._events,
             "left_out": [
                 {"run": one.run, "team": one.team, "why": one.why}
@@ -250,15 +264,31 @@ class StatusReader:
                 self._runs[run.id] = (made_of, document)
         waiting = unpublished(self._contest)
         notes = self._store.notes.counts()
+        failed = self._told().judging
+        at_stake = self._prizes_at_stake()
         documents = []
         for run in reversed(runs):
             changing = {
                 "judging": run.id in known.judging,
                 "waits_for": waiting.get(run.id),
                 "notes": notes.get(run.id, 0),
+                "judge_failed": failed.get(run.id),
+                "prizes_at_stake": at_stake.get(run.id, ()),
             }
             documents.append(self._runs[run.id][1] | changing)
         return documents
+
+    def _told(self) -> Told:
+        """Return what the log says of the present, read again only if it has new events."""
+        if self._of_log is None or self._of_log[0] != self._last_event:
+            self._of_log = self._last_event, told_by_log(self._store)
+        return self._of_log[1]
+
+    def _prizes_at_stake(self) -> dict[int, tuple[str, ...]]:
+        found = self._standings.now()
+        if self._at_stake[0] is not found:
+            self._at_stake = found, prizes_at_stake(self._contest.config.prizes, found)
+        return self._at_stake[1]
 
     def _run(
         self,

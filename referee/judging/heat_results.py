@@ -57,7 +57,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class HeatResult:
-    """A heat, its sides in the order of their runs, and its outcome; `winner` only if it is won."""
+    """A heat, its sides in the order of their stations, and its outcome; `winner` only if it is won."""
 
     name: str
     round: int | None
@@ -84,6 +84,7 @@ def heat_results(
 ) -> list[HeatResult]:
     """Return the heats in the order of their first runs, with `published_only` as the jury has published them."""
     hidden = unpublished(contest) if published_only else {}
+    stations = [one.name for one in contest.config.stations]
     rounds = {heat.name: heat.round for heat in contest.store.heats.all()}
     runs: dict[str, list[Run]] = {}
     for run in contest.store.runs.find():
@@ -91,14 +92,14 @@ def heat_results(
             runs.setdefault(run.heat, []).append(run)
     found = []
     for name, its in runs.items():
-        sides = [_side(contest, run, hidden) for run in sides_of(its)]
+        sides = [_side(contest, run, hidden) for run in sides_of(its, stations)]
         if sides:
             found.append(result_of(name, rounds.get(name), sides))
     return found
 
 
-def sides_of(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs of a heat that are its sides.
+def sides_of(runs: Sequence[Run], stations: Sequence[str]) -> list[Run]:
+    """Return the runs of a heat that are its sides, in the order of these stations, as they stand in the hall.
 
     A run that was voided before it opened is none, nor a void one whose team has another run in the heat.
     """
@@ -111,7 +112,12 @@ def sides_of(runs: Sequence[Run]) -> list[Run]:
         and run.opened_utc is not None
         and run.team not in teams
     }
-    return sorted([*valid, *void.values()], key=lambda run: run.id)
+
+    def place(run: Run) -> tuple[int, int]:
+        known = run.station in stations
+        return (stations.index(run.station) if known else len(stations), run.id)
+
+    return sorted([*valid, *void.values()], key=place)
 
 
 def _side(contest: Contest, run: Run, hidden: Container[int]) -> HeatSide:

@@ -93,15 +93,15 @@ class TeamViews:
             result = None
         document = {"run": run.id, "state": shown_state(run, result)}
         document |= {name: getattr(run, name) for name in OF_RUN}
-        document |= self._sent(run)
+        document |= self._sent(run, known.live.get(run.id, {}))
         document["result"] = result
         document["open"] = None
         if run.state is RunState.OPEN:
             document["open"] = self._open(run, now, known)
         return document
 
-    def _sent(self, run: Run) -> Document:
-        """Return what the referee has received in a run, and served to it."""
+    def _sent(self, run: Run, live: Document) -> Document:
+        """Return what the referee has received in a run, and served to it; the server knows it of an open run."""
         kept, sent = self._over.get(run.id, (None, {}))
         if kept == run:
             return sent
@@ -109,8 +109,11 @@ class TeamViews:
         receipts = store.posts.receipts(run.id, MOST_RECEIPTS)
         closing = store.closings.of_run(run.id) if run.state in OVER else None
         posts = (receipts[0].number if receipts else 0) or len(receipts)
+        served = live.get("images_served")
+        if served is None:
+            served = len(store.served.images(run.id))
         sent = {
-            "images_served": len(store.served.images(run.id)),
+            "images_served": served,
             "detections_accepted": store.posts.count_detections(run.id),
             "rows_refused": store.posts.count_refused(run.id),
             "posts": posts,

@@ -59,11 +59,12 @@ def table_page(
     notes: Sequence[str],
     made_utc: datetime,
     more: Sequence[Sequence[str]] = (),
+    curves: str = "",
 ) -> str:
     """Return one table as a page for a web site: it loads nothing, and all names in it are escaped.
 
     `columns` are (name, True for figures). The `notes` follow below the table, then a foldable table of the rows
-    `more`.
+    `more`. `curves` is a picture above it (`score_curves`).
     """
     page = template_environment().get_template("table.html")
     return page.render(
@@ -74,5 +75,6 @@ def table_page(
         notes=notes,
         more=more,
         style=page_style(),
-        made=f"{made_utc:%Y-%m-%d %H:%M} UTC",
+        made_utc=made_utc.isoformat(),
+        curves=curves,
     )

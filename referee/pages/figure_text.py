@@ -40,6 +40,11 @@ def time_text(utc: str | None) -> str:
     return NONE if utc is None else datetime.fromisoformat(utc).strftime("%H:%M:%S")
 
 
+def heat_text(name: str) -> str:
+    """Return what pages call a heat: "Heat final", but not "Heat Heat 1"."""
+    return name if name.casefold().startswith("heat") else f"Heat {name}"
+
+
 NOT_RENEWED = "the figures are not up to date at the moment, so there is no score"
 _STATES = {
     "fresh": "provisional",
@@ -65,4 +70,5 @@ FILTERS: dict[str, Callable[..., str]] = {
     "utc_time": time_text,
     "figure_state": state_text,
     "rough": rough_text,
+    "heat": heat_text,
 }

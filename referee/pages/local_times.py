@@ -26,10 +26,18 @@ def local_date(utc: str | None) -> str:
     return _element(utc, "date")
 
 
+def utc_moment(utc: str) -> datetime:
+    """Return a stored UTC time, also one that does not name its zone."""
+    moment = datetime.fromisoformat(utc)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)
+
+
 def _element(utc: str | None, form: str) -> str:
     if utc is None:
         return NONE
-    moment = datetime.fromisoformat(utc).astimezone(UTC)
+    moment = utc_moment(utc)
     shown = moment.strftime(FORMS[form])
     return Markup('<time datetime="{0}" data-time="{1}">{2} UTC</time>').format(
         moment.isoformat(), form, shown

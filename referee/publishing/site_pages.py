@@ -54,6 +54,8 @@ def _of_team(board: Mapping[str, Any], team: str) -> dict[str, object]:
     for one in board["attempts"]:
         if one["team"] == team:
             found["used"] = one["used"]
+    known = board["teams"].get(team, {})
+    found["attempts"] = known.get("attempts", [])
     found["prizes"] = prizes_of(board, team)
     return found
 

@@ -20,6 +20,7 @@ LONGEST_LEAD_S = (
     1.0  # from a meter's start to the common start; the energy of record includes it
 )
 LONGEST_NAME = 60
+UNADDRESSABLE = (".", "..")
 
 
 class StartBoard:
@@ -92,6 +93,9 @@ def require_joinable(store: Store, heat: str) -> None:
     """Raise RefereeError `bad-request` or `heat-started` unless a run can still be armed for this heat."""
     if not heat.isprintable() or len(heat) > LONGEST_NAME:
         sentence = f"A heat's name has at most {LONGEST_NAME} printable characters, not {heat[:80]!r}."
+        raise RefereeError("bad-request", sentence)
+    if heat in UNADDRESSABLE or heat.startswith("/"):
+        sentence = f"A heat cannot be called {heat!r}, since its page would have no address of its own."
         raise RefereeError("bad-request", sentence)
     _require_unstarted(store.runs.find(heat=heat), heat)
 

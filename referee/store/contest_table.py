@@ -9,9 +9,9 @@ from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.event_chain import append_event
 from referee.store.integrity import Integrity
+from referee.store.operator_table import END_ALL_SESSIONS
 from referee.store.post_table import FIRST_ID
 
-_END_ALL_SESSIONS = "DELETE FROM operator_sessions"
 _CHANGE_ID = "UPDATE contest SET first_id = coalesce(first_id, id), id = :id, public_key = NULL WHERE id != :id"
 _ABOUT = (
     "SELECT (SELECT coalesce(first_id, id) FROM contest),"
@@ -78,15 +78,16 @@ class ContestTable:
     def accept(self, contest_id: str, act: Act | None = None) -> None:
         """Accept the database as the one of this contest, even though records are missing.
 
-        The stored public key is kept unless the database belonged to another contest. All operators' sessions end,
-        because the missing records may include a log-out.
+        The stored public key is kept unless the database belonged to another contest. The sessions of all
+        operators and teams end, because the missing records may include a log-out.
         """
         with self._database.transaction() as connection:
             connection.execute(_CHANGE_ID, {"id": contest_id})
             connection.execute(
                 "INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,)
             )
-            connection.execute(_END_ALL_SESSIONS)
+            for statement in END_ALL_SESSIONS:
+                connection.execute(statement)
             put_on_record(connection, act)
         self._integrity.note_count()
 

@@ -12,7 +12,8 @@ from referee.store.schema import insert
 
 _GENERATION = "SELECT generation FROM operator_sessions WHERE operator = ?"
 _END_SESSIONS = "DELETE FROM operator_sessions WHERE operator = ?"
-_END_ALL_SESSIONS = ("DELETE FROM operator_sessions", "DELETE FROM team_sessions")
+END_ALL_SESSIONS = ("DELETE FROM operator_sessions", "DELETE FROM team_sessions")
+"""Statements for a database that does not show every log-out."""
 
 
 class OperatorTable:
@@ -93,5 +94,5 @@ class OperatorTable:
         Called for a copied database, which does not show later log-outs.
         """
         with self._database.transaction() as connection:
-            for statement in _END_ALL_SESSIONS:
+            for statement in END_ALL_SESSIONS:
                 connection.execute(statement)

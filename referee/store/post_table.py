@@ -138,18 +138,22 @@ class PostTable:
 
         Also raises `storage-failed` if the folder is gone.
         """
-        try:
-            disk = os.statvfs(self._folder)
-        except OSError as error:
-            sentence = f"{self._folder} cannot be reached ({error.strerror}), so nothing was stored; tell the operator."
-            raise StorageFailed(sentence) from error
-        free_bytes = disk.f_bavail * disk.f_frsize
+        free_bytes = self.free_bytes()
         if free_bytes < LEAST_FREE_BYTES + size_bytes:
             sentence = (
                 f"The referee's disk has only {free_bytes / 1e6:.1f} MB left: nothing is stored, and no window "
                 "opens"
             )
             raise RefereeError("no-room", f"{sentence}; tell the operator.")
+
+    def free_bytes(self) -> int:
+        """Return the free space of the contest's disk. Raises StorageFailed if the folder is gone."""
+        try:
+            disk = os.statvfs(self._folder)
+        except OSError as error:
+            sentence = f"{self._folder} cannot be reached ({error.strerror}), so nothing was stored; tell the operator."
+            raise StorageFailed(sentence) from error
+        return disk.f_bavail * disk.f_frsize
 
     def find(self, run: int, idempotency_key: str) -> Post | None:
         """Return the receipt given for this idempotency key, with the run's total at that time; None for a new key."""

@@ -24,6 +24,7 @@ TOOK_OVER = "took-over"
 SETTINGS = "settings"
 JUDGED = "judged"
 JUDGE_FAILED = "judge-failed"
+BACKUP = "backup"
 TRUTH_CORRECTED = "truth-corrected"
 """Kind of an event that the program reads back, as the kinds above."""
 

@@ -35,6 +35,7 @@ from referee.web.operator import (
     day_routes,
     heat_page,
     heat_routes,
+    jury_routes,
     operator_access,
     question_routes,
     replay_pages,
@@ -79,6 +80,7 @@ ROUTES = (
     board_routes,
     question_routes,
     console,
+    jury_routes,
     ceremony,
     legacy_routes,
     html_pages,
@@ -116,8 +118,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         contest, control, clock, judging, config_watch, journal_watch, boards
     )
     desk = OperatorsDesk(callers, config_watch, judging, status)
-    auto_judging = AutomaticJudging(contest, judging)
-    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto_judging)
+    auto = AutomaticJudging(contest, judging)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))

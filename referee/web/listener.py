@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
 from pathlib import Path
 
 from referee.errors import RefereeError
@@ -42,6 +43,14 @@ class Listen:
     def local_host(self) -> str:
         """The host name or address by which this machine reaches the server."""
         return LOOPBACK_OF.get(self.host, self.host)
+
+    @property
+    def is_of_this_machine(self) -> bool:
+        """True if only this machine can reach the server."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
     @property
     def urls(self) -> list[str]:

@@ -24,6 +24,7 @@ from referee.judging.board_publisher import publish
 from referee.judging.provisional_scores import follow
 from referee.judging.replay_publisher import publish_replays
 from referee.presence import entries
+from referee.store.records import BACKUP
 from referee.web.server_log import LINE, BackgroundHandler
 from referee.web.sole_server import LOOK_S, STOP_TIMEOUT_S, end_with
 
@@ -127,7 +128,8 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
             sentence = problem or "Scheduled backups work again."
             logger.warning("%s", sentence)
             with suppress(RefereeError), contest.store.durable() as store:
-                store.log.append(now, None, "backup", sentence=sentence)
+                failed = bool(problem)
+                store.log.append(now, None, BACKUP, sentence=sentence, failed=failed)
 
 
 def main(words: Sequence[str] | None = None) -> None:

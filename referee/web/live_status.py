@@ -29,14 +29,18 @@ KEPT_S = 0.5
 
 
 class Look(NamedTuple):
-    """A status as JSON. The ETag ignores the time in it."""
+    """A status as JSON, and what needs attention. The ETag ignores the time in it."""
 
     body: bytes
     etag: str
+    attention: tuple[Document, ...] = ()
 
 
 class LiveStatus:
-    """Computes the status at most once every KEPT_S seconds, regardless of the number of requests."""
+    """Computes the status at most once every KEPT_S seconds, regardless of the number of requests.
+
+    `plugged` has the findings of plug-ins, as documents of `Known`; any thread may replace it.
+    """
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class LiveStatus:
         self._reader = StatusReader(contest)
         self._lock = threading.Lock()
         self._look: tuple[float, Look] | None = None
+        self.plugged: tuple[Document, ...] = ()
 
     def look(self) -> Look:
         """Return the status, at most KEPT_S old."""
@@ -77,7 +82,8 @@ class LiveStatus:
         status = self._reader.read(self._clock.utc(), self._known(now_s))
         self.courses.note(status)
         timeless = orjson.dumps(status | {"utc": None})
-        return Look(orjson.dumps(status), hashlib.sha256(timeless).hexdigest()[:32])
+        etag = hashlib.sha256(timeless).hexdigest()[:32]
+        return Look(orjson.dumps(status), etag, tuple(status["attention"]))
 
     def _known(self, now_s: float) -> Known:
         control = self._control
@@ -100,6 +106,7 @@ class LiveStatus:
             config_changed=self._config.changed,
             journal_trouble=self._journal.trouble,
             database_trouble=self._database_trouble(),
+            plugged=self.plugged,
         )
 
     def _board(self, run: Run) -> Document | None:

@@ -18,7 +18,7 @@ from referee import seams
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.seams import Pages
+from referee.seams import Finding, Pages
 
 EVERYWHERE = frozenset({"HEAD", "OPTIONS"})
 """Methods that Flask adds to routes by itself."""
@@ -46,6 +46,16 @@ class PluggedPages:
         """End the background work of all plug-ins."""
         for plugin, pages in self.offers:
             _try(plugin, pages.close)
+
+    def attention(self) -> tuple[dict[str, object], ...]:
+        """Return what plug-ins have operators look at, as documents; a failing plug-in is logged and finds nothing."""
+        found: list[Finding] = []
+        for plugin, pages in self.offers:
+            try:
+                found += seams.attention(plugin, pages)
+            except (RefereeError, TestSetError) as error:
+                _log(error)
+        return tuple(one._asdict() | {"about": one.sentence} for one in found)
 
     def look(self) -> None:
         """Make the start checks of all plug-ins."""

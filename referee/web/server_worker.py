@@ -29,10 +29,12 @@ from referee.store.records import RunState
 from referee.web.announcing import announce_server
 from referee.web.app import create_app
 from referee.web.app_parts import part_of
+from referee.web.attention_watch import AttentionWatch
 from referee.web.config_watch import note_settings
 from referee.web.gateway import App
 from referee.web.listener import Listen
 from referee.web.live_process import live_scores
+from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.plugged_pages import PluggedPages
 from referee.web.run_service import RunService
 from referee.web.server_watches import ServerWatches, watch_files
@@ -98,17 +100,11 @@ def load_app(
     resources.callback(plugged.close)
     plugged.start()
     ended = threading.Event()
-    watched = (watches, contest.store, clock, ended)
-    watcher = threading.Thread(
-        target=watch_files, args=watched, name="watch-files", daemon=True
-    )
-    watcher.start()
-    resources.callback(watcher.join)
-    bodies = threading.Thread(
-        target=watches.bodies.watch, args=(ended,), name="watch-bodies", daemon=True
-    )
-    bodies.start()
-    resources.callback(bodies.join)
+    attention = AttentionWatch(part_of(app, OperatorsDesk).status, plugged, clock)
+    watch = partial(watch_files, watches, contest.store, clock, ended)
+    _begin(resources, "watch-files", watch)
+    _begin(resources, "watch-bodies", partial(watches.bodies.watch, ended))
+    _begin(resources, "watch-attention", partial(attention.run, ended))
     resources.callback(ended.set)
     if contest.config.journal.path:
         resources.callback(watches.journal_watch.begin(os.getppid()))
@@ -128,6 +124,13 @@ def load_app(
     gc.collect()
     gc.freeze()
     return app
+
+
+def _begin(resources: ExitStack, name: str, work: Callable[[], object]) -> None:
+    """Do the work in a thread, which `resources` joins at the end."""
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    thread.start()
+    resources.callback(thread.join)
 
 
 def _look(looks: Sequence[Callable[[], object]]) -> None:

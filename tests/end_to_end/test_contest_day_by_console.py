@@ -163,17 +163,17 @@ def a_heat(page: Page, day: Day) -> None:
     for team in ("ant", "bee"):
         problem(log_in(day, team), 409, "not-started")
     page.locator(".heat.good").wait_for()
-    act(page, "Start heat final")
-    tokens = [log_in(day, team).json()["token"] for team in ("ant", "bee")]
-    for run, token in enumerate(tokens, 1):
-        take_part(day, token, run, share=0.8)
+    act(page, "Start Heat final")
+    ant, bee = (log_in(day, team).json() for team in ("ant", "bee"))
+    for one in (ant, bee):
+        take_part(day, one["token"], one["run"], share=0.8)
     until_shown(page, "#station-station-1", "6 of 6")
-    log_out(day, tokens[0])
-    act(page, "Close run 2")
+    log_out(day, ant["token"])
+    act(page, f"Close run {bee['run']}")
     act(page, "Judge all closed runs")
     for run in (1, 2):
         until_shown(page, f"#run-{run} .mark", "judged")
-    assert day.run(2).closed_by == "operator"
+    assert day.run(bee["run"]).closed_by == "operator"
 
 
 def a_void_and_a_repeat(page: Page, day: Day) -> None:

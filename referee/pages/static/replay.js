@@ -63,6 +63,9 @@ class Lane {
     this.loaded = new Map();
     this.shown = null;
     this.changed = -Infinity;
+    const hasCourse = run.moments.score.some(one => one !== null);
+    this.element.querySelector("[data-score-key]").hidden = !hasCourse;
+    if (!hasCourse) this.element.querySelector("[data-score-name]").textContent = "score at the end";
     this.tell(this.element.querySelector("[data-notices]"), [...run.missing, ...leftOut(run)]);
   }
 

@@ -169,13 +169,14 @@ def _shown(body: bytes) -> dict[str, Any]:
         "callable": queued + others,
         "window_s": now["window_s"],
     }
+    choices["can_undo_draw"] = now["can_undo_draw"]
+    choices["publish_by"] = now["publish_by"]
     choices["board"] = now["board"]["state"]
     choices["arming_s"] = {
         station["name"]: station["arming_at_least_s"] for station in now["stations"]
     }
     heats = {one["heat"] for one in now["runs"]}
-    numbers = itertools.count(1)
-    names = (f"Heat {number}" for number in numbers)
+    names = map(str, itertools.count(1))
     choices["heat_name"] = next(name for name in names if name not in heats)
     runs = [one | FOLLOWED if one["state"] == "open" else one for one in now["runs"]]
     lists = _lists(

@@ -12,6 +12,7 @@ from flask import Blueprint, Response, redirect, request
 from referee.errors import RefereeError
 from referee.judging.heat_documents import heats_document
 from referee.judging.heat_race import race_of_status
+from referee.pages.figure_text import heat_text
 from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
 from referee.web.html_pages import html, page, rendered
@@ -45,7 +46,7 @@ def show(name: str) -> Response:
         200,
         live=_race_part(name),
         path=f"{OPERATOR_PATH}/live/heats/{name}",
-        title=f"Heat {name}",
+        title=heat_text(name),
         contest=contest.config.name,
     )
 

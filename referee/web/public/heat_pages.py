@@ -8,6 +8,7 @@ from flask import Blueprint, Response, request
 
 from referee.errors import RefereeError
 from referee.judging.heat_race import race_of_board
+from referee.pages.figure_text import heat_text
 from referee.store.records import Published
 from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
@@ -42,7 +43,7 @@ def one_heat(name: str) -> Response:
     board = part(PublishedBoard)
     row = board.row()
     live = _race_part(row, name, old=is_old(board, row))
-    return _page("public/heats.html", LIVE_PREFIX + name, live, f"Heat {name}")
+    return _page("public/heats.html", LIVE_PREFIX + name, live, heat_text(name))
 
 
 def _page(template: str, path: str, live: str, title: str) -> Response:

@@ -11,10 +11,17 @@ from flask import Response
 
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE
 from lpirc_power.meter_address import MeterAddress
+from lpirc_testsets import TestSetError
 from referee.config import Station
 from referee.config.toml_edits import Edit, NewRow, NoRow, Setting
+from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.findings.meter_findings import look_at_meter, look_at_ranges
+from referee.findings.meter_findings import (
+    TRIAL_S,
+    look_at_meter,
+    look_at_ranges,
+    trial_run,
+)
 from referee.findings.rule_findings import unguarded
 from referee.seams import Finding
 from referee.web.app_parts import part
@@ -173,6 +180,22 @@ def ask() -> Response:
     return _shown(asked=found)
 
 
+@blueprint.post("/stations/trial")
+def trial() -> Response:
+    """Measure the idle board for some seconds, as `doctor --run` does; the readings are not kept."""
+    desk = part(SettingsDesk)
+    station = _station()
+    try:
+        if desk.hall is not None:
+            sentence = "The contest is served; end it for a trial run, or rehearse with a team of your own."
+            return _shown(RefereeError("contest-busy", sentence))
+        with open_contest(desk.folder, only_looks=True) as contest:
+            found = list(trial_run(contest, station))
+    except (RefereeError, TestSetError) as error:
+        return _shown(error)
+    return _shown(asked=found)
+
+
 def _edits(form: Form) -> list[Edit]:
     """Return the edits of a station's form; its name comes last, since the others name the station by it."""
     row = form.text("station")
@@ -253,7 +276,7 @@ def _shown(
         is_asked=asked is not None,
         used=[one.meter for one in config.stations],
         next_name=f"station-{len(config.stations) + 1}",
-        longest_s=LONGEST_S,
+        trial_s=TRIAL_S,
     )
 
 

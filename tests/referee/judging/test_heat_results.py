@@ -17,7 +17,7 @@ from referee.judging.heat_results import (
 from referee.judging.meetings import meeting
 from referee.judging.run_figures import let_stand
 from referee.store.records import DecisionKind, RunState
-from tests.referee.factories import START, House, house, stored_run
+from tests.referee.factories import START, House, house, station, stored_run
 from tests.referee.judging.heat_runs import FAILED, judged_side, won
 
 
@@ -91,6 +91,18 @@ def test_a_run_that_was_voided_before_it_opened_is_no_side(hall: House) -> None:
     won(hall.store, "final", "ant", "bee")
     assert only(hall).teams == ("ant", "bee")
     assert only(hall).winner == "ant"
+
+
+def test_sides_stand_in_the_order_of_the_stations_whichever_run_was_first(
+    tmp_path: Path,
+    small_set: TestSet,
+) -> None:
+    stations = [station("right"), station("left")]
+    with house(tmp_path / "other", small_set, stations) as made:
+        judged_side(made.store, "ant", "final", station="left")
+        judged_side(made.store, "bee", "final", station="right")
+        judged_side(made.store, "cat", "final", station="removed")
+        assert only(made).teams == ("bee", "ant", "cat")
 
 
 def test_a_heat_is_not_started_then_running(hall: House) -> None:

@@ -23,8 +23,8 @@ CLOSED = {"kind": RUN_CLOSED}
 FAILED = {"kind": JUDGE_FAILED}
 
 
-def missing(code: EnergyMissing) -> dict[str, str]:
-    return {"kind": ENERGY_MISSING, "code": code}
+LATER = {"kind": ENERGY_MISSING, "code": EnergyMissing.READ_LATER}
+RESET = {"kind": ENERGY_MISSING, "code": EnergyMissing.METER_RESET}
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def missing(code: EnergyMissing) -> dict[str, str]:
         (1.0, [CLOSED], True),
         (1.0, [CLOSED, FAILED], False),
         (1.0, [FAILED, CLOSED], True),
-        (None, [CLOSED, missing(EnergyMissing.READ_LATER)], False),
-        (None, [missing(EnergyMissing.READ_LATER), CLOSED], False),
-        (1.0, [CLOSED, missing(EnergyMissing.READ_LATER)], True),
-        (None, [missing(EnergyMissing.READ_LATER), CLOSED, missing(EnergyMissing.METER_RESET)], True),
+        (None, [CLOSED, LATER], False),
+        (None, [LATER, CLOSED], False),
+        (1.0, [CLOSED, LATER], True),
+        (None, [LATER, CLOSED, RESET], True),
         (None, [CLOSED], True),
     ],
-)  # fmt: skip
+)
 def test_a_closed_run_is_due_once_its_energy_is_final_unless_its_judging_failed(
     energy_wh: float | None,
     events: list[Mapping[str, Any]],

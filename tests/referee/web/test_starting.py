@@ -32,12 +32,13 @@ def stated(result: subprocess.CompletedProcess[str]) -> str:
     return result.stderr
 
 
-def test_a_folder_that_does_not_exist_is_no_contest(tmp_path: Path) -> None:
-    assert "is not a contest folder: it has no contest.toml" in stated(
-        refers("serve", str(tmp_path / "nowhere"))
-    )
+def test_a_folder_of_other_files_is_no_contest(tmp_path: Path) -> None:
+    """One that is missing or empty is set up: tests/referee/web/setup."""
     file = tmp_path / "file"
     file.touch()
+    assert "is not a contest folder: it has no contest.toml" in stated(
+        refers("serve", str(tmp_path))
+    )
     assert str(file) in stated(refers("serve", str(file)))
 
 

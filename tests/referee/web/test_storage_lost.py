@@ -69,6 +69,7 @@ def test_what_stays_wrong_is_logged_once_and_again_after_it_was_right(
     watches: Any = SimpleNamespace(
         config_watch=SimpleNamespace(look=lambda: None),
         refusals=SimpleNamespace(store_new=lambda: None),
+        auto_judging=SimpleNamespace(look=lambda: None),
     )
     with caplog.at_level(logging.ERROR):
         watch_files(watches, store, clock, threading.Event())

@@ -278,6 +278,9 @@ def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ti
     assert level == {TEAM: ["cat"], "cat": [TEAM], "bee": []}
     page = hall.server.ask("GET", "/tracks/files").text if hall.server else ""
     assert "<td>cat</td>" in page
+    for address in ("/", "/tracks/files.json", "/docs/entries"):
+        assert f'<a href="{address}">' in page
+    assert '<time datetime="' in page
     assert (
         'href="/tracks/files"'
         in hall.server.ask("GET", "/", headers={"Accept": "text/html"}).text

@@ -37,6 +37,17 @@ def oddities(
         yield from _doubtful(config, one)
 
 
+def odd_uploads(submissions: Sequence[Submission]) -> Iterator[Oddity]:
+    """Return what an operator should look at before the track ends: equal files of several teams, entries in doubt."""
+    standing = [one for one in submissions if one.withdrawn is None]
+    yield from _equal_files(standing)
+    for one in standing:
+        outcome = one.measurement
+        if outcome is not None and outcome.doubt is not None:
+            words = f"{_named(one)} has no place: {outcome.doubt}"
+            yield Oddity("in-doubt", words, (one.id,))
+
+
 def _equal_files(standing: Sequence[Submission]) -> Iterator[Oddity]:
     by_file: dict[str, list[Submission]] = {}
     for one in standing:

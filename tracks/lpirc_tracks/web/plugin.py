@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from urllib.parse import quote
 
 from lpirc_tracks.submissions.confining import note_confinement
+from lpirc_tracks.submissions.oddities import odd_uploads
 from lpirc_tracks.web import (
     device_routes,
     entry_routes,
@@ -15,7 +17,7 @@ from lpirc_tracks.web import (
 from lpirc_tracks.web.background import background_of
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.seams import Pages
+from referee.seams import Finding, Pages
 
 ROUTES = (entry_routes, upload_routes, device_routes, track_board_pages)
 
@@ -31,5 +33,12 @@ def tracks_pages(contest: Contest, clock: Clock) -> Pages:
         start=background.ask,
         close=background.close,
         look=partial(note_confinement, contest),
+        attention=partial(_odd_uploads, contest),
         handed_in=entry_routes.entries_of,
     )
+
+
+def _odd_uploads(contest: Contest) -> Iterator[Finding]:
+    for track in contest.config.tracks:
+        for one in odd_uploads(contest.store.submissions.all(track.name)):
+            yield Finding(one.code, f"Track {track.name}: {one.sentence}")

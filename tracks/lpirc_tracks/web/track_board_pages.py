@@ -6,16 +6,20 @@ import json
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from urllib.parse import quote
 
 from flask import Blueprint, Response, request
 
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.publishing import board_document
+from referee.pages.local_times import local_date, utc_moment
+from referee.pages.score_curves import Curve, score_curves
 from referee.web.app_parts import part
 from referee.web.callers import Callers
 from referee.web.html_pages import page
 from referee.web.http_answers import through_flask
+from referee.web.plugged_pages import PluggedPages
 from referee.web.public.kept_answers import Kept, answer_of, keep
 
 blueprint = Blueprint("tracks", __name__, url_prefix="/tracks")
@@ -64,9 +68,32 @@ def as_page(name: str) -> Response:
         ],
         rows=rows,
         notes=[*_provisional(board), f"{counts}.", LEVEL, *_notes(board)],
-        made=f"{part(Callers).clock.utc():%Y-%m-%d %H:%M} UTC",
+        made_utc=part(Callers).clock.utc().isoformat(),
         style="",
+        links=_links(name),
+        curves=_curves(board),
     )
+
+
+def _links(name: str) -> list[tuple[str, str]]:
+    """Return where else to go: the board of the contest, the other tracks, the documents."""
+    address = f"{blueprint.url_prefix}/{quote(name)}"
+    links = [("Board", "/"), *part(PluggedPages).links]
+    links = [link for link in links if link[1] != address]
+    return [*links, ("JSON", f"{address}.json"), ("How to take part", "/docs/entries")]
+
+
+def _curves(board: dict[str, Any]) -> str:
+    """Draw the best score so far, at each entry that is the best of its team now."""
+    best = sorted(board["places"], key=lambda place: str(place["accepted_utc"]))
+    points = []
+    highest = 0.0
+    for place in best:
+        highest = max(highest, place["score"])
+        points.append((utc_moment(place["accepted_utc"]), highest))
+    leader = board["places"][0]["team"] if board["places"] else ""
+    curve = Curve(1, leader, points)
+    return score_curves([curve], f"Best score so far ({board['metric']})")
 
 
 def _which(board: dict[str, Any]) -> str:
@@ -128,6 +155,8 @@ def _shown(place: dict[str, Any], column: str) -> object:
 
     The team column also shows who measured, unless it was the organiser, and marks an unofficial meter.
     """
+    if column == "accepted_utc":
+        return local_date(place["accepted_utc"])
     if column != "team":
         return place.get(column, "")
     doubts = []
@@ -141,4 +170,6 @@ def _shown(place: dict[str, Any], column: str) -> object:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
+    if hasattr(value, "__html__"):  # an element already
+        return cast(str, value)
     return ", ".join(value) if isinstance(value, list) else str(value)

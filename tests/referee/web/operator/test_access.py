@@ -17,6 +17,7 @@ from referee.clock import Clock
 from referee.contest import read_secrets
 from referee.web.concurrency_limits import UNAUTHENTICATED_AT_ONCE
 from tests.contest_day import HASH, PASSWORD, Day, called, problem, until
+from tests.referee.web.team.team_sessions import team_browser
 
 COOKIE = "referee-operator"
 
@@ -353,6 +354,8 @@ def test_an_older_database_that_is_accepted_revives_no_session(
     with made.store() as store:
         store.operators.add("eve", HASH, Clock().utc())
     cookie = log_in(made, "eve", PASSWORD).cookies[COOKIE]
+    assert made.server is not None
+    team = team_browser(made.server)
     with closing(sqlite3.connect(made.folder / "contest.db")) as database:
         database.execute("VACUUM INTO ?", (str(made.folder / "copy.db"),))
     ask(
@@ -363,14 +366,16 @@ def test_an_older_database_that_is_accepted_revives_no_session(
         csrf_of(made.folder, cookie),
         allow_redirects=False,
     )
-    assert made.server is not None
+    team.ask("POST", "/team/logout", data={"csrf": team.csrf})
     assert made.server.end() == 0
     for name in ("contest.db-wal", "contest.db-shm"):
         (made.folder / name).unlink(missing_ok=True)
     (made.folder / "copy.db").replace(made.folder / "contest.db")
     assert called("doctor", str(made.folder), "--accept").returncode == 0
-    made.serve()
+    server = made.serve()
     problem(ask(made, cookie, "GET", "/operator/status"), 401, "bad-token")
+    of_team = {"Cookie": f"referee-team={team.cookie}"}
+    problem(server.ask("GET", "/v1/team", None, of_team), 401, "bad-token")
 
 
 def test_what_a_holder_of_the_key_does_under_a_name_is_not_taken_for_that_operator_s(

@@ -46,7 +46,7 @@ def test_a_heat_is_made_from_the_queue_and_starts_with_its_lights_or_a_tick(
     with visit(browser, f"{server.url}/operator/", refused=[400]) as page:
         enter(page, made)
         dialog = asked(page, "Make a heat")
-        assert dialog.get_by_label("Name").input_value() == "Heat 1"
+        assert dialog.get_by_label("Name").input_value() == "1"
         first = dialog.get_by_label("Team at station-1")
         second = dialog.get_by_label("Team at station-2")
         # The first teams of the queue are proposed.
@@ -59,7 +59,7 @@ def test_a_heat_is_made_from_the_queue_and_starts_with_its_lights_or_a_tick(
         first.select_option(OTHER_TEAM)
         dialog.get_by_label("Round").fill("1")
         dialog.locator("#ask-do").click()
-        page.locator("#said").get_by_text("Heat Heat 1 is made").wait_for()
+        page.locator("#said").get_by_text("Heat 1 is made").wait_for()
         heat = page.locator(".heat")
         heat.get_by_text("✓ meter: ready").first.wait_for()
         heat.get_by_text("✗ board: not heard from within 10 s").first.wait_for()
@@ -71,7 +71,7 @@ def test_a_heat_is_made_from_the_queue_and_starts_with_its_lights_or_a_tick(
         page.set_viewport_size({"width": 1440, "height": 900})
 
         # Without the tick the dialog does not let go.
-        dialog = asked(page, "Start heat Heat 1")
+        dialog = asked(page, "Start Heat 1")
         says = page.inner_text("#ask-says")
         assert f"{TEAM} has not logged in within the last 5 s" in says
         assert f"the board of {OTHER_TEAM} has not been heard from" in says
@@ -87,8 +87,8 @@ def test_a_heat_is_made_from_the_queue_and_starts_with_its_lights_or_a_tick(
         heat.get_by_text("✓ board: heard from within 10 s").nth(1).wait_for()
         # The teams stop asking, and the tick starts the heat all the same.
         heat.get_by_text("✗ team: not logged in").nth(1).wait_for()
-        dialog = asked(page, "Start heat Heat 1")
+        dialog = asked(page, "Start Heat 1")
         dialog.get_by_label("Start all the same").check()
         dialog.locator("#ask-do").click()
-        page.locator("#said").get_by_text("Heat Heat 1 has started.").wait_for()
+        page.locator("#said").get_by_text("Heat 1 has started.").wait_for()
     assert {run.team for run in made.runs(RunState.OPEN)} == {TEAM, OTHER_TEAM}

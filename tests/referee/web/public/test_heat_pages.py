@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -125,6 +126,24 @@ def test_page_and_changing_part_tell_the_same_and_names_are_escaped(
         etag = client.get(live).headers["ETag"]
         assert client.get(live, headers={"If-None-Match": etag}).status_code == 304
     assert "&lt;script&gt;" in text(client, "/live/heats")
+
+
+def test_a_heat_of_any_name_is_reached_by_the_link_to_it(
+    build: Build,
+    clock: SetClock,
+) -> None:
+    house = build()
+    names = ("100 % é <b>?a=1#x&y", "Heat 7", "slash/", "a//b")
+    for name in names:
+        judged_pair(house, name, f"{name[:9]} one", f"{name[:9]} other")
+    publish(house, clock)
+    client = create_app(house.contest, house.control, clock).test_client()
+    links = re.findall(r'href="(/heats/[^"]+)"', text(client, "/live/heats"))
+    assert len(links) == len(names)
+    for link in links:
+        live = re.findall(r'data-live="([^"]+)"', text(client, link))
+        assert text(client, live[0]) in text(client, link)
+    assert "Heat Heat" not in text(client, "/heats")
 
 
 def test_an_unknown_heat_is_not_found(client: FlaskClient) -> None:

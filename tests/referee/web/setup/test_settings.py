@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 __all__ = ["browser"]
+LONG = "a-name-without-a-blank-" * 12
 INPUT = re.compile(
     r"<input\b[^>]*>|<select\b.*?</select>",
     re.DOTALL,
@@ -292,6 +293,22 @@ def test_an_editor_and_a_page_at_once_lose_nothing(
     assert (config.window_s, config.name) == (900, "By hand")
 
 
+def test_of_two_operators_at_once_the_second_is_asked_again(
+    served: Day,
+    pages: Pages,
+) -> None:
+    """Both opened the page before either wrote; neither loses what was written."""
+    other = Pages(served)
+    form = other.form("rules")
+    pages.post("rules", pages.form("rules") | {"window_s": "900"})
+    refused = other.post("rules", form | {"attempts": "2"})
+    assert refused.status_code == 409
+    assert "attempts is not set in the file, 2 in your form" in refused.text
+    other.post("rules", fields(refused.text, "rules"))
+    config = read_config(served.folder)
+    assert (config.window_s, config.attempts) == (900, 2)
+
+
 def test_a_half_written_file_is_said_with_its_line_and_the_server_goes_on(
     served: Day,
     pages: Pages,
@@ -471,6 +488,28 @@ def test_a_meter_that_is_not_there_is_one_sentence(
     assert "Traceback" not in probed.text
 
 
+def test_a_name_of_any_length_leaves_every_page_whole_on_a_phone(
+    served: Day,
+    pages: Pages,
+    browser: Browser,
+) -> None:
+    form = pages.form("teams", "teams/add")
+    assert pages.post("teams/add", form | {"team": LONG}).status_code == 200
+    pages.post("rules", pages.form("rules") | {"name": LONG})
+    pages.post("stations", pages.form("stations") | {"name": LONG})
+    key = (served.folder / "operator-key").read_text().strip()
+    with visit(browser, f"{pages.url}/teams", size=(360, 740)) as page:
+        page.fill("[name=name]", "ruth")
+        page.fill("[name=password]", key)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".steps")
+        for step in ("teams", "rules", "stations", "apply"):
+            page.goto(f"{pages.url}/{step}")
+            assert page.get_by_text(LONG).first.is_visible() or step == "apply"
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360
+            assert_accessible(page)
+
+
 def test_apply_now_in_a_browser_leads_back_to_the_settings(
     served: Day,
     pages: Pages,
@@ -492,7 +531,7 @@ def test_apply_now_in_a_browser_leads_back_to_the_settings(
             key,
         )
         page.keyboard.press("Enter")
-        page.wait_for_url("**/settings/day")
+        page.wait_for_selector(".steps")
         page.get_by_label("Minutes between backups").fill("5")
         page.get_by_role(
             "button",

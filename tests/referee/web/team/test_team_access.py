@@ -12,7 +12,9 @@ from referee.auth.passwords import hash_password
 from referee.auth.tokens import TeamSession
 from referee.contest import read_secrets
 from referee.store.records import RunState
-from tests.contest_day import PASSWORD, TEAM, Day, Server, problem
+from referee.web.app import create_app
+from tests.contest_day import HASH, PASSWORD, TEAM, Day, Server, problem
+from tests.referee.factories import START, House, StillClock
 from tests.referee.web.team.team_sessions import (
     COOKIE,
     TeamBrowser,
@@ -212,3 +214,21 @@ def test_a_team_reads_no_run_of_another_team_by_any_number(
         seen = bee.ask("GET", path).text
         assert '"team":"bee"' in seen
         assert TEAM not in seen
+
+
+def test_a_session_ends_after_twelve_hours_by_the_referee_s_clock(
+    build: Callable[..., House],
+) -> None:
+    house = build()
+    clock = StillClock()
+    app = create_app(house.contest, house.control, clock)
+    client = app.test_client()
+    house.contest.store.teams.add("beavers", HASH, START)
+    form = {"team": "beavers", "password": PASSWORD}
+    client.post("/team/login", data=form)
+    clock.now_s = 12 * 3600 - 1
+    seen = client.get("/v1/team")
+    assert seen.json is not None
+    assert seen.json["team"] == "beavers"
+    clock.now_s += 1
+    assert client.get("/v1/team").status_code == 401

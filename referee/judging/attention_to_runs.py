@@ -1,0 +1,152 @@
+"""Findings about runs: lost energy, failed judging, a review that decides a prize, decisions of the jury. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from referee.judging.attention_items import (
+    OPERATOR,
+    Act,
+    Attention,
+    Severity,
+    act_of_run,
+)
+from referee.judging.jury_decisions import Awaited
+from referee.store.records import RunState
+
+MOST_ALIKE = 3
+"""Runs that wait for the same decision are named one by one up to this number."""
+Document = Mapping[str, Any]
+
+
+class Decision(NamedTuple):
+    """A decision of the jury in words."""
+
+    verb: str
+    past: str
+
+
+DECISIONS = {
+    Awaited.CONFIRMATION: Decision("confirm", "confirmed"),
+    Awaited.PUBLICATION: Decision("publish", "published"),
+}
+
+
+def run_findings(status: Document) -> Iterator[Attention]:
+    """Yield what each run needs, and one finding for all runs that wait to be judged."""
+    for run in status["runs"]:
+        yield from _of_run(run)
+    yield from _decisions(status["runs"])
+    waiting = [run for run in status["runs"] if _waits_for_judging(run)]
+    if waiting and not status["auto_judge"]:
+        yield _to_judge(waiting)
+
+
+def _of_run(run: Document) -> Iterator[Attention]:
+    number = run["run"]
+    name = f"Run {number} of {run['team']}"
+    if run["energy_lost"] is not None:
+        yield _of(
+            run, "energy-lost", Severity.PERSON_NEEDED, run["energy_lost"], _void(run)
+        )
+        return
+    if run["judging"] or run["state"] not in (RunState.CLOSED, RunState.JUDGED):
+        return
+    if run["judge_failed"] is not None:
+        sentence = f"{name} could not be judged: {run['judge_failed']}"
+        again = act_of_run("Judge", number, "judge")
+        yield _of(run, "judge-failed", Severity.PERSON_NEEDED, sentence, again)
+    elif run["state"] == RunState.JUDGED and run["judged_utc"] is None:
+        sentence = f"The energy of run {number} of {run['team']} was read after it was judged; judge it again."
+        again = act_of_run("Rejudge", number, "judge")
+        yield _of(run, "judge-again", Severity.WARNING, sentence, again)
+    elif run["state"] == RunState.JUDGED:
+        yield from _of_judged(run, name)
+
+
+def _of_judged(run: Document, name: str) -> Iterator[Attention]:
+    number = run["run"]
+    if run["needs_review"] and run["review"] is None:
+        failed = [
+            one["code"] for one in run["failed_checks"] if one["severity"] == "error"
+        ]
+        prizes = run["prizes_at_stake"]
+        stake = f", and {' and '.join(prizes)} depends on it" if prizes else ""
+        sentence = f"{name} is in review{stake}; failed: {', '.join(failed)}."
+        severity = Severity.PERSON_NEEDED if prizes else Severity.WARNING
+        code = "review-of-prize" if prizes else "review"
+        stand = act_of_run("Let stand", number, "review")
+        yield _of(run, code, severity, sentence, stand, _void(run))
+
+
+def _decisions(runs: Sequence[Document]) -> Iterator[Attention]:
+    """Yield what the jury has to decide; many runs are named in one finding, whose way out is the list of runs."""
+    for awaited, what in DECISIONS.items():
+        waiting = [
+            run
+            for run in runs
+            if run["waits_for"] == awaited
+            and run["judged_utc"] is not None
+            and not run["judging"]
+        ]
+        if len(waiting) > MOST_ALIKE:
+            numbers = ", ".join(str(run["run"]) for run in reversed(waiting))
+            sentence = f"{len(waiting)} runs wait to be {what.past}: {numbers}."
+            act = Act("Runs", f"{OPERATOR}/#runs")
+            yield Attention(what.verb, Severity.TO_DO, sentence, acts=(act,))
+            continue
+        for run in waiting:
+            sentence = f"Run {run['run']} of {run['team']} waits to be {what.past}."
+            act = act_of_run(
+                what.verb.capitalize(), run["run"], what.verb, **_seen(run)
+            )
+            yield _of(run, what.verb, Severity.TO_DO, sentence, act)
+
+
+def _seen(run: Document) -> dict[str, str]:
+    seen = {"judged_utc": run["judged_utc"]}
+    if run["reviewed_utc"] is not None:
+        seen["reviewed_utc"] = run["reviewed_utc"]
+    return seen
+
+
+def _of(
+    run: Document,
+    code: str,
+    severity: Severity,
+    sentence: str,
+    *acts: Act,
+) -> Attention:
+    page = Act("Run page", f"{OPERATOR}/runs/{run['run']}")
+    return Attention(
+        code,
+        severity,
+        sentence,
+        run["run"],
+        run["station"],
+        acts=(*acts, page),
+    )
+
+
+def _void(run: Document) -> Act:
+    return act_of_run("Void", run["run"], "void")
+
+
+def _waits_for_judging(run: Document) -> bool:
+    return (
+        run["state"] == RunState.CLOSED
+        and not run["judging"]
+        and run["judge_failed"] is None
+        and run["energy_lost"] is None
+    )
+
+
+def _to_judge(runs: list[Document]) -> Attention:
+    numbers = ", ".join(str(run["run"]) for run in reversed(runs))
+    return Attention(
+        "judge",
+        Severity.TO_DO,
+        f"Closed and not judged yet: run {numbers}.",
+        acts=(Act("Judge all closed", f"{OPERATOR}/judge", {}, "referee judge --all"),),
+    )

@@ -1,0 +1,50 @@
+"""A report in a browser: accessible, and never wider than the screen, whatever teams and categories are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from referee.clock import Clock
+from referee.judging.judge_many import judge_with_interval
+from referee.report import write_report
+from tests.browser import assert_accessible, visit
+from tests.referee.factories import House
+from tests.referee.judging.sent_runs import closed_run, guesses
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+LONG = "bumblebees-of-the-far-north-with-a-name-that-never-ends-" * 2
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440, 1920])
+def test_a_report_fits_each_screen_and_has_no_violation(
+    width: int,
+    build: Callable[..., House],
+    browser: Browser,
+    tmp_path: Path,
+) -> None:
+    contest = build().contest
+    for team, energy_wh in (("own", 0.1), (LONG, 0.08), (f"<b>{LONG}", 0.13)):
+        run = closed_run(
+            contest,
+            guesses(contest, 0.8),
+            team=team,
+            energy_wh=energy_wh,
+        )
+        judge_with_interval(contest, run.id, Clock())
+    page = write_report(contest, 1, tmp_path)
+    scheme = "dark" if width == 768 else "light"
+    with visit(
+        browser,
+        page.as_uri(),
+        size=(width, 900),
+        color_scheme=scheme,
+    ) as seen:
+        assert "What would win" in seen.inner_text("main")
+        assert seen.evaluate("document.documentElement.scrollWidth") == width
+        assert_accessible(seen)

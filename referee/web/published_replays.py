@@ -20,6 +20,7 @@ from referee.judging.replay_release import (
     public_replay,
     published_places,
 )
+from referee.store.records import Published
 from referee.store.replay_table import StoredReplay
 from referee.web.image_files import ImageFiles
 from referee.web.public.kept_answers import Kept, keep
@@ -53,7 +54,7 @@ class PublishedReplays:
     def places(self) -> dict[int, dict[str, Any]]:
         """Return the places of the runs that have a replay to be seen, ranked ones first."""
         marks = self._replays.marks()
-        places = published_places(self._board.row())
+        places = _places_on(self._board.row())
         return {
             run: place
             for run, place in places.items()
@@ -109,6 +110,11 @@ class PublishedReplays:
         if stored is None:
             raise _unknown(run)
         return stored
+
+
+@lru_cache(2)
+def _places_on(row: Published) -> dict[int, dict[str, Any]]:
+    return published_places(row)
 
 
 def _unknown(run: int) -> RefereeError:

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from referee.judging.freeze import public_view
 from referee.judging.team_view import TeamKnown, TeamViews
 from referee.web.app_parts import part
 from referee.web.callers import Callers
+from referee.web.html_pages import rendered
 from referee.web.live_status import live_document
 from referee.web.plugged_pages import PluggedPages
 from referee.web.published_board import PublishedBoard
 
 KEPT_S = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class TeamLook:
+    """A team's document, and the changing part of its page, which is rendered once for all who look."""
+
+    document: dict[str, Any]
+
+    @cached_property
+    def fragment(self) -> str:
+        """The changing part of the page."""
+        return rendered("team/live.html", view=self.document)
 
 
 class TeamsDesk:
@@ -24,19 +39,20 @@ class TeamsDesk:
         self._board = board
         self._views = TeamViews(callers.contest)
         self._lock = threading.Lock()
-        self._kept: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._kept: dict[str, tuple[float, TeamLook]] = {}
 
-    def look(self, team: str) -> dict[str, Any]:
-        """Return the document of a registered team, at most KEPT_S old."""
+    def look(self, team: str) -> TeamLook:
+        """Return the look of a registered team, at most KEPT_S old."""
         with self._lock:
             now_s = self._callers.clock.monotonic_s()
             kept = self._kept.get(team)
             if kept is not None and 0 <= now_s - kept[0] < KEPT_S:
                 return kept[1]
             now = self._callers.clock.utc()
-            document = self._views.read(team, now, self._known(team, now_s))
-            self._kept[team] = (now_s, document)
-            return document
+            known = self._known(team, now_s)
+            look = TeamLook(self._views.read(team, now, known))
+            self._kept[team] = (now_s, look)
+            return look
 
     def renew(self) -> None:
         """Discard the documents, because a question was asked or answered."""

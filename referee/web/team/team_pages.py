@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
 
 from flask import Blueprint, Response, jsonify, redirect, request
 
 from referee.web.app_parts import part
 from referee.web.callers import Callers
-from referee.web.html_pages import html, page, rendered
+from referee.web.html_pages import html, page
 from referee.web.question_texts import LONGEST_TEXT
 from referee.web.team.team_access import (
     TEAM_PATH,
@@ -47,7 +46,7 @@ def without_slash() -> Response:
 def live() -> Response:
     """Answer with the changing part of the page."""
     team = require_team()
-    return html(_fragment(part(TeamsDesk).look(team)))
+    return html(part(TeamsDesk).look(team).fragment)
 
 
 @blueprint.get(f"{TEAM_PATH}/login")
@@ -63,17 +62,17 @@ def login() -> Response:
 def as_json() -> Response:
     """Answer a program, by HTTP Basic or the team's session, with the team's document."""
     team = team_of_program()
-    return jsonify(part(TeamsDesk).look(team))
+    return jsonify(part(TeamsDesk).look(team).document)
 
 
 def team_page(team: str, status: int = HTTPStatus.OK, **asked: str) -> Response:
     """Return the page of a team; `asked` has the `text` of a question that was `refused`, with the sentence."""
-    document = part(TeamsDesk).look(team)
+    look = part(TeamsDesk).look(team)
     response = page(
         "team/page.html",
         status,
-        view=document,
-        live=_fragment(document),
+        view=look.document,
+        live=look.fragment,
         csrf=csrf_token(),
         longest=LONGEST_TEXT,
         asked={"text": "", "refused": None} | asked,
@@ -81,10 +80,6 @@ def team_page(team: str, status: int = HTTPStatus.OK, **asked: str) -> Response:
     # After a log-out the browser's way back leads to the log-in.
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def _fragment(document: dict[str, Any]) -> str:
-    return rendered("team/live.html", view=document)
 
 
 def _to(where: str) -> Response:

@@ -77,7 +77,7 @@ def _require_published(run: Run) -> None:
             "board-state",
             "The board is frozen: reports are given out again when it has been unveiled.",
         )
-    shown = part(TeamsDesk).look(run.team)["runs"]
+    shown = part(TeamsDesk).look(run.team).document["runs"]
     result = next((one["result"] for one in shown if one["run"] == run.id), None)
     if result is None:
         raise RefereeError(

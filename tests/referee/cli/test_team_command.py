@@ -169,6 +169,7 @@ def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(
     assert sheet.stat().st_mode & 0o777 == 0o600
     page = Texts()
     page.feed(sheet.read_text())
+    assert "<code>http://10.0.0.7:8080/team/</code>" in sheet.read_text()
     assert page.tags.count("section") == 2
     assert not {"script", "link"} & set(page.tags)
     shown = "".join(page.shown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 import secrets
+import threading
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -71,6 +72,7 @@ class SettingUp:
     clock: Clock
     desk: SettingsDesk | None = None
     resources: ExitStack = field(default_factory=ExitStack)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def create_setup_app(
         app.register_blueprint(steps)
     app.before_request(_require_contest)
     app.register_error_handler(Exception, _refused)
-    if is_there(folder / DATABASE_NAME):
+    if is_there(folder / CONFIG_NAME):
         _open(app, state)
     app.wsgi_app = SetupGateway(app.wsgi_app, bodies)  # type: ignore[method-assign]  # Flask's own way
     return app
@@ -281,11 +283,12 @@ def begin() -> Any:
     form = present_form()
     if not hmac.compare_digest(form.text("csrf").encode(), state.code.csrf.encode()):
         return _begins(form, RefereeError("bad-request", "Load this page again."))
-    if state.desk is None:
-        try:
-            _make(state, form)
-        except RefereeError as error:
-            return _begins(form, error)
+    try:
+        with state.lock:  # the same browser may have two tabs
+            if state.desk is None:
+                _make(state, form)
+    except RefereeError as error:
+        return _begins(form, error)
     return redirect(f"{SETTINGS_PATH}/rules", 303)
 
 
@@ -309,6 +312,8 @@ def _make(state: SettingUp, form: Form) -> None:
     for setting in preset_named(form.text("preset")).settings(config):
         text = edited(text, setting)
     try:
+        if is_there(state.folder / SETUP_NAME):
+            _clear(state.folder)
         (state.folder / SETUP_NAME).write_text(operator, encoding="utf-8")
         create_contest(state.folder, text)
         (state.folder / BACKUP_FOLDER).mkdir(exist_ok=True)
@@ -320,8 +325,15 @@ def _make(state: SettingUp, form: Form) -> None:
     hashed = hash_password(password)
     who = {"operator": operator, "address": request.remote_addr}
     now = state.clock.utc()
-    with desk.store.log.act(now, None, **who, action="operator-add") as under_way:
+    detail = who | {"action": "operator-add", "name": operator}
+    with desk.store.log.act(now, None, **detail) as under_way:
         desk.store.operators.add(operator, hashed, now, under_way)
+
+
+def _clear(folder: Path) -> None:
+    """Remove the database of a contest whose making was cut off before it had a contest.toml."""
+    for one in folder.glob(f"{DATABASE_NAME}*"):
+        one.unlink()
 
 
 def _set_cookie(response: Any, name: str, value: str) -> None:

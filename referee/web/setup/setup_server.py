@@ -16,6 +16,7 @@ from referee.errors import RefereeError
 from referee.presence import is_there
 from referee.runs.start_checks import StartChecks
 from referee.served import LOCK_NAME, SERVER_NAME, SETUP_NAME
+from referee.store import DATABASE_NAME
 from referee.web.announcing import READY_TIMEOUT_S, health_status
 from referee.web.app_parts import part_of
 from referee.web.arriving_bodies import ArrivingBodies
@@ -57,7 +58,7 @@ def set_up(
     try:
         run_server(folder, listen, load, looked_at, parent, at_end=_look_at_end)
     finally:
-        if not is_there(folder / CONFIG_NAME):
+        if not is_there(folder / CONFIG_NAME) and not is_there(folder / DATABASE_NAME):
             (folder / SETUP_NAME).unlink(missing_ok=True)
             (folder / LOCK_NAME).unlink(missing_ok=True)
             if is_new:

@@ -18,6 +18,7 @@ from referee.report.run_page import report_page
 from referee.season.season_pins import Pins
 from referee.season.season_runs import read_season
 from referee.store.records import Provisional, Released, Review, RunState, Score
+from referee.web.team.team_access import TEAM_COOKIE
 from tests.contest_day import HASH
 from tests.referee.factories import START, TEAM, config_text
 from tests.referee.judging.judged_runs import closed_run
@@ -107,6 +108,13 @@ def test_no_route_tells_anyone_but_operators_how_an_unpublished_run_was_judged(
     session = json.loads(found["GET", "/v1/session", "team"][2])
     assert session["phase"] == "closed"
     assert session["provisional"]["map"] == 0.4, "as released before it was judged"
+    (own,) = json.loads(found["GET", "/v1/team", "page"][2])["runs"]
+    assert (own["state"], own["result"]) == ("closed", None)
+    path = f"/team/runs/{own['run']}/report"
+    cookie = {"Cookie": f"{TEAM_COOKIE}={first.cookie}"}
+    refused = first.client.get(path, headers=cookie)
+    assert refused.json is not None
+    assert refused.json["code"] == "run-state"
 
 
 def test_once_published_a_run_is_seen_on_the_board_and_by_its_team(
@@ -124,6 +132,9 @@ def test_once_published_a_run_is_seen_on_the_board_and_by_its_team(
     assert [one["run"] for one in shown] == [mine.id]
     session = json.loads(found["GET", "/v1/session", "team"][2])
     assert (session["phase"], session["provisional"]["map"]) == ("judged", 0.9)
+    (own,) = json.loads(found["GET", "/v1/team", "page"][2])["runs"]
+    assert own["state"] == "judged"
+    assert own["result"] == board["teams"][TEAM]["attempts"][0]
 
 
 def test_the_unveiled_board_has_only_published_runs(sides: tuple[Side, Side]) -> None:

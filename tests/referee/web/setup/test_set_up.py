@@ -6,6 +6,7 @@ import os
 import re
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -372,6 +373,37 @@ def test_a_set_up_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
         )
         assert page.url.endswith("/operator/settings/rules")
         assert "The day" in page.text
+
+
+def test_a_making_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
+    """The power failed after the database was made, before contest.toml was."""
+    folder = tmp_path / "day"
+    folder.mkdir()
+    (folder / ".setup").write_text("ruth")
+    (folder / "contest.db").write_bytes(b"half")
+    (folder / "secret").write_text("0" * 64)
+    with setting_up(folder, "serve") as server:
+        session = server.session()
+        page = session.post(f"{server.url}/setup/", data={"code": server.code})
+        given = {
+            "csrf": re.findall(r'name="csrf" value="(\w+)"', page.text)[0],
+            "name": "The day",
+            "operator": "ruth",
+            "password": PASSWORD,
+            "preset": "contest",
+        }
+        with ThreadPoolExecutor(2) as tabs:
+            sent = [
+                tabs.submit(
+                    session.post,
+                    f"{server.url}/setup/contest",
+                    data=given,
+                )
+                for _ in range(2)
+            ]
+        for one in sent:
+            assert one.result().url.endswith("/operator/settings/rules")
+    assert read_config(folder).name == "The day"
 
 
 def test_an_end_without_a_contest_leaves_nothing(tmp_path: Path) -> None:

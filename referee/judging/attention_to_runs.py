@@ -118,13 +118,14 @@ def _of(
     sentence: str,
     *acts: Act,
 ) -> Attention:
+    page = Act("Run page", f"{OPERATOR}/runs/{run['run']}")
     return Attention(
         code,
         severity,
         sentence,
         run["run"],
         run["station"],
-        acts=acts,
+        acts=(*acts, page),
     )
 
 

@@ -18,7 +18,7 @@ from referee.contest import Contest
 from referee.judging.attention import attention_of
 from referee.judging.freeze import Freeze
 from referee.judging.heat_lights import waiting_heats
-from referee.judging.host_status import Failures, failures_of, host_status
+from referee.judging.host_status import Told, host_status, told_by_log
 from referee.judging.jury_decisions import unpublished
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.prizes_at_stake import prizes_at_stake
@@ -121,7 +121,7 @@ class StatusReader:
         self._last_event = 0
         self._events = list[Document]()
         self._standings = KnownStandings(contest)
-        self._failed: tuple[int, Failures] | None = None
+        self._of_log: tuple[int, Told] | None = None
         self._at_stake: tuple[Standings | None, dict[int, tuple[str, ...]]] = (None, {})
 
     def read(self, now: datetime, known: Known) -> Document:
@@ -137,7 +137,7 @@ class StatusReader:
         runs = store.runs.find()
         teams = team_documents(store)
         lost = {one.run: one.sentence for one in lost_energies(self._contest)}
-        failures = self._failures()
+        told = self._told()
         published = store.published.get()
         found = self._standings.now()
         listed = self._listed(runs, known, now)
@@ -163,10 +163,11 @@ class StatusReader:
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,
             "plugged": known.plugged,
-            "backup_trouble": failures.backup,
+            "backup_trouble": told.backup,
             **host_status(self._contest),
             "stations": stations,
             "heats": waiting_heats(stations, store.heats.all()),
+            "can_undo_draw": told.drawn == tuple(store.queue.teams()),
             "queue": [
                 teams[team] | {"attempts_left": self._attempts_left(teams[team])}
                 for team in store.queue.teams()
@@ -263,7 +264,7 @@ class StatusReader:
                 self._runs[run.id] = (made_of, document)
         waiting = unpublished(self._contest)
         notes = self._store.notes.counts()
-        failed = self._failures().judging
+        failed = self._told().judging
         at_stake = self._prizes_at_stake()
         documents = []
         for run in reversed(runs):
@@ -277,11 +278,11 @@ class StatusReader:
             documents.append(self._runs[run.id][1] | changing)
         return documents
 
-    def _failures(self) -> Failures:
-        """Return the failures that the log tells of, read again only if it has new events."""
-        if self._failed is None or self._failed[0] != self._last_event:
-            self._failed = self._last_event, failures_of(self._store)
-        return self._failed[1]
+    def _told(self) -> Told:
+        """Return what the log says of the present, read again only if it has new events."""
+        if self._of_log is None or self._of_log[0] != self._last_event:
+            self._of_log = self._last_event, told_by_log(self._store)
+        return self._of_log[1]
 
     def _prizes_at_stake(self) -> dict[int, tuple[str, ...]]:
         found = self._standings.now()

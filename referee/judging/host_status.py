@@ -24,16 +24,24 @@ def host_status(contest: Contest) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Failures:
-    """What the log says of failures that last: of runs that could not be judged, by number, and of backups."""
+class Told:
+    """What the log says of the present: of runs that could not be judged, by number, and of backups.
+
+    `drawn` is the queue if its last change was a draw, or None.
+    """
 
     judging: Mapping[int, str]
     backup: str | None
+    drawn: tuple[str, ...] | None
 
 
-def failures_of(store: Store) -> Failures:
-    """Read the failures from the log."""
-    return Failures(_judge_failures(store), _backup_trouble(store))
+def told_by_log(store: Store) -> Told:
+    """Read it from the log."""
+    last = store.log.last_queue_act()
+    drawn = None
+    if last is not None and last["action"] == "draw":
+        drawn = tuple(last["queue"])
+    return Told(_judge_failures(store), _backup_trouble(store), drawn)
 
 
 def _judge_failures(store: Store) -> dict[int, str]:

@@ -21,6 +21,10 @@ _SETTINGS = (
     "SELECT detail FROM events WHERE kind = ? AND json_extract(detail, '$.values') IS NOT NULL"
     " ORDER BY id DESC LIMIT 1"
 )
+_QUEUE_ACT = (
+    "SELECT detail FROM events WHERE kind = 'operator' AND json_extract(detail, '$.queue') IS NOT NULL"
+    " ORDER BY id DESC LIMIT 1"
+)
 _LOG = (  # whoever has changed it may have stored another type
     "SELECT id, coalesce(CAST(utc AS TEXT), '') AS utc, run, coalesce(CAST(kind AS TEXT), '') AS kind,"
     " coalesce(CAST(detail AS TEXT), '') AS detail, coalesce(CAST(link AS BLOB), x'') AS link"
@@ -108,6 +112,11 @@ class EventTable:
             of_run = found.setdefault(row["run"], [])
             of_run.append(event)
         return found
+
+    def last_queue_act(self) -> dict[str, Any] | None:
+        """Return the newest act that changed the queue: its `action`, the queue `before`, and `queue` after it."""
+        rows = self._database.rows(_QUEUE_ACT)
+        return json.loads(rows[0]["detail"]) if rows else None
 
     def newest_after(self, number: int, most: int) -> tuple[int, list[dict[str, Any]]]:
         """Return the newest event's number, and the newest `most` events after event `number`.

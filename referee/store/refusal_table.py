@@ -52,3 +52,11 @@ class RefusalTable:
         )
         rows = self._database.rows(query, team, most)
         return tuple(Refusal(*row) for row in rows)
+
+    def of_run(self, run: int, most: int) -> tuple[Refusal, ...]:
+        """Return the newest `most` refusals of a run's requests, the newest first."""
+        query = (
+            f"SELECT {_REFUSAL} FROM refusals WHERE run = ? ORDER BY id DESC LIMIT ?"  # noqa: S608 - a constant
+        )
+        rows = self._database.rows(query, run, most)
+        return tuple(Refusal(*row) for row in rows)

@@ -77,8 +77,10 @@ function say(sentence) {
 }
 
 // The server's time of day, from when it made the page, in the operator's time zone.
-const made_ms = Date.parse(part("utc").dataset.utc) - performance.now();
-setInterval(() => { part("utc").textContent = new Date(made_ms + performance.now()).toLocaleTimeString(); }, 250);
+if (part("utc")) {
+  const made_ms = Date.parse(part("utc").dataset.utc) - performance.now();
+  setInterval(() => { part("utc").textContent = new Date(made_ms + performance.now()).toLocaleTimeString(); }, 250);
+}
 
 part("ask-cancel").addEventListener("click", () => ask.close());
 ask.addEventListener("keydown", event => { if (event.repeat && event.key === "Enter") event.preventDefault(); });

@@ -169,6 +169,7 @@ def _shown(body: bytes) -> dict[str, Any]:
         "callable": queued + others,
         "window_s": now["window_s"],
     }
+    choices["can_undo_draw"] = now["can_undo_draw"]
     choices["publish_by"] = now["publish_by"]
     choices["board"] = now["board"]["state"]
     choices["arming_s"] = {

@@ -17,6 +17,7 @@ from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
 
 LONGEST_ANNOUNCEMENT = 500
+DRAW = "draw"
 LONGEST_MINUTES = 24 * 60
 
 blueprint = Blueprint("operator-day", __name__, url_prefix=OPERATOR_PATH)
@@ -41,8 +42,32 @@ def draw() -> Response:
         if not off and team not in busy and not 0 < limit <= used.get(team, 0)
     ]
     secrets.SystemRandom().shuffle(drawn)
-    with act("draw") as under_way:
+    with act(DRAW) as under_way:
         return jsonify(queue=contest.store.queue.change(lambda _: drawn, under_way))
+
+
+@blueprint.post("/queue/undo")
+def undo_draw() -> Response:
+    """Restore the queue as it was before the last draw. Raises RefereeError `queue-changed` if it has changed since."""
+    store = part(Callers).contest.store
+    last = store.log.last_queue_act()
+    if last is None or last["action"] != DRAW:
+        sentence = (
+            "The last change of the queue was not a draw, so there is nothing to undo."
+        )
+        raise RefereeError("queue-changed", sentence)
+
+    def restored(queue: list[str]) -> list[str]:
+        if queue != last["queue"]:
+            raise RefereeError(
+                "queue-changed",
+                "The queue has changed since the draw; change it by hand, or draw again.",
+            )
+        before: list[str] = last["before"]
+        return before
+
+    with act("undo-draw") as under_way:
+        return jsonify(queue=store.queue.change(restored, under_way))
 
 
 @blueprint.post("/queue/<any(add,absent,remove):action>")

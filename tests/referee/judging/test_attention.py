@@ -132,7 +132,10 @@ def test_runs_to_judge_are_one_finding_and_a_judging_that_failed_one_of_its_own(
     failed = one(house, "judge-failed")
     assert (failed["severity"], failed["run"]) == (URGENT, 3)
     assert "No test set." in failed["sentence"]
-    assert acts(failed) == [("Judge", "/operator/runs/3/judge")]
+    assert acts(failed) == [
+        ("Judge", "/operator/runs/3/judge"),
+        ("Run page", "/operator/runs/3"),
+    ]
     judge(house.contest, 3, StillClock())
     assert [each["code"] for each in look(house)] == ["judge"]
 

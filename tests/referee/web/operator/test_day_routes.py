@@ -134,6 +134,22 @@ def test_announcements_are_shown_until_they_are_withdrawn_and_stay_on_record(
     assert actions(stage)[:3] == ["withdraw", "announce", "announce"]
 
 
+def test_an_announcement_goes_after_its_minutes_and_none_goes_never_or_at_once(
+    stage: Day,
+) -> None:
+    short = act(stage, "/announcements", text="Doors close", minutes="0.02").json()
+    assert short["expires_utc"] is not None
+    until(
+        lambda: short["id"] not in [one["id"] for one in status(stage)["announcements"]]
+    )
+    for bad in ("0", "-1", "nan", "inf", "1e9", "soon"):
+        problem(
+            act(stage, "/announcements", text="Lunch", minutes=bad),
+            400,
+            "bad-request",
+        )
+
+
 def test_a_void_run_comes_back_as_it_was_and_one_that_never_closed_does_not(
     stage: Day,
 ) -> None:
@@ -305,3 +321,26 @@ def test_the_command_line_does_the_same(stage: Day) -> None:
     stderr = stage.refers("run", "review", str(number), "--note", "fine").stderr
     assert "only a judged run" in stderr
     assert stage.refers("operator", "add", "eve").returncode == 1, "no password"
+
+
+def test_a_draw_is_undone_only_while_nothing_has_changed_the_queue_since(
+    stage: Day,
+) -> None:
+    before = act(stage, "/queue/draw").json()["queue"]
+    while act(stage, "/queue/draw").json()["queue"] == before:
+        pass
+    assert status(stage)["can_undo_draw"] is True
+    undone = act(stage, "/queue/undo")
+    assert undone.json()["queue"] == before
+    assert actions(stage)[:2] == ["undo-draw", "draw"]
+    assert status(stage)["can_undo_draw"] is False
+    problem(act(stage, "/queue/undo"), 409, "queue-changed")
+
+    drawn = act(stage, "/queue/draw").json()["queue"]
+    act(stage, "/queue/absent", team=drawn[0])
+    problem(act(stage, "/queue/undo"), 409, "queue-changed")
+    last = act(stage, "/queue/draw").json()["queue"]
+    armed = act(stage, "/runs", team=last[0]).json()["id"]
+    problem(act(stage, "/queue/undo"), 409, "queue-changed")
+    assert status(stage)["can_undo_draw"] is False
+    act(stage, f"/runs/{armed}/void", reason="done")

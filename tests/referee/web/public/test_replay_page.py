@@ -61,7 +61,7 @@ def test_two_runs_are_played_beside_each_other_on_one_clock(
 ) -> None:
     with visit(browser, url(hall, "/replay")) as page:
         assert_accessible(page)
-        page.get_by_role("button", name="beside run 1").first.click()
+        page.get_by_role("button", name="Play beside run 1").first.click()
         ready(page, "1 2")
         page.keyboard.press("End")
         assert page.evaluate(CLOCK) == "1:00 of 1:00"
@@ -97,6 +97,32 @@ def test_the_player_fits_every_screen_and_is_accessible(
             assert min(heights) >= 44, heights
 
 
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_the_list_fits_every_screen_and_is_accessible(
+    hall: Day,
+    browser: Browser,
+    scheme: str,
+) -> None:
+    with visit(browser, url(hall, "/replay"), color_scheme=scheme) as page:
+        for width in (360, 768, 1440, 1920):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert_accessible(page)
+
+
+def test_what_is_pressed_on_a_touch_screen_is_44_pixels_high(
+    hall: Day,
+    browser: Browser,
+) -> None:
+    phone = {"has_touch": True, "is_mobile": True, "size": (360, 740)}
+    with visit(browser, url(hall, "/replay/1"), **phone) as page:
+        ready(page, "1")
+        heights = page.evaluate(TARGETS)
+        assert min(heights) >= 44, heights
+
+
+TARGETS = """() => [...document.querySelectorAll("main :is(button, select, input, a, summary)")]
+  .filter(one => one.getClientRects().length).map(one => one.getBoundingClientRect().height)"""
 HEIGHTS = """() => [...document.querySelectorAll(".controls :is(button, select, input)")]
   .map(one => one.getBoundingClientRect().height)"""
 
@@ -156,4 +182,4 @@ def test_without_scripts_the_page_says_what_is_missing(
         notice = page.locator("noscript p")
         assert notice.is_visible()
         assert "drawn by a script" in notice.inner_text()
-        assert page.get_by_role("rowheader", name=TEAM).is_visible()
+        assert page.get_by_text(TEAM, exact=True).is_visible()

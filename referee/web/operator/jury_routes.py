@@ -1,0 +1,151 @@
+"""The page of one run for the jury, open or over, its notes, and its downloads."""
+
+from __future__ import annotations
+
+import io
+import logging
+import tempfile
+import threading
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import orjson
+from flask import Blueprint, Response, jsonify, request
+
+from referee.errors import RefereeError
+from referee.judging.run_dossier import dossier_of
+from referee.judging.run_export import FORMATS
+from referee.store.records import OVER
+from referee.web.app_parts import part
+from referee.web.callers import Callers, operator_of
+from referee.web.html_pages import html, page, rendered
+from referee.web.judge_process import run_command
+from referee.web.operator.console import lead_to_log_in
+from referee.web.operator.operator_access import acting, csrf_token
+from referee.web.operator.operators_desk import OperatorsDesk
+from referee.web.operator.run_routes import act
+from referee.web.request_bodies import read_texts
+from referee.web.request_slots import OPERATOR_PATH
+from referee.web.web_request import present_request
+
+LONGEST_NOTE = 2000
+WAIT_S = 30.0  # for downloads that another operator has requested
+
+logger = logging.getLogger(__name__)
+blueprint = Blueprint("jury", __name__, url_prefix=f"{OPERATOR_PATH}/runs/<int:number>")
+blueprint.before_request(lambda *_, **__: lead_to_log_in())
+_turn = threading.Lock()
+
+
+@blueprint.get("")
+def run_page(number: int) -> Response:
+    """Answer with the whole page."""
+    operator = operator_of(part(Callers), present_request())
+    shown = _shown(number)
+    return page("operator/run.html", **shown, operator=operator, csrf=csrf_token())
+
+
+@blueprint.get("/live")
+def live(number: int) -> Response:
+    """Answer with the changing part of the page."""
+    return html(rendered("operator/run_live.html", **_shown(number)))
+
+
+def _shown(number: int) -> dict[str, Any]:
+    contest = part(Callers).contest
+    run = contest.store.runs.get(number)
+    status = orjson.loads(part(OperatorsDesk).status.look().body)
+    listed = next((one for one in status["runs"] if one["run"] == number), None)
+    if listed is None:  # armed since the status was made
+        part(OperatorsDesk).status.renew()
+        status = orjson.loads(part(OperatorsDesk).status.look().body)
+        listed = next(one for one in status["runs"] if one["run"] == number)
+    stations = [one["run"] for one in status["stations"] if one["run"]]
+    return {
+        "contest": status["contest"],
+        "run": listed,
+        "active": next((one for one in stations if one["run"] == number), None),
+        "attention": [one for one in status["attention"] if one["run"] == number],
+        "publish_by": status["publish_by"],
+        "record": run,
+        "dossier": dossier_of(contest, run),
+    }
+
+
+@blueprint.post("/note")
+def note(number: int) -> tuple[Response, int]:
+    """Write a note on a run, which operators alone see."""
+    (text,) = read_texts("text")
+    text = text.strip()
+    if len(text) > LONGEST_NOTE:
+        raise RefereeError(
+            "bad-request",
+            f"A note has at most {LONGEST_NOTE} characters, not {len(text)}.",
+        )
+    store = part(Callers).contest.store
+    store.runs.get(number)
+    now = part(Callers).clock.utc()
+    with act("note", number, text=text) as under_way:
+        store.notes.add(number, str(acting()), text, now, under_way)
+    return jsonify(run=number, text=text), 201
+
+
+@blueprint.get("/bundle")
+def bundle(number: int) -> Response:
+    """Answer with the bundle of a run that is over."""
+    _require_over(number)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "bundle.zip"
+        _run("bundle", "export", str(number), "--out", str(file))
+        return _download(file.read_bytes(), f"run-{number}.zip")
+
+
+@blueprint.get("/export")
+def export(number: int) -> Response:
+    """Answer with a zip of a run's detections, readings and events; `format` is that of the detections."""
+    wanted = request.args.get("format", "csv")
+    if wanted not in FORMATS:
+        raise RefereeError(
+            "bad-request", f"format must be one of {', '.join(FORMATS)}."
+        )
+    part(Callers).contest.store.runs.get(number)
+    with tempfile.TemporaryDirectory() as folder:
+        _run("run", "export", str(number), "--out", folder, "--format", wanted)
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in sorted(Path(folder).iterdir()):
+                archive.write(file, file.name)
+    return _download(content.getvalue(), f"run-{number}-{wanted}.zip")
+
+
+def _require_over(number: int) -> None:
+    run = part(Callers).contest.store.runs.get(number)
+    if run.state not in OVER:
+        sentence = (
+            f"Run {number} is {run.state}; there is a bundle only after it is closed."
+        )
+        raise RefereeError("run-state", sentence, run=number)
+
+
+def _run(*words: str) -> None:
+    """Run a command about the contest in a separate low-priority process, one at a time. Raises RefereeError."""
+    if not _turn.acquire(timeout=WAIT_S):
+        raise RefereeError(
+            "too-many-requests",
+            "Other downloads are being made; try again when they are done.",
+        )
+    try:
+        folder = str(part(Callers).contest.folder)
+        done, said = run_command(*words, "--contest", folder)
+    finally:
+        _turn.release()
+    if done.returncode:
+        logger.error("%s: %s", " ".join(words[:3]), done.stderr.strip())
+        raise RefereeError("report-failed", f"The download cannot be made: {said}")
+
+
+def _download(content: bytes, name: str) -> Response:
+    response = Response(content, content_type="application/zip")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -125,7 +125,7 @@ class Outbox:
                 receipt = self._connection.post(body, kind)
                 about["images"] = self._sending if is_last else 0
                 about["sha256"] = receipt.sha256
-                about["number"] = (receipt.chain or {}).get("number")
+                about["link"] = (receipt.chain or {}).get("link")
             self.detections += receipt.accepted
             self._posted(receipt)
         with self._changed:

@@ -21,8 +21,8 @@ FETCH = "fetch"
 SEND = "send"
 """Name of a span in which the posting thread sends a body; FETCH names those of the fetching thread.
 
-A FETCH has the number of its first image and how many came, a SEND how many images it answered, and the receipt's
-number and SHA-256, by which `referee report --timeline` joins this clock to the referee's.
+A FETCH has the number of its first image and how many came, a SEND how many images it answered, and the link and the
+SHA-256 of its receipt, by which `referee report --timeline` joins this clock to the referee's.
 """
 
 

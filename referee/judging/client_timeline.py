@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
+from referee.store.records import Post
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,12 +45,12 @@ class Spans:
 
 @dataclass(frozen=True)
 class Sent:
-    """A body that the client sent between two moments of its clock, and the receipt's number and SHA-256."""
+    """A body that the client sent between two moments of its clock, and the SHA-256 and the link of its receipt."""
 
     start_s: float
     end_s: float
     sha256: str
-    number: int | None
+    link: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +98,8 @@ def read_timeline(content: bytes) -> ClientTimeline:
         spans[name].append((*span, NAMES.index(name), *_images(args)))
         digest = args.get("sha256")
         if name == SEND and isinstance(digest, str):
-            number = args.get("number")
-            known = number if isinstance(number, int) else None
+            link = args.get("link")
+            known = link if isinstance(link, str) else None
             bodies.append(Sent(*span, digest, known))
     if not any(spans.values()):
         raise _refused("it has no span of a run")
@@ -113,9 +114,9 @@ def read_timeline(content: bytes) -> ClientTimeline:
 
 def join(
     timeline: ClientTimeline,
-    posts: Sequence[tuple[str, float]],
+    posts: Sequence[tuple[float, Post]],
 ) -> Joined:
-    """Join the client's clock to the referee's by the posts, each with its SHA-256 and the time at which it arrived.
+    """Join the client's clock to the referee's by the posts, each with the time at which it arrived.
 
     Raises RefereeError `other-timeline` if no body of the timeline is one of the posts.
     """
@@ -139,16 +140,21 @@ def join(
 
 def _matched(
     bodies: Sequence[Sent],
-    posts: Sequence[tuple[str, float]],
+    posts: Sequence[tuple[float, Post]],
 ) -> Iterator[tuple[Sent, float]]:
-    """Yield each body with its arrival: by its number if the hash is that one's, else by a hash that occurs once."""
+    """Yield each body with its arrival, by its receipt's link. Without one, by a hash that occurs once."""
+    by_link = {
+        post.link.hex(): arrived_s
+        for arrived_s, post in posts
+        if post.previous is not None
+    }
     by_digest: dict[str, list[float]] = {}
-    for digest, arrived_s in posts:
-        by_digest.setdefault(digest, []).append(arrived_s)
+    for arrived_s, post in posts:
+        by_digest.setdefault(post.sha256, []).append(arrived_s)
     for body in bodies:
-        number = body.number or 0
-        if 1 <= number <= len(posts) and posts[number - 1][0] == body.sha256:
-            yield body, posts[number - 1][1]
+        if body.link is not None:
+            if body.link in by_link:
+                yield body, by_link[body.link]
         elif len(by_digest.get(body.sha256, ())) == 1:
             yield body, by_digest[body.sha256][0]
 

@@ -69,8 +69,8 @@ def image_costs(
     arrivals = store.posts.arrivals(run.id)
     posts_s = np.array([when for when, _ in arrivals], np.float64)
     if timeline is not None:
-        digests = [digest for digest, _, _ in store.posts.body_digests(run.id)]
-        joined = join(timeline, list(zip(digests, posts_s.tolist(), strict=True)))
+        receipts = store.posts.receipts(run.id)[::-1]  # the oldest first
+        joined = join(timeline, list(zip(posts_s.tolist(), receipts, strict=True)))
         sections = sections_of(timeline, joined.offset_s, images, elapsed_s)
         hidden = hidden_s(timeline, joined.offset_s, elapsed_s)
         seconds, energy_wh = _summed(contest, run, sections, len(images), len(KINDS))

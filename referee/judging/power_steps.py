@@ -74,7 +74,7 @@ class IdleFloor:
 def idle_floor(run: Run, levels: tuple[PowerLevel, ...]) -> IdleFloor | None:
     """Return the idle floor of a run, by the power measured at arming, else by its `levels`; None if neither is known.
 
-    None, too, for a run without an energy above 0.
+    None, too, for a run without an energy above 0. The only level of a run says nothing of the idle board.
     """
     if run.elapsed_s is None or not run.energy_wh or not run.energy_wh > 0:
         return None
@@ -82,6 +82,8 @@ def idle_floor(run: Run, levels: tuple[PowerLevel, ...]) -> IdleFloor | None:
     power_w = run.idle_power_w
     if power_w is None:
         source = FloorSource.LOWEST
+        if len(levels) < 2:
+            return None
         least_s = max(LEAST_S, LEAST_SHARE * run.elapsed_s)
         steady = [one.power_w for one in levels if one.elapsed_s >= least_s]
         power_w = min(steady, default=None)

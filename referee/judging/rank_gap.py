@@ -224,7 +224,6 @@ def levers(
 def _lever(kind: LeverKind, ratio: float, least: float, above: Gap | None) -> Lever:
     closes = (
         above is not None
-        and above.is_sure
         and above.ahead
         and above.ratio.high is not None
         and least >= above.ratio.high

@@ -9,6 +9,7 @@ import pytest
 
 from referee.errors import RefereeError
 from referee.judging.client_timeline import Joined, join, read_timeline
+from referee.store.records import Post
 
 DIGESTS = ["a" * 64, "b" * 64, "c" * 64]
 
@@ -39,7 +40,6 @@ def sends(*spans: tuple[float, float, int]) -> bytes:
                 start,
                 end,
                 sha256=DIGESTS[number - 1],
-                number=number,
             )
             for start, end, number in spans
         )
@@ -47,8 +47,21 @@ def sends(*spans: tuple[float, float, int]) -> bytes:
 
 
 def joined(content: bytes, *arrived_s: float) -> Joined:
-    posts = list(zip(DIGESTS, arrived_s, strict=False))
-    return join(read_timeline(content), posts)
+    posts = [post(digest) for digest in DIGESTS]
+    return join(read_timeline(content), list(zip(arrived_s, posts, strict=False)))
+
+
+def post(digest: str, number: int | None = None, nonce: bytes = b"") -> Post:
+    """A receipt, with a link if it has a number."""
+    previous = None if number is None else nonce.ljust(32, b"\0")
+    return Post(
+        1,
+        digest,
+        1,
+        number,
+        previous,
+        "2026",
+    )
 
 
 def test_each_body_arrived_while_it_was_sent_which_bounds_the_offset() -> None:
@@ -73,28 +86,38 @@ def test_clocks_that_drift_are_told_with_what_the_best_offset_leaves() -> None:
     assert found.offset_s == pytest.approx(0.20)
 
 
-def test_a_body_that_was_sent_twice_is_told_apart_by_its_number() -> None:
-    timeline = read_timeline(
-        written(
-            event(
-                "send",
-                5.0,
-                5.1,
-                sha256=DIGESTS[0],
-                number=2,
-            ),
-            event(
-                "send",
-                7.0,
-                7.1,
-                sha256=DIGESTS[0],
-                number=None,
-            ),
+def test_a_body_that_was_sent_twice_is_told_apart_by_the_link_of_its_receipt() -> None:
+    first = post(DIGESTS[0], 1)
+    second = post(DIGESTS[0], 2)
+    sent = [
+        event(
+            "send",
+            start_s,
+            start_s + 0.1,
+            sha256=DIGESTS[0],
+            link=link,
         )
-    )
-    found = join(timeline, [(DIGESTS[0], 1.0), (DIGESTS[0], 5.05)])
+        for start_s, link in ((5.0, second.link.hex()), (7.0, None))
+    ]
+    found = join(read_timeline(written(*sent)), [(1.0, first), (5.05, second)])
     assert (found.bodies, found.sent) == (1, 2)
     assert found.offset_s == pytest.approx(0.0)
+
+
+def test_the_timeline_of_another_run_with_the_same_bodies_is_refused() -> None:
+    theirs = post(DIGESTS[0], 1, b"their run")
+    sent = event(
+        "send",
+        1.0,
+        1.1,
+        sha256=DIGESTS[0],
+        link=theirs.link.hex(),
+    )
+    timeline = read_timeline(written(sent))
+    own = post(DIGESTS[0], 1, b"this run")
+    with pytest.raises(RefereeError, match="belongs to another run"):
+        join(timeline, [(1.05, own)])
+    assert join(timeline, [(1.05, theirs)]).bodies == 1
 
 
 def test_the_timeline_of_another_run_is_refused() -> None:
@@ -174,7 +197,6 @@ def test_a_file_with_a_hundred_million_images_in_a_fetch_costs_no_memory() -> No
             1.0,
             2.0,
             sha256=DIGESTS[0],
-            number=1,
         ),
     )
     assert read_timeline(content).fetches.images.tolist() == [2**31 - 1]

@@ -69,7 +69,6 @@ def batch_of_two() -> bytes:
             5.0,
             images=1,
             sha256="a" * 64,
-            number=1,
         ),
         event(
             "posting",
@@ -84,7 +83,6 @@ def batch_of_two() -> bytes:
             8.4,
             images=1,
             sha256="b" * 64,
-            number=2,
         ),
     )
 
@@ -154,7 +152,6 @@ def test_spans_outside_of_the_run_and_images_that_were_not_served_count_nothing(
                 1.5,
                 images=2**31 - 1,
                 sha256="a" * 64,
-                number=1,
             ),
         )
     )
@@ -253,7 +250,6 @@ def test_with_a_timeline_the_kinds_add_up_to_the_run_on_the_referee_s_clock(
             3.0,
             images=1,
             sha256="a" * 64,
-            number=1,
         ),
         event(
             "send",
@@ -261,7 +257,6 @@ def test_with_a_timeline_the_kinds_add_up_to_the_run_on_the_referee_s_clock(
             7.0,
             images=1,
             sha256="b" * 64,
-            number=2,
         ),
     )
     costs = image_costs(

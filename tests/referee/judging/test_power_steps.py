@@ -104,4 +104,5 @@ def test_the_floor_is_the_measured_one_else_the_lowest_steady_level() -> None:
     assert floor is not None
     assert (floor.source, floor.power_w) == (FloorSource.LOWEST, 4.0)
     assert idle_floor(run_record(**over), ()) is None
+    assert idle_floor(run_record(**over), levels[2:]) is None
     assert idle_floor(run_record(elapsed_s=100.0), levels) is None

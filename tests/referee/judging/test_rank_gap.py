@@ -207,14 +207,22 @@ def test_a_lever_closes_the_gap_only_with_its_least_effect_at_the_gap_s_upper_en
         (ErrorType.BACKGROUND, False),
     ]
     assert {one.kind for one in found} == {LeverKind.MENDED}
-    unsure = levers(
+    wide = levers(
         gap(noise=0.10),
         0.30,
         [enough],
         None,
         None,
     )
-    assert [one.closes for one in unsure] == [False]
+    assert [one.closes for one in wide] == [False]
+    unknown = levers(
+        None,
+        0.30,
+        [enough],
+        None,
+        None,
+    )
+    assert [one.closes for one in unknown] == [False]
 
 
 def judged(hall: House, team: str, found: float, energy_wh: float) -> int:

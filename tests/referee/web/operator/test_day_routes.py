@@ -134,6 +134,22 @@ def test_announcements_are_shown_until_they_are_withdrawn_and_stay_on_record(
     assert actions(stage)[:3] == ["withdraw", "announce", "announce"]
 
 
+def test_an_announcement_goes_after_its_minutes_and_none_goes_never_or_at_once(
+    stage: Day,
+) -> None:
+    short = act(stage, "/announcements", text="Doors close", minutes="0.02").json()
+    assert short["expires_utc"] is not None
+    until(
+        lambda: short["id"] not in [one["id"] for one in status(stage)["announcements"]]
+    )
+    for bad in ("0", "-1", "nan", "inf", "1e9", "soon"):
+        problem(
+            act(stage, "/announcements", text="Lunch", minutes=bad),
+            400,
+            "bad-request",
+        )
+
+
 def test_a_void_run_comes_back_as_it_was_and_one_that_never_closed_does_not(
     stage: Day,
 ) -> None:

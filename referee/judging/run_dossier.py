@@ -54,8 +54,8 @@ def _course(contest: Contest, run: Run, events: list[dict[str, Any]]) -> dict[st
     for image, at_s in store.served.in_order(run.id):
         first.setdefault(image, at_s)
     served_s = np.sort(np.array([*first.values()], np.float64))
-    at_s = np.array(course["elapsed_s"], np.float64)
-    served = np.searchsorted(served_s, at_s, side="right")
+    shown_s = np.array(course["elapsed_s"], np.float64)
+    served = np.searchsorted(served_s, shown_s, side="right")
     posts_s = [at_s for at_s, _ in store.posts.arrivals(run.id)]
     step = max(1, len(posts_s) // MOST_POSTS)
     elapsed = [_elapsed_s(run, event["utc"]) for event in events]

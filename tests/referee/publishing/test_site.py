@@ -34,6 +34,7 @@ from tests.browser import assert_accessible, browser, visit
 from tests.contest_day import TIMEOUT_S, program
 from tests.docs.test_site import Links
 from tests.referee.factories import START, House
+from tests.referee.judging.judged_runs import opened_run
 from tests.referee.publishing.conftest import LATER, MARKUP, TEAMS, judged
 
 if TYPE_CHECKING:
@@ -176,6 +177,8 @@ def test_contests_that_differ_only_after_the_freeze_publish_the_same_site(
         with open_contest(folder) as contest:
             if number:
                 judged(contest, "badgers", 0.01)
+                opened_run(contest, "otters", heat="last")
+                contest.store.queue.change(lambda _: ["badgers"])
                 contest.store.teams.add("late", "no hash", START)
                 Publisher(contest, Clock()).tick()
             site = tmp_path / f"site-{number}"

@@ -296,3 +296,28 @@ def test_on_a_projector_a_race_fills_the_screen_and_is_read_from_afar(
                 assert min(page.evaluate(LARGE)) >= 60
                 assert page.evaluate(WITHIN), path
                 assert_accessible(page)
+
+
+NAMES = """() => [...document.querySelectorAll(".heat-row li")].map(one => ({
+  size: parseFloat(getComputedStyle(one).fontSize), bottom: one.getBoundingClientRect().bottom}))"""
+
+
+def test_on_a_projector_the_first_round_of_sixteen_teams_is_read_whole(
+    build: Build,
+    clock: SetClock,
+    browser: Browser,
+) -> None:
+    house = build(heats="knock-out")
+    for number in range(8):
+        teams = (f"Low-Power Laboratory {number}", f"Measured many, team {number}")
+        judged_pair(house, f"{number}", *teams)
+    publish(house, clock)
+    app = create_app(house.contest, house.control, clock)
+    with served_app(app) as url:
+        address = f"{url}/heats?view=projector"
+        with visit(browser, address, size=(1920, 1080)) as page:
+            names = page.evaluate(NAMES)
+            assert len(names) == 16
+            assert min(one["size"] for one in names) >= 60
+            assert max(one["bottom"] for one in names) <= 1080
+            assert_accessible(page)

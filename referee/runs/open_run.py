@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from lpirc_score.detections.parsed_rows import Taken
 from referee.clock import Clock
 from referee.errors import RefereeError
+from referee.runs.repeated_bodies import key_reused
 from referee.runs.run_window import (
     Window,
     elapsed_s,
@@ -250,22 +251,3 @@ def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
             return mmap.mmap(file.fileno(), images)
     except (OSError, ValueError):
         return bytearray(images)
-
-
-def key_reused() -> RefereeError:
-    """Return the error for a body whose idempotency key came earlier with another body."""
-    return RefereeError(
-        "key-reused",
-        "This Idempotency-Key was used with another body before; use a new key for new detections.",
-    )
-
-
-def receipt_of(store: Store, run: int, body: bytes, key: str | None) -> Post | None:
-    """Return the receipt that this body got under this key, for a client that asks again after the run has closed.
-
-    Raises RefereeError `key-reused` if the key came with another body.
-    """
-    earlier = store.posts.find(run, key) if key else None
-    if earlier is not None and earlier.sha256 != hashlib.sha256(body).hexdigest():
-        raise key_reused()
-    return earlier

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from referee.auth.tokens import Session
 from referee.errors import RefereeError, WindowClosed
-from referee.runs.open_run import receipt_of
+from referee.runs.repeated_bodies import receipt_of
 from referee.web.callers import open_run_of, require_own, session_of, stored_run_of
 from referee.web.concurrency_limits import too_many_requests
 from referee.web.http_answers import Answer, document

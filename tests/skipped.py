@@ -17,13 +17,18 @@ def add_option(parser: pytest.Parser) -> None:
 
 
 def check(config: pytest.Config) -> None:
-    """With the option, there is something to go by.
+    """With the option, end the run if there is nothing to go by, and without a failure if nothing was skipped.
 
     Raises:
         pytest.UsageError: no run is recorded.
     """
-    if config.getoption(OPTION) and _recorded(config) is None:
+    if not config.getoption(OPTION):
+        return
+    recorded = _recorded(config)
+    if recorded is None:
         raise pytest.UsageError(f"no run is recorded; run without {OPTION} first")
+    if not recorded:
+        pytest.exit("the last run skipped nothing", returncode=0)
 
 
 def keep_only_skipped(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -37,16 +42,20 @@ def keep_only_skipped(config: pytest.Config, items: list[pytest.Item]) -> None:
         # A module skipped as a whole is recorded by its own name.
         module = item.nodeid.partition("::")[0]
         was_skipped = not skipped.isdisjoint((item.nodeid, module))
-        (kept if was_skipped else left_out).append(item)
+        if was_skipped:
+            kept.append(item)
+        else:
+            left_out.append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
 
 
 def record(config: pytest.Config, names: list[str]) -> None:
-    """Remember what a run of all tests skipped; one of a few tests leaves the record as it is."""
+    """Remember what a run skipped; one with the option, or one that only collects, leaves the record as it is."""
     cache = _cache(config)
-    if cache is not None and not config.getoption(OPTION):
-        cache.set(RECORD, sorted(set(names)))
+    if cache is None or config.getoption(OPTION) or config.option.collectonly:
+        return
+    cache.set(RECORD, sorted(set(names)))
 
 
 def _recorded(config: pytest.Config) -> list[str] | None:

@@ -83,6 +83,22 @@ def test_a_run_of_what_was_skipped_leaves_the_record_for_the_next(folder: Path) 
     assert "2 passed" in second.stdout
 
 
+def test_collecting_alone_leaves_the_record_as_it_is(folder: Path) -> None:
+    run(folder)
+    run(folder, "--collect-only", browser=True)
+    again = run(folder, "--skipped-last-time", browser=True)
+    assert "2 passed" in again.stdout
+
+
+def test_where_nothing_was_skipped_nothing_is_left_to_run_and_nothing_fails(
+    folder: Path,
+) -> None:
+    run(folder, browser=True)
+    done = run(folder, "--skipped-last-time", browser=True)
+    assert done.returncode == 0
+    assert "the last run skipped nothing" in done.stdout + done.stderr
+
+
 def test_a_run_of_what_was_skipped_needs_a_run_before(folder: Path) -> None:
     refused = run(folder, "--skipped-last-time")
     assert refused.returncode != 0

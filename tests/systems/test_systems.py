@@ -20,7 +20,7 @@ import pytest
 
 from tests.contest_day import processes_naming, until
 from tests.systems import file_system, mirror
-from tests.systems.__main__ import Step, main
+from tests.systems.__main__ import Step, _arguments, _commands, main
 from tests.systems.mirror import CannotTry, Mirror, NoAnswer
 from tests.timeouts import TIMEOUT_S
 
@@ -150,6 +150,19 @@ def test_a_step_that_failed_is_a_failure_also_when_the_mirror_is_away_later(
     assert said.endswith(
         "make test                              200 s  FAILED with exit code 2\n"
     )
+
+
+@pytest.mark.parametrize(("words", "tests"), [
+    ([], "make test ARGS=--skipped-last-time"),
+    (["--only", "full"], "make test"),
+])  # fmt: skip
+def test_the_full_system_runs_what_the_bare_one_skipped_and_alone_everything(
+    words: list[str],
+    tests: str,
+) -> None:
+    chosen = _arguments(["trixie", *words])
+    assert list(_commands(chosen, "full")) == ["make lint", tests, "make wheels"]
+    assert list(_commands(chosen, "bare")) == ["make rehearse", "make test"]
 
 
 def test_two_runs_of_a_suite_do_not_use_its_systems_at_once(

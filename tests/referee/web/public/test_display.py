@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,15 @@ def display(day: Day) -> str:
     return f"{day.server.url}/display/station-1"
 
 
+@contextmanager
+def screen(day: Day, browser: Browser, **context: Any) -> Iterator[Page]:
+    """The page of the station's screen, painted and known to the referee: it refuses an image while there is none."""
+    with visit(browser, display(day), **context) as page:
+        page.wait_for_event("response", lambda answer: "/next" in answer.url)
+        page.evaluate(PAINTED)
+        yield page
+
+
 def asked(day: Day, token: str, number: int) -> None:
     assert day.server is not None
     answer = day.server.ask("PUT", f"/v1/display/{number}", token)
@@ -217,9 +227,9 @@ def test_before_the_first_image_a_camera_is_aimed_and_exposed_on_a_test_card(
 ) -> None:
     with contest_day(tmp_path / "contest", odd_set) as day:
         server = day.serve()
-        with visit(
+        with screen(
+            day,
             browser,
-            display(day),
             size=size,
             extra_http_headers=key_of(day),
         ) as page:
@@ -252,9 +262,9 @@ def test_number_and_image_are_read_from_the_screen_the_moment_the_client_has_its
     token = camera_day.login()["token"]
     with camera_day.store() as store:
         order = store.runs.image_order(1)
-    with visit(
+    with screen(
+        camera_day,
         browser,
-        display(camera_day),
         size=size,
         extra_http_headers=key_of(camera_day),
     ) as page:
@@ -309,9 +319,9 @@ def test_the_screen_survives_a_reload_and_a_restart_and_waits_when_the_run_ends(
         token = day.login()["token"]
         session = session_of(day)
         gone = ["ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"]
-        with visit(
+        with screen(
+            day,
             browser,
-            display(day),
             size=SIZES[1],
             storage_state=session,
             refused=gone,

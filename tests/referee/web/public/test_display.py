@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,9 @@ ODD = [
     (640, 480),
     (333, 333),
 ]
+PAINTED = (
+    "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+)
 
 
 def corners(number: int) -> NDArray[np.int64]:
@@ -118,6 +122,15 @@ def display(day: Day) -> str:
     return f"{day.server.url}/display/station-1"
 
 
+@contextmanager
+def screen(day: Day, browser: Browser, **context: Any) -> Iterator[Page]:
+    """The page of the station's screen, painted and known to the referee: it refuses an image while there is none."""
+    with visit(browser, display(day), **context) as page:
+        page.wait_for_event("response", lambda answer: "/next" in answer.url)
+        page.evaluate(PAINTED)
+        yield page
+
+
 def asked(day: Day, token: str, number: int) -> None:
     assert day.server is not None
     answer = day.server.ask("PUT", f"/v1/display/{number}", token)
@@ -189,9 +202,9 @@ def test_number_and_image_are_read_from_the_screen_the_moment_the_client_has_its
     token = camera_day.login()["token"]
     with camera_day.store() as store:
         order = store.runs.image_order(1)
-    with visit(
+    with screen(
+        camera_day,
         browser,
-        display(camera_day),
         size=size,
         extra_http_headers=key_of(camera_day),
     ) as page:
@@ -230,9 +243,7 @@ def test_all_20_bits_are_shown_also_after_the_window_has_changed(
         page.wait_for_selector("body.is-showing")
         for width, height in SIZES:
             page.set_viewport_size({"width": width, "height": height})
-            page.evaluate(
-                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-            )
+            page.evaluate(PAINTED)
             assert decoded(screenshot(page))[0] == number
         page.unroute_all(behavior="ignoreErrors")
     profile.close()
@@ -248,9 +259,9 @@ def test_the_screen_survives_a_reload_and_a_restart_and_waits_when_the_run_ends(
         token = day.login()["token"]
         session = session_of(day)
         gone = ["ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"]
-        with visit(
+        with screen(
+            day,
             browser,
-            display(day),
             size=SIZES[1],
             storage_state=session,
             refused=gone,

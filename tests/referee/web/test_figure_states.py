@@ -67,7 +67,9 @@ class Hall:
         for rule in self.client.application.url_map.iter_rules():
             if "GET" not in (rule.methods or ()) or "log_out" in rule.endpoint:
                 continue
-            _, path = rule.build({name: value_of(rule, name) for name in rule.arguments})  # type: ignore[misc]
+            _, path = rule.build(
+                {name: value_of(rule, name) for name in rule.arguments}
+            )  # type: ignore[misc]
             for who, headers in self.headers.items():
                 with self.client.get(path, headers=headers) as answer:
                     answer.get_data()
@@ -147,10 +149,9 @@ def test_a_fresh_score_is_shown_with_its_state_wherever_the_run_is(hall: Hall) -
             ]
             assert all(state == "fresh" for _, state in found), path
             seen |= {(path, who)} if found else set()
-        elif (
-            any(score in text_of(answer) for score in hall.scores())
-            and TEAM in text_of(answer)
-        ):
+        elif any(
+            score in text_of(answer) for score in hall.scores()
+        ) and TEAM in text_of(answer):
             assert state_text("fresh") in text_of(answer), path
             seen.add((path, who))
     assert seen >= {*JSON.items(), *PAGES.items()}

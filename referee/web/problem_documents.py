@@ -29,8 +29,8 @@ CODES_OF_STATUS = {
     400: "bad-json bad-request body-cut-off station-missing",
     401: "bad-credentials token-missing bad-token token-expired",
     403: "not-your-run wrong-address second-person",
-    404: "site-missing heat-unknown announcement-unknown question-unknown replay-unknown image-unknown run-unknown station-unknown "
-    "team-unknown team-not-queued track-unknown entry-unknown upload-unknown not-found",
+    404: "heat-unknown announcement-unknown question-unknown replay-unknown image-unknown run-unknown station-unknown "
+    "site-missing team-unknown team-not-queued track-unknown entry-unknown upload-unknown not-found",
     405: "method-not-allowed",
     409: "site-failed settings-changed setup-taken team-exists operator-exists "
     "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "

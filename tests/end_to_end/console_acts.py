@@ -1,4 +1,4 @@
-"""What an operator does in the console: press a button, fill in what its dialog asks for, confirm, read what it says."""
+"""What an operator does in the console: press a button, fill in its dialog, confirm, read what it says."""
 
 from __future__ import annotations
 

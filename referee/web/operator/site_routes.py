@@ -70,7 +70,9 @@ def publish() -> Response:
     made = json.loads(done.stdout)
     left_out = " ".join(made["left_out"])
     size_mb = made["size"] / MB
-    sentence = f"The site is published: {made['files']} files, {size_mb:.1f} MB. {left_out}"
+    sentence = (
+        f"The site is published: {made['files']} files, {size_mb:.1f} MB. {left_out}"
+    )
     return jsonify(made | {"sentence": sentence.strip()})
 
 

@@ -95,9 +95,9 @@ def test_the_site_of_a_frozen_board_has_nothing_newer(
     served: Day, tmp_path: Path
 ) -> None:
     ask(served, "POST", "/board/freeze")
-    assert "The board is frozen, and so is the site." in ask(
-        served, "GET", "/site/"
-    ).text
+    assert (
+        "The board is frozen, and so is the site." in ask(served, "GET", "/site/").text
+    )
     ask(served, "POST", "/runs/1/void", reason="after the freeze")
     ask(served, "POST", "/site/publish")
     board = json.loads((downloaded(served, tmp_path) / "board.json").read_text())

@@ -98,8 +98,7 @@ def _meters(status: Document) -> Iterator[Attention]:
         if run is None or run["state"] != RunState.OPEN:
             words = f"The meter of {name}: {said}"
             code = f"meter-{_code(state)}"
-            acts = (STATIONS,)
-            yield Attention(code, Severity.WARNING, words, None, name, acts=acts)
+            yield Attention(code, Severity.WARNING, words, None, name, acts=(STATIONS,))
         elif run["energy_lost"] is None:
             number = run["run"]
             words = f"The meter of {name} is {state} while run {number} of {run['team']} is open: {said}"

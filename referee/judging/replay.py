@@ -69,13 +69,22 @@ class Moments(NamedTuple):
     why_not: str | None = None
 
 
-def replay_of(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
-    """Return the replay of a run at `now`, UTC. A run that is not over is shown up to its last record."""
+def replay_of(
+    contest: Contest,
+    run: Run,
+    now: datetime,
+    moments: Moments | None = None,
+) -> dict[str, Any]:
+    """Return the replay of a run at `now`, UTC. A run that is not over is shown up to its last record.
+
+    `moments` are those of `moments_of`, if they are known already.
+    """
     sent = sent_in(contest.store, run.id)
     frames = frames_of(sent)
     boxes = boxes_of(sent, frames)
     course = course_of(contest, run)
-    moments = _moments(contest, run)
+    if moments is None:
+        moments = moments_of(contest, run)
     steps = _steps(contest, run, course, sent)
     sizes = _sizes(contest, run, frames)
     posts = evenly(len(sent.posts_s), MOST_POSTS)
@@ -132,7 +141,8 @@ def _head(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
     }
 
 
-def _moments(contest: Contest, run: Run) -> Moments:
+def moments_of(contest: Contest, run: Run) -> Moments:
+    """Return the stop regret of a run, computed for it alone."""
     judged = current_judgement(contest, run)
     if judged is None:
         return Moments(None, NOT_JUDGED)

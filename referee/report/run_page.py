@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +98,6 @@ def report_page(
         "replay": None,
         "least_images": LEAST_IMAGES,
     }
-    if with_replay:
-        shown["replay"] = replay_section(contest, run, Clock().utc())
     if judged is not None:
         document = score_document(run, judged)
         shown |= board_section(contest, run, figures, now) | {
@@ -121,10 +119,20 @@ def report_page(
             course,
             shown,
         )
-    shown |= energy_section(contest, run, course, shown["regret"], timeline)
-    return (
-        template_environment("referee.report").get_template("report.html").render(shown)
-    )
+    regret = shown["regret"]
+    shown |= energy_section(contest, run, course, regret, timeline)
+    if with_replay:
+        shown["replay"] = replay_section(contest, run, now, regret)
+    return _with_size(shown)
+
+
+def _with_size(shown: Mapping[str, Any]) -> str:
+    """Render the page, which states the size of its own file."""
+    template = template_environment("referee.report").get_template("report.html")
+    mark = "<!-- size -->"  # no text from people has it: theirs is escaped
+    page = template.render(shown, file_size=Markup(mark))  # noqa: S704 - our own text
+    size_mb = len(page.encode()) / 1e6
+    return page.replace(mark, f"{size_mb:.1f} MB", 1)
 
 
 def _notices(run: Run, figures: Figures) -> Iterator[str]:

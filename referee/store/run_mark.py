@@ -16,7 +16,7 @@ _NEWEST = (
     # A refusal that repeats is counted in its row, and its time is the newest.
     "(SELECT max(id) || ' ' || sum(count) || ' ' || max(utc) FROM refusals WHERE run = ?1)",
 )
-_MARK = f"SELECT {', '.join(_NEWEST)}"  # noqa: S608 - constants
+_MARK = f"SELECT {', '.join(_NEWEST)}"
 
 
 def run_mark(database: Database, run: int) -> tuple[object, ...]:

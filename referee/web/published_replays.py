@@ -9,12 +9,12 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from referee.errors import RefereeError
 from referee.judging.freeze import Freeze
 from referee.judging.replay_release import (
+    latest_pair,
     mark_of,
     may_show_secrets,
     public_replay,
@@ -23,6 +23,7 @@ from referee.judging.replay_release import (
 from referee.store.records import Published
 from referee.store.replay_table import StoredReplay
 from referee.web.image_files import ImageFiles
+from referee.web.made_once import made_once
 from referee.web.public.kept_answers import Kept, keep
 from referee.web.published_board import PublishedBoard
 
@@ -48,8 +49,8 @@ class PublishedReplays:
         self._board = board
         self._images = images
         self._replays = board.contest.store.replays
-        self.document: Callable[[Version], Kept] = lru_cache(KEPT_REPLAYS)(self._made)
-        self._picture = lru_cache(KEPT_PICTURES)(self._small)
+        self.document: Callable[[Version], Kept] = made_once(KEPT_REPLAYS)(self._made)
+        self._picture = made_once(KEPT_PICTURES)(self._small)
 
     def places(self) -> dict[int, dict[str, Any]]:
         """Return the places of the runs that have a replay to be seen, ranked ones first."""
@@ -60,6 +61,10 @@ class PublishedReplays:
             for run, place in places.items()
             if marks.get(run) == mark_of(place)
         }
+
+    def latest_pair(self) -> tuple[int, ...]:
+        """Return the two runs of the newest decided heat whose replays can be seen; nothing if there is none."""
+        return latest_pair(self._board.row(), self.places())
 
     def version(self, run: int) -> Version:
         """Return the version of a run's replay that is public now. Raises RefereeError `replay-unknown`."""
@@ -112,7 +117,7 @@ class PublishedReplays:
         return stored
 
 
-@lru_cache(2)
+@made_once(2)
 def _places_on(row: Published) -> dict[int, dict[str, Any]]:
     return published_places(row)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from flask import Blueprint, Response, request
 
 from referee.errors import RefereeError
 from referee.judging.heat_race import race_of_board
+from referee.judging.replay_release import heat_pair, published_places
 from referee.pages.figure_text import heat_text
 from referee.store.records import Published
 from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
 from referee.web.http_answers import Answer, through_flask
+from referee.web.made_once import made_once
 from referee.web.public.kept_answers import Kept, answer_of, keep
 from referee.web.public.shown_board import document_of, is_old, remaining_s
 from referee.web.published_board import PublishedBoard
@@ -81,17 +81,17 @@ def race_part_route(name: str) -> Response:
     return through_flask(race_part(part(PublishedBoard), present_request()))
 
 
-@lru_cache(4)
+@made_once(4)
 def _kept_standings(row: Published) -> Kept:
     return keep(_standings_part(row), HTML)
 
 
-@lru_cache(32)
+@made_once(32)
 def _kept_race(row: Published, name: str, *, old: bool) -> Kept:
     return keep(_race_part(row, name, old=old), HTML)
 
 
-@lru_cache(4)
+@made_once(4)
 def _standings_part(row: Published) -> str:
     board = document_of(row, is_old=False)
     running = {run["heat"] for run in board["now"] if run["heat"]}
@@ -109,13 +109,15 @@ def _standings_part(row: Published) -> str:
     )
 
 
-@lru_cache(32)
+@made_once(32)
 def _race_part(row: Published, name: str, *, old: bool) -> str:
     board = document_of(row, is_old=old)
     race = race_of_board(board, name)
     if race is None:
         sentence = f"There is no heat {name!r}; /heats lists those that there are."
         raise RefereeError("heat-unknown", sentence)
+    made = (heat for heat in board["heats"] if heat["name"] == name)
+    race["replay"] = next((heat_pair(heat, published_places(row)) for heat in made), ())
     left = [
         remaining_s(run, board["utc"]) for run in board["now"] if run["heat"] == name
     ]

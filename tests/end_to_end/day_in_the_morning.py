@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.end_to_end.hall import Hall
 from tests.end_to_end.persons import whole
+from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -30,7 +31,7 @@ def said(page: Page) -> str:
 
 
 def log_in(page: Page, name: str, password: str) -> None:
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(TIMEOUT_S * 1000)
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password, or the operator key").fill(password)
     press(page, "Log in")
@@ -39,7 +40,7 @@ def log_in(page: Page, name: str, password: str) -> None:
 
 def morning(page: Page, hall: Hall, root: Path) -> str:
     """Set the contest up and start it; returns the password of eve, the second operator."""
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(TIMEOUT_S * 1000)
     press(page, "Begin")
     page.get_by_label("Name of the contest").fill("LPIRC in the hall")
     page.get_by_label("Contest with a jury of two").check()

@@ -14,6 +14,7 @@ from tests.end_to_end.console_acts import act, until_shown
 from tests.end_to_end.day_in_the_morning import TEAMS, press
 from tests.end_to_end.persons import Day, whole
 from tests.referee.publishing.test_site import web_server
+from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -32,7 +33,7 @@ def a_question(browser: Browser, day: Day) -> None:
     """A team asks on its page, by its password; eve answers everyone."""
     team = TEAMS[0]
     with visit(browser, f"{day.hall.url}/team/") as page:
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(TIMEOUT_S * 1000)
         page.fill("[name=team]", team)
         page.fill("[name=password]", day.hall.passwords[team])
         press(page, "Log in")

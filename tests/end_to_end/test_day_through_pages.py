@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.browser import browser, visit
 from tests.end_to_end.day_at_stations import (
     a_heat,
@@ -24,6 +26,7 @@ from tests.end_to_end.day_of_the_jury import (
 )
 from tests.end_to_end.hall import hall_with_two_meters
 from tests.end_to_end.persons import Day, whole
+from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -33,6 +36,8 @@ DYING = ("ERR_CONNECTION", "ERR_EMPTY")
 """A page asks on while the referee is killed and started again."""
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_a_whole_day_is_held_through_pages_only(
     tmp_path: Path, browser: Browser
 ) -> None:
@@ -44,6 +49,7 @@ def test_a_whole_day_is_held_through_pages_only(
         )
         log_in(eve, "eve", eves_password)
         viewer = people.enter_context(visit(browser, f"{hall.url}/", refused=DYING))
+        viewer.set_default_timeout(TIMEOUT_S * 1000)
         day = Day(hall, ruth, eve, viewer)
 
         a_heat(day, "1")

@@ -37,7 +37,7 @@ from lpirc_tracks.submissions.results_files import (
 )
 from referee.clock import Clock
 from referee.config.tracks import ModelTrack
-from referee.contest import Contest, open_contest
+from referee.contest import Contest, open_contest, read_secrets
 from referee.errors import RefereeError
 from referee.store.model_records import JobKind, Submission
 from tests.confinement import UNCONFINED
@@ -143,6 +143,38 @@ def test_a_team_s_own_page_lists_its_entries_and_nobody_else_s(
     assert entry["state"] == "scored"
     others = hall.server.ask("GET", "/v1/team", auth=("bee", PASSWORD)).json()
     assert "mine.csv" not in [one["file"] for one in others["uploads"]]
+
+
+def test_the_same_file_of_two_teams_is_in_the_attention_line_until_one_is_withdrawn(
+    day: Day, images: Path
+) -> None:
+    day.serve()
+    body = csv_of(rows_of(images, misses=20))
+    first = hand_in(day, body)
+    assert attention(day) == []
+    hand_in(day, csv_of(rows_of(images, misses=21)), "cat")
+    hand_in(day, body, "bee", name="theirs.csv")
+    until(lambda: attention(day))
+    (found,) = attention(day)
+    sha256 = hashlib.sha256(body).hexdigest()
+    assert found["code"] == "equal-files"
+    assert found["sentence"] == (
+        f"Track files: Teams {TEAM}, bee handed in the same file, SHA-256 {sha256[:12]}."
+    )
+    assert f"! {found['sentence']}" in day.refers("status").stdout.splitlines()
+    withdrawn = day.refers(
+        *("model", "withdraw", str(first.json()["id"]), "--reason", "of another team")
+    )
+    assert withdrawn.returncode == 0, withdrawn.stderr
+    until(lambda: not attention(day))
+
+
+def attention(day: Day) -> list[dict[str, Any]]:
+    """What operators are told of the uploads."""
+    assert day.server is not None
+    key = read_secrets(day.folder)[1].hex()
+    found = day.server.ask("GET", "/operator/status", key).json()["attention"]
+    return [one for one in found if one["sentence"].startswith("Track ")]
 
 
 def rows_of(images: Path, misses: int = 0) -> list[list[float]]:

@@ -9,7 +9,7 @@ import requests
 
 from referee.contest import read_secrets
 from referee.store.records import RunState
-from tests.contest_day import TEAM, Day, problem
+from tests.contest_day import PASSWORD, TEAM, Day, problem, until
 from tests.referee.web.two_stations import OTHER_TEAM, two_stations
 
 SIDES = {"station-1": TEAM, "station-2": OTHER_TEAM}
@@ -56,6 +56,31 @@ def test_a_meter_that_dies_leaves_no_half_of_a_heat(day: Callable[..., Day]) -> 
     assert f"{OTHER_TEAM} cannot be armed at station-2: " in refused.json()["detail"]
     assert made.runs(RunState.ARMED) == []
     assert made.runs(RunState.VOID) == []
+
+
+def test_the_status_command_prints_the_lights_of_a_heat(
+    day: Callable[..., Day],
+) -> None:
+    made = two_stations(day, auto_arm=False)
+    ask(made, "/heats", {"name": "semi final", "sides": SIDES, "round": 2})
+    lines = made.refers("status").stdout.splitlines()
+    first = lines.index("heat semi final, round 2: not ready")
+    assert lines[first + 1] == (
+        f"  {TEAM} at station-1: meter on (ready), board off (not heard from within 10 s), team off (not logged in)"
+    )
+    assert f"  ! {OTHER_TEAM} has not logged in within the last 5 s" in lines
+
+    def is_ready() -> bool:
+        assert made.server is not None
+        for team in SIDES.values():
+            login = {"team": team, "password": PASSWORD}
+            made.server.ask("POST", "/v1/session", json=login)
+        return "heat semi final, round 2: ready\n" in made.refers("status").stdout
+
+    until(is_ready)
+    shown = made.refers("status").stdout
+    assert "team on (waits for the start)" in shown
+    assert "    referee run start 'semi final'" in shown.splitlines()
 
 
 def test_the_command_makes_a_heat(day: Callable[..., Day]) -> None:

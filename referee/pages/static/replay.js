@@ -217,8 +217,12 @@ class Lane {
     const drawn = (times, values, colour, thick) => {
       const most = Math.max(...values.filter(one => one !== null), 1e-9);
       context.beginPath();
+      let isBroken = true;
       times.forEach((at, one) => {
-        if (at <= t && values[one] !== null) context.lineTo(x(at), height - (height - top) * values[one] / most);
+        if (at > t) return;
+        const y = height - (height - top) * values[one] / most;
+        if (values[one] !== null) context[isBroken ? "moveTo" : "lineTo"](x(at), y);
+        isBroken = values[one] === null;
       });
       Object.assign(context, {strokeStyle: colour, lineWidth: thick});
       context.stroke();

@@ -22,11 +22,10 @@ from referee.web.closing_receipt import closing_receipt
 from referee.web.html_pages import REPORT_POLICY, html
 from referee.web.judge_process import run_command
 from referee.web.published_board import PublishedBoard
-from referee.web.team.team_access import TEAM_PATH, require_team
+from referee.web.team.team_access import OF_ONE_TEAM, TEAM_PATH, require_team
 from referee.web.team.team_desk import TeamsDesk
 
 WAIT_S = 30.0  # for the reports of other teams
-OF_ONE_TEAM = "private, no-cache"
 
 logger = logging.getLogger(__name__)
 blueprint = Blueprint("team-runs", __name__, url_prefix=f"{TEAM_PATH}/runs")

@@ -7,7 +7,7 @@ import shutil
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,10 @@ from referee.store.records import (
     ENERGY_LOST,
     Heat,
     Provisional,
+    Refusal,
     Released,
     Review,
+    Run,
     RunState,
 )
 from referee.store.team_table import SESSION_LIFETIME
@@ -44,6 +46,13 @@ from referee.web.team_login import issue_token
 from tests.contest_day import HASH, PASSWORD
 from tests.referee.factories import START, TEAM, config_text, reading
 from tests.referee.judging.judged_runs import armed_run, closed_run, opened_run, posted
+from tests.referee.web.public.route_verdicts import (
+    NOTHING_WITHOUT_QUERY,
+    OF_ROUTES,
+    QUERIES,
+    verdict_of,
+    why_not,
+)
 
 OTHERS = ("badgers", "voles", "stoats")
 # A route with another parameter is not covered until it is here.
@@ -60,6 +69,12 @@ PARAMETERS |= {
     "job": "one",
     "what": "result",
 }
+PARAMETERS_OF = {
+    "client.one_file": {"name": "client.py"},
+    "documents.one_document": {"name": "operators"},
+    "pages.static_file": {"name": "style.css"},
+    "replay.of_two": {"number": "6"},
+}
 BODY = {
     "team": TEAM,
     "username": TEAM,
@@ -69,15 +84,33 @@ BODY = {
     "text": "a",
 }
 DIFFERS = ("Date",)
+WHO = ("public", "team", "page", "password")
 BASIC = f"{TEAM}:{PASSWORD}".encode()
 
 
 def value_of(rule: Rule, name: str) -> str:
-    """A value for a parameter of a route: of a choice, its first one."""
+    """A value for a parameter of a route, with which it has something to show: of a choice, its first one."""
+    own = PARAMETERS_OF.get(rule.endpoint, {})
+    if name in own:
+        return own[name]
     converter = rule._converters[name]  # noqa: SLF001 - nothing else tells the choices
     if isinstance(converter, AnyConverter):
         return min(converter.items)
     return PARAMETERS[name]
+
+
+def paths_of(rule: Rule) -> list[str]:
+    """The addresses at which a route is asked."""
+    built = rule.build({name: value_of(rule, name) for name in rule.arguments})
+    assert built is not None
+    path = built[1]
+    queries = QUERIES.get(rule.endpoint, ())
+    paths = [f"{path}?{query}" for query in queries]
+    return paths if rule.endpoint in NOTHING_WITHOUT_QUERY else [path, *paths]
+
+
+def methods_of(rule: Rule) -> list[str]:
+    return sorted((rule.methods or set()) - {"OPTIONS"})
 
 
 class SteppedClock(Clock):
@@ -103,33 +136,30 @@ class Side:
     rules: list[Rule]
     token: str
     cookie: str
+    statuses: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
 
     def answers(
         self,
     ) -> dict[tuple[str, ...], tuple[int, list[tuple[str, str]], bytes]]:
-        """What everybody, and the team, gets on every route by every method."""
+        """What everybody, and the team, gets on every route by every method.
+
+        HEAD asks for the compressed form, whose length would tell, too.
+        """
         found = {}
         for rule in self.rules:
-            path = rule.build({name: value_of(rule, name) for name in rule.arguments})
-            assert path is not None
-            for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-                for who in ("public", "team", "page", "password"):
-                    answer = self._ask(
-                        method,
-                        path[1],
-                        who,
-                        is_legacy=rule.endpoint.startswith("legacy."),
-                    )
-                    headers = [
-                        (name, value)
-                        for name, value in answer.headers
-                        if name not in DIFFERS
-                    ]
-                    found[method, path[1], who] = (
-                        answer.status_code,
-                        headers,
-                        answer.data,
-                    )
+            is_legacy = rule.endpoint.startswith("legacy.")
+            for path in paths_of(rule):
+                for method in methods_of(rule):
+                    for who in WHO:
+                        answer = self._ask(method, path, who, is_legacy=is_legacy)
+                        headers = [
+                            (name, value)
+                            for name, value in answer.headers
+                            if name not in DIFFERS
+                        ]
+                        status = answer.status_code
+                        found[method, path, who] = (status, headers, answer.data)
+                        self.statuses[rule.endpoint, method, path, who] = status
         return found
 
     def _ask(
@@ -141,6 +171,7 @@ class Side:
         is_legacy: bool,
     ) -> Any:
         headers = {"Accept": "text/html,*/*"}
+        headers |= {"Accept-Encoding": "gzip"} if method == "HEAD" else {}
         headers |= {"Authorization": f"Bearer {self.token}"} if who == "team" else {}
         if who == "page":
             headers["Cookie"] = f"{TEAM_COOKIE}={self.cookie}"
@@ -192,7 +223,8 @@ def until_the_freeze(contest: Contest, clock: Clock) -> None:
     store.announcements.add("jo", "Lunch at noon.", START)
     store.queue.change(lambda _: list(OTHERS))
     Publisher(contest, clock).tick()
-    ReplayPublisher(contest, clock).tick()
+    for _ in store.runs.find(RunState.JUDGED):
+        ReplayPublisher(contest, clock).tick()
     store.published.freeze(clock.utc(), "")
 
 
@@ -298,8 +330,42 @@ def result(
             for one in store.runs.find()
         ],
         "event": lambda: store.log.append(START, run.id, "operator", operator="jo"),
+        "figures": lambda: other_figures(contest, pick),
+        "note": lambda: store.notes.add(run.id, "jo", f"Note {pick}", clock.utc()),
+        "question": lambda: private_question(contest, clock, team, pick),
+        "refusal": lambda: store.refusals.keep([(None, refusal_of(team, run, now))]),
     }
     acts[action]()
+
+
+def other_figures(contest: Contest, pick: int) -> None:
+    """Judge all runs again, by another ground truth."""
+    for run in contest.store.runs.find(RunState.JUDGED):
+        judged = contest.store.scores.latest(run.id)
+        assert judged is not None
+        contest.store.scores.add(replace(judged, map=pick / 10, score=pick / 20))
+
+
+def private_question(contest: Contest, clock: Clock, team: str, pick: int) -> None:
+    questions = contest.store.questions
+    if team not in contest.store.teams.all():
+        return
+    number = questions.ask(team, f"May we {pick}?", clock.utc(), most_open=100)
+    questions.answer(number, "jo", f"Yes, {pick}.", clock.utc(), to_all=False)
+
+
+def refusal_of(team: str, run: Run, now: str) -> Refusal:
+    return Refusal(
+        now,
+        now,
+        1,
+        "bad-rows",
+        422,
+        team,
+        run.id,
+        "10.0.0.1",
+        "A row was refused.",
+    )
 
 
 RUNS = ("run", "in review")  # the hall sees a run, but not how it has scored
@@ -317,6 +383,7 @@ RESULTS = (
         "review",
     ),
     *("provisional", "release", "event"),
+    *("figures", "note", "question", "refusal"),
 )
 
 
@@ -389,8 +456,25 @@ def test_contests_that_differ_only_after_the_freeze_answer_alike(
         (f"/teams/{TEAM}", "public"),
     ):
         assert found["GET", path, who][0] == 200
+    misfits = {}
+    for (endpoint, method, path, who), status in still.statuses.items():
+        verdict = verdict_of(endpoint)
+        assert verdict is not None, endpoint
+        why = why_not(verdict, method, who, status)
+        if why is not None:
+            misfits[method, path, who, status] = why
+    assert misfits == {}
     own = json.loads(found["GET", "/v1/team", "page"][2])["runs"]
     assert {run["state"] for run in own} == {"closed", "judged"}
+
+
+def test_somebody_has_decided_of_every_route_who_may_see_what_it_shows(
+    sides: tuple[Side, Side],
+) -> None:
+    endpoints = {rule.endpoint for rule in sides[0].rules}
+    undecided = [one for one in endpoints if verdict_of(one) is None]
+    assert undecided == [], "decide in route_verdicts.py"
+    assert OF_ROUTES.keys() <= endpoints, "a verdict on no route"
 
 
 @pytest.mark.parametrize("action", HALL)

@@ -14,9 +14,19 @@ import requests
 
 from referee.contest import open_contest
 from referee.store.records import RunState
-from tests.contest_day import HASH, PASSWORD, TEAM, Day, contest_day, until
+from tests.contest_day import (
+    HASH,
+    PASSWORD,
+    TEAM,
+    Day,
+    contest_day,
+    until,
+)
 from tests.referee.factories import START
-from tests.referee.web.two_stations import OTHER_TEAM, two_stations
+from tests.referee.web.two_stations import (
+    OTHER_TEAM,
+    two_stations,
+)
 
 CSRF = re.compile(r'<meta name="csrf" content="([^"]+)">')
 PEOPLE = ("Eva", "Max", "Ida")
@@ -52,11 +62,15 @@ def log_in(day: Day, *names: str) -> list[Person]:
     return [Person(day, name) for name in names]
 
 
-def at_once(*acts: Callable[[], requests.Response]) -> list[requests.Response]:
+def at_once(
+    *acts: Callable[[], requests.Response],
+) -> list[requests.Response]:
     """Send requests at the same time, and return the answers in order."""
     together = Barrier(len(acts))
 
-    def send(act: Callable[[], requests.Response]) -> requests.Response:
+    def send(
+        act: Callable[[], requests.Response],
+    ) -> requests.Response:
         together.wait(60)
         return act()
 
@@ -127,7 +141,11 @@ def test_of_two_who_publish_at_once_one_does_and_a_void_run_is_not_confirmed(
         seen = judged_run_again(made, eva, number)
         confirmed, voided = at_once(
             partial(eva.post, f"/runs/{number}/confirm", **seen),
-            partial(others[0].post, f"/runs/{number}/void", reason="a wrong board"),
+            partial(
+                others[0].post,
+                f"/runs/{number}/void",
+                reason="a wrong board",
+            ),
         )
         assert voided.ok, "whoever confirms does not keep a run in the contest"
         assert made.run(number).state is RunState.VOID
@@ -137,7 +155,8 @@ def test_of_two_who_publish_at_once_one_does_and_a_void_run_is_not_confirmed(
         late = eva.post(f"/runs/{number}/confirm", **seen)
         assert late.status_code == 409
         assert re.match(
-            f"Run {number} is void, by {others[0].name}{AT};", late.json()["detail"]
+            f"Run {number} is void, by {others[0].name}{AT};",
+            late.json()["detail"],
         )
 
 
@@ -168,7 +187,10 @@ def test_of_two_who_press_start_one_starts_the_heat_and_the_other_is_told_who_di
             *(partial(one.post, "/heats/start", **given) for one in people)
         )
         name, sentence = loser(answers, people)
-        assert re.match(f"Heat {heat} has been started by {name}{AT}: run", sentence)
+        assert re.match(
+            f"Heat {heat} has been started by {name}{AT}: run",
+            sentence,
+        )
         runs = made.runs(RunState.OPEN)
         assert len({run.opened_utc for run in runs}) == 1
         for run in runs:

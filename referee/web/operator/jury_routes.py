@@ -80,9 +80,20 @@ def _shown(number: int) -> dict[str, Any]:
         "contest": status["contest"],
         "run": listed,
         "active": next((one for one in stations if one["run"] == number), None),
-        "attention": [one for one in status["attention"] if one["run"] == number],
+        "attention": _needed(status, number),
         "publish_by": status["publish_by"],
     }
+
+
+def _needed(status: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    """Return what the run needs, without the way to its own page."""
+    here = f"{OPERATOR_PATH}/runs/{number}"
+    needed = []
+    for one in status["attention"]:
+        if one["run"] == number:
+            ways = [way for way in one["acts"] if way["path"] != here]
+            needed.append(one | {"acts": ways})
+    return needed
 
 
 def _fragment(shown: dict[str, Any]) -> str:

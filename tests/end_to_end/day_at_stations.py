@@ -26,7 +26,10 @@ def made(day: Day, name: str) -> list[Board]:
     """A heat of the first two teams of the queue, as the dialog proposes it, and their boards."""
     waiting = day.ruth.locator("tr[id^=queue-]")
     if not waiting.count():
-        act(day.ruth, "Draw the queue by lot")
+        act(
+            day.ruth,
+            "Draw the queue by lot",
+        )
         waiting.first.wait_for()
     sentence = act(day.ruth, "Make a heat", round="1")
     assert sentence.startswith(f"Heat {name} is made: ")
@@ -40,7 +43,10 @@ def started(day: Day, name: str) -> list[Board]:
     for board in boards:
         assert board.knock() == 409
     day.ruth.locator(".heat.good").wait_for()
-    act(day.ruth, f"Start Heat {name}")
+    act(
+        day.ruth,
+        f"Start Heat {name}",
+    )
     for board in boards:
         board.enter()
     return boards
@@ -51,11 +57,18 @@ def a_heat(day: Day, name: str) -> None:
     for board in boards:
         board.work_and_leave()
     for board in boards:
-        until_judged(day.ruth, board.run)
+        until_judged(
+            day.ruth,
+            board.run,
+        )
 
 
 def until_judged(page: Page, run: int) -> None:
-    until_shown(page, f"#run-{run} .mark", "judged")
+    until_shown(
+        page,
+        f"#run-{run} .mark",
+        "judged",
+    )
 
 
 def a_heat_with_a_killed_referee(day: Day, name: str) -> None:
@@ -68,13 +81,20 @@ def a_heat_with_a_killed_referee(day: Day, name: str) -> None:
     whole(day.ruth)
     day.hall.restart()
     day.ruth.locator("#lost").wait_for(state="hidden")
-    until_shown(day.ruth, "#station-station-1", "meter integrating")
+    until_shown(
+        day.ruth,
+        "#station-station-1",
+        "meter integrating",
+    )
     day.ruth.wait_for_function(SHOWS_A_GAP, arg="#power-station-1 canvas")
     whole(day.ruth)
     first.leave()
     second.work_and_leave()
     for board in (first, second):
-        until_judged(day.ruth, board.run)
+        until_judged(
+            day.ruth,
+            board.run,
+        )
 
 
 def a_heat_with_a_lost_meter(day: Day, name: str) -> Board:
@@ -84,24 +104,62 @@ def a_heat_with_a_lost_meter(day: Day, name: str) -> Board:
     second.fetch()
     day.hall.meters[1].kill()
     lost = f"The meter of station-2 is lost while run {second.run} of {second.team}"
-    until_shown(ruth, "#attention li", lost)
-    until_shown(ruth, "#station-station-2", "so there is no score")
-    until_shown(ruth, "#station-station-1", "meter integrating")
+    until_shown(
+        ruth,
+        "#attention li",
+        lost,
+    )
+    until_shown(
+        ruth,
+        "#station-station-2",
+        "so there is no score",
+    )
+    until_shown(
+        ruth,
+        "#station-station-1",
+        "meter integrating",
+    )
     whole(ruth)
     ruth.goto(f"{day.hall.url}/operator/heats/{name}")
-    until_shown(ruth, ".side", "Power as last read")
+    until_shown(
+        ruth,
+        ".side",
+        "Power as last read",
+    )
     whole(ruth)
     ruth.goto(f"{day.hall.url}/operator/runs/{second.run}")
-    until_shown(ruth, "#attention li", lost)
+    until_shown(
+        ruth,
+        "#attention li",
+        lost,
+    )
     whole(ruth)
     ruth.get_by_role("button", name=f"Void run {second.run} …", exact=True).click()
-    confirm(ruth, reason=PULLED)
+    confirm(
+        ruth,
+        reason=PULLED,
+    )
     ruth.get_by_role("link", name="All runs").click()
-    until_shown(ruth, f"#run-{second.run}", PULLED)
-    until_shown(ruth, "#station-station-2", "It did not answer at the end")
-    until_shown(ruth, "#attention li", "The meter of station-2: It did not answer")
+    until_shown(
+        ruth,
+        f"#run-{second.run}",
+        PULLED,
+    )
+    until_shown(
+        ruth,
+        "#station-station-2",
+        "It did not answer at the end",
+    )
+    until_shown(
+        ruth,
+        "#attention li",
+        "The meter of station-2: It did not answer",
+    )
     first.work_and_leave()
-    until_judged(ruth, first.run)
+    until_judged(
+        ruth,
+        first.run,
+    )
     whole(ruth)
     return second
 
@@ -109,15 +167,34 @@ def a_heat_with_a_lost_meter(day: Day, name: str) -> Board:
 def a_repeat_that_needs_a_review(day: Day, board: Board) -> None:
     """The team runs once more, with more power than the fixed range takes; eve lets that stand."""
     day.hall.switch_on(2, "constant:36W")
-    act(day.ruth, f"Arm {board.team}", station="station-2")
+    act(
+        day.ruth,
+        f"Arm {board.team}",
+        station="station-2",
+    )
     board.enter()
     board.work_and_leave()
     review = f"Run {board.run} of {board.team} is in review"
-    until_shown(day.eve, "#attention li", review)
-    until_shown(day.eve, "#attention li", "over-range")
+    until_shown(
+        day.eve,
+        "#attention li",
+        review,
+    )
+    until_shown(
+        day.eve,
+        "#attention li",
+        "over-range",
+    )
     whole(day.eve)
     line = day.eve.locator("#attention li").filter(has_text=review)
     line.get_by_role("button", name=f"Let stand run {board.run} …").click()
-    confirm(day.eve, note="The range was too small; the energy is still its own.")
-    until_shown(day.eve, f"#run-{board.run}", "let stand by eve")
+    confirm(
+        day.eve,
+        note="The range was too small; the energy is still its own.",
+    )
+    until_shown(
+        day.eve,
+        f"#run-{board.run}",
+        "let stand by eve",
+    )
     day.hall.switch_on(2, "constant:9W")

@@ -34,19 +34,28 @@ def log_in(page: Page, name: str, password: str) -> None:
     page.set_default_timeout(TIMEOUT_S * 1000)
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password, or the operator key").fill(password)
-    press(page, "Log in")
+    press(
+        page,
+        "Log in",
+    )
     page.locator(f"#session >> text={name}").wait_for()
 
 
 def morning(page: Page, hall: Hall, root: Path) -> str:
     """Set the contest up and start it; returns the password of eve, the second operator."""
     page.set_default_timeout(TIMEOUT_S * 1000)
-    press(page, "Begin")
+    press(
+        page,
+        "Begin",
+    )
     page.get_by_label("Name of the contest").fill("LPIRC in the hall")
     page.get_by_label("Contest with a jury of two").check()
     page.get_by_label("Your name").fill("ruth")
     page.get_by_label("Your password").fill(RUTHS_PASSWORD)
-    press(page, "Make the contest")
+    press(
+        page,
+        "Make the contest",
+    )
     rules(page)
     a_test_set(page)
     stations(page, hall)
@@ -60,50 +69,89 @@ def rules(page: Page) -> None:
     page.get_by_label("Window, seconds").fill("120")
     page.get_by_label("Rounds of heats").select_option("knock-out")
     page.get_by_label("Everyone sees the provisional score").check()
-    press(page, "Write")
+    press(
+        page,
+        "Write",
+    )
     assert said(page).startswith("Written into contest.toml")
     whole(page)
 
 
 def a_test_set(page: Page) -> None:
-    go(page, "Test set")
+    go(
+        page,
+        "Test set",
+    )
     page.get_by_label("Images").fill("12")
-    press(page, "Make and choose")
+    press(
+        page,
+        "Make and choose",
+    )
     assert said(page) == "The test set is whole, and chosen."
 
 
 def stations(page: Page, hall: Hall) -> None:
     """The meters do not answer a broadcast here, so their addresses are typed; then each is probed."""
-    go(page, "Stations")
-    press(page, "Find meters")
+    go(
+        page,
+        "Stations",
+    )
+    press(
+        page,
+        "Find meters",
+    )
     found = page.locator(".found, .notice").first.inner_text()
     assert "::" in found, "an address, or where to look for one"
     first, second = (one.address for one in hall.meters)
     page.get_by_label("Meter", exact=True).first.fill(first)
     page.get_by_label("Update interval, s").first.select_option("0.1")
-    press(page, "Write station-1")
+    press(
+        page,
+        "Write station-1",
+    )
     page.locator("#new-meter").fill(second)
-    press(page, "Add")
+    press(
+        page,
+        "Add",
+    )
     page.get_by_label("Update interval, s").last.select_option("0.1")
-    press(page, "Write station-2")
+    press(
+        page,
+        "Write station-2",
+    )
     for name in ("station-1", "station-2"):
-        press(page, f"Probe {name}")
+        press(
+            page,
+            f"Probe {name}",
+        )
         assert "WT310" in page.locator(".probed").inner_text()
     page.get_by_label("Seconds of the ranging run of station-2").fill("1")
-    press(page, "Ranging run of station-2")
+    press(
+        page,
+        "Ranging run of station-2",
+    )
     whole(page)
-    press(page, "Fix 150 V and 0.1 A")
+    press(
+        page,
+        "Fix 150 V and 0.1 A",
+    )
     assert said(page).startswith("Written into contest.toml")
 
 
 def teams(page: Page, hall: Hall, root: Path) -> None:
     """All 16 by a file; their passwords stand on the sheet."""
-    go(page, "Teams")
+    go(
+        page,
+        "Teams",
+    )
     lines = [f"{team},Institute {number}" for number, team in enumerate(TEAMS)]
     listed = root / "teams.csv"
     listed.write_text("\n".join(["team,affiliation", *lines]))
     page.get_by_label("CSV file").set_input_files(listed)
-    press(page, "Register all")
+    press(
+        page,
+        "Register all",
+    )
     for strip in page.locator(".strip").all():
         team = strip.locator("h2").inner_text()
         password = strip.locator("dt:text-is('password') + dd").inner_text()
@@ -113,19 +161,37 @@ def teams(page: Page, hall: Hall, root: Path) -> None:
 
 
 def a_second_operator(page: Page) -> str:
-    go(page, "Operators")
+    go(
+        page,
+        "Operators",
+    )
     page.get_by_label("Name").fill("eve")
-    press(page, "Register")
+    press(
+        page,
+        "Register",
+    )
     return page.locator(".notice code").inner_text()
 
 
 def start(page: Page) -> None:
-    go(page, "Freeze and backups")
+    go(
+        page,
+        "Freeze and backups",
+    )
     page.get_by_label("Folder for backups").fill("backups")
-    press(page, "Write")
-    go(page, "Check and start")
+    press(
+        page,
+        "Write",
+    )
+    go(
+        page,
+        "Check and start",
+    )
     whole(page)
-    press(page, "Start the contest")
+    press(
+        page,
+        "Start the contest",
+    )
     page.wait_for_url("**/operator/")
     page.locator("#session >> text=ruth").wait_for()
     whole(page)

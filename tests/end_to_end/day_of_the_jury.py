@@ -36,16 +36,39 @@ def a_question(browser: Browser, day: Day) -> None:
         page.set_default_timeout(TIMEOUT_S * 1000)
         page.fill("[name=team]", team)
         page.fill("[name=password]", day.hall.passwords[team])
-        press(page, "Log in")
+        press(
+            page,
+            "Log in",
+        )
         whole(page)
         page.get_by_role("textbox", name="Question").fill(QUESTION)
-        press(page, "Ask")
-        until_shown(day.eve, "#attention li", f"{team} asks: {QUESTION}")
+        press(
+            page,
+            "Ask",
+        )
+        until_shown(
+            day.eve,
+            "#attention li",
+            f"{team} asks: {QUESTION}",
+        )
         whole(day.eve)
-        act(day.eve, "Answer question 1", answer="One.", to_all="yes")
-        until_shown(page, "#question-1", "One.")
+        act(
+            day.eve,
+            "Answer question 1",
+            answer="One.",
+            to_all="yes",
+        )
+        until_shown(
+            page,
+            "#question-1",
+            "One.",
+        )
         whole(page)
-    until_shown(day.viewer, "#answers + dl", "One.")
+    until_shown(
+        day.viewer,
+        "#answers + dl",
+        "One.",
+    )
     whole(day.viewer)
 
 
@@ -66,8 +89,15 @@ def confirm_and_publish(day: Day) -> None:
 def freeze(day: Day) -> None:
     """From now on nothing newer is seen in the hall."""
     until(lambda: len(ranking(day)) == RANKED_AT_NOON)
-    act(day.ruth, "Freeze the board")
-    until_shown(day.viewer, "h2", "Ranking at the freeze")
+    act(
+        day.ruth,
+        "Freeze the board",
+    )
+    until_shown(
+        day.viewer,
+        "h2",
+        "Ranking at the freeze",
+    )
     day.frozen = ranking(day)
     day.frozen_rows = rows_of(day.viewer)
 
@@ -90,7 +120,10 @@ def nothing_newer_is_seen(day: Day) -> None:
 
 def unveil(day: Day) -> None:
     """Ruth unveils by the presenter's page, key by key, from the last place up; the viewer's board follows."""
-    act(day.ruth, "Unveil the board")
+    act(
+        day.ruth,
+        "Unveil the board",
+    )
     day.ruth.get_by_role("link", name="Ceremony").click()
     final = ranking_of_the_database(day)
     for place in range(len(final) - 1, 0, -1):
@@ -123,9 +156,13 @@ def ranking_of_the_database(day: Day) -> list[str]:
 
 def site(day: Day, browser: Browser, root: Path) -> None:
     """Ruth publishes the site and downloads it; any web server shows the ranking of the database."""
-    day.ruth.get_by_role("link", name="Console").click()
+    day.ruth.get_by_role("link", name="Console", exact=True).click()
     day.ruth.get_by_role("link", name="Site", exact=True).click()
-    act(day.ruth, "Publish the site", final="yes")
+    act(
+        day.ruth,
+        "Publish the site",
+        final="yes",
+    )
     day.ruth.get_by_role("link", name="Download the site (ZIP)").wait_for()
     whole(day.ruth)
     with day.ruth.expect_download() as downloaded:

@@ -149,7 +149,7 @@ def require_over(contest: Contest, now: datetime) -> None:
         raise RefereeError(
             "contest-not-over",
             f"Reports and bundles show images of the test set and results, and {why}: publish them when the contest is "
-            "over and the board is live, or publish without --final.",
+            "over and the board is live, or publish the site without them.",
         )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
@@ -31,6 +32,20 @@ from referee.store.run_rules import Rules
 logger = logging.getLogger(__name__)
 NOT_YET_STORED = 0
 NONCE_BYTES = 8  # with longer ones the token would be compressed
+
+
+@dataclass(frozen=True)
+class ReadyRun:
+    """A run that can be stored: its meter is set up.
+
+    `attempt` is its number if it exceeds the contest's limit, `seen` what the team's earlier runs had of its images.
+    """
+
+    run: Run
+    order: NDArray[np.int64]
+    meter: RunMeter
+    attempt: int | None
+    seen: Mapping[str, object] | None
 
 
 class Arming:
@@ -69,47 +84,70 @@ class Arming:
         if extra_s is not None and not (extra_s > 0 and window_s <= LONGEST_WINDOW_S):
             sentence = f"extra_s = {extra_s} must be above 0, and the window at most {LONGEST_WINDOW_S} s long."
             raise RefereeError("bad-request", sentence)
-        images_of_a_run(self._contest)  # checked before the meter is asked
-        self._store.posts.require_room(0)
         with self._lock_of(f"station {station.name}"):
-            self._require_free(team, station)
-            attempt = self._require_attempt(team, anyway=beyond_attempts)
-            take_over = read_left_over(
-                self._contest,
-                self._clock,
-                self._meters,
-                station,
-            )
-            unread = energy_may_be_held(self._contest, station)
-            take_over = take_over and not unread
-            meter = self._meters.set_up(
-                station,
-                window_s,
-                take_over=take_over,
-                spare_energy=unread,
+            ready = self.make_ready(
+                team, station, heat, extra_s=extra_s, beyond_attempts=beyond_attempts
             )
             try:
-                new = self._new_run(team, station, meter, heat, extra_s)
-                run = self._stored(new, act)
+                now = self._clock.utc()
+                run = self._store.runs.arm(ready.run, now, ready.order, act)
             except BaseException:
-                meter.sampler.close()
+                ready.meter.sampler.close()
                 raise
-            self._meters.keep(run, meter)
+            self.keep(run, ready)
+        return run
+
+    def make_ready(
+        self,
+        team: str,
+        station: Station,
+        heat: str | None = None,
+        *,
+        extra_s: int | None = None,
+        beyond_attempts: bool = False,
+    ) -> ReadyRun:
+        """Set up the meter of a new run, and return the run, to be stored. The caller holds team's and station's lock.
+
+        Raises as `arm`. If the run is not stored, close its meter.
+        """
+        self.require_able(team, station, anyway=beyond_attempts)
+        attempt = self._require_attempt(team, anyway=beyond_attempts)
+        take_over = read_left_over(self._contest, self._clock, self._meters, station)
+        unread = energy_may_be_held(self._contest, station)
+        meter = self._meters.set_up(
+            station,
+            self._contest.config.window_s + (extra_s or 0),
+            take_over=take_over and not unread,
+            spare_energy=unread,
+        )
+        try:
+            new = self._new_run(team, station, meter, heat, extra_s)
+            order, seen = self._order(new)
+        except BaseException:
+            meter.sampler.close()
+            raise
+        return ReadyRun(new, order, meter, attempt, seen)
+
+    def keep(self, run: Run, ready: ReadyRun) -> None:
+        """Keep the meter of a run that is stored now, and note what was found when it was made ready."""
+        meter = ready.meter
+        self._meters.keep(run, meter)
+        if ready.seen is not None:
+            self._note(run.id, IMAGES_SEEN, **ready.seen)
         self._note(
             run.id,
             "armed",
             meter=meter.identity,
-            station=station.name,
+            station=run.station,
             standing=run.meter_standing,
             zero_age_s=self._meters.zero_age_s(meter),
             zero_error=None
             if meter.sampler.zero_error is None
             else meter.sampler.zero_error.sentence,
-            extra_s=extra_s,
-            beyond_attempts=attempt,
+            extra_s=run.extra_s,
+            beyond_attempts=ready.attempt,
         )
-        logger.info("run %d of %s is armed at %s", run.id, team, station.name)
-        return run
+        logger.info("run %d of %s is armed at %s", run.id, run.team, run.station)
 
     def armed_run(self, team: str, address: str | None) -> Run:
         """Return the team's armed run, or a new one if there is none and the contest arms runs automatically.
@@ -238,13 +276,9 @@ class Arming:
             rules=rules_now(config, test_set, meter.setup, extra_s or 0),
         )
 
-    def _stored(self, new: Run, act: Act | None) -> Run:
-        """Store the run with its images, and return it.
-
-        An event names the team's earlier runs that had some of these images.
-        """
+    def _order(self, new: Run) -> tuple[NDArray[np.int64], dict[str, object] | None]:
+        """Return the run's image order, and which of the images the team's earlier runs had; None if they had none."""
         pool = len(self._contest.test_set.images)
-        nonce = str(new.nonce)
         had = images_had(self._store, new.team, new.images_digest)
         times_had = np.bincount(
             np.concatenate([*had.values(), [0]]).astype(int),
@@ -253,21 +287,15 @@ class Arming:
         shuffle = self._contest.config.shuffle
         order = image_order(
             self._contest.secret,
-            nonce,
+            str(new.nonce),
             times_had,
             new.images,
             shuffle=shuffle,
         )
-        run = self._store.runs.arm(new, self._clock.utc(), order, act)
         seen = [one for one, numbers in had.items() if np.isin(order, numbers).any()]
-        if seen:
-            self._note(
-                run.id,
-                IMAGES_SEEN,
-                images=int((times_had[order - 1] > 0).sum()),
-                runs=seen,
-            )
-        return run
+        if not seen:
+            return order, None
+        return order, {"images": int((times_had[order - 1] > 0).sum()), "runs": seen}
 
 
 def rules_now(

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,15 +15,17 @@ from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.runs.arming import Arming
+from referee.runs.arming import Arming, ReadyRun
 from referee.runs.heats import require_joinable
 from referee.runs.start_checks import StartChecks
 from referee.store.acts import Act
+from referee.store.heat_table import ArmedSide
 from referee.store.records import Heat, Run, RunState
 
 logger = logging.getLogger(__name__)
 LARGEST_ROUND = 99
 FEWEST_TEAMS = 2
+WAY_OUT = "See to that, or choose another team or station; then make the heat again."
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class BeginAct(Protocol):
 
 
 class HeatMaking:
-    """Makes heats. It holds the lock of the heat while it arms; `void` is `RunControl.void`."""
+    """Makes heats. While it arms, it holds the locks of the heat, its teams and its stations."""
 
     def __init__(
         self,
@@ -58,7 +60,6 @@ class HeatMaking:
         checks: StartChecks,
         arming: Arming,
         lock_of: Callable[[str], threading.Lock],
-        void: Callable[[int, str, Act | None], Run],
     ) -> None:
         self._contest = contest
         self._store = contest.store
@@ -66,7 +67,6 @@ class HeatMaking:
         self._checks = checks
         self._arming = arming
         self._lock_of = lock_of
-        self._void = void
 
     def make(
         self,
@@ -76,33 +76,30 @@ class HeatMaking:
     ) -> list[Run]:
         """Arm a run for each team at its station, and store the heat; return the runs.
 
-        If one cannot be armed, those that were armed are void, no heat is stored, and RefereeError `heat-not-made` says
-        why. Raises, before anything is armed, `bad-request`, `heat-made`, `heat-started`, `team-unknown`,
-        `station-unknown`, `station-busy`, `team-busy`, `attempts-used`, `no-room`, `not-ready`.
+        The meters are set up first; then one transaction stores the runs and the heat, so a crash leaves all or
+        nothing. If one side cannot be armed, nothing is stored, and RefereeError `heat-not-made` says why. Raises,
+        before any meter is asked, `bad-request`, `heat-made`, `heat-started`, `team-unknown`, `station-unknown`,
+        `station-busy`, `team-busy`, `attempts-used`, `no-room`, `not-ready`.
         """
         sides = self._sides(planned)
         self._checks.require_sound(self._clock)
-        with self._lock_of(f"heat {planned.name}"):
+        with ExitStack() as held:
+            held.enter_context(self._lock_of(f"heat {planned.name}"))
             self._require_new(planned.name)
+            for team in sorted(sides):
+                held.enter_context(self._lock_of(f"team {team}"))
+            for name in sorted(one.name for one in sides.values()):
+                held.enter_context(self._lock_of(f"station {name}"))
             for team, station in sides.items():
                 self._arming.require_able(team, station, anyway=planned.beyond_attempts)
-            armed = self._armed(planned, sides, begin)
-            heat = Heat(
-                planned.name,
-                self._clock.utc().isoformat(),
-                operator,
-                planned.round,
-            )
-            teams = list(sides)
+            ready = self._ready(planned, sides)
             try:
-                with begin(
-                    "heat", heat=planned.name, teams=teams, round=planned.round
-                ) as act:
-                    self._store.heats.put(heat, act)
-            except RefereeError as error:
-                raise self._given_up(
-                    planned.name, armed, [error.sentence], begin
-                ) from error
+                armed = self._stored(planned, ready, operator, begin)
+            except BaseException:
+                _close(ready)
+                raise
+            for run, one in zip(armed, ready, strict=True):
+                self._arming.keep(run, one)
         logger.info("heat %s is made: %s", planned.name, ", ".join(sides))
         return armed
 
@@ -134,68 +131,69 @@ class HeatMaking:
             )
             raise RefereeError("heat-made", sentence)
 
-    def _armed(
+    def _ready(
         self,
         planned: PlannedHeat,
         sides: Mapping[str, Station],
-        begin: BeginAct,
-    ) -> list[Run]:
-        """Arm all sides, one thread a station. If one fails, void the others and raise RefereeError `heat-not-made`."""
+    ) -> list[ReadyRun]:
+        """Set up the meters of all sides, one thread a station. If one fails, raise RefereeError `heat-not-made`."""
 
-        def arm(team: str, station: Station) -> Run:
+        def make_ready(team: str, station: Station) -> ReadyRun:
             beyond = planned.beyond_attempts
-            with (
-                self._lock_of(f"team {team}"),
-                begin("arm", team=team, heat=planned.name) as act,
-            ):
-                return self._arming.arm(
-                    team,
-                    station,
-                    planned.name,
-                    beyond_attempts=beyond,
-                    act=act,
-                )
+            return self._arming.make_ready(
+                team, station, planned.name, beyond_attempts=beyond
+            )
 
         with ThreadPoolExecutor(len(sides)) as pool:
-            arming = {team: pool.submit(arm, team, at) for team, at in sides.items()}
+            making = {
+                team: pool.submit(make_ready, team, at) for team, at in sides.items()
+            }
         failed = {
             team: error
-            for team, one in arming.items()
+            for team, one in making.items()
             if (error := one.exception()) is not None
         }
-        armed = [one.result() for team, one in arming.items() if team not in failed]
+        ready = [one.result() for team, one in making.items() if team not in failed]
         if not failed:
-            return armed
-        reasons = [
-            f"{team} cannot be armed at {sides[team].name}: {_sentence(error)}"
-            for team, error in failed.items()
-        ]
-        given_up = self._given_up(planned.name, armed, reasons, begin)
+            return ready
+        _close(ready)
         for error in failed.values():
             if not isinstance(error, RefereeError | MeterError):
                 raise error
-        raise given_up
+        reasons = " ".join(
+            f"{team} cannot be armed at {sides[team].name}: {_sentence(error)}"
+            for team, error in failed.items()
+        )
+        sentence = (
+            f"Heat {planned.name} is not made, and no run is armed. {reasons} {WAY_OUT}"
+        )
+        raise RefereeError("heat-not-made", sentence, teams=list(failed))
 
-    def _given_up(
+    def _stored(
         self,
-        heat: str,
-        armed: Sequence[Run],
-        reasons: Sequence[str],
+        planned: PlannedHeat,
+        ready: Sequence[ReadyRun],
+        operator: str,
         begin: BeginAct,
-    ) -> RefereeError:
-        """Void the armed runs, and return the error that says why, and what became of them."""
-        why = f"Heat {heat} is not made: {' '.join(reasons)}"
-        became = []
-        for run in armed:
-            try:
-                with begin("void", run.id, reason=why) as act:
-                    self._void(run.id, why, act)
-                became.append(f"Run {run.id} of {run.team}, which was armed, is void.")
-            except RefereeError as error:
-                became.append(
-                    f"Run {run.id} of {run.team} is still armed, void it: {error.sentence}"
-                )
-        return RefereeError("heat-not-made", " ".join([why, *became]))
+    ) -> list[Run]:
+        """Store the heat and its armed runs in one transaction, with the acts of the operator."""
+        now = self._clock.utc()
+        name = planned.name
+        heat = Heat(name, now.isoformat(), operator, planned.round)
+        teams = [one.run.team for one in ready]
+        with ExitStack() as acts:
+            sides = []
+            for one in ready:
+                arms = acts.enter_context(begin("arm", team=one.run.team, heat=name))
+                sides.append(ArmedSide(one.run, one.order, arms))
+            makes = begin("heat", heat=name, teams=teams, round=planned.round)
+            return self._store.heats.make(heat, sides, now, acts.enter_context(makes))
+
+
+def _close(ready: Sequence[ReadyRun]) -> None:
+    """Close the meters of runs that are not stored."""
+    for one in ready:
+        one.meter.sampler.close()
 
 
 def _sentence(error: BaseException) -> str:

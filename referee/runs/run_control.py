@@ -41,9 +41,9 @@ CLOSE_RETRY_S = 2.0
 class RunControl:
     """The runs of one contest. Call `recover` once before serving, and `shutdown` at the end.
 
-    Locks, always taken in this order: a heat's (arm, start), a team's (arm, log in, void; several only for a start,
-    ordered by name), a live run's `closing`, a station's (any operation that frees or takes the station). No other
-    locks may be held while a meter is asked.
+    Locks, always taken in this order: a heat's (arm, make, start), a team's (arm, log in, void; several to make or
+    start a heat, ordered by name), a live run's `closing`, a station's (any operation that frees or takes the station;
+    several to make a heat, ordered by name). No other locks may be held while a meter is asked.
 
     `board` is where teams wait for a heat's start signal, `heats` makes heats. No run is armed or opened until
     `checks`, if any, have passed.
@@ -64,7 +64,7 @@ class RunControl:
         self._locks: dict[str, threading.Lock] = {}
         self._arming = Arming(contest, clock, self._meters, self._lock_of)
         self.heats = HeatMaking(
-            contest, clock, self._checks, self._arming, self._lock_of, self.void
+            contest, clock, self._checks, self._arming, self._lock_of
         )
         self._note = partial(note_event, contest.store, clock)
         self._live = LiveRuns(contest, clock)

@@ -39,6 +39,20 @@ _LAST_RECORD = (
 )
 
 
+def insert_armed(
+    connection: sqlite3.Connection, run: Run, now: datetime, order: NDArray[np.int64]
+) -> Run:
+    """Insert a new armed run in the caller's transaction, and return it with its number; see `RunTable.arm`."""
+    armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
+    values = _columns(asdict(armed) | {"id": None, "rules": armed.rules})
+    inserted = connection.execute(insert("runs"), values)
+    number = int(inserted.lastrowid or 0)
+    numbers = order.astype("<i8").tobytes()
+    connection.execute(insert("image_orders"), {"run": number, "numbers": numbers})
+    connection.execute("DELETE FROM queue WHERE team = ?", (run.team,))
+    return replace(armed, id=number)
+
+
 class RunTable:
     """The runs of all teams."""
 
@@ -52,17 +66,10 @@ class RunTable:
 
         `order` is its image order, shape (images,), which every run must have. The team is removed from the queue.
         """
-        armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
-        values = _columns(asdict(armed) | {"id": None, "rules": armed.rules})
         with self._database.transaction() as connection:
-            inserted = connection.execute(insert("runs"), values)
-            number = int(inserted.lastrowid or 0)
-            numbers = order.astype("<i8").tobytes()
-            image_order = {"run": number, "numbers": numbers}
-            connection.execute(insert("image_orders"), image_order)
-            connection.execute("DELETE FROM queue WHERE team = ?", (run.team,))
-            put_on_record(connection, act, run=number)
-        return replace(armed, id=number)
+            armed = insert_armed(connection, run, now, order)
+            put_on_record(connection, act, run=armed.id)
+        return armed
 
     def image_order(self, run: int) -> NDArray[np.int64]:
         """Return the image order of a run, shape (images,): test-set numbers by the image number that the team uses."""

@@ -39,6 +39,7 @@ from referee.web.operator import (
     operator_access,
     question_routes,
     replay_pages,
+    site_routes,
 )
 from referee.web.operator import run_routes as operator_routes
 from referee.web.operator.operators_desk import OperatorsDesk
@@ -82,6 +83,7 @@ ROUTES = (
     console,
     jury_routes,
     ceremony,
+    site_routes,
     legacy_routes,
     html_pages,
     display_routes,

@@ -30,9 +30,9 @@ CODES_OF_STATUS = {
     401: "bad-credentials token-missing bad-token token-expired",
     403: "not-your-run wrong-address second-person",
     404: "heat-unknown announcement-unknown question-unknown replay-unknown image-unknown run-unknown station-unknown "
-    "team-unknown team-not-queued track-unknown entry-unknown upload-unknown not-found",
+    "site-missing team-unknown team-not-queued track-unknown entry-unknown upload-unknown not-found",
     405: "method-not-allowed",
-    409: "settings-changed setup-taken team-exists operator-exists "
+    409: "site-failed settings-changed setup-taken team-exists operator-exists "
     "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "
     "heat-uneven heat-made heat-not-made team-absent station-busy team-busy team-queued window-closed display-failed "
     "run-state board-state key-reused track-closed entry-repeated entry-withdrawn submission-limit "

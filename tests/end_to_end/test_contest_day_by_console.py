@@ -13,6 +13,7 @@ import requests
 from lpirc_testsets import read_ground_truth, synthesize
 from tests.browser import visit
 from tests.contest_day import PASSWORD, TIMEOUT_S, Day, Meter, contest_day, problem
+from tests.end_to_end.console_acts import act, until_shown
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -46,29 +47,8 @@ def day(tmp_path: Path) -> Iterator[Day]:
         yield made
 
 
-def act(page: Page, title: str, **fields: str) -> str:
-    """Press a button of the console, fill in what its dialog asks for, confirm; returns what the console says then."""
-    page.evaluate("document.getElementById('said').textContent = ''")
-    page.get_by_role("button", name=title, exact=True).first.click()
-    dialog = page.locator("dialog[open]")
-    for name, value in fields.items():
-        field = dialog.locator(f"[name='{name}']")
-        if field.evaluate("one => one.tagName") == "SELECT":
-            field.select_option(value)
-        else:
-            field.fill(value)
-    dialog.locator("#ask-do").click()
-    page.wait_for_selector("#said:not(:empty), #ask-failure:not([hidden])")
-    assert page.locator("#said").inner_text(), page.inner_text("#ask-failure")
-    return page.inner_text("#said")
-
-
 def row(page: Page, run: int) -> str:
     return page.inner_text(f"#run-{run}")
-
-
-def until_shown(page: Page, selector: str, text: str) -> None:
-    page.locator(selector).filter(has_text=text).first.wait_for()
 
 
 def log_in(

@@ -23,6 +23,9 @@ from lpirc_tracks.submissions.kept_models import keep_model
 from referee.backup import contest_copy
 from referee.backup.contest_copy import back_up, restore
 from referee.contest import create_contest, open_contest
+from referee.publishing import site_folder
+from referee.publishing.site_folder import SiteFolder
+from referee.publishing.site_manifest import SiteManifest, digests_of
 from referee.store.integrity import Integrity
 from tests.powercut.examination import lay
 from tests.powercut.recording import Journal, recorded
@@ -123,6 +126,30 @@ def test_a_test_set_is_there_with_every_image_or_not_at_all(folder: Path) -> Non
     )
     assert len(load_test_set(folder / "set").images) == 3
     assert not verify(load_test_set(folder / "set"))
+
+
+@pytest.mark.parametrize("is_synced", [True, False])
+def test_a_version_of_a_site_is_whole_before_it_is_linked(
+    folder: Path,
+    *,
+    is_synced: bool,
+) -> None:
+    site = SiteFolder(folder / "site")
+    linked = []
+
+    def publish(_: Path) -> None:
+        with site.locked():
+            staged = site.stage()
+            (staged / "teams").mkdir()
+            (staged / "teams/ant.html").write_bytes(LARGE[0])
+            manifest = SiteManifest(digests_of(staged), {}, b"{}")
+            assert site.replace(staged, manifest)
+        linked.append((folder / "site").readlink())
+
+    forgetful = mock.patch.object(site_folder, "_sync", nothing)
+    with recorded(folder) as journal, nullcontext() if is_synced else forgetful:
+        publish(folder)
+    assert (faults(left(journal), folder, str(linked[0])) == []) == is_synced
 
 
 def test_a_contest_whose_folder_has_a_configuration_opens(tmp_path: Path) -> None:
@@ -248,6 +275,12 @@ WRITES = re.compile(r"""\.write_(?:text|bytes)\(|open\((?:[^()\n]*, )?["'][wx]""
 OTHERS = {
     *("client/lpirc_client/files.py", "scoring/lpirc_score/files/atomic_write.py"),
     "referee/journal/log_file.py",  # whose power is cut in `test_store.py`
+    # in the folder of a site's next version, which is synced before it is linked
+    *(
+        "referee/publishing/run_files.py",
+        "referee/publishing/site_manifest.py",
+        "referee/publishing/site_pages.py",
+    ),
     # in the folder that `new_folder` syncs
     *(
         "datasets/lpirc_testsets/set_building.py",

@@ -304,9 +304,12 @@ def house(
     folder: Path,
     test_set: TestSet,
     stations: Sequence[dict[str, object]] = (),
+    *,
+    is_new: bool = True,
     **keys: object,
 ) -> Iterator[House]:
-    create_contest(folder, config_text(test_set, *stations, **keys))
+    if is_new:
+        create_contest(folder, config_text(test_set, *stations, **keys))
     with ExitStack() as stack:
         stack.callback(MortalSampler.made.clear)
         stack.enter_context(mock.patch.object(station_meters, "Sampler", MortalSampler))

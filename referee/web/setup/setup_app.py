@@ -15,6 +15,7 @@ from typing import Any
 from flask import Blueprint, Flask, Response, current_app, redirect, request
 from werkzeug.exceptions import HTTPException
 
+from lpirc_score.files.atomic_write import write_atomically
 from referee.auth import tokens
 from referee.auth.operator_names import COMMAND
 from referee.auth.passwords import hash_password
@@ -314,7 +315,7 @@ def _make(state: SettingUp, form: Form) -> None:
     try:
         if is_there(state.folder / SETUP_NAME):
             _clear(state.folder)
-        (state.folder / SETUP_NAME).write_text(operator, encoding="utf-8")
+        write_atomically(state.folder / SETUP_NAME, operator.encode())
         create_contest(state.folder, text)
         (state.folder / BACKUP_FOLDER).mkdir(exist_ok=True)
     except OSError as error:

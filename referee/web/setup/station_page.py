@@ -46,6 +46,10 @@ from referee.web.setup.settings_desk import (
 
 TABLE = "stations"
 UPDATES_S = ("0.1", "0.25", "0.5", "1", "2", "5")
+RANGES_MISSING = (
+    "The meter of {0} chooses a range by itself, so the energy is less certain. Press 'Ranging run of {0}' while its "
+    "board works: it proposes the ranges to fix."
+)
 SECONDS = Field("seconds", "Seconds", "number")
 
 
@@ -249,7 +253,8 @@ def station_findings(desk: SettingsDesk) -> Iterator[Finding]:
             words = f"Station {station.name} has a simulated meter: its energies are for rehearsals and never official."
             yield Finding("meter-simulated", words, is_advice=True)
         else:
-            yield from look_at_ranges(station)
+            for one in look_at_ranges(station):
+                yield one._replace(sentence=RANGES_MISSING.format(station.name))
 
 
 def _shown(

@@ -227,16 +227,24 @@ def category_average(
     objects = _objects(category.object_images, drawn)
     ap = np.zeros(len(objects))
     for part, envelope, found in _envelopes(category.image, category.is_true, drawn):
-        its_objects = objects[part]
-        if rule.recalls is None:
-            # Each true positive adds its envelope, in the order of the ranks.
-            added = np.where(found, envelope, 0.0)
-            ap[part] = _in_turn(added) / np.maximum(its_objects, 1)
-        else:
-            reached = _at_recalls(envelope, found, its_objects, rule.recalls)
-            ap[part] = _in_turn(reached) / len(rule.recalls)
+        ap[part] = averages_under(envelope, found, objects[part], rule)
     ap[objects == 0] = np.nan
     return ap
+
+
+def averages_under(
+    envelope: Floats,
+    found: Bools,
+    objects: NDArray[np.int64],
+    rule: Rule,
+) -> Floats:
+    """Return the AP (r,) from the precision envelope (T, r) at each true positive, and which are `found` (T, r)."""
+    if rule.recalls is None:
+        # Each true positive adds its envelope, in the order of the ranks.
+        added = np.where(found, envelope, 0.0)
+        return _in_turn(added) / np.maximum(objects, 1)
+    reached = _at_recalls(envelope, found, objects, rule.recalls)
+    return _in_turn(reached) / len(rule.recalls)
 
 
 def coco_average(category: CocoCategory, drawn: Bools) -> Floats:
@@ -281,10 +289,15 @@ def _envelopes(
         between = np.add.reduceat(here, steps, axis=0, dtype=np.uint32)
         listed = np.cumsum(between, axis=0, dtype=np.float64)
         found = here[true]
-        precision = np.cumsum(found, axis=0, dtype=np.float64)
-        precision /= np.maximum(listed, 1.0) + spacing
-        backwards = np.maximum.accumulate(precision[::-1], axis=0)
-        yield part, backwards[::-1], found
+        yield part, envelope_of(listed, found, spacing), found
+
+
+def envelope_of(listed: Floats, found: Bools, spacing: float = 0.0) -> Floats:
+    """Return the precision envelope (T, r) from the number of detections `listed` up to each true positive."""
+    precision = np.cumsum(found, axis=0, dtype=np.float64)
+    precision /= np.maximum(listed, 1.0) + spacing
+    backwards = np.maximum.accumulate(precision[::-1], axis=0)
+    return backwards[::-1]
 
 
 def _at_recalls(

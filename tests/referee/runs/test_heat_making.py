@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
+import multiprocessing
+import os
+import shutil
+import signal
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from referee.errors import RefereeError
-from referee.runs.arming import Arming
-from referee.runs.heat_making import PlannedHeat
+from lpirc_testsets import TestSet
+from referee.clock import Clock
+from referee.contest import create_contest, open_contest
+from referee.errors import RefereeError, StorageFailed
+from referee.runs.arming import Arming, ReadyRun
+from referee.runs.heat_making import WAY_OUT, BeginAct, HeatMaking, PlannedHeat
+from referee.runs.meter_state import MeterState
+from referee.runs.run_control import RunControl
+from referee.runs.station_meters import StationMeters
+from referee.store import Store, heat_table
 from referee.store.acts import Act
 from referee.store.records import Run
-from tests.referee.factories import START, TEAM, House, station
+from tests.referee.factories import START, TEAM, House, config_text, house, station
 from tests.referee.runs.observing import code_of, kinds
 
 Build = Callable[..., House]
@@ -28,15 +41,19 @@ def two(build: Build, *meters: str, **keys: object) -> House:
 
 
 def make(house: House, sides: dict[str, str] = SIDES, **more: Any) -> list[Run]:
+    planned = PlannedHeat("final", sides, **more)
+    return house.control.heats.make(planned, "jo", begin_in(house.store))
+
+
+def begin_in(store: Store) -> BeginAct:
     def begin(
         action: str,
         run: int | None = None,
         **detail: object,
     ) -> AbstractContextManager[Act]:
-        return house.store.log.act(START, run, operator="jo", action=action, **detail)
+        return store.log.act(START, run, operator="jo", action=action, **detail)
 
-    planned = PlannedHeat("final", sides, **more)
-    return house.control.heats.make(planned, "jo", begin)
+    return begin
 
 
 def states(house: House) -> list[str]:
@@ -66,17 +83,17 @@ def test_stations_are_armed_at_the_same_time(
 ) -> None:
     house = two(build)
     together = threading.Barrier(2)
-    arm = Arming.arm
+    make_ready = Arming.make_ready
 
-    def arm_when_both_are_at_it(*arguments: Any, **named: Any) -> Run:
+    def when_both_are_at_it(*arguments: Any, **named: Any) -> ReadyRun:
         together.wait(30)
-        return arm(*arguments, **named)
+        return make_ready(*arguments, **named)
 
-    monkeypatch.setattr(Arming, "arm", arm_when_both_are_at_it)
+    monkeypatch.setattr(Arming, "make_ready", when_both_are_at_it)
     assert len(make(house)) == 2
 
 
-def test_if_one_meter_is_dead_the_other_run_is_void_and_nothing_is_made(
+def test_if_one_meter_is_dead_no_run_is_armed_and_the_sentence_says_which_and_what_to_do(
     build: Build,
     instrument: Any,
 ) -> None:
@@ -88,16 +105,122 @@ def test_if_one_meter_is_dead_the_other_run_is_void_and_nothing_is_made(
         make(house)
     assert failure.value.code == "heat-not-made"
     sentence = failure.value.sentence
-    assert "badgers cannot be armed at two: " in sentence
-    assert f"Run 1 of {TEAM}, which was armed, is void." in sentence
-    assert states(house) == ["void"]
-    assert house.store.heats.all() == []
-    assert acts(house) == ["arm", "void"]
-    assert "badgers cannot be armed at two" in str(house.store.runs.get(1).void_reason)
+    assert sentence.startswith(
+        "Heat final is not made, and no run is armed. badgers cannot be armed at two: "
+    )
+    assert sentence.endswith(WAY_OUT)
+    assert TEAM not in sentence
+    assert states(house) == acts(house) == house.store.heats.all() == []
+    assert house.control.meter_state("one")[0] is MeterState.IDLE
 
     instrument("--port", dead.port)  # the same name can be used again
     assert len(make(house)) == 2
-    assert states(house) == ["void", "armed", "armed"]
+    assert states(house) == ["armed", "armed"]
+
+
+def test_if_the_heat_cannot_be_stored_its_meters_are_free_again(
+    build: Build,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    house = two(build)
+    with monkeypatch.context() as full:
+        full.setattr(heat_table, "insert_armed", no_room)
+        assert code_of(make, house) == "storage-failed"
+    assert states(house) == acts(house) == house.store.heats.all() == []
+    assert [run.id for run in make(house)] == [1, 2]
+
+
+def no_room(*_: object) -> None:
+    raise StorageFailed("The disk is full.")
+
+
+class Killed:
+    """Kills this process with SIGKILL before a step: a call, or an SQL statement that writes."""
+
+    def __init__(self, before: int) -> None:
+        self.left = before
+        self.is_off = True
+
+    def step(self, *_: object) -> None:
+        if self.is_off:
+            return
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.left -= 1
+
+    def statement(self, text: str) -> None:
+        if text.startswith(("BEGIN", "INSERT", "DELETE", "UPDATE", "COMMIT")):
+            self.step()
+
+    def before(self, owner: type, name: str) -> None:
+        then = getattr(owner, name)
+
+        def stepped(*arguments: Any, **named: Any) -> Any:
+            self.step()
+            return then(*arguments, **named)
+
+        setattr(owner, name, stepped)
+
+
+def killed_while_making(folder: Path, steps: int) -> bool:
+    """Make a heat in a process that is killed before one of its steps. Return False if it has fewer steps."""
+
+    def child() -> None:
+        kill = Killed(steps)
+        for owner, name in (
+            (StationMeters, "set_up"),
+            (Arming, "_new_run"),
+            (HeatMaking, "_stored"),
+            (Arming, "keep"),
+        ):
+            kill.before(owner, name)
+        with open_contest(folder) as contest:
+            contest.store.database.connection.set_trace_callback(kill.statement)
+            control = RunControl(contest, Clock())
+            kill.is_off = False
+            planned = PlannedHeat("final", SIDES)
+            control.heats.make(planned, "jo", begin_in(contest.store))
+            os._exit(0)
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL)
+    return process.exitcode != 0
+
+
+def test_a_crash_at_any_step_leaves_a_whole_heat_or_none_and_the_restart_goes_on(
+    tmp_path: Path,
+    small_set: TestSet,
+    instrument: Any,
+) -> None:
+    stations = [station(name, meter=instrument().address) for name in SIDES]
+    whole = tmp_path / "whole"
+    create_contest(whole, config_text(small_set, *stations))
+    with open_contest(whole) as contest:
+        for team in SIDES.values():
+            contest.store.teams.add(team, "no hash", START)
+    found = []
+    for steps in itertools.count():
+        folder = tmp_path / str(steps)
+        shutil.copytree(whole, folder)
+        if not killed_while_making(folder, steps):
+            break
+        with house(folder, small_set, is_new=False) as again:
+            again.control.recover()
+            is_made = states(again) == ["armed", "armed"]
+            assert is_made or states(again) == []
+            assert len(again.store.heats.all()) == int(is_made)
+            assert acts(again) == (["arm", "arm", "heat"] if is_made else [])
+            if is_made not in found:  # once of each kind, since it takes long
+                runs = [1, 2] if is_made else [run.id for run in make(again)]
+                opened = again.control.start("final", absent_too=True)
+                assert [run.id for run in opened] == runs
+                for run in runs:
+                    again.control.close(run, "operator")
+            found.append(is_made)
+    assert found == sorted(found), "made in one step, for good"
+    assert len(set(found)) == len((False, True))
 
 
 def test_what_can_be_seen_before_is_refused_before_any_run_is_made(

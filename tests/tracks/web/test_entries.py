@@ -56,6 +56,11 @@ holdout_until = {until}
 submissions_per_day = 3
 
 [[tracks]]
+name = "own"
+rule = "results"
+testset = "{testset}"
+
+[[tracks]]
 name = "over"
 rule = "results"
 testset = "{testset}"
@@ -124,7 +129,8 @@ def test_a_team_s_own_page_lists_its_entries_and_nobody_else_s(
     hall: Day, images: Path
 ) -> None:
     assert hall.server is not None
-    hand_in(hall, csv_of(rows_of(images)), "cat", name="mine.csv")
+    # On a track of its own, since the tests of the track "files" count its places.
+    hand_in(hall, csv_of(rows_of(images)), "cat", "own", name="mine.csv")
     credentials = ("cat", PASSWORD)
 
     def told(path: str) -> Any:
@@ -239,6 +245,7 @@ def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ti
     assert answer.json()["state"] in (
         "waiting",
         "scoring",
+        "scored",
     )
     entry = scored(hall, answer)
     assert entry["state"] == "scored"

@@ -23,7 +23,7 @@ function ticks(plot, seconds, top, colour) {
 function drawTimeline(element, course) {
   const colours = getComputedStyle(element), line = colours.color, text = colours.outlineColor, quiet = colours.borderTopColor;
   const size = {width: element.clientWidth, height: element.clientHeight};
-  const data = [course.elapsed_s, course.power_w, course.served];
+  const data = withGaps(course.elapsed_s, course.power_w, course.served);
   if (timeline && timelineLine === line) {
     timeline.course = course;
     timeline.setSize(size);

@@ -15,6 +15,7 @@ from flask import Blueprint, Response, jsonify, request
 from markupsafe import Markup
 
 from referee.errors import RefereeError
+from referee.judging.jury_decisions import require_published
 from referee.judging.run_dossier import MOST_LISTED, dossier_of
 from referee.judging.run_export import FORMATS
 from referee.store.records import OVER
@@ -80,9 +81,20 @@ def _shown(number: int) -> dict[str, Any]:
         "contest": status["contest"],
         "run": listed,
         "active": next((one for one in stations if one["run"] == number), None),
-        "attention": [one for one in status["attention"] if one["run"] == number],
+        "attention": _needed(status, number),
         "publish_by": status["publish_by"],
     }
+
+
+def _needed(status: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    """Return what the run needs, without the way to its own page."""
+    here = f"{OPERATOR_PATH}/runs/{number}"
+    needed = []
+    for one in status["attention"]:
+        if one["run"] == number:
+            ways = [way for way in one["acts"] if way["path"] != here]
+            needed.append(one | {"acts": ways})
+    return needed
 
 
 def _fragment(shown: dict[str, Any]) -> str:
@@ -123,8 +135,9 @@ def note(number: int) -> tuple[Response, int]:
 
 @blueprint.get("/bundle")
 def bundle(number: int) -> Response:
-    """Answer with the bundle of a run that is over."""
+    """Answer with the bundle of a run that is over and that everyone may see."""
     _require_over(number)
+    require_published(part(Callers).contest, number)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bundle.zip"
         _run("bundle", "export", str(number), "--out", str(file))

@@ -61,7 +61,10 @@ def test_a_bad_line_is_said_with_its_number_its_value_and_what_to_do(
 ) -> None:
     content = f"team,affiliation\n{lines}\ngood,\n".encode()
     with pytest.raises(RefereeError) as refused:
-        read(content, present=("fox", "fix"))
+        read(
+            content,
+            present=("fox", "fix"),
+        )
     assert sentence in refused.value.sentence
     assert refused.value.sentence.endswith("Nothing is imported.")
 

@@ -267,7 +267,7 @@ class Player {
     this.end = this.time = 0;
     this.isPlaying = false;
     this.speed = Number(root.dataset.speed ?? 1);
-    for (const name of ["play", "seek", "speed", "clock", "status", "table", "lanes"]) this[`${name}Element`] = root.querySelector(`[data-${name}-element]`);
+    for (const name of ["play", "seek", "speed", "clock", "status", "table", "lanes", "finish"]) this[`${name}Element`] = root.querySelector(`[data-${name}-element]`);
     this.playElement.addEventListener("click", () => this.toggle());
     this.seekElement.addEventListener("input", () => this.seek(Number(this.seekElement.value)));
     this.speedElement.addEventListener("change", () => { this.speed = Number(this.speedElement.value); });
@@ -303,6 +303,7 @@ class Player {
     this.lanes = runs.map(([run, source]) => new Lane(template, run, source));
     this.lanesElement.replaceChildren(...this.lanes.map(lane => lane.element));
     this.lanesElement.classList.toggle("is-pair", this.lanes.length > 1);
+    this.finishElement.hidden = this.lanes.length !== 2;
     this.end = Math.max(...this.lanes.map(lane => lane.run.elapsed_s));
     this.seekElement.max = Math.ceil(this.end);
     for (const element of [this.playElement, this.seekElement, this.speedElement]) element.disabled = this.end === 0;
@@ -388,6 +389,8 @@ class Player {
   draw(now = performance.now()) {
     if (!this.lanes.length) return;
     for (const lane of this.lanes) lane.draw(this.time, this.end, now, !this.isPlaying);
+    const finish = this.finish();
+    if (this.finishElement.textContent !== finish) this.finishElement.textContent = finish;
     const clock = `${clockText(this.time)} of ${clockText(this.end)}`;
     if (this.clockElement.textContent !== clock) {
       this.clockElement.textContent = clock;
@@ -401,7 +404,23 @@ class Player {
       const found = lane.at(this.time);
       return `${lane.name}: ${found.answered} images answered, ${figure(found.energy, 4)} Wh, score ${figure(found.score, 4)}`;
     });
-    return `At ${clockText(this.time)}. ${lanes.join(". ")}.`;
+    const finish = this.finish();
+    return `At ${clockText(this.time)}. ${lanes.join(". ")}.${finish && " "}${finish}`;
+  }
+
+  // Of two runs: who leads, by the scores that are known at this moment, and the photo finish once both are over.
+  finish() {
+    if (this.lanes.length !== 2) return "";
+    const found = this.lanes.map(lane => ({name: lane.name, isInReview: lane.run.final.needs_review, ...lane.at(this.time)}));
+    const isOver = found.every(one => one.isOver), isKnown = one => one.score !== null && one.score !== undefined;
+    const lacking = found.find(one => !isKnown(one));
+    if (lacking) return isOver ? `No photo finish: ${lacking.name} has no score.` : "";
+    const [first, other] = found[0].score >= found[1].score ? found : [found[1], found[0]];
+    const apart = figure(first.score - other.score, 4), ratio = other.score > 0 ? ` (${figure(first.score / other.score, 3)} times)` : "";
+    if (!isOver) return first.score === other.score ? "" : `${apart} ahead: ${first.name}`;
+    const review = found.some(one => one.isInReview) ? " A run is in review." : "";
+    if (first.score === other.score) return `Photo finish: both have the score ${figure(first.score, 4)}.${review}`;
+    return `Photo finish: ${apart} ahead${ratio}: ${first.name}.${review}`;
   }
 
   say(text, isShown) {

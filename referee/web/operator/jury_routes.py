@@ -15,6 +15,7 @@ from flask import Blueprint, Response, jsonify, request
 from markupsafe import Markup
 
 from referee.errors import RefereeError
+from referee.judging.jury_decisions import require_published
 from referee.judging.run_dossier import MOST_LISTED, dossier_of
 from referee.judging.run_export import FORMATS
 from referee.store.records import OVER
@@ -134,8 +135,9 @@ def note(number: int) -> tuple[Response, int]:
 
 @blueprint.get("/bundle")
 def bundle(number: int) -> Response:
-    """Answer with the bundle of a run that is over."""
+    """Answer with the bundle of a run that is over and that everyone may see."""
     _require_over(number)
+    require_published(part(Callers).contest, number)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bundle.zip"
         _run("bundle", "export", str(number), "--out", str(file))

@@ -63,6 +63,7 @@ class Lane {
     this.loaded = new Map();
     this.shown = null;
     this.changed = -Infinity;
+    this.scores = run.steps.at_s.map(t => this.scoreAt(t) ?? null);
     const hasCourse = run.moments.score.some(one => one !== null);
     this.element.querySelector("[data-score-key]").hidden = !hasCourse;
     if (!hasCourse) this.element.querySelector("[data-score-name]").textContent = "score at the end";
@@ -85,9 +86,17 @@ class Lane {
       power: isOver ? null : steps.power_w[power],
       energy: isOver ? final.energy_wh : steps.energy_wh[step],
       map: isOver ? final.map : moments.map[moment],
-      score: isOver ? final.score : moments.score[moment],
+      score: isOver ? final.score : this.scoreAt(t),
       served: steps.served[step], answered: steps.answered[step], detections: steps.detections[step],
     };
+  }
+
+  // The score of a log-out at t: the newest mAP over the energy until then, so that it falls while nothing comes.
+  scoreAt(t) {
+    const {steps, moments} = this.run, moment = lastAt(moments.at_s, t), known = moments.score[moment];
+    const energy = steps.energy_wh[lastAt(steps.at_s, t)];
+    if (known === null || known === undefined || !energy) return known;
+    return Math.min(known, moments.map[moment] / energy);
   }
 
   draw(t, end, now, isStill) {
@@ -212,7 +221,7 @@ class Lane {
 
   drawCourse(t, end) {
     const {context, width, height} = sized(this.course), colours = getComputedStyle(this.course);
-    const {steps, moments, posts} = this.run, top = height * 0.14, x = at => at / (end || 1) * width;
+    const {steps, posts} = this.run, top = height * 0.14, x = at => at / (end || 1) * width;
     context.clearRect(0, 0, width, height);
     const drawn = (times, values, colour, thick) => {
       const most = Math.max(...values.filter(one => one !== null), 1e-9);
@@ -230,7 +239,7 @@ class Lane {
     context.fillStyle = colours.outlineColor;
     for (const at of posts.at_s) if (at <= t) context.fillRect(x(at), height - 5, 1, 5);
     drawn(steps.power_at_s, steps.power_w, colours.outlineColor, 1.5);
-    drawn(moments.at_s, moments.score, colours.color, 2.5);
+    drawn(steps.at_s, this.scores, colours.color, 2.5);
     context.fillRect(x(Math.min(t, this.run.elapsed_s)), 0, 1, height);
   }
 }
@@ -411,16 +420,18 @@ class Player {
   // Of two runs: who leads, by the scores that are known at this moment, and the photo finish once both are over.
   finish() {
     if (this.lanes.length !== 2) return "";
-    const found = this.lanes.map(lane => ({name: lane.name, isInReview: lane.run.final.needs_review, ...lane.at(this.time)}));
+    const [{run}, {run: rival}] = this.lanes;
+    const nameOf = lane => run.team === rival.team ? lane.name : lane.run.team;
+    const found = this.lanes.map(lane => ({name: nameOf(lane), isInReview: lane.run.final.needs_review, ...lane.at(this.time)}));
     const isOver = found.every(one => one.isOver), isKnown = one => one.score !== null && one.score !== undefined;
     const lacking = found.find(one => !isKnown(one));
     if (lacking) return isOver ? `No photo finish: ${lacking.name} has no score.` : "";
     const [first, other] = found[0].score >= found[1].score ? found : [found[1], found[0]];
-    const apart = figure(first.score - other.score, 4), ratio = other.score > 0 ? ` (${figure(first.score / other.score, 3)} times)` : "";
+    const apart = figure(first.score - other.score, 4);
     if (!isOver) return first.score === other.score ? "" : `${apart} ahead: ${first.name}`;
     const review = found.some(one => one.isInReview) ? " A run is in review." : "";
     if (first.score === other.score) return `Photo finish: both have the score ${figure(first.score, 4)}.${review}`;
-    return `Photo finish: ${apart} ahead${ratio}: ${first.name}.${review}`;
+    return `Photo finish: ${apart} ahead: ${first.name}.${review}`;
   }
 
   say(text, isShown) {

@@ -43,7 +43,7 @@ CODES_OF_STATUS = {
     412: "tus-version",
     413: "too-large",
     415: "unsupported-media-type",
-    422: "not-measured bad-rows length-mismatch bad-detections unreadable-file model-refused",
+    422: "bad-timeline not-measured bad-rows length-mismatch bad-detections unreadable-file model-refused",
     429: "too-many-failures too-many-requests too-many-uploads too-many-questions",
     501: "method-unknown",
     503: "check-failed journal-stalled shutting-down stands-by storage-failed superseded testset-changed not-ready",

@@ -52,3 +52,16 @@ async function drawRun() {
 document.addEventListener("live", drawRun);
 addEventListener("resize", drawRun);
 drawRun();
+
+// Uploads the client's timeline as it is, once a file is chosen, and says what the referee says.
+document.getElementById("timeline-file")?.addEventListener("change", async ({target}) => {
+  const said = document.getElementById("timeline-said"), [file] = target.files;
+  if (!file) return;
+  said.textContent = "Reading the file …";
+  const headers = {"X-CSRF-Token": document.querySelector("meta[name=csrf]").content};
+  try {
+    const answer = await fetch(target.dataset.to, {method: "POST", headers, body: file}), told = await answer.json();
+    said.textContent = told.sentence ?? told.detail;
+  } catch { said.textContent = "The referee does not answer; choose the file again."; }
+  target.value = "";
+});

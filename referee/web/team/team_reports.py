@@ -13,10 +13,12 @@ from typing import Any
 from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
+from referee.judging.kept_timelines import timeline_file
 from referee.judging.replay_release import FIGURES
 from referee.judging.run_figures import current_judgement
 from referee.judging.team_view import receipt_document
 from referee.judging.truth_release import may_show_truth
+from referee.presence import is_there
 from referee.store.records import OVER, Run, Score
 from referee.web.app_parts import part
 from referee.web.callers import Callers
@@ -120,7 +122,9 @@ def _report_of(run: Run, *, for_team: bool) -> str:
     """Return the report, written by a separate process unless nothing was judged or reviewed since the last time."""
     contest = part(Callers).contest
     key = (contest.folder, run.id, for_team)
-    made_of = (run, contest.store.scores.judgement_mark())
+    timeline = timeline_file(contest.folder, run.id)
+    changed_ns = timeline.stat().st_mtime_ns if is_there(timeline) else None
+    made_of = (run, contest.store.scores.judgement_mark(), changed_ns)
     known = _known(key, made_of)
     if known is not None:
         return known

@@ -1,19 +1,15 @@
-"""What the jury decides: answers, confirms, publishes, freezes, unveils, and the site that stays."""
+"""What the jury decides: answers, confirms, publishes, freezes, unveils."""
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from referee.publishing.site_verification import verify_site
 from referee.store.records import RunState
 from tests.browser import visit
 from tests.contest_day import until
 from tests.end_to_end.console_acts import act, until_shown
 from tests.end_to_end.day_in_the_morning import TEAMS, press
 from tests.end_to_end.persons import Day, whole
-from tests.referee.publishing.test_site import web_server
 from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -152,24 +148,3 @@ def ranking_of_the_database(day: Day) -> list[str]:
             assert run.energy_wh
             scores[run.team] = judged.map / run.energy_wh
     return sorted(scores, key=lambda team: -scores[team])
-
-
-def site(day: Day, browser: Browser, root: Path) -> None:
-    """Ruth publishes the site and downloads it; any web server shows the ranking of the database."""
-    day.ruth.get_by_role("link", name="Console", exact=True).click()
-    day.ruth.get_by_role("link", name="Site", exact=True).click()
-    act(
-        day.ruth,
-        "Publish the site",
-        final="yes",
-    )
-    day.ruth.get_by_role("link", name="Download the site (ZIP)").wait_for()
-    whole(day.ruth)
-    with day.ruth.expect_download() as downloaded:
-        day.ruth.get_by_role("link", name="Download the site (ZIP)").click()
-    shutil.unpack_archive(downloaded.value.path(), root, "zip")
-    assert verify_site(root / "site", None).problems == []
-    with web_server(root / "site") as address, visit(browser, address) as page:
-        teams = page.locator("#ranking + div th[scope=row] a").all_inner_texts()
-        assert teams == ranking_of_the_database(day)
-        whole(page)

@@ -21,7 +21,6 @@ from tests.end_to_end.day_of_the_jury import (
     confirm_and_publish,
     freeze,
     nothing_newer_is_seen,
-    site,
     unveil,
 )
 from tests.end_to_end.hall import hall_with_two_meters
@@ -66,4 +65,3 @@ def test_a_whole_day_is_held_through_pages_only(
         confirm_and_publish(day)
         nothing_newer_is_seen(day)
         unveil(day)
-        site(day, browser, tmp_path)

@@ -29,6 +29,7 @@ from referee.judging.run_figures import (
     power_course,
     standing_review,
 )
+from referee.judging.run_objections import objection
 from referee.judging.standings import KnownStandings, Standings
 from referee.store import Store
 from referee.store.records import (
@@ -173,7 +174,7 @@ class StatusReader:
                 for team in store.queue.teams()
                 if team in teams
             ],
-            "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
+            "runs": [_with_objection(one, lost.get(one["run"])) for one in listed],
             "teams": list(teams.values()),
             "announcements": store.announcements.standing(now),
             "questions": [vars(one) for one in store.questions.all()],
@@ -371,6 +372,12 @@ class StatusReader:
             "energy_wh": _finite(newest.energy_wh),
             "reading_age_s": (now - newest.utc).total_seconds(),
         }
+
+
+def _with_objection(run: Document, energy_lost: str | None) -> Document:
+    """Return a run's document with what speaks against deciding on it together with others."""
+    known = run | {"energy_lost": energy_lost}
+    return known | {"objection": objection(known) if run["waits_for"] else None}
 
 
 def _finite(value: float) -> float | None:

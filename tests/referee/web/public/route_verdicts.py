@@ -31,6 +31,7 @@ OPERATORS_BLUEPRINTS = frozenset(
         "operator",
         "operator-access",
         "operator-day",
+        "operator-decisions",
         "operator-heat-page",
         "operator-heats",
         "operator-questions",

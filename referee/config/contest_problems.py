@@ -17,6 +17,7 @@ from referee.config.contest_values import (
     ContestConfig,
     Prize,
     Station,
+    plain_address,
 )
 from referee.config.journal_table import journal_problems
 from referee.config.tracks import track_problems
@@ -163,9 +164,7 @@ def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:
         if (settle_s := station.settle_s) > LONGEST_IDLE_S:
             words = f"settle_s = {settle_s:g} must be at most {LONGEST_IDLE_S:g} seconds: arming takes that long."
             yield "stations", number, "settle_s", f"station {station.name!r}: {words}"
-        meter = station.meter.partition("@")[
-            0
-        ].upper()  # whichever VISA library reaches it
+        meter = plain_address(station.meter)
         if meter in meters and not station.is_simulated:
             yield (
                 "stations",

@@ -31,6 +31,7 @@ from referee.judging.run_figures import (
 )
 from referee.judging.standings import KnownStandings, Standings
 from referee.store import Store
+from referee.store.held_stations import stranded
 from referee.store.records import (
     ENERGY_MISSING,
     EnergyMissing,
@@ -152,6 +153,7 @@ class StatusReader:
             one["energy_lost"] = lost.get(one["run"])
             if one["energy_lost"] is not None:
                 one["energy_wh"] = None  # its meter has started again from 0
+        names = {one.name for one in config.stations}
         stations = self._stations(active, self._meters(runs, at, known))
         return {
             "utc": now.isoformat(),
@@ -179,6 +181,11 @@ class StatusReader:
             "questions": [vars(one) for one in store.questions.all()],
             "refusals": [vars(one) for one in store.refusals.newest(MOST_REFUSALS)],
             "events": self._events,
+            "stranded": [
+                {"run": one.run.id, "team": one.run.team, "station": one.run.station}
+                | {"is_over": one.is_over, "what": one.what}
+                for one in stranded(store, names, runs)
+            ],
             "left_out": [
                 {"run": one.run, "team": one.team, "why": one.why}
                 for one in found.left_out

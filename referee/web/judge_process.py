@@ -6,6 +6,7 @@ import logging
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,32 +35,45 @@ def run_command(*words: str) -> tuple[subprocess.CompletedProcess[str], str]:
 
 
 class Judging:
-    """Judges runs one after the other. `runs` are the numbers of those being judged or waiting."""
+    """Judges runs one after the other, in one thread. `runs` are the numbers of those being judged or waiting."""
 
     def __init__(self, folder: Path, store: Store, clock: Clock) -> None:
         self._folder = folder
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._turn = threading.Lock()
+        self._waiting: deque[int] = deque()
         self.runs: frozenset[int] = frozenset()
 
     def ask(self, runs: Sequence[int]) -> None:
         """Queue these runs for judging, each at most once. A failure is recorded as an event of the run."""
         with self._lock:
+            is_idle = not self.runs
             new = sorted(set(runs) - self.runs)
             self.runs |= frozenset(new)
-        for run in new:
-            threading.Thread(
-                target=self._judge, args=(run,), name=f"judge-{run}", daemon=True
-            ).start()
+            self._waiting.extend(new)
+        if is_idle and new:
+            threading.Thread(target=self._judge_all, name="judge", daemon=True).start()
+
+    def _judge_all(self) -> None:
+        """Judge what waits, until nothing does."""
+        while True:
+            with self._lock:
+                run = self._waiting.popleft()
+            try:
+                self._judge(run)
+            except Exception:
+                logger.exception("run %d: its judging broke off", run)
+            with self._lock:
+                self.runs -= {run}
+                if not self.runs:
+                    return
 
     def _judge(self, run: int) -> None:
         try:
-            with self._turn:
-                ended, said = run_command(
-                    "judge", str(run), "--on-record", "--contest", str(self._folder)
-                )
+            ended, said = run_command(
+                "judge", str(run), "--on-record", "--contest", str(self._folder)
+            )
             sentence = (
                 None
                 if ended.returncode == 0
@@ -70,5 +84,3 @@ class Judging:
         if sentence is not None:
             logger.error("run %d was not judged: %s", run, sentence)
             note_event(self._store, self._clock, run, JUDGE_FAILED, sentence=sentence)
-        with self._lock:
-            self.runs -= {run}

@@ -93,7 +93,7 @@ def load_app(
         # After an interruption teams are waiting, and none should wait for another team's meter.
         reader.join()
     resources.callback(reader.join)
-    app = create_app(contest, control, clock)
+    app = create_app(contest, control, clock, listen)
     service = part_of(app, RunService)
     watches = part_of(app, ServerWatches)
     plugged = part_of(app, PluggedPages)

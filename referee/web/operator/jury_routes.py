@@ -27,11 +27,11 @@ from referee.web.operator.console import lead_to_log_in
 from referee.web.operator.operator_access import acting, csrf_token
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.operator.run_routes import act
+from referee.web.question_texts import question_text
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.web_request import present_request
 
-LONGEST_NOTE = 2000
 WAIT_S = 30.0  # for downloads that another operator has requested
 
 logger = logging.getLogger(__name__)
@@ -107,12 +107,7 @@ def _fragment(shown: dict[str, Any]) -> str:
 def note(number: int) -> tuple[Response, int]:
     """Write a note on a run, which operators alone see."""
     (text,) = read_texts("text")
-    text = text.strip()
-    if len(text) > LONGEST_NOTE:
-        raise RefereeError(
-            "bad-request",
-            f"A note has at most {LONGEST_NOTE} characters, not {len(text)}.",
-        )
+    text = question_text(text, "note")
     store = part(Callers).contest.store
     store.runs.get(number)
     now = part(Callers).clock.utc()

@@ -11,13 +11,17 @@ from typing import Any
 
 from flask import Response, redirect, request
 
-from referee.config import read_config
+from referee.config import ContestConfig, config_of, read_config
+from referee.config.contest_file import read_contest_file
+from referee.config.contest_values import is_simulated, plain_address
+from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.runs.run_window import remaining_s
 from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
 from referee.web.config_watch import differences
 from referee.web.judge_process import Judging
+from referee.web.listener import Listen
 from referee.web.operator.operator_access import acting, csrf_token, who
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.setup.settings_desk import SettingsDesk
@@ -57,6 +61,13 @@ class ServedHall:
 
     callers: Callers
     judging: Judging
+    text_in_use: str | None
+    """contest.toml with the settings in use; None if it was changed while the server started."""
+
+    @property
+    def config(self) -> ContestConfig:
+        """The settings in use."""
+        return self.callers.contest.config
 
     def differences(self) -> list[str]:
         """Return the settings in contest.toml that differ from those in use."""
@@ -86,25 +97,61 @@ class ServedHall:
         return None
 
     @contextmanager
-    def idle_meter(self, meter: str) -> Iterator[None]:
-        """Keep runs away from the station of a meter. Raises StationBusy if it has a run."""
+    def idle_meter(
+        self, station: str, meter: str, longest_s: float, *, resets: bool
+    ) -> Iterator[None]:
+        """Keep runs away from the stations that may have this meter; see `IdleStations.kept`.
+
+        A real meter that no station has may be one of theirs by another address, so all of them are kept free.
+        """
+        stations = self.callers.contest.config.stations
+        if is_simulated(meter):
+            names = [one.name for one in stations if one.name == station]
+        else:
+            asked = plain_address(meter)
+            names = [one.name for one in stations if plain_address(one.meter) == asked]
+            names = names or [one.name for one in stations]
+        with ExitStack() as held:
+            for name in names:
+                idle = self.callers.control.idle
+                held.enter_context(idle.kept(name, longest_s, resets=resets))
+            yield
+
+    @contextmanager
+    def idle_everywhere(self, longest_s: float) -> Iterator[None]:
+        """Keep runs away from all stations. Raises StationBusy if one of them has a run."""
         with ExitStack() as held:
             for station in self.callers.contest.config.stations:
-                if station.meter == meter:
-                    held.enter_context(self.callers.control.idle_station(station.name))
+                held.enter_context(
+                    self.callers.control.idle.kept(station.name, longest_s)
+                )
             yield
 
 
-def settings_desk(callers: Callers, judging: Judging) -> SettingsDesk:
-    """Return the desk of the settings' pages of a served contest."""
+def settings_desk(
+    callers: Callers, judging: Judging, listen: Listen | None
+) -> SettingsDesk:
+    """Return the desk of the settings' pages of a contest served at `listen`."""
     contest = callers.contest
-    hall = ServedHall(callers, judging)
+    is_open = listen is None or not listen.is_of_this_machine
+    has_proxy = bool(contest.config.trusted_proxy)
+    hall = ServedHall(callers, judging, text_in_use(contest))
     return SettingsDesk(
         contest.folder,
         contest.store,
         callers.clock,
         OperatorsSettings(),
         hall,
-        is_open_network=True,
+        is_open_network=is_open or has_proxy,
         url=contest.server_url or "",
     )
+
+
+def text_in_use(contest: Contest) -> str | None:
+    """Return the text of contest.toml that has the settings in use; None if it has others by now."""
+    try:
+        file = read_contest_file(contest.folder)
+        config = config_of(file.path, file.text)
+    except RefereeError:
+        return None
+    return file.text if config == contest.config else None

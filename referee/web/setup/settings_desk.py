@@ -86,8 +86,21 @@ class Hall(Protocol):
     def why_not_now(self) -> str | None:
         """Return why the worker cannot be started again now, and until when; None if it can."""
 
-    def idle_meter(self, meter: str) -> AbstractContextManager[None]:
-        """Keep runs away from the station of a meter. Raises StationBusy if it has a run."""
+    def idle_meter(
+        self, station: str, meter: str, longest_s: float, *, resets: bool
+    ) -> AbstractContextManager[None]:
+        """Keep runs away from the stations that may have a meter. Raises StationBusy if one of them has a run."""
+
+    def idle_everywhere(self, longest_s: float) -> AbstractContextManager[None]:
+        """Keep runs away from all stations. Raises StationBusy if one of them has a run."""
+
+    @property
+    def config(self) -> ContestConfig:
+        """The settings in use."""
+
+    @property
+    def text_in_use(self) -> str | None:
+        """The text of contest.toml with the settings in use, or None if it is not known."""
 
 
 @dataclass(frozen=True)

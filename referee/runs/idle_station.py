@@ -30,10 +30,16 @@ class IdleStations:
 
     def require_not_asked(self, station: str) -> None:
         """Raise StationBusy while a station's meter is being asked. The caller holds the station's lock."""
+        being_asked = self.being_asked(station)
+        if being_asked is not None:
+            raise StationBusy(f"{being_asked}; try again then.")
+
+    def being_asked(self, station: str) -> str | None:
+        """Return until when a station's meter is being asked, as a sentence without its full stop, or None."""
         until = self._asked.get(station)
-        if until is not None:
-            sentence = f"Station {station}: its meter is being asked until {until} UTC at the latest; try again then."
-            raise StationBusy(sentence)
+        if until is None:
+            return None
+        return f"Station {station}: its meter is being asked until {until} UTC at the latest"
 
     @contextmanager
     def kept(

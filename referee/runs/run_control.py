@@ -339,7 +339,7 @@ class RunControl:
             return state_of(live.meter)
         if self._meters.is_ready(station):
             return MeterState.READY, None
-        return MeterState.IDLE, None
+        return MeterState.IDLE, self.idle.being_asked(station)
 
     def live_runs(self) -> dict[int, OpenRun]:
         """The open runs by number."""

@@ -72,9 +72,20 @@ def stranded(
 def require_stations_kept(store: Store, stations: Collection[str]) -> None:
     """Raise RefereeError `station-needed` if a run needs a station which is not among `stations`."""
     for held in stranded(store, stations, store.runs.find()):
-        station = held.run.station
-        sentence = f"{held.what}. Until then {station!r} keeps its name and its place in the settings: {held.way_out}."
-        raise RefereeError("station-needed", sentence, run=held.run.id, station=station)
+        raise _needed(held)
+
+
+def require_not_needed(store: Store, station: str) -> None:
+    """Raise RefereeError `station-needed` if a run needs the station."""
+    held = held_by(store, station)
+    if held is not None:
+        raise _needed(held)
+
+
+def _needed(held: Held) -> RefereeError:
+    station = held.run.station
+    sentence = f"{held.what}. Until that is over, {station!r} keeps its name and stays: {held.way_out}."
+    return RefereeError("station-needed", sentence, run=held.run.id, station=station)
 
 
 def may_be_unread(store: Store, run: Run) -> bool:

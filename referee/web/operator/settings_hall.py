@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
 from flask import Response, redirect, request
 
-from referee.config import ContestConfig, config_of, read_config
-from referee.config.contest_file import read_contest_file
+from lpirc_testsets import load_test_set
+from referee.config import CONFIG_NAME, ContestConfig, read_config
 from referee.config.contest_values import is_simulated, plain_address
-from referee.contest import Contest
+from referee.contest import require_metric
 from referee.errors import RefereeError
+from referee.judging.rank_changes import RankChanges, rank_changes
 from referee.runs.run_window import remaining_s
 from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
-from referee.web.config_watch import differences
+from referee.web.config_watch import differences, text_in_use
 from referee.web.judge_process import Judging
 from referee.web.listener import Listen
 from referee.web.operator.operator_access import acting, csrf_token, who
@@ -96,6 +97,15 @@ class ServedHall:
             return f"Run {names} is being judged; press Apply now in a moment."
         return None
 
+    def rank_changes(self, config: ContestConfig) -> RankChanges:
+        """Return what other settings would change in the ranking. Raises RefereeError, TestSetError."""
+        contest = self.callers.contest
+        test_set = contest.test_set
+        require_metric(config.metric, CONFIG_NAME)
+        if config.testset != contest.config.testset:
+            test_set = load_test_set(contest.folder / config.testset)
+        return rank_changes(contest, replace(contest, config=config, test_set=test_set))
+
     @contextmanager
     def idle_meter(
         self, station: str, meter: str, longest_s: float, *, resets: bool
@@ -145,13 +155,3 @@ def settings_desk(
         is_open_network=is_open or has_proxy,
         url=contest.server_url or "",
     )
-
-
-def text_in_use(contest: Contest) -> str | None:
-    """Return the text of contest.toml that has the settings in use; None if it has others by now."""
-    try:
-        file = read_contest_file(contest.folder)
-        config = config_of(file.path, file.text)
-    except RefereeError:
-        return None
-    return file.text if config == contest.config else None

@@ -330,7 +330,7 @@ def test_the_new_steps_are_whole_and_accessible_with_long_names(
 def test_a_trial_run_is_made_from_the_console_and_is_on_record(
     served: Day, pages: Pages
 ) -> None:
-    form = pages.form("stations", "stations/trial")
+    form = pages.form("stations")
     tried = pages.post("stations/trial", form)
     assert tried.status_code == 200, told(tried.text)
     assert "The trial run of" in tried.text
@@ -345,7 +345,7 @@ def test_no_trial_run_disturbs_a_run(served: Day, pages: Pages) -> None:
     assert served.server is not None
     key = (served.folder / "operator-key").read_text().strip()
     arm = {"team": TEAM}
-    form = pages.form("stations", "stations/trial")
+    form = pages.form("stations")
     answer = served.server.ask("POST", "/operator/runs", key, json=arm)
     assert answer.status_code in (200, 201), answer.text
     refused = pages.post("stations/trial", form)

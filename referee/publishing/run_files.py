@@ -38,8 +38,8 @@ def write_run_files(
 ) -> RunFiles:
     """Write report and bundle of each run on the board, and a certificate for each ranked team.
 
-    Until `ground_truth_secret_until` neither reports nor bundles show the ground truth.
     `require_space` is called before each run and raises RefereeError if the disk has too little.
+    Until `ground_truth_secret_until` neither reports nor bundles show the ground truth.
     """
     from referee.report import write_report  # takes half a second
 

@@ -48,7 +48,10 @@ def test_only_what_states_the_time_is_written_each_minute(published: Publish) ->
     first = published(every_s=60)
     before = inodes(first.folder)
     for minute in (1, 2, 3):
-        published(every_s=60, now=LATER + minute * MINUTE)
+        published(
+            every_s=60,
+            now=LATER + minute * MINUTE,
+        )
         after = inodes(first.folder)
         assert after.keys() == before.keys()
         written = {name for name, inode in after.items() if inode != before[name]}
@@ -60,12 +63,18 @@ def test_only_what_states_the_time_is_written_each_minute(published: Publish) ->
 def test_nothing_at_all_is_written_while_the_board_is_frozen(
     made: House, published: Publish
 ) -> None:
-    made.store.published.freeze(START, empty_board(made.contest))
+    made.store.published.freeze(
+        START,
+        empty_board(made.contest),
+    )
     first = published(every_s=60)
     before = inodes(first.folder)
     place = first.folder.resolve()
     with mock.patch.object(Path, "write_bytes", side_effect=AssertionError):
-        again = published(every_s=60, now=LATER + MINUTE)
+        again = published(
+            every_s=60,
+            now=LATER + MINUTE,
+        )
     assert not again.is_new
     assert first.folder.resolve() == place
     assert inodes(first.folder) == before
@@ -79,7 +88,10 @@ def test_a_page_that_another_hand_has_altered_is_not_taken_over(
     page = next((first.folder / "teams").glob("*.html"))
     right = page.read_bytes()
     page.write_bytes(right.replace(b"otters", b"badger"))
-    published(every_s=60, now=LATER + MINUTE)
+    published(
+        every_s=60,
+        now=LATER + MINUTE,
+    )
     assert page.read_bytes() == right
     assert verify_site(first.folder, None).problems == []
 
@@ -201,7 +213,10 @@ def test_a_disk_that_fills_leaves_the_site_and_gives_back_what_was_written(
         nonlocal calls
         calls += 1
         if calls == 3:
-            whole(path, content[: len(content) // 2])
+            whole(
+                path,
+                content[: len(content) // 2],
+            )
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return whole(path, content)
 
@@ -209,7 +224,10 @@ def test_a_disk_that_fills_leaves_the_site_and_gives_back_what_was_written(
         mock.patch.object(Path, "write_bytes", fills),
         pytest.raises(RefereeError) as refused,
     ):
-        published(every_s=60, now=LATER + MINUTE)
+        published(
+            every_s=60,
+            now=LATER + MINUTE,
+        )
     assert refused.value.code == "site-disk-full"
     assert "the site stays as it was" in refused.value.sentence
     assert inodes(first.folder) == before
@@ -222,7 +240,11 @@ def test_a_publication_leaves_the_contest_its_space(
     made: House, published: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On the contest's own disk readings and detections come first: a site never takes the last of it."""
-    monkeypatch.setattr(site_disk, "SPARED_BYTES", 2**70)
+    monkeypatch.setattr(
+        site_disk,
+        "SPARED_BYTES",
+        2**70,
+    )
     with pytest.raises(RefereeError) as refused:
         published(final=True)
     assert refused.value.code == "site-disk-full"

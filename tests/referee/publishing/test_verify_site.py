@@ -25,7 +25,10 @@ NO_SITE = ("", "[]", "{}", "null", '{"predicateType": 1}', "[" * 100_000)
 def verify(*words: str, alone: Path) -> subprocess.CompletedProcess[str]:
     """Run a copy of the file in an empty folder, with the standard library only."""
     script = alone / "verify_site.py"
-    shutil.copy(SCRIPT, script)
+    shutil.copy(
+        SCRIPT,
+        script,
+    )
     return subprocess.run(
         [sys.executable, "-I", "-S", str(script), *words],
         capture_output=True,
@@ -61,7 +64,12 @@ def test_a_site_as_published_is_right_as_a_folder_and_at_an_address(
     key = key_of(copy)
     with web_server(copy) as url:
         for where in (str(copy), url, url.rstrip("/")):
-            told = verify(where, "--key", key.upper(), alone=alone)
+            told = verify(
+                where,
+                "--key",
+                key.upper(),
+                alone=alone,
+            )
             assert told.returncode == 0, told.stdout + told.stderr
             assert f"files are as signed by {key}" in told.stdout
     assert "compare the key with the board" in verify(str(copy), alone=alone).stdout
@@ -98,7 +106,10 @@ def test_a_site_signed_anew_by_a_rival_has_another_key(
     kind = serialization
     pem = (kind.Encoding.PEM, kind.PrivateFormat.PKCS8, kind.NoEncryption())
     file.write_bytes(Ed25519PrivateKey.generate().private_bytes(*pem))
-    rival = ContestKey(file, None)
+    rival = ContestKey(
+        file,
+        None,
+    )
     key = key_of(copy)
     (copy / "index.html").write_text("<h1>Otters won</h1>")
     about = {"contest": "Test", "public_key": rival.public}
@@ -134,7 +145,10 @@ def test_what_is_no_site_is_one_sentence(copy: Path, alone: Path) -> None:
         told = verify(str(copy), alone=alone)
         assert (told.returncode, told.stderr) == (1, "")
         assert told.stdout.count("\n") == 1
-    told = verify("http://127.0.0.1:9/", alone=alone)
+    told = verify(
+        "http://127.0.0.1:9/",
+        alone=alone,
+    )
     assert "manifest.json cannot be loaded" in told.stdout
     told = verify(str(copy / "nothing"), "--key", "xyz", alone=alone)
     assert told.returncode == 2

@@ -13,7 +13,8 @@ import pytest
 
 from bench.figures import processor_s
 from referee.web.made_once import made_once
-from tests.contest_day import TIMEOUT_S, contest_day, workers_of
+from tests.contest_day import contest_day, workers_of
+from tests.timeouts import TIMEOUT_S
 
 VIEWERS = 300
 MOST_S = 8.0

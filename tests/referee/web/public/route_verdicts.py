@@ -13,6 +13,7 @@ class Verdict(StrEnum):
 
     EVERYONE = "everyone reads it"
     SECRET = "everyone may ask, but what it shows is secret now"
+    ABSENT = "everyone may ask; this contest has no model track, whose results no freeze of runs hides"
     TEAM = "a team reads its own by a session of its pages"
     TEAM_BY_PASSWORD = "a team reads its own by its session or its password"
     TEAM_LATER = "a team reads its own once the board hides nothing"
@@ -105,8 +106,8 @@ OF_ROUTES = {
     "team.live": Verdict.TEAM,
     "team.login": Verdict.EVERYONE,
     "team.without_slash": Verdict.EVERYONE,
-    "tracks.as_json": Verdict.SECRET,
-    "tracks.as_page": Verdict.SECRET,
+    "tracks.as_json": Verdict.ABSENT,
+    "tracks.as_page": Verdict.ABSENT,
     "uploads.about": Verdict.DEVICE,
     "uploads.add": Verdict.DEVICE,
     "uploads.create": Verdict.DEVICE,
@@ -147,7 +148,7 @@ def why_not(verdict: Verdict, method: str, who: str, status: int) -> str | None:
     shows = status in (200, 201, 202, 206)
     if verdict is Verdict.EVERYONE and is_read and status >= 400:
         return "everyone may read it, so that the comparison would compare nothing"
-    if verdict is Verdict.SECRET and is_read and shows:
+    if verdict in (Verdict.SECRET, Verdict.ABSENT) and is_read and shows:
         return "it is secret now"
     if verdict is Verdict.OPERATOR and status not in (401, 303, 405):
         return "nobody but an operator gets an answer"

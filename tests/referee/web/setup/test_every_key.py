@@ -99,8 +99,14 @@ def test_prizes_are_changed_added_and_removed_and_the_usual_ones_are_not_lost(
     """A first own prize must not silently take the three usual ones away."""
     page = pages.get("prizes").text
     assert "These are the usual prizes" in page
-    form = pages.form("prizes", "prizes/add")
-    pages.post("prizes/add", form | {"name": MARKUP, "rule": "highest-map"})
+    form = pages.form(
+        "prizes",
+        "prizes/add",
+    )
+    pages.post(
+        "prizes/add",
+        form | {"name": MARKUP, "rule": "highest-map"},
+    )
     usual = ["Best score", "Least energy", "Highest accuracy"]
     names = [one.name for one in read_config(served.folder).prizes]
     assert names == [*usual, MARKUP]
@@ -108,18 +114,36 @@ def test_prizes_are_changed_added_and_removed_and_the_usual_ones_are_not_lost(
     assert MARKUP not in page
     assert escape(MARKUP) in page
 
-    form = pages.form("prizes", nth=1)
-    pages.post("prizes", form | {"name": "Frugal", "rule": "best-score"})
+    form = pages.form(
+        "prizes",
+        nth=1,
+    )
+    pages.post(
+        "prizes",
+        form | {"name": "Frugal", "rule": "best-score"},
+    )
     assert read_config(served.folder).prizes[1] == Prize("Frugal", "best-score")
     for name in ("Best score", "Frugal", "Highest accuracy", MARKUP):
-        form = pages.form("prizes", "prizes/remove")
-        pages.post("prizes/remove", form | {"row": name})
+        form = pages.form(
+            "prizes",
+            "prizes/remove",
+        )
+        pages.post(
+            "prizes/remove",
+            form | {"row": name},
+        )
     assert read_config(served.folder).prizes == ()
     page = pages.get("prizes").text
     assert "prizes-missing" in findings(page)
     assert '# name = "Frugal"' in (served.folder / "contest.toml").read_text()
-    form = pages.form("prizes", "prizes/add")
-    pages.post("prizes/add", form | {"name": "Only", "rule": "best-score"})
+    form = pages.form(
+        "prizes",
+        "prizes/add",
+    )
+    pages.post(
+        "prizes/add",
+        form | {"name": "Only", "rule": "best-score"},
+    )
     assert read_config(served.folder).prizes == (Prize("Only", "best-score"),)
 
 
@@ -127,13 +151,19 @@ def test_a_prize_of_a_name_that_is_taken_is_refused_and_the_input_stays(
     served: Day, pages: Pages
 ) -> None:
     before = (served.folder / "contest.toml").read_bytes()
-    form = pages.form("prizes", "prizes/add")
+    form = pages.form(
+        "prizes",
+        "prizes/add",
+    )
     refused = pages.post(
         "prizes/add", form | {"name": "Least energy", "rule": "highest-map"}
     )
     assert refused.status_code == 400
     assert "the prize name 'Least energy' is given twice" in told(refused.text)
-    kept = fields(refused.text, "prizes/add")
+    kept = fields(
+        refused.text,
+        "prizes/add",
+    )
     assert (kept["name"], kept["rule"]) == ("Least energy", "highest-map")
     assert (served.folder / "contest.toml").read_bytes() == before
 
@@ -142,9 +172,17 @@ def test_prizes_changed_under_a_run_are_found(served: Day, pages: Pages) -> None
     assert served.server is not None
     key = (served.folder / "operator-key").read_text().strip()
     arm = {"team": TEAM}
-    armed = served.server.ask("POST", "/operator/runs", key, json=arm)
+    armed = served.server.ask(
+        "POST",
+        "/operator/runs",
+        key,
+        json=arm,
+    )
     assert armed.status_code < 300, armed.text
-    form = pages.form("prizes", "prizes/add")
+    form = pages.form(
+        "prizes",
+        "prizes/add",
+    )
     page = pages.post("prizes/add", form | {"name": "New", "rule": "best-score"}).text
     assert "Run 1 began under other prizes" in findings(page)
 
@@ -152,7 +190,10 @@ def test_prizes_changed_under_a_run_are_found(served: Day, pages: Pages) -> None
 def test_a_track_is_added_changed_and_removed_with_what_doctor_finds(
     served: Day, pages: Pages
 ) -> None:
-    form = pages.form("tracks", "tracks/add")
+    form = pages.form(
+        "tracks",
+        "tracks/add",
+    )
     given = {"name": "phones", "rule": "results", "testset": "nowhere"}
     page = pages.post("tracks/add", form | given).text
     assert "nowhere" in findings(page)
@@ -175,8 +216,14 @@ def test_a_track_is_added_changed_and_removed_with_what_doctor_finds(
     page = pages.get("tracks").text
     assert f"line {at} of contest.toml" in page
     assert "phones.settings.ceiling" in page
-    form = pages.form("tracks", "tracks/remove")
-    pages.post("tracks/remove", form)
+    form = pages.form(
+        "tracks",
+        "tracks/remove",
+    )
+    pages.post(
+        "tracks/remove",
+        form,
+    )
     assert read_config(served.folder).tracks == ()
     text = (served.folder / "contest.toml").read_text()
     assert "# [tracks.settings]\n# ceiling = 30\n" in text
@@ -196,9 +243,15 @@ def test_the_hall_s_addresses_are_written_and_checked(
     config = read_config(served.folder)
     assert config.trusted_proxy == ("127.0.0.1", "10.0.0.0/8")
     assert config.official_makers == ("YOKOGAWA", "JOULESCOPE")
-    refused = pages.post("hall", pages.form("hall") | {"trusted_proxy": "0.0.0.0/0"})
+    refused = pages.post(
+        "hall",
+        pages.form("hall") | {"trusted_proxy": "0.0.0.0/0"},
+    )
     assert "anyone could forge" in told(refused.text)
-    pages.post("hall", pages.form("hall") | {"board_url": "", "trusted_proxy": ""})
+    pages.post(
+        "hall",
+        pages.form("hall") | {"board_url": "", "trusted_proxy": ""},
+    )
     config = read_config(served.folder)
     assert (config.board_url, config.trusted_proxy) == ("", ())
 
@@ -229,8 +282,14 @@ def test_a_form_sent_while_the_file_is_broken_is_kept_and_can_be_sent_again(
     typed = {"hall": "board_url", "rules": "name", "prizes": "name"}[step]
     value = "https://lpirc.example/" if step == "hall" else MARKUP
     form = pages.form(step) | {typed: value}
-    broken = spoil(served.folder, how)
-    refused = pages.post(step, form)
+    broken = spoil(
+        served.folder,
+        how,
+    )
+    refused = pages.post(
+        step,
+        form,
+    )
     assert refused.status_code >= 400
     assert "contest.toml" in told(refused.text)
     if how == "half":
@@ -239,10 +298,16 @@ def test_a_form_sent_while_the_file_is_broken_is_kept_and_can_be_sent_again(
     assert (path.read_bytes() if path.exists() else b"") == broken
 
     path.write_bytes(before.replace(b"window_s = 600", b"window_s = 700"))
-    again = pages.post(step, fields(refused.text, step))
+    again = pages.post(
+        step,
+        fields(refused.text, step),
+    )
     assert again.status_code == 409, "the file has another version than the form"
     assert value in fields(again.text, step).values()
-    done = pages.post(step, fields(again.text, step))
+    done = pages.post(
+        step,
+        fields(again.text, step),
+    )
     assert done.status_code == 200
     config = read_config(served.folder)
     assert config.window_s == 700
@@ -269,9 +334,17 @@ def test_a_disk_that_fails_in_the_middle_leaves_the_whole_old_file(
     def fails(_: int) -> None:
         raise OSError(number, "it fails")
 
-    monkeypatch.setattr("os.fsync", fails)
+    monkeypatch.setattr(
+        "os.fsync",
+        fails,
+    )
     with pytest.raises(RefereeError) as refused:
-        change_settings(tmp_path, version, [Setting("window_s", 900)], lambda _: None)
+        change_settings(
+            tmp_path,
+            version,
+            [Setting("window_s", 900)],
+            lambda _: None,
+        )
     assert advice in refused.value.sentence
     assert "stays as it was" in refused.value.sentence
     assert path.read_bytes() == before
@@ -285,16 +358,29 @@ def test_prizes_written_as_values_are_shown_with_their_line(
     served: Day, pages: Pages
 ) -> None:
     inline = 'prizes = [{name = "Best", rule = "best-score"}]\n'
-    edit(served, "shuffle = true", f"{inline}shuffle = true")
+    edit(
+        served,
+        "shuffle = true",
+        f"{inline}shuffle = true",
+    )
     text = (served.folder / "contest.toml").read_text()
     at = text.split("\n").index(inline.strip()) + 1
     page = pages.get("prizes").text
     assert f"written as values in line {at} of contest.toml" in page
     assert "One more prize" not in page
-    form = pages.form("prizes", "prizes/remove")
-    refused = pages.post("prizes/remove", form)
+    form = pages.form(
+        "prizes",
+        "prizes/remove",
+    )
+    refused = pages.post(
+        "prizes/remove",
+        form,
+    )
     assert f"change line {at} in an editor" in told(refused.text)
-    changed = pages.post("prizes", pages.form("prizes") | {"name": "First"})
+    changed = pages.post(
+        "prizes",
+        pages.form("prizes") | {"name": "First"},
+    )
     assert changed.status_code == 200
     assert read_config(served.folder).prizes[0].name == "First"
 
@@ -303,22 +389,42 @@ def test_the_new_steps_are_whole_and_accessible_with_long_names(
     served: Day, pages: Pages, browser: Browser
 ) -> None:
     long = "a-name-without-a-blank-" * 8
-    form = pages.form("prizes", "prizes/add")
-    pages.post("prizes/add", form | {"name": long, "rule": "best-score"})
-    form = pages.form("tracks", "tracks/add")
+    form = pages.form(
+        "prizes",
+        "prizes/add",
+    )
+    pages.post(
+        "prizes/add",
+        form | {"name": long, "rule": "best-score"},
+    )
+    form = pages.form(
+        "tracks",
+        "tracks/add",
+    )
     given = {"name": long, "rule": "results", "testset": str(served.testset)}
-    pages.post("tracks/add", form | given)
+    pages.post(
+        "tracks/add",
+        form | given,
+    )
     key = (served.folder / "operator-key").read_text().strip()
     for scheme in ("light", "dark"):
         with visit(browser, f"{pages.url}/prizes", color_scheme=scheme) as page:
-            page.fill("[name=name]", "ruth")
-            page.fill("[name=password]", key)
+            page.fill(
+                "[name=name]",
+                "ruth",
+            )
+            page.fill(
+                "[name=password]",
+                key,
+            )
             page.keyboard.press("Enter")
             page.wait_for_selector(".steps")
             for step in ("prizes", "tracks", "hall"):
                 page.goto(f"{pages.url}/{step}")
                 for width, height in SIZES:
-                    page.set_viewport_size({"width": width, "height": height})
+                    page.set_viewport_size(
+                        {"width": width, "height": height},
+                    )
                     wide = page.evaluate("document.documentElement.scrollWidth")
                     assert wide <= width, (step, width)
                     assert_accessible(page)
@@ -331,7 +437,10 @@ def test_a_trial_run_is_made_from_the_console_and_is_on_record(
     served: Day, pages: Pages
 ) -> None:
     form = pages.form("stations")
-    tried = pages.post("stations/trial", form)
+    tried = pages.post(
+        "stations/trial",
+        form,
+    )
     assert tried.status_code == 200, told(tried.text)
     assert "The trial run of" in tried.text
     with served.store() as store:
@@ -346,8 +455,16 @@ def test_no_trial_run_disturbs_a_run(served: Day, pages: Pages) -> None:
     key = (served.folder / "operator-key").read_text().strip()
     arm = {"team": TEAM}
     form = pages.form("stations")
-    answer = served.server.ask("POST", "/operator/runs", key, json=arm)
+    answer = served.server.ask(
+        "POST",
+        "/operator/runs",
+        key,
+        json=arm,
+    )
     assert answer.status_code in (200, 201), answer.text
-    refused = pages.post("stations/trial", form)
+    refused = pages.post(
+        "stations/trial",
+        form,
+    )
     assert refused.status_code == 409
     assert "ask its meter when that run is over" in told(refused.text)

@@ -48,7 +48,7 @@ def sent_file(pages: Pages, content: bytes) -> requests.Response:
 
 def registered(day: Day) -> list[str]:
     with day.store() as store:
-        return list(store.teams.all())
+        return sorted(store.teams.all())
 
 
 def test_a_file_with_a_bad_line_adds_nothing_and_stays_to_be_corrected(
@@ -65,7 +65,7 @@ def test_a_file_with_a_bad_line_adds_nothing_and_stays_to_be_corrected(
     form = fields(refused.text, "teams/import")
     form["list"] = text.replace(";nobody", "fox;nobody")
     assert pages.post("teams/import", form).status_code == 200
-    assert registered(served) == [TEAM, "bee", "fox", MARKUP]
+    assert registered(served) == sorted([TEAM, "bee", "fox", MARKUP])
 
 
 def test_a_list_of_windows_is_shown_first_and_taken_when_it_is_sent_again(
@@ -76,7 +76,7 @@ def test_a_list_of_windows_is_shown_first_and_taken_when_it_is_sent_again(
     kept = re.findall(r"<textarea[^>]*>(.*?)</textarea>", refused.text, re.DOTALL)[0]
     form = fields(refused.text, "teams/import") | {"list": kept}
     assert pages.post("teams/import", form).status_code == 200
-    assert registered(served) == [TEAM, "Müller"]
+    assert registered(served) == sorted([TEAM, "Müller"])
 
 
 def test_each_team_has_a_sheet_of_its_own_that_is_not_kept(

@@ -153,7 +153,6 @@ class StatusReader:
             one["energy_lost"] = lost.get(one["run"])
             if one["energy_lost"] is not None:
                 one["energy_wh"] = None  # its meter has started again from 0
-        names = {one.name for one in config.stations}
         stations = self._stations(active, self._meters(runs, at, known))
         return {
             "utc": now.isoformat(),
@@ -181,15 +180,8 @@ class StatusReader:
             "questions": [vars(one) for one in store.questions.all()],
             "refusals": [vars(one) for one in store.refusals.newest(MOST_REFUSALS)],
             "events": self._events,
-            "stranded": [
-                {"run": one.run.id, "team": one.run.team, "station": one.run.station}
-                | {"is_over": one.is_over, "what": one.what}
-                for one in stranded(store, names, runs)
-            ],
-            "left_out": [
-                {"run": one.run, "team": one.team, "why": one.why}
-                for one in found.left_out
-            ],
+            "stranded": self._stranded(runs),
+            "left_out": _left_out(found),
             "board": {
                 "state": Freeze(published).state,
                 "frozen_utc": published and published.frozen_utc,
@@ -197,6 +189,20 @@ class StatusReader:
                 "places": len(found.places),
             },
         }
+
+    def _stranded(self, runs: list[Run]) -> list[Document]:
+        """Return the runs that need a station which is not in the settings."""
+        names = {one.name for one in self._contest.config.stations}
+        return [
+            {
+                "run": one.run.id,
+                "team": one.run.team,
+                "station": one.run.station,
+                "is_over": one.is_over,
+                "what": one.what,
+            }
+            for one in stranded(self._store, names, runs)
+        ]
 
     def _meters(
         self,
@@ -378,6 +384,12 @@ class StatusReader:
             "energy_wh": _finite(newest.energy_wh),
             "reading_age_s": (now - newest.utc).total_seconds(),
         }
+
+
+def _left_out(found: Standings) -> list[Document]:
+    return [
+        {"run": one.run, "team": one.team, "why": one.why} for one in found.left_out
+    ]
 
 
 def _finite(value: float) -> float | None:

@@ -116,9 +116,7 @@ def waiting() -> Any:
 
 def _waiting(to: str, worker: str) -> Response:
     address = f"{SETTINGS_PATH}/waiting?to={to}&of={worker}"
-    response = page("setup/waiting.html", address=address)
-    response.headers["Refresh"] = f"4; url={address}"
-    return response
+    return page("setup/waiting.html", address=address)
 
 
 def _require_settings(version: str, desk: SettingsDesk) -> None:
@@ -170,7 +168,9 @@ def _shown(failure: Any = None) -> Response:
         facts = _facts(desk)
     except RefereeError as error:  # a broken file can still be discarded
         failure = failure or error
-        by_step, effects, facts = {}, [], []
+        by_step = {}
+        effects = []
+        facts = []
     return step_page(
         "apply",
         (),

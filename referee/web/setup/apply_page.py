@@ -167,7 +167,7 @@ def _shown(failure: Any = None) -> Response:
         effects = rank_effects(desk, desk.config())
         facts = _facts(desk)
     except RefereeError as error:  # a broken file can still be discarded
-        failure = failure or error
+        failure = error
         by_step = {}
         effects = []
         facts = []

@@ -151,7 +151,7 @@ def test_a_name_that_set_up_refuses_is_refused_here(
     page = step.partition("/")[0]
     refused = pages.post(step, pages.form(page, step) | form)
     assert refused.status_code == 400
-    (said,) = re.findall(r'role="alert">(.*?)</p>', refused.text, re.DOTALL)
+    (said,) = re.findall(r'bad name" role="alert">(.*?)</p>', refused.text, re.DOTALL)
     assert len(said) < 1000
     assert (ranked.folder / "contest.toml").read_text() == before
     with ranked.store() as store:

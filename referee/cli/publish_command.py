@@ -70,10 +70,10 @@ def publish(
         began_s = clock.monotonic_s()
         try:
             made = _published(folder, out, clock, every_s, final=final)
-        except RefereeError as error:
+        except (RefereeError, OSError) as error:
             if every_s is None:
                 raise
-            click.echo(f"referee: {error.sentence} Trying again.", err=True)
+            click.echo(f"referee: {_why(error)} Trying again.", err=True)
         else:
             click.echo(_said(made, mbit_s, every_s, as_json=as_json))
             for sentence in made.left_out:
@@ -93,6 +93,12 @@ def _published(
 
     with open_contest(folder) as contest:
         return publish_site(contest, out, clock.utc(), final=final, every_s=every_s)
+
+
+def _why(error: RefereeError | OSError) -> str:
+    if isinstance(error, RefereeError):
+        return error.sentence
+    return f"{error.filename or 'The site'} cannot be written or read: {error.strerror or error}."
 
 
 def _said(

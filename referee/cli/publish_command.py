@@ -73,7 +73,8 @@ def publish(
         except (RefereeError, OSError) as error:
             if every_s is None:
                 raise
-            click.echo(f"referee: {_why(error)} Trying again.", err=True)
+            sentence = getattr(error, "sentence", f"{folder}: {error}.")
+            click.echo(f"referee: {sentence} Trying again.", err=True)
         else:
             click.echo(_said(made, mbit_s, every_s, as_json=as_json))
             for sentence in made.left_out:
@@ -93,12 +94,6 @@ def _published(
 
     with open_contest(folder) as contest:
         return publish_site(contest, out, clock.utc(), final=final, every_s=every_s)
-
-
-def _why(error: RefereeError | OSError) -> str:
-    if isinstance(error, RefereeError):
-        return error.sentence
-    return f"{error.filename or 'The site'} cannot be written or read: {error.strerror or error}."
 
 
 def _said(

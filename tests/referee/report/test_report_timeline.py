@@ -13,7 +13,8 @@ from lpirc_client.timeline import DETECTING, Timeline
 from lpirc_testsets import synthesize
 from referee.contest import open_contest, read_secrets
 from referee.judging.client_timeline import read_timeline
-from referee.judging.image_costs import KINDS, image_costs, kind_uses
+from referee.judging.image_costs import image_costs, kind_uses
+from referee.judging.timeline_sections import KINDS
 from tests.browser import assert_accessible, browser, visit
 from tests.contest_day import PASSWORD, TEAM, contest_day, problem
 

@@ -65,6 +65,13 @@ PAGES = {
     "settings-apply.look": ["/operator/settings/apply"],
     "nowhere": ["/nowhere"],
 }
+PARTS = {
+    "board": r"/(\?|$|heats|teams|nowhere)",
+    "handouts": r"/(replay|docs|client|display|team/)",
+    "console": r"/operator/(?!settings)",
+    "settings": r"/operator/settings",
+}
+"""Pages that one test opens, by their addresses."""
 SCREENS = ("view=projector", "/display/")
 """Pages that nobody touches, parts of their addresses."""
 # Data, files, changing parts of pages (each is in a page above), redirects, the help of 2015, which stays as it was,
@@ -131,6 +138,9 @@ def test_every_route_that_is_read_has_a_verdict(app: Flask) -> None:
     known |= {one for one in read if NO_PAGES.match(one)}
     assert read == known, "add each page to PAGES, and what is no page to NO_PAGES"
     assert PAGES.keys() - {"nowhere"} <= read
+    for path in (one for paths in PAGES.values() for one in paths):
+        opened = [part for part, of in PARTS.items() if re.match(of, path)]
+        assert len(opened) == 1, (path, opened)
 
 
 def log_in(page: Page, url: str, house: House) -> None:
@@ -165,10 +175,12 @@ def faults(page: Page, path: str) -> Iterator[str]:
                 yield f"{path} at {width}: {small}"
 
 
+@pytest.mark.parametrize("part", PARTS)
 def test_every_page_is_accessible_fits_and_has_targets_for_fingers(
     app: Flask,
     house: House,
     browser: Browser,
+    part: str,
 ) -> None:
     with served_app(app) as url:
         context = browser.new_context(has_touch=True)
@@ -177,7 +189,7 @@ def test_every_page_is_accessible_fits_and_has_targets_for_fingers(
         log_in(page, url, house)
         found = list[str]()
         for paths in PAGES.values():
-            for path in paths:
+            for path in filter(re.compile(PARTS[part]).match, paths):
                 answer = page.goto(url + path)
                 assert answer is not None
                 assert answer.ok or path == "/nowhere", f"{path}: {answer.status}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from referee.clock import Clock
 from referee.runs.run_recorder import note_event
 from referee.store import Store
-from referee.store.records import JUDGE_FAILED
+from referee.store.records import JUDGE_FAILED, RunState
 
 PROGRAM = "import os; os.nice(10); from referee.cli import main; main()"
 
@@ -42,15 +42,20 @@ class Judging:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._waiting: deque[int] = deque()
+        self._waiting: deque[tuple[int, Sequence[str]]] = deque()
         self.runs: frozenset[int] = frozenset()
 
     def ask(self, runs: Sequence[int]) -> None:
-        """Queue these runs for judging, each at most once. A failure is recorded as an event of the run."""
+        """Queue these runs for judging, each at most once. A failure is recorded as an event of the run.
+
+        A run that has no judgement yet is judged at most once, even if the process of a worker that has died is still
+        at it.
+        """
+        asked = [(run, self._options(run)) for run in sorted(set(runs))]
         with self._lock:
             is_idle = not self.runs
-            new = sorted(set(runs) - self.runs)
-            self.runs |= frozenset(new)
+            new = [one for one in asked if one[0] not in self.runs]
+            self.runs |= {run for run, _ in new}
             self._waiting.extend(new)
         if is_idle and new:
             threading.Thread(target=self._judge_all, name="judge", daemon=True).start()
@@ -59,9 +64,9 @@ class Judging:
         """Judge what waits, until nothing does."""
         while True:
             with self._lock:
-                run = self._waiting.popleft()
+                run, options = self._waiting.popleft()
             try:
-                self._judge(run)
+                self._judge(run, options)
             except Exception:
                 logger.exception("run %d: its judging broke off", run)
             with self._lock:
@@ -69,10 +74,14 @@ class Judging:
                 if not self.runs:
                     return
 
-    def _judge(self, run: int) -> None:
+    def _options(self, run: int) -> list[str]:
+        is_first = self._store.runs.get(run).state is not RunState.JUDGED
+        return ["--on-record", *(["--first"] if is_first else [])]
+
+    def _judge(self, run: int, options: Sequence[str]) -> None:
         try:
             ended, said = run_command(
-                "judge", str(run), "--on-record", "--contest", str(self._folder)
+                "judge", str(run), *options, "--contest", str(self._folder)
             )
             sentence = (
                 None

@@ -17,6 +17,7 @@ from flask import Blueprint, Response, redirect, request
 
 from lpirc_power.errors import MeterError
 from lpirc_testsets import TestSetError
+from referee.auth.operator_names import KEY
 from referee.clock import Clock
 from referee.config import ContestConfig, config_of
 from referee.config.contest_file import (
@@ -167,7 +168,9 @@ class SettingsDesk:
             sentence = "The text of the settings in use is not known; change them back one by one."
             raise RefereeError("bad-request", sentence)
         return self._on_record(
-            version, partial(replace_text, self.folder, version, text)
+            version,
+            partial(replace_text, self.folder, version, text),
+            is_discarded=True,  # what is in use does not change
         )
 
     def change(self, version: str, edits: Sequence[Edit]) -> list[Change]:
@@ -177,12 +180,18 @@ class SettingsDesk:
         )
 
     def _on_record(
-        self, version: str, change: Callable[[OnRecord], list[Change]]
+        self,
+        version: str,
+        change: Callable[[OnRecord], list[Change]],
+        *,
+        is_discarded: bool = False,
     ) -> list[Change]:
         """Make a change that is put on record first; if it is not written then, that is put on record, too."""
         recorded: list[str] = []
 
         def record(changes: Sequence[Change]) -> None:
+            if not is_discarded:
+                self._require_no_fewer_people(changes)
             recorded.extend(str(one) for one in changes)
             with self.act("settings", changed=recorded, before=version):
                 pass
@@ -197,6 +206,26 @@ class SettingsDesk:
                 ):
                     pass
             raise
+
+    def _require_no_fewer_people(self, changes: Sequence[Change]) -> None:
+        """Raise RefereeError `second-person` if an operator lowers `publish_by` once the contest is served.
+
+        Otherwise one of the two people of whom it asks a decision could do without the other.
+        """
+        if self.access.is_setup or self.access.who()["operator"] == KEY:
+            return
+        for one in changes:
+            if one.key == "publish_by" and _number(one.new) < _number(one.old):
+                sentence = (
+                    f"publish_by is {one.old}: fewer people would decide what is public. Log in by the operator key to "
+                    "lower it, or change it in contest.toml; nothing was written."
+                )
+                raise RefereeError("second-person", sentence)
+
+
+def _number(value: object) -> int:
+    """Return a whole number; a key that is not set counts as 0."""
+    return value if isinstance(value, int) else 0
 
 
 def settings_blueprint(name: str) -> Blueprint:

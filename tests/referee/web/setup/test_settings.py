@@ -340,7 +340,11 @@ def test_a_team_of_the_page_logs_in_at_once_and_its_markup_is_text(
         ("operators/add", {"name": "key"}, "choose another name"),
         ("operators/add", {"name": "eve", "password": "short"}, "has 5 characters"),
         ("teams/add", {"team": TEAM}, "exists already"),
-        ("teams/import", {"list": "team\nbee,x,y\n"}, "has more cells than the first line"),
+        (
+            "teams/import",
+            {"list": "team\nbee,x,y\n"},
+            "has more cells than the first line",
+        ),
     ],
 )
 def test_a_bad_value_is_one_sentence_and_nothing_is_written(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["browser"]
 PAGE = """<!doctype html><html lang="en"><head><title>A page</title><style>
-  :root {{ color-scheme: light dark }} button {{ min-height: 44px }} {style}
+  :root {{ color-scheme: light dark; background: light-dark(#fff, #111) }} button {{ min-height: 44px }} {style}
 </style></head><body><main><h1>A page</h1><p>Words to read.</p><button>Go</button></main></body></html>"""
 
 

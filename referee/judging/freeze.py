@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from referee.judging.prize_states import contest_is_over, with_prize_states
 from referee.judging.ranking import FailedCheck, NotRanked, Standing
 from referee.store.records import BoardState, Published
 
@@ -113,7 +114,7 @@ def public_view(row: Published) -> dict[str, Any]:
     )
     if not Freeze(row).is_on:
         now = [one | _figures_at(one, figures) for one in board["now"]]
-        return document | board | {"now": now}
+        return _with_end(document | board | {"now": now}, row)
 
     board["now"] = [one | NO_FIGURES for one in board["now"]]
     board["heats"] = [_frozen_heat(heat) for heat in document["heats"]]
@@ -125,7 +126,14 @@ def public_view(row: Published) -> dict[str, Any]:
         board["prizes"] = []
         board["unranked"] = []
         board["left_out"] = []
-    return document | board
+    return _with_end(document | board, row)
+
+
+def _with_end(board: dict[str, Any], row: Published) -> dict[str, Any]:
+    """Return the document with `is_over`, and with the state of each prize."""
+    board["is_over"] = contest_is_over(board, row.unveiled_utc)
+    board["prizes"] = with_prize_states(board)
+    return board
 
 
 def _standing_of(place: dict[str, Any]) -> Standing:

@@ -9,7 +9,7 @@ from pathlib import Path
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.freeze import Freeze
-from referee.publishing.public_site import SiteDocument, site_document
+from referee.publishing.public_site import SiteDocument, as_final, site_document
 from referee.publishing.run_files import RunFiles, write_run_files
 from referee.publishing.site_folder import SiteFolder
 from referee.publishing.site_manifest import sign_site
@@ -50,6 +50,7 @@ def publish_site(
     document = site_document(contest, now)
     if final:
         require_over(contest, now)
+        document = as_final(document)
     site = SiteFolder(folder)
     with site.locked():
         site.clean()

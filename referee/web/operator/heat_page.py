@@ -67,4 +67,10 @@ def _race_part(name: str) -> str:
         raise RefereeError("heat-unknown", sentence)
     left = [side.get("remaining_s") for side in race["sides"]]
     race["remaining_s"] = max((one for one in left if one is not None), default=None)
-    return rendered("heats/race.html", race=race, state="live", rough=False)
+    return rendered(
+        "heats/race.html",
+        race=race,
+        state="live",
+        rough=False,
+        contest=desk.callers.contest.config.name,
+    )

@@ -40,6 +40,11 @@ WHILE_FROZEN = (
     help="Write it with the replay of the run, as run-N-replay.html, some megabytes larger.",
 )
 @click.option(
+    "--for-team",
+    is_flag=True,
+    help="Leave out what tells of the ground truth, as run-N-team.html: for a team that may run again.",
+)
+@click.option(
     "--timeline",
     type=any_path,
     metavar="FILE",
@@ -60,6 +65,7 @@ def report(
     all_runs: bool,
     pdf: bool,
     replay: bool,
+    for_team: bool,
 ) -> None:
     """Write the report of a run as one HTML file: result, checks, power, curves, and what each error cost."""
     from referee.report import (
@@ -71,9 +77,9 @@ def report(
 
     if all_runs == bool(numbers):
         raise click.UsageError("Give either RUN or --all.")
-    if timeline is not None and len(numbers) != 1:
-        raise click.UsageError("--timeline belongs to one RUN; give exactly one.")
-    of_client = None if timeline is None else _read(timeline)
+    if replay and for_team:
+        raise click.UsageError("--replay shows the images; leave out --for-team.")
+    of_client = _read(timeline, numbers)
     if pdf:
         find_browser()
     with open_contest(folder) as contest:
@@ -86,7 +92,9 @@ def report(
         place = out or folder / FOLDER_NAME
         for number in numbers:
             if pdf or not replay:
-                page = write_report(contest, number, place, timeline=of_client)
+                page = write_report(
+                    contest, number, place, timeline=of_client, for_team=for_team
+                )
                 click.echo(page)
             if pdf:
                 click.echo(print_pdf(page))
@@ -101,8 +109,12 @@ def report(
         click.echo("No run is closed yet.", err=True)
 
 
-def _read(timeline: Path) -> ClientTimeline:
-    """Read a timeline file, of which nothing is trusted. Raises RefereeError `bad-timeline`."""
+def _read(timeline: Path | None, numbers: tuple[int, ...]) -> ClientTimeline | None:
+    """Read the timeline file of one run, of which nothing is trusted. Raises RefereeError `bad-timeline`."""
+    if timeline is None:
+        return None
+    if len(numbers) != 1:
+        raise click.UsageError("--timeline belongs to one RUN; give exactly one.")
     if not timeline.is_file():
         raise RefereeError("bad-timeline", f"{timeline} is not a file.")
     with timeline.open("rb") as file:

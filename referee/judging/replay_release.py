@@ -9,11 +9,12 @@ not be.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from referee.judging.freeze import Freeze, public_view
+from referee.judging.heat_results import DECIDED
 from referee.judging.replay import (
     NO_ENERGY_COURSE,
     NO_POSTS,
@@ -40,16 +41,40 @@ PUBLIC_SENTENCES = frozenset(
     }
 )
 """Others may have words of an operator, or advice to one."""
+PAIR = 2
 HIDDEN = "Images, boxes and the score over time are not shown here"
 NO_END = f"{HIDDEN}: this contest has set no time from which they may be."
 NOT_NOW = f"{HIDDEN} while a team runs or waits to run, or while the board hides results."
 
 
 def published_places(row: Published) -> dict[int, dict[str, Any]]:
-    """Return the runs on the public board, ranked ones first, each with its place's document."""
+    """Return the runs on the public board, ranked ones first, each with its place's document.
+
+    Last come those that only a decided heat shows, since their team has a better run.
+    """
     board = public_view(row)
     places = (*board["ranking"], *board["unranked"])
-    return {place["run"]: place for place in places}
+    found = {place["run"]: place for place in places}
+    for heat in board["heats"]:
+        for side in heat["sides"] if heat["outcome"] in DECIDED else ():
+            if side["run"] not in found and side["score"] is not None:
+                place = {name: side[name] for name in ("run", "team", *FIGURES)}
+                found[side["run"]] = place | {"rank": None, "needs_review": False}
+    return found
+
+
+def heat_pair(heat: Mapping[str, Any], runs: Container[int]) -> tuple[int, ...]:
+    """Return the first two runs of a decided heat that are among `runs`, which have a replay; else nothing."""
+    if heat["outcome"] not in DECIDED:
+        return ()
+    pair = tuple(side["run"] for side in heat["sides"] if side["run"] in runs)[:PAIR]
+    return pair if len(pair) == PAIR else ()
+
+
+def latest_pair(row: Published, runs: Container[int]) -> tuple[int, ...]:
+    """Return the pair of the newest decided heat of which both runs have a replay; nothing if there is none."""
+    pairs = (heat_pair(heat, runs) for heat in reversed(public_view(row)["heats"]))
+    return next((pair for pair in pairs if pair), ())
 
 
 def mark_of(figures: Mapping[str, Any]) -> str:

@@ -15,6 +15,9 @@ from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 
 NOT_ASKED = "the meter's settings were not read back"
 REASONS = 3  # shown at most
+IMAGES_NOT_FETCHED = "images-not-fetched"
+MAP_WITH_THEM = "map_with_them"
+NOT_SCORED = "are not scored"
 
 
 @dataclass(frozen=True)
@@ -111,20 +114,41 @@ def images_not_fetched(
     It is a warning, because the score is right. With `count`, contest.toml lets these rows be scored; else they are
     not.
     """
-    what = (
-        "are scored, because count_unserved is set"
-        if count
-        else f"are not scored; with them, the mAP would be {map_with_them:.5f}"
-    )
-    sentence = "Every row is for an image that the run was served."
-    if rows:
-        sentence = f"{rows} rows are for {images} images that the run was not served; these rows {what}."
+    what = "are scored, because count_unserved is set"
+    if not count:
+        what = f"{NOT_SCORED}; with them, the mAP would be {map_with_them:.5f}"
     figures: dict[str, float | int | None] = {
         "rows": rows,
         "images": images,
-        "map_with_them": map_with_them,
+        MAP_WITH_THEM: map_with_them,
     }
-    return Check("images-not-fetched", count or not rows, "warning", sentence, figures)
+    sentence = _not_fetched(rows, images, what)
+    is_ok = count or not rows
+    return Check(IMAGES_NOT_FETCHED, is_ok, "warning", sentence, figures)
+
+
+def without_truth(check: Check) -> Check:
+    """Return a check as a team may see it that may run again: without the mAP of rows that do not count.
+
+    That mAP is a second one beside the published, of rows of the team's choice.
+    """
+    if check.code != IMAGES_NOT_FETCHED:
+        return check
+    figures = {
+        name: value for name, value in check.figures.items() if name != MAP_WITH_THEM
+    }
+    if check.ok:
+        return replace(check, figures=figures)
+    rows = int(figures["rows"] or 0)
+    images = int(figures["images"] or 0)
+    sentence = _not_fetched(rows, images, NOT_SCORED)
+    return replace(check, sentence=sentence, figures=figures)
+
+
+def _not_fetched(rows: int, images: int, what: str) -> str:
+    if not rows:
+        return "Every row is for an image that the run was served."
+    return f"{rows} rows are for {images} images that the run was not served; these rows {what}."
 
 
 NOTHING_ODD = (

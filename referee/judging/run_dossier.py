@@ -5,6 +5,7 @@ The figures are those of the status document; this adds what only the page of th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,56 +16,89 @@ from referee.judging.run_figures import current_judgement, power_course
 from referee.store.records import Run
 
 MOST_POINTS = 300
-MOST_EVENTS = 200
-MOST_REFUSALS = 50
-MOST_POSTS = 500
+MOST_TICKS = 500
+"""Ticks of posts and of events in the chart."""
+MOST_LISTED = 30
+"""Entries of each list, unless all are asked for: the page is sent again with each change of an open run."""
+Document = dict[str, Any]
 NOT_SHOWN = ("utc", "kind", "address", "rules", "before", "signature", "public_key")
 
 
-def dossier_of(contest: Contest, run: Run) -> dict[str, Any]:
-    """Return the page's document of a run, open or over; lists are oldest first."""
+def dossier_of(contest: Contest, run: Run, most: int | None = MOST_LISTED) -> Document:
+    """Return the page's document of a run, open or over.
+
+    Each list has its newest `most` entries, oldest first, and says how many are left out; of the checks, those that
+    fail come first. With `most` None, all entries are listed.
+    """
     store = contest.store
     judged = current_judgement(contest, run)
+    checks = [] if judged is None else [vars(check) for check in judged.checks]
     decisions = store.decisions.latest().get(run.id, [])
-    refusals = [vars(one) for one in store.refusals.of_run(run.id, MOST_REFUSALS)]
     events = store.log.of_run(run.id)
+    happened = _newest(events, most)
+    happened["shown"] = [_happened(run, event) for event in happened["shown"]]
     return {
         "course": _course(contest, run, events),
-        "happened": [_happened(run, event) for event in events[-MOST_EVENTS:]],
-        "events_left_out": max(len(events) - MOST_EVENTS, 0),
-        "refusals": refusals,
-        "checks": [] if judged is None else [vars(check) for check in judged.checks],
-        "signature": None if judged is None else judged.signature,
+        "happened": happened,
+        "refusals": _refusals(contest, run, most),
+        "checks": _first(sorted(checks, key=lambda check: check["ok"]), most),
         "judgements": len(store.scores.judgements(run.id)),
-        "reviews": [vars(one) for one in store.reviews.of_run(run.id)],
+        "reviews": _newest([vars(one) for one in store.reviews.of_run(run.id)], most),
         "decisions": [vars(one) for one in decisions],
-        "notes": [vars(one) for one in store.notes.of_run(run.id)],
+        "notes": _newest([vars(one) for one in store.notes.of_run(run.id)], most),
         "images": run.images,
         "images_served": len(store.served.images(run.id)),
+        "images_answered": AnsweredImages(store).count(run.id),
         "rows": store.posts.count_detections(run.id),
         "posts": len(store.posts.arrivals(run.id)),
     }
 
 
+def _newest(entries: Sequence[Document], most: int | None) -> Document:
+    kept = list(entries) if most is None else list(entries[-most:])
+    return {"shown": kept, "left_out": len(entries) - len(kept)}
+
+
+def _first(entries: Sequence[Document], most: int | None) -> Document:
+    kept = list(entries[:most])
+    return {"shown": kept, "left_out": len(entries) - len(kept)}
+
+
+def _refusals(contest: Contest, run: Run, most: int | None) -> Document:
+    """Return the newest refusals, the newest first, and how many requests all of them count."""
+    refusals = contest.store.refusals
+    rows, requests = refusals.count_of_run(run.id)
+    limit = rows if most is None else most
+    kept = [vars(one) for one in refusals.of_run(run.id, limit)]
+    return {
+        "shown": kept,
+        "left_out": max(rows - len(kept), 0),
+        "requests": requests,
+    }
+
+
 def _course(contest: Contest, run: Run, events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return power, images served (cumulative) and posts over the seconds of the window, for a chart."""
+    """Return power, images served and answered (cumulative) and posts over the seconds of the window, for a chart."""
     store = contest.store
     course: dict[str, Any] = power_course(contest, run, MOST_POINTS)
-    first: dict[int, float] = {}
-    for image, at_s in store.served.in_order(run.id):
-        first.setdefault(image, at_s)
-    served_s = np.sort(np.array([*first.values()], np.float64))
+    sent = read_sent(store, run.id)
     shown_s = np.array(course["elapsed_s"], np.float64)
-    served = np.searchsorted(served_s, shown_s, side="right")
+    served = np.searchsorted(sent.served_s, shown_s, side="right")
+    answered = np.searchsorted(np.sort(sent.answered_s), shown_s, side="right")
     posts_s = [at_s for at_s, _ in store.posts.arrivals(run.id)]
-    step = max(1, len(posts_s) // MOST_POSTS)
     elapsed = [_elapsed_s(run, event["utc"]) for event in events]
     return course | {
         "served": served.tolist(),
-        "posts_s": [round(one, 1) for one in posts_s[::step]],
-        "events_s": [one for one in elapsed if one is not None and one > 0],
+        "answered": answered.tolist(),
+        "posts_s": _ticks(posts_s),
+        "events_s": _ticks([one for one in elapsed if one is not None and one > 0]),
         "window_s": run.window_s,
     }
+
+
+def _ticks(seconds: Sequence[float]) -> list[float]:
+    step = -(-len(seconds) // MOST_TICKS) or 1
+    return [round(one, 1) for one in seconds[::step]]
 
 
 def _happened(run: Run, event: dict[str, Any]) -> dict[str, Any]:

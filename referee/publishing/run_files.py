@@ -35,14 +35,25 @@ def write_run_files(
     folder: Path,
     now: datetime,
 ) -> RunFiles:
-    """Write report and bundle of each run on the board, and a certificate for each ranked team."""
+    """Write report and bundle of each run on the board, and a certificate for each ranked team.
+
+    Until `ground_truth_secret_until` neither reports nor bundles show the ground truth.
+    """
     from referee.report import write_report  # takes half a second
 
+    until = contest.config.ground_truth_secret_until
+    is_secret = until is not None and now < until
     made = RunFiles()
     (folder / BUNDLES).mkdir()
     for number in document.runs:
         try:
-            report = write_report(contest, number, folder / REPORTS)
+            report = write_report(
+                contest,
+                number,
+                folder / REPORTS,
+                f"run-{number}.html",
+                for_team=is_secret,
+            )
             made.reports[number] = f"{REPORTS}/{report.name}"
             bundle = folder / BUNDLES / f"run-{number}.zip"
             export_bundle(contest, number, bundle, now)

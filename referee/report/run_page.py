@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,33 +9,32 @@ from typing import Any
 from markupsafe import Markup
 
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_score.metrics.evaluation_result import signature_parts
-from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.bound_rules import judged_otherwise
 from referee.judging.client_timeline import ClientTimeline
 from referee.judging.jury_decisions import NOT_PUBLISHED, is_published
-from referee.judging.run_course import course_of
+from referee.judging.run_course import Course, course_of
 from referee.judging.run_figures import (
     Figures,
     current_judgement,
-    energy_above_idle_wh,
     figures_of,
-    score_document,
 )
 from referee.judging.score_explanation import explain
-from referee.judging.score_uncertainty import described
 from referee.judging.stop_regret import LEAST_IMAGES
 from referee.pages import STATIC, template_environment
 from referee.report.energy_section import energy_section
 from referee.report.errors_section import errors_section
+from referee.report.judged_section import judged_section, record_section, team_section
 from referee.report.replay_section import replay_section
 from referee.report.win_section import board_section, lever_section
-from referee.store.records import OVER, Run, RunState
+from referee.store.records import OVER, Run, RunState, Score
 
+FOR_TEAM = (
+    "This report leaves out what tells of the ground truth: errors, images, AP by category, and the best moment to log "
+    "out. The whole report is there once no team runs on these images any more."
+)
 STYLES = (STATIC / "style.css", Path(__file__).with_name("report.css"))
 
 
@@ -48,17 +46,25 @@ def write_report(
     *,
     with_replay: bool = False,
     timeline: ClientTimeline | None = None,
+    for_team: bool = False,
 ) -> Path:
     """Write the report of a finished run as one HTML file in `folder`, by default `run-<number>.html`.
 
-    With its replay it is `run-<number>-replay.html`.
+    With its replay it is `run-<number>-replay.html`. With `for_team` it leaves out what tells of the ground truth, and
+    is `run-<number>-team.html`.
 
     Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`, `other-timeline`; OSError.
     """
     run = contest.store.runs.get(number)
-    page = report_page(contest, run, with_replay=with_replay, timeline=timeline)
+    page = report_page(
+        contest, run, with_replay=with_replay, timeline=timeline, for_team=for_team
+    )
     folder.mkdir(parents=True, exist_ok=True)
-    ending = "-replay.html" if with_replay else ".html"
+    ending = ".html"
+    if for_team:
+        ending = "-team.html"
+    elif with_replay:
+        ending = "-replay.html"
     path = folder / (name or f"run-{number}{ending}")
     write_atomically(path, page.encode())
     return path
@@ -70,8 +76,12 @@ def report_page(
     *,
     with_replay: bool = False,
     timeline: ClientTimeline | None = None,
+    for_team: bool = False,
 ) -> str:
-    """Return a run's report as HTML; a sentence replaces a part that cannot be shown. Raises as `write_report`."""
+    """Return a run's report as HTML; a sentence replaces a part that cannot be shown. Raises as `write_report`.
+
+    With `for_team` it has no replay, whatever `with_replay` says.
+    """
     if run.state not in OVER:
         sentence = f"Run {run.id} of {run.team} is {run.state}; a report can be made only after it is closed."
         raise RefereeError("run-state", sentence, run=run.id)
@@ -80,6 +90,8 @@ def report_page(
     figures = figures_of(contest, run, now)
     course = course_of(contest, run)
     notices = [*_notices(run, figures)]
+    if for_team:
+        notices.append(FOR_TEAM)
     if judged is not None and not is_published(contest, run.id):
         notices.append(
             f"For operators only: {NOT_PUBLISHED}, so do not hand out this report."
@@ -97,34 +109,37 @@ def report_page(
         "lever_costs": (),
         "replay": None,
         "least_images": LEAST_IMAGES,
+        "for_team": for_team,
     }
-    if with_replay:
-        shown["replay"] = replay_section(contest, run, Clock().utc())
-    if judged is not None:
-        document = score_document(run, judged)
-        shown |= board_section(contest, run, figures, now) | {
-            "metric": signature_parts(judged.signature)["metric"],
-            "published": PUBLISHED,
-            "other_rules": judged_otherwise(run, judged),
-            "intervals": described(judged.interval),
-            "above_idle_wh": energy_above_idle_wh(run, judged),
-            "document": json.dumps(document | figures.remarks, indent=1),
-        }
-        try:
-            shown |= errors_section(explain(contest, run, judged), contest, run, judged)
-        except (RefereeError, TestSetError) as failure:
-            notices.append(failure.sentence)
-        shown |= lever_section(
-            contest,
-            run,
-            judged,
-            course,
-            shown,
-        )
+    shown |= record_section(contest, run)
+    if with_replay and not for_team:
+        shown["replay"] = replay_section(contest, run, now)
+    if judged is not None and for_team:
+        shown |= team_section(run, judged, figures)
+    elif judged is not None:
+        shown |= judged_section(run, judged, figures)
+        shown |= board_section(contest, run, figures, now)
+        shown |= _explained(contest, run, judged, course, shown)
     shown |= energy_section(contest, run, course, shown["regret"], timeline)
     return (
         template_environment("referee.report").get_template("report.html").render(shown)
     )
+
+
+def _explained(
+    contest: Contest,
+    run: Run,
+    judged: Score,
+    course: Course,
+    shown: dict[str, Any],
+) -> dict[str, Any]:
+    """Return what the errors cost and what would have won; a sentence is added to the notices if that is not known."""
+    found = {}
+    try:
+        found = errors_section(explain(contest, run, judged), contest, run, judged)
+    except (RefereeError, TestSetError) as failure:
+        shown["notices"].append(failure.sentence)
+    return found | lever_section(contest, run, judged, course, shown | found)
 
 
 def _notices(run: Run, figures: Figures) -> Iterator[str]:

@@ -60,3 +60,9 @@ class RefusalTable:
         )
         rows = self._database.rows(query, run, most)
         return tuple(Refusal(*row) for row in rows)
+
+    def count_of_run(self, run: int) -> tuple[int, int]:
+        """Return the number of stored refusals of a run, and the number of requests that they count."""
+        query = "SELECT count(*) AS rows, coalesce(sum(count), 0) AS requests FROM refusals WHERE run = ?"
+        (row,) = self._database.rows(query, run)
+        return row["rows"], row["requests"]

@@ -15,6 +15,7 @@ from typing import Any
 from referee.errors import RefereeError
 from referee.judging.freeze import Freeze
 from referee.judging.replay_release import (
+    latest_pair,
     mark_of,
     public_replay,
     published_places,
@@ -60,6 +61,10 @@ class PublishedReplays:
             for run, place in places.items()
             if marks.get(run) == mark_of(place)
         }
+
+    def latest_pair(self) -> tuple[int, ...]:
+        """Return the two runs of the newest decided heat whose replays can be seen; nothing if there is none."""
+        return latest_pair(self._board.row(), self.places())
 
     def version(self, run: int) -> Version:
         """Return the version of a run's replay that is public now. Raises RefereeError `replay-unknown`."""

@@ -1,7 +1,7 @@
 // The projector: the announcement line by line; below the leaders one page of the others after the other.
 "use strict";
 
-const PAGE_MS = 10000, LINE_MS = 5000, RUNS_AT_ONCE = 4;
+const PAGE_MS = 10000, LINE_MS = 5000, TURN_MS = 30000, RUNS_AT_ONCE = 4;
 
 function turn() {
   turnLine(document.querySelector(".line"));
@@ -37,7 +37,21 @@ function showPage(items, note, count, chosen = null) {
   note.textContent = pages === 1 ? "" : `Page ${page + 1} of ${pages}`;
 }
 
+// With data-turn=ADDRESS the screen goes there, once no team has run and nothing was unveiled for TURN_MS, if the list at
+// data-turn-if has something to show; that page leads back.
+let idleSince = null;
+async function turnToReplays() {
+  const turn = document.querySelector("[data-turn]")?.dataset;
+  const isIdle = turn && document.querySelector(".idle") && !document.documentElement.classList.contains("is-lost");
+  idleSince = isIdle ? idleSince ?? Date.now() : null;
+  if (!isIdle || Date.now() - idleSince < TURN_MS) return;
+  idleSince = null;
+  const answer = await fetch(turn.turnIf, {cache: "no-cache"}).catch(() => null);
+  if (answer?.ok && (await answer.json()).items.length) location.replace(turn.turn);
+}
+
 document.addEventListener("live", turn);
 addEventListener("resize", turn);
 setInterval(turn, 500);
+setInterval(turnToReplays, 1000);
 painted.then(turn);

@@ -1,6 +1,6 @@
 // Plays stored runs from their replay documents (form lpirc-replay-1), one or two on one clock: in [data-replay].
 // data-sources=[{"src": document's address, "pictures": address before an image's number}], or data-inline = the id of
-// a script element with the document itself, or data-playlist = where to ask which runs to play one after the other.
+// a script element with the document itself, or data-playlist = where to ask which runs to play one after the other, or the first one alone before data-then is opened.
 // What it shows are the document's figures: the newest one at each moment. Text is set as text, never as markup.
 "use strict";
 
@@ -318,6 +318,7 @@ class Player {
         await new Promise(done => { this.onEnd = done; this.play(); });
         await new Promise(done => setTimeout(done, REST_MS));
       } else await new Promise(done => setTimeout(done, RETRY_MS));
+      if (this.root.dataset.then) return location.replace(this.root.dataset.then);
     }
   }
 

@@ -12,11 +12,13 @@ from typing import Any
 
 import orjson
 from flask import Blueprint, Response, jsonify, request
+from markupsafe import Markup
 
 from referee.errors import RefereeError
-from referee.judging.run_dossier import dossier_of
+from referee.judging.run_dossier import MOST_LISTED, dossier_of
 from referee.judging.run_export import FORMATS
 from referee.store.records import OVER
+from referee.store.run_mark import run_mark
 from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
 from referee.web.html_pages import html, page, rendered
@@ -40,21 +42,33 @@ _turn = threading.Lock()
 
 @blueprint.get("")
 def run_page(number: int) -> Response:
-    """Answer with the whole page."""
+    """Answer with the whole page; with `lists` = "all" its lists are whole."""
     operator = operator_of(part(Callers), present_request())
     shown = _shown(number)
-    return page("operator/run.html", **shown, operator=operator, csrf=csrf_token())
+    return page(
+        "operator/run.html",
+        **shown,
+        lists=_lists(),
+        live=Markup(_fragment(shown)),  # noqa: S704 - rendered
+        operator=operator,
+        csrf=csrf_token(),
+    )
 
 
 @blueprint.get("/live")
 def live(number: int) -> Response:
-    """Answer with the changing part of the page."""
-    return html(rendered("operator/run_live.html", **_shown(number)))
+    """Answer with the changing part of the page, which is rendered once for all viewers; 304 if nothing has changed."""
+    return html(_fragment(_shown(number)))
+
+
+def _lists() -> str:
+    return request.args.get("lists", "")
 
 
 def _shown(number: int) -> dict[str, Any]:
+    """Return what the status says of a run."""
     contest = part(Callers).contest
-    run = contest.store.runs.get(number)
+    contest.store.runs.get(number)
     status = orjson.loads(part(OperatorsDesk).status.look().body)
     listed = next((one for one in status["runs"] if one["run"] == number), None)
     if listed is None:  # armed since the status was made
@@ -68,9 +82,25 @@ def _shown(number: int) -> dict[str, Any]:
         "active": next((one for one in stations if one["run"] == number), None),
         "attention": [one for one in status["attention"] if one["run"] == number],
         "publish_by": status["publish_by"],
-        "record": run,
-        "dossier": dossier_of(contest, run),
     }
+
+
+def _fragment(shown: dict[str, Any]) -> str:
+    """Return the changing part of the page; what is stored of the run is read only if it has changed."""
+    contest = part(Callers).contest
+    number = shown["run"]["run"]
+    mark = run_mark(contest.store.database, number)
+    most = None if _lists() == "all" else MOST_LISTED
+
+    def make() -> str:
+        record = contest.store.runs.get(number)
+        dossier = dossier_of(contest, record, most)
+        return rendered(
+            "operator/run_live.html", **shown, record=record, dossier=dossier
+        )
+
+    key = (number, most, mark, orjson.dumps(shown))
+    return part(OperatorsDesk).fragments.get(key, make)
 
 
 @blueprint.post("/note")

@@ -8,6 +8,7 @@ from flask import Blueprint, Response, request
 
 from referee.errors import RefereeError
 from referee.judging.heat_race import race_of_board
+from referee.judging.replay_release import heat_pair, published_places
 from referee.pages.figure_text import heat_text
 from referee.store.records import Published
 from referee.web.app_parts import part
@@ -116,6 +117,8 @@ def _race_part(row: Published, name: str, *, old: bool) -> str:
     if race is None:
         sentence = f"There is no heat {name!r}; /heats lists those that there are."
         raise RefereeError("heat-unknown", sentence)
+    made = (heat for heat in board["heats"] if heat["name"] == name)
+    race["replay"] = next((heat_pair(heat, published_places(row)) for heat in made), ())
     left = [
         remaining_s(run, board["utc"]) for run in board["now"] if run["heat"] == name
     ]

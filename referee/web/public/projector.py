@@ -26,6 +26,7 @@ from referee.web.web_request import WebRequest, present_request
 
 VIEW = "projector"
 LIVE_PATH = "/board/projector"
+REPLAY_AND_BOARD = "/replay?view=projector&turn=board"
 LEADERS = 3
 BAR_WIDTH = 200  # of the picture of an interval, in its own units
 
@@ -33,7 +34,10 @@ blueprint = Blueprint("projector", __name__)
 
 
 def screen() -> Response:
-    """Answer with the page, which fills a screen; it is dark unless `theme=light`."""
+    """Answer with the page, which fills a screen; it is dark unless `theme=light`.
+
+    With `turn=replays` it leads to the replay of the newest heat and back, while there is one and no team runs.
+    """
     board = part(PublishedBoard)
     row = board.row()
     config = board.contest.config
@@ -48,6 +52,7 @@ def screen() -> Response:
         theme=theme if theme in THEMES else "dark",
         address=address,
         code=code_of(address),
+        turn=REPLAY_AND_BOARD if request.args.get("turn") == "replays" else None,
         csrf=csrf_token() if is_operator else None,
     )
     answer.headers["Cache-Control"] = "no-store" if is_operator else "no-cache"

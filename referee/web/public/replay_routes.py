@@ -17,6 +17,7 @@ from referee.web.published_replays import PublishedReplays
 PATH = "/replay"
 PLAYLIST = f"{PATH}/runs.json"
 HALL_SPEED = "20"
+BOARD_AND_REPLAYS = "/?view=projector&turn=replays"
 PICTURE_CACHING = "public, max-age=600"
 
 blueprint = Blueprint("replay", __name__, url_prefix=PATH)
@@ -24,11 +25,16 @@ blueprint = Blueprint("replay", __name__, url_prefix=PATH)
 
 @blueprint.get("")
 def listed() -> Response:
-    """Answer with the list of replays; `?view=projector` plays them one after the other on a whole screen."""
+    """Answer with the list of replays; `?view=projector` plays them one after the other on a whole screen.
+
+    With `turn=board` it plays the first of them, the newest heat, and leads back to the board on the projector.
+    """
     if request.args.get("view") != "projector":
         return _page({})
     empty = "No replay to show yet."
     attributes = {"playlist": PLAYLIST, "speed": HALL_SPEED, "empty": empty}
+    if request.args.get("turn") == "board":
+        attributes["then"] = BOARD_AND_REPLAYS
     return page(
         "public/replay_hall.html",
         contest=_contest_name(),
@@ -56,13 +62,14 @@ def of_two(number: int, run: int) -> Response:
 def playlist() -> Response:
     """Answer with the runs that have a replay, and what the projector plays.
 
-    It plays the first two together, then each alone.
+    It plays the runs of the newest heat together, or without one the first two; then each alone.
     """
-    places = part(PublishedReplays).places()
+    replays = part(PublishedReplays)
+    places = replays.places()
     runs = [_listed(place) for place in places.values()]
     items = [_sources(run) for run in places]
     if len(items) > 1:
-        items.insert(0, _sources(*[*places][:2]))
+        items.insert(0, _sources(*(replays.latest_pair() or [*places][:2])))
     return jsonify(runs=runs, items=items)
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
+from referee.judging.replay_release import FIGURES
+from referee.judging.run_figures import current_judgement
 from referee.judging.team_view import receipt_document
-from referee.store.records import OVER, Run
+from referee.judging.truth_release import may_show_truth
+from referee.store.records import OVER, Run, Score
 from referee.web.app_parts import part
 from referee.web.callers import Callers
 from referee.web.closing_receipt import closing_receipt
@@ -22,26 +26,38 @@ from referee.web.team.team_access import TEAM_PATH, require_team
 from referee.web.team.team_desk import TeamsDesk
 
 WAIT_S = 30.0  # for the reports of other teams
+OF_ONE_TEAM = "private, no-cache"
 
 logger = logging.getLogger(__name__)
 blueprint = Blueprint("team-runs", __name__, url_prefix=f"{TEAM_PATH}/runs")
 _turn = threading.Lock()
-_written: dict[tuple[Path, int], tuple[object, Path]] = {}
+_written: dict[tuple[Path, int, bool], tuple[object, Path]] = {}
 
 
 @blueprint.get("/<int:number>/report")
 def report(number: int) -> Response:
-    """Answer with the report of a run of the team, the same as `referee report` writes.
+    """Answer with the report of a run of the team, as `referee report` writes it.
 
-    It shows the run's rank, too. So there is none while the board hides news, nor before the result is published.
+    It is the one of `--for-team` until the ground truth is no longer secret and no team runs, and there is none while
+    the board hides news, nor before the result is published.
     """
     run = _own_run(require_team(), number)
     _require_published(run)
-    text = _report_of(run)
+    for_team = not _shows_truth()
+    text = _report_of(run, for_team=for_team)
+    # A run may have been armed meanwhile.
+    if not for_team and not _shows_truth():
+        text = _report_of(run, for_team=True)
     _require_published(run)  # the board may have been frozen meanwhile
     response = html(text)
     response.headers["Content-Security-Policy"] = REPORT_POLICY
+    response.headers["Cache-Control"] = OF_ONE_TEAM
     return response
+
+
+def _shows_truth() -> bool:
+    callers = part(Callers)
+    return may_show_truth(callers.contest, callers.clock.utc())
 
 
 @blueprint.get("/<int:number>/receipts")
@@ -71,7 +87,7 @@ def _own_run(team: str, number: int) -> Run:
 
 
 def _require_published(run: Run) -> None:
-    """Raise RefereeError `board-state` or `run-state` unless the run's result is public now."""
+    """Raise RefereeError `board-state` or `run-state` unless the run's newest result is public now."""
     if part(PublishedBoard).is_frozen():
         raise RefereeError(
             "board-state",
@@ -79,7 +95,8 @@ def _require_published(run: Run) -> None:
         )
     shown = part(TeamsDesk).look(run.team).document["runs"]
     result = next((one["result"] for one in shown if one["run"] == run.id), None)
-    if result is None:
+    judged = current_judgement(part(Callers).contest, run)
+    if result is None or judged is None or not _is_of(result, judged):
         raise RefereeError(
             "run-state",
             f"Run {run.id} has no published result yet; its report follows with it.",
@@ -87,10 +104,17 @@ def _require_published(run: Run) -> None:
         )
 
 
-def _report_of(run: Run) -> str:
+def _is_of(result: Mapping[str, Any], judged: Score) -> bool:
+    """Return True if a published result is that of a judgement. One that the board leaves out has no figures."""
+    return all(
+        result[name] == getattr(judged, name) for name in FIGURES if name in result
+    )
+
+
+def _report_of(run: Run, *, for_team: bool) -> str:
     """Return the report, written by a separate process unless nothing was judged or reviewed since the last time."""
     contest = part(Callers).contest
-    key = (contest.folder, run.id)
+    key = (contest.folder, run.id, for_team)
     made_of = (run, contest.store.scores.judgement_mark())
     written = _written.get(key)
     if written is not None and written[0] == made_of and written[1].is_file():
@@ -101,8 +125,9 @@ def _report_of(run: Run) -> str:
             "Other reports are being written; try again when they are done.",
         )
     try:
+        options = ["--for-team"] if for_team else []
         done, said = run_command(
-            "report", str(run.id), "--contest", str(contest.folder)
+            "report", str(run.id), *options, "--contest", str(contest.folder)
         )
     finally:
         _turn.release()

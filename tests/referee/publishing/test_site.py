@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -206,6 +207,21 @@ def test_reports_and_bundles_wait_until_the_board_is_live_and_no_one_may_run(
 
 
 # Replaced as one
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_until_its_date_no_report_of_the_site_shows_the_ground_truth(
+    made: House,
+    published: Publish,
+    is_over: bool,
+) -> None:
+    until = LATER if is_over else LATER + timedelta(seconds=1)
+    object.__setattr__(made.contest.config, "ground_truth_secret_until", until)
+    site = published(final=True)
+    reports = sorted((site.folder / "reports").iterdir())
+    assert [one.name for one in reports] == [f"run-{at}.html" for at in range(1, 6)]
+    for one in reports:
+        assert ("Average precision by category" in one.read_text()) is is_over
 
 
 def test_a_publication_cut_off_between_two_files_leaves_the_former_site_whole(

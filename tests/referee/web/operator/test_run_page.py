@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
-from referee.contest import open_contest
+from referee.clock import Clock
+from referee.contest import Contest, open_contest
+from referee.judging.run_dossier import MOST_LISTED
+from referee.store.records import Refusal
 from tests.browser import assert_accessible, browser, visit
 from tests.contest_day import TEAM, Day, contest_day, problem, until
 
@@ -105,6 +108,75 @@ def test_what_is_downloaded_from_the_page_is_what_the_commands_write(
             found = archive.namelist()
         assert found, path
     problem(ask(served, key, "GET", "1/export?format=exe"), 400, "bad-request")
+
+
+def test_a_run_with_many_findings_has_a_small_page_that_is_sent_only_when_it_changes_and_a_way_to_all(
+    tmp_path: Path,
+    tiny_set: Path,
+) -> None:
+    with contest_day(tmp_path / "contest", tiny_set, teams=(TEAM, "bee")) as day:
+        day.serve()
+        day.post(day.fetched(day.login()["token"]))
+        with open_contest(day.folder) as contest:
+            key = contest.operator_key
+        ask(day, key, "POST", "1/close")
+        until(lambda: day.run().closed_utc)
+        with open_contest(day.folder) as contest:
+            many_findings(contest)
+            found = len(contest.store.log.of_run(1))
+        until(lambda: "refusal 351" in ask(day, key, "GET", "1/live").text)
+        short = ask(day, key, "GET", "1/live", headers={"Accept-Encoding": "identity"})
+        assert len(short.content) <= LARGEST_BYTES
+        left_out = (
+            f"and {352 - MOST_LISTED} more earlier refusals",
+            f"and {60 - MOST_LISTED} more earlier notes",
+            f"and {found - MOST_LISTED} more earlier events",
+        )
+        assert all(words in short.text for words in left_out)
+        assert 'Refusals <span class="quiet">1056</span>' in short.text
+        whole = ask(day, key, "GET", "1?lists=all").text
+        for words in ("refusal 0,", "note 0", "event 0"):
+            assert words in whole
+            assert words not in short.text
+        assert 'data-live="/operator/runs/1/live?lists=all"' in whole
+
+        seen = {"If-None-Match": short.headers["ETag"]}
+        day.login("bee")  # a run of another team changes the status, not this page
+        until(lambda: day.run(2).state == "open")
+        assert ask(day, key, "GET", "1/live", headers=seen).status_code == 304
+        ask(day, key, "POST", "1/note", json={"text": "what is new"})
+        fresh = ask(day, key, "GET", "1/live", headers=seen)
+        assert "what is new" in fresh.text
+
+
+LARGEST_BYTES = 60_000
+
+
+def many_findings(contest: Contest) -> None:
+    store = contest.store
+    now = Clock().utc()
+    utc = now.isoformat()
+    store.refusals.keep(
+        (
+            None,
+            Refusal(
+                utc,
+                utc,
+                3,
+                "bad-json",
+                400,
+                TEAM,
+                1,
+                "10.0.0.1",
+                f"refusal {n}, which is {'long ' * 20}",
+            ),
+        )
+        for n in range(352)
+    )
+    for number in range(500):
+        store.log.append(now, 1, "warning", sentence=f"event {number}")
+    for number in range(60):
+        store.notes.add(1, "jo", f"note {number} {'long ' * 99}", now)
 
 
 def test_neither_page_nor_note_nor_download_is_for_anyone_but_operators(

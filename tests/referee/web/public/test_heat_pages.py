@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from referee.clock import Clock
 from referee.judging.board_publisher import Publisher
 from referee.judging.judge import judge
+from referee.judging.replay_publisher import ReplayPublisher
 from referee.store.records import Heat, Provisional, Released, RunState
 from referee.web.app import create_app
 from referee.web.published_board import LOOK_S
@@ -176,6 +177,37 @@ def test_the_course_of_a_race_grows_with_each_release_and_ends_with_the_judgemen
     assert [side["course"]["elapsed_s"][-1] for side in heat["sides"]] == [300.0, 300.0]
     assert f"<strong>{heat['winner']}</strong> wins" in text(
         client, f"/live/heats/{LONG}"
+    )
+
+
+def test_a_decided_heat_leads_to_the_replay_of_its_runs_also_where_a_team_has_a_better_one(
+    build: Build,
+    clock: SetClock,
+) -> None:
+    house = build(public_score=True)
+    judged_pair(house, "first", TEAM, "voles")
+    better = closed_run(house.contest, TEAM, 0.5, seed=7)
+    judge(house.contest, better.id, Clock())
+    judged_pair(house, "second", "stoats", "otters")
+    opened_pair(house, "third", "moles", "shrews")
+    publish(house, clock)
+    client = create_app(house.contest, house.control, clock).test_client()
+    assert 'href="/replay/1/2"' in text(client, "/heats/first")
+    assert 'href="/replay/4/5"' in text(client, "/live/heats/second")
+    assert "/replay/" not in text(client, "/live/heats/third"), "it is not over"
+
+    assert client.get("/replay/1/2").status_code == 404, "made within a minute"
+    for _ in house.store.runs.find():
+        ReplayPublisher(house.contest, clock).tick()
+    for path in ("/replay/1/2", "/replay/4/5", f"/replay/{better.id}"):
+        assert client.get(path).status_code == 200
+    shown = client.get("/replay/1/course.json").get_json()["final"]
+    side = heats_of(client)["first"]["sides"][0]
+    assert (shown["map"], shown["score"]) == (side["map"], side["score"])
+    first = client.get("/replay/runs.json").get_json()["items"][0]
+    paths = [one["src"] for one in first]
+    assert paths == ["/replay/4/course.json", "/replay/5/course.json"], (
+        "the newest heat"
     )
 
 

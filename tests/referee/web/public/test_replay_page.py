@@ -17,7 +17,7 @@ from tests.contest_day import TEAM, Day, contest_day, until
 from tests.referee.judging.judged_runs import closed_run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 __all__ = ["browser"]
 LONG = "a name of a hundred characters" * 3 + "0123456789"
@@ -141,6 +141,34 @@ def test_the_projector_plays_by_itself_the_first_two_and_then_each_alone(
         assert_accessible(page)
         page.get_by_text("1:00 of 1:00").wait_for()
         ready(page, "1")
+
+
+def test_the_projector_takes_turns_between_the_board_and_the_first_replay(
+    hall: Day,
+    browser: Browser,
+) -> None:
+    with visit(browser, url(hall, "/replay")) as page:
+        for script, times in (
+            ("projector.js", ("TURN_MS = 30000", "TURN_MS = 300")),
+            ("replay.js", ("REST_MS = 9000", "REST_MS = 300")),
+        ):
+            hasten(page, script, *times)
+        page.goto(url(hall, "/?view=projector&turn=replays"))
+        page.wait_for_url("**/replay?view=projector&turn=board")
+        ready(page, "1 2")
+        page.wait_for_url("**/?view=projector&turn=replays")
+        page.locator(".idle").wait_for()
+
+
+def hasten(page: Page, script: str, slow: str, fast: str) -> None:
+    """Shorten a time in a script, which is in seconds for people in a hall."""
+
+    def answer(route: Route) -> None:
+        text = route.fetch().text()
+        assert slow in text
+        route.fulfill(body=text.replace(slow, fast), content_type="text/javascript")
+
+    page.route(f"**/static/{script}*", answer)
 
 
 LETTERS = """() => [...document.querySelectorAll(".lane h2, .lane dd, .clock")]

@@ -84,7 +84,9 @@ def in_lines(document: dict[str, Any]) -> Iterator[str]:
 
 def _run_lines(run: dict[str, Any]) -> Iterator[str]:
     reason = f": {run['void_reason']}" if run["void_reason"] else ""
-    answered = run.get("images_answered")  # an earlier referee counts only what it served
+    answered = run.get(
+        "images_answered"
+    )  # an earlier referee counts only what it served
     images = f"{run['images_served']} of {run['images']} images"
     if answered is not None:
         images = f"{answered} of {run['images']} images answered"

@@ -18,7 +18,7 @@ from referee.store import Store
 
 @dataclass
 class _Read:
-    """What is read of a run: each image's place in the order of serving; when a POST came, and how many it left answered.
+    """What is read of a run: each image's place in the order of serving; when a POST came and how many were answered then.
 
     `not_placed` has the images of rows that came before their image was served.
     """

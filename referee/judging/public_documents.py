@@ -138,9 +138,7 @@ def public_board(
             {"run": one.run, "team": one.team, "why": one.why} for one in found.left_out
         ],
         prizes=[asdict(one) for one in found.awards],
-        figures={
-            run.station: _figures(contest, run, now, answered) for run in opened
-        },
+        figures={run.station: _figures(contest, run, now, answered) for run in opened},
         attempts=[{"team": team, "used": used[team]} for team in teams],
         corrections=_corrections(store),
         rules=_rules_of([*ranked, *opened]),

@@ -44,7 +44,9 @@ PUBLIC_SENTENCES = frozenset(
 PAIR = 2
 HIDDEN = "Images, boxes and the score over time are not shown here"
 NO_END = f"{HIDDEN}: this contest has set no time from which they may be."
-NOT_NOW = f"{HIDDEN} while a team runs or waits to run, or while the board hides results."
+NOT_NOW = (
+    f"{HIDDEN} while a team runs or waits to run, or while the board hides results."
+)
 
 
 def published_places(row: Published) -> dict[int, dict[str, Any]]:

@@ -62,7 +62,9 @@ def _race_part(name: str) -> str:
     desk = part(OperatorsDesk)
     status = orjson.loads(desk.status.look().body)
     heats = heats_document(desk.callers.contest)["heats"]
-    for side in (side for heat in heats if heat["name"] == name for side in heat["sides"]):
+    for side in (
+        side for heat in heats if heat["name"] == name for side in heat["sides"]
+    ):
         run = desk.callers.contest.store.runs.get(side["run"])
         side["power"] = power_of(desk.callers.contest, run)
     race = race_of_status(status, heats, desk.status.courses.by_run(), name)

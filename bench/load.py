@@ -16,15 +16,18 @@ import numpy as np
 
 TIMEOUT_S = 30.0
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
+TAG = re.compile(rb"\r\netag: *([^\r]+)\r\n", re.IGNORECASE)
+NOT_MODIFIED = b"HTTP/1.1 304"
 _buffer = memoryview(bytearray(2**18))
 
 
 @dataclass(frozen=True)
 class Load:
-    """What one load measured: the answers' latencies, in seconds, and how long it took in all."""
+    """What one load measured: the answers' latencies, in seconds, how long it took in all, and the bytes of answers."""
 
     latencies_s: Sequence[float]
     duration_s: float
+    received: int
 
     @property
     def rate_per_s(self) -> float:
@@ -42,11 +45,14 @@ def load(
     connections: int,
     count: int,
     rate_per_s: float = 0.0,
+    *,
+    is_conditional: bool = False,
 ) -> Load:
     """Send `count` requests in turn, as fast as answers come, or `rate_per_s` of them at equal distances.
 
     With a rate, latency counts from the moment when a request was due, so a slow answer is not hidden by the requests
-    that wait behind it. Raises RuntimeError when an answer is not 2xx or a connection closes.
+    that wait behind it. If it `is_conditional`, each connection asks for what is newer than its last answer, as a
+    browser does. Raises RuntimeError when an answer is not 2xx or 304, or a connection closes.
     """
     address = (urlsplit(url).hostname, urlsplit(url).port)
     step_s = 1 / rate_per_s if rate_per_s else 0.0
@@ -54,9 +60,13 @@ def load(
     following = cycle(requests)
     with ExitStack() as stack:
         free = [
-            _Connection(stack.enter_context(socket.create_connection(address)))
+            _Connection(
+                stack.enter_context(socket.create_connection(address)),
+                is_conditional=is_conditional,
+            )
             for _ in range(connections)
         ]
+        every = [*free]
         busy: dict[socket.socket, _Connection] = {}
         start_s = now_s = due_s = time.perf_counter()
         while len(latencies_s) < count:
@@ -71,18 +81,25 @@ def load(
                     free.append(busy.pop(ready))
                     latencies_s.append(time.perf_counter() - free[-1].since_s)
             now_s = time.perf_counter()
-    return Load(latencies_s, now_s - start_s)
+    return Load(latencies_s, now_s - start_s, sum(one.received for one in every))
 
 
 class _Connection:
     """A connection with at most one request under way."""
 
-    def __init__(self, connected: socket.socket) -> None:
+    def __init__(self, connected: socket.socket, *, is_conditional: bool) -> None:
         self.socket = connected
         self.since_s = 0.0
+        self.received = 0
+        self._is_conditional = is_conditional
+        self._tag = b""
         self._missing: int | None = None
 
     def send(self, request: bytes, since_s: float) -> None:
+        if self._tag:
+            head, separator, body = request.partition(b"\r\n\r\n")
+            condition = b"\r\nIf-None-Match: " + self._tag
+            request = head + condition + separator + body
         self.socket.sendall(request)
         self.since_s = since_s
         self._missing = None
@@ -90,15 +107,24 @@ class _Connection:
     def receive(self) -> bool:
         """Take what has arrived; gives whether the answer is complete."""
         count = self.socket.recv_into(_buffer)
+        self.received += count
         if self._missing is None:
             head, separator, _ = bytes(_buffer[: min(count, 4096)]).partition(
                 b"\r\n\r\n"
             )
-            length = LENGTH.search(head + b"\r\n")
-            if not head.startswith(b"HTTP/1.1 2") or length is None:
-                raise RuntimeError(f"refused: {bytes(_buffer[:count])!r}")
-            self._missing = len(head + separator) + int(length[1])
+            self._missing = len(head + separator) + self._length(head + b"\r\n")
         elif not count:
             raise RuntimeError("a connection was closed within an answer")
         self._missing -= count
         return self._missing == 0
+
+    def _length(self, head: bytes) -> int:
+        """Return the length of the body that follows this head, and note the tag of what it answers with."""
+        if self._is_conditional and (tag := TAG.search(head)):
+            self._tag = tag[1]
+        if head.startswith(NOT_MODIFIED):
+            return 0
+        length = LENGTH.search(head)
+        if not head.startswith(b"HTTP/1.1 2") or length is None:
+            raise RuntimeError(f"refused: {head!r}")
+        return int(length[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, entry_points, version
 
 from referee.config import ContestConfig
 from referee.errors import RefereeError
@@ -30,3 +30,8 @@ def require_tracks(config: ContestConfig) -> None:
             "pip install lpirc-tracks"
         )
         raise RefereeError("tracks-missing", sentence)
+
+
+def track_rules() -> list[str]:
+    """Return the names of the rules that installed distributions offer for tracks."""
+    return sorted(entry_points(group="lpirc.tracks").names)

@@ -20,6 +20,7 @@ from referee.cli.shared_options import (
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
+from referee.judging.jury_decisions import is_published, require_published
 from referee.store.records import OVER
 
 LARGEST_FILE_BYTES = 2**32
@@ -39,6 +40,11 @@ def bundle() -> None:
     help="Write a bundle of every closed run, one file each.",
 )
 @click.option(
+    "--unpublished",
+    is_flag=True,
+    help="Also of runs that the jury has not published (publish_by): for the jury alone.",
+)
+@click.option(
     "-o",
     "--out",
     type=any_path,
@@ -47,7 +53,12 @@ def bundle() -> None:
 )
 @contest_folder
 def export_command(
-    number: int | None, folder: Path, out: Path, *, all_runs: bool
+    number: int | None,
+    folder: Path,
+    out: Path,
+    *,
+    all_runs: bool,
+    unpublished: bool,
 ) -> None:
     """Write the bundle of a run: bodies, readings, events, score, signed by the contest's key."""
     from referee.evidence.bundle_parts import export_bundle
@@ -57,6 +68,8 @@ def export_command(
     now = Clock().utc()
     with open_contest(folder) as contest:
         if number is not None:
+            if not unpublished:
+                require_published(contest, number)
             click.echo(export_bundle(contest, number, out, now))
             return
         out.mkdir(parents=True, exist_ok=True)
@@ -66,12 +79,21 @@ def export_command(
             if run.state in OVER and run.start_s is not None
         ]
         left_out = []
+        waiting = []
         for one in numbers:
+            if not (unpublished or is_published(contest, one)):
+                waiting.append(str(one))
+                continue
             try:
                 click.echo(export_bundle(contest, one, out / f"run-{one}.zip", now))
             except RefereeError as error:
                 left_out.append(f"run {one}")
                 click.echo(f"referee: {error.sentence}", err=True)
+    if waiting:
+        click.echo(
+            f"Not published, so without a bundle: run {', '.join(waiting)}; with them: --unpublished",
+            err=True,
+        )
     if left_out:
         raise RefereeError(
             "bundle-failed", f"There is no bundle of {', '.join(left_out)}."

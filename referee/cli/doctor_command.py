@@ -12,7 +12,7 @@ import click
 
 from lpirc_testsets import TestSetError
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
-from referee.cli.doctor_plugins import findings_of_plugins, look_at_plugins
+from referee.cli.doctor_plugins import look_at_plugins
 from referee.cli.recorded_acts import act, optional_reason
 from referee.cli.shared_options import any_path, as_json
 from referee.config import read_config
@@ -34,6 +34,7 @@ from referee.findings.host_findings import (
     require_sound_test_set,
 )
 from referee.findings.meter_findings import TRIAL_S, look_at_meter, trial_run
+from referee.findings.plugin_findings import findings_of_plugins
 from referee.findings.rule_findings import look_at_rules
 from referee.installed import require_tracks
 from referee.presence import is_there
@@ -154,7 +155,10 @@ def _look_at_stations(
 ) -> Iterator[Finding]:
     if served:
         if trial:
-            sentence = f"{contest.folder} is being served; stop it before a trial run."
+            sentence = (
+                f"{contest.folder} is being served; stop it before a trial run, or press Trial run on the page "
+                "/operator/settings/stations."
+            )
             yield Finding("contest-busy", sentence)
         return
     for station in contest.config.stations:

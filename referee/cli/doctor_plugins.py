@@ -1,4 +1,4 @@
-"""The findings of `referee doctor` about plug-ins that cannot be used, and the findings of the plug-ins' own checks."""
+"""The findings of `referee doctor` about plug-ins that cannot be used."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from lpirc_power import driver_registry
 from lpirc_score.metrics.offered import metric_named, metric_names
 from lpirc_testsets import TestSetError
 from lpirc_testsets.formats import format_named, format_names
-from lpirc_testsets.plugins import PluginError
 from referee import seams
 from referee.cli.own_commands import COMMANDS
-from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.seams import Finding
 
@@ -37,16 +35,3 @@ def look_at_plugins() -> Iterator[Finding]:
     for name in COMMANDS.keys() & set(seams.COMMANDS.names()):
         words = f"A plug-in offers the command {name!r}, which referee has itself"
         yield Finding("plugin-twice", f"{words}: it is ignored; rename it.")
-
-
-def findings_of_plugins(contest: Contest) -> Iterator[Finding]:
-    """Run the checks that plug-ins offer. A check that fails to run yields a finding, too."""
-    for check in seams.CHECKS.each(_is_named_already):
-        try:
-            yield from seams.findings(check, contest)
-        except (RefereeError, TestSetError) as error:
-            yield Finding(error.code, error.sentence)
-
-
-def _is_named_already(_: PluginError) -> None:
-    """Ignore the error, because `look_at_plugins` yields a finding for it."""

@@ -70,10 +70,11 @@ def publish(
         began_s = clock.monotonic_s()
         try:
             made = _published(folder, out, clock, every_s, final=final)
-        except RefereeError as error:
+        except (RefereeError, OSError) as error:
             if every_s is None:
                 raise
-            click.echo(f"referee: {error.sentence} Trying again.", err=True)
+            sentence = getattr(error, "sentence", f"{folder}: {error}.")
+            click.echo(f"referee: {sentence} Trying again.", err=True)
         else:
             click.echo(_said(made, mbit_s, every_s, as_json=as_json))
             for sentence in made.left_out:

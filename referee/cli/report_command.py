@@ -16,6 +16,7 @@ from referee.judging.client_timeline import (
 )
 from referee.judging.freeze import Freeze
 from referee.judging.jury_decisions import unpublished
+from referee.judging.kept_timelines import kept_timeline
 from referee.store.records import OVER
 
 WHILE_FROZEN = (
@@ -48,7 +49,8 @@ WHILE_FROZEN = (
     "--timeline",
     type=any_path,
     metavar="FILE",
-    help="What `lpirc-client run --timeline FILE` wrote, for the cost of each image by kind.",
+    help="What `lpirc-client run --timeline FILE` wrote, for the cost of each image by kind; default: what was "
+    "uploaded on the page of the run.",
 )
 @click.option(
     "--out",
@@ -91,16 +93,17 @@ def report(
             )
         place = out or folder / FOLDER_NAME
         for number in numbers:
+            known = of_client or kept_timeline(folder, number)
             if pdf or not replay:
                 page = write_report(
-                    contest, number, place, timeline=of_client, for_team=for_team
+                    contest, number, place, timeline=known, for_team=for_team
                 )
                 click.echo(page)
             if pdf:
                 click.echo(print_pdf(page))
             if replay:
                 page = write_report(
-                    contest, number, place, with_replay=True, timeline=of_client
+                    contest, number, place, with_replay=True, timeline=known
                 )
                 click.echo(page)
                 size_mb = page.stat().st_size / 1e6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -101,6 +102,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         use = active_line(station["run"]) if station["run"] else "free"
         yield f"{station['name']}: meter {station['meter_state']}, {use}"
         yield from (f"  ! {sentence}" for sentence in _to_say(station))
+    for heat in found["heats"]:
+        yield from _heat_lines(heat)
     yield "next: " + (
         ", ".join(one["team"] for one in found["queue"]) or "no team is queued"
     )
@@ -115,6 +118,22 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         who = repr(one["team"]) if one["team"] else "no team"
         times = f" ({one['count']} times)" if one["count"] > 1 else ""
         yield f"refused {time_text(one['utc'])}{times}: {who} from {one['address']}: {one['sentence']}"
+
+
+def _heat_lines(heat: dict[str, Any]) -> Iterator[str]:
+    """Yield a heat that has not started, each side with its lights, and the command or what is missing for it."""
+    round_ = f", round {heat['round']}" if heat["round"] else ""
+    ready = "ready" if heat["is_ready"] else "not ready"
+    yield f"heat {heat['heat']}{round_}: {ready}"
+    for side in heat["sides"]:
+        lights = ", ".join(
+            f"{light['what']} {'on' if light['is_on'] else 'off'} ({light['says']})"
+            for light in side["lights"]
+        )
+        yield f"  {side['team']} at {side['station']}: {lights}"
+    if heat["is_ready"]:
+        yield f"    referee run start {shlex.quote(heat['heat'])}"
+    yield from (f"  ! {sentence}" for sentence in heat["missing"])
 
 
 def _to_say(station: dict[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ another browser wrote in the meantime stays. The whole result is checked as a co
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,16 @@ from referee.errors import RefereeError
 from referee.presence import not_accessible
 
 BOM = b"\xef\xbb\xbf"
+FREE = "free some space on its disk"
+WAYS_OUT = {
+    errno.ENOSPC: FREE,
+    errno.EDQUOT: FREE,
+    errno.EFBIG: FREE,
+    errno.EACCES: "give this user the right to write into its folder",
+    errno.EPERM: "give this user the right to write into its folder",
+    errno.EROFS: "mount its disk writable",
+}
+"""What to do when the file cannot be written."""
 _lock = threading.Lock()
 
 
@@ -74,6 +85,12 @@ class ContestFile:
             sentence = f"{self.path} cannot be read: {error}."
             raise RefereeError("bad-config", sentence) from error
 
+    @property
+    def table(self) -> dict[str, Any]:
+        """The values as they are written, without defaults. Raises RefereeError `bad-config`."""
+        config_of(self.path, self.text)
+        return toml_table(self.text)
+
 
 def read_contest_file(folder: Path) -> ContestFile:
     """Read contest.toml. Raises RefereeError `contest-missing`, `not-accessible`, `bad-config`."""
@@ -121,8 +138,11 @@ def _replace(file: ContestFile, text: str) -> None:
     try:
         write_atomically(file.path, mark + text.encode())
     except OSError as error:
-        words = "give this user the right to write into its folder"
-        sentence = f"{file.path} cannot be written ({error.strerror}); {words}."
+        words = WAYS_OUT.get(error.errno or 0, "look at its disk")
+        what = (
+            f"{file.path} cannot be written ({error.strerror}), so it stays as it was"
+        )
+        sentence = f"{what}; {words} and send the form again."
         raise RefereeError("not-accessible", sentence) from error
 
 

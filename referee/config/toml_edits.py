@@ -18,7 +18,14 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from referee.config import CONFIG_NAME, toml_table
-from referee.config.toml_lines import HEADER, inserted, lines_of, span_of
+from referee.config.toml_lines import (
+    HEADER,
+    inserted,
+    line_of,
+    lines_of,
+    span_of,
+    with_subtables,
+)
 from referee.errors import RefereeError
 
 COMMENTED_KEY = r"\s*#+\s*{}\s*="
@@ -108,8 +115,20 @@ def edited(text: str, edit: Edit) -> str:
                 return result
         except TRIED:
             continue
-    sentence = f"{CONFIG_NAME} has {edit.named} in a form that this page cannot change; change it in an editor."
+    sentence = f"{CONFIG_NAME} has {edit.named} in a form that this page cannot change; {_by_hand(text, edit)}."
     raise RefereeError("settings-form", sentence)
+
+
+def _by_hand(text: str, edit: Edit) -> str:
+    """Return what to do instead, with the line if one is found."""
+    places = [(edit.table, "", 1)]
+    if isinstance(edit, Setting):
+        places = [(edit.key, edit.table, 1), (edit.table, "", 1), (edit.key, "", 1)]
+    for key, table, number in places:
+        line = line_of(text, key, table, number)
+        if line is not None:
+            return f"change line {line} in an editor"
+    return "change it in an editor"
 
 
 def value_in(table: Table, edit: Edit) -> object:
@@ -331,11 +350,7 @@ def _without_row(edit: NoRow, text: str) -> str:
         if one.get("name") == edit.row
     ]
     lines = lines_of(text)
-    for number in span_of(
-        text,
-        edit.table,
-        numbers[0],
-    ):
+    for number in with_subtables(text, edit.table, numbers[0]):
         if lines[number].strip() and not lines[number].lstrip().startswith("#"):
             lines[number] = f"# {lines[number]}"
     return "".join(lines)

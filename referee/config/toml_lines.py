@@ -33,6 +33,17 @@ def span_of(
     return range(start, len(lines))
 
 
+def with_subtables(text: str, table: str, number: int) -> range:
+    """Return the lines of a row with those of the tables inside it, such as [tracks.settings]."""
+    own = span_of(text, table, number)
+    lines = lines_of(text)
+    for at in range(own.stop, len(lines)):
+        header = HEADER.match(lines[at])
+        if header and not header[1].startswith(f"{table}."):
+            return range(own.start, at)
+    return range(own.start, len(lines))
+
+
 def lines_of(text: str) -> list[str]:
     """Return the lines of a text with their ends."""
     # str.splitlines knows more ends of lines than TOML.
@@ -50,3 +61,26 @@ def inserted(
     if at and not lines[at - 1].endswith("\n"):
         lines[at - 1] += end
     return "".join([*lines[:at], *(one + end for one in new), *lines[at:]])
+
+
+def row_headers(text: str, table: str) -> list[int]:
+    """Return the line numbers, from 1, of the headers of an array of tables."""
+    found = []
+    for number, line in enumerate(lines_of(text), start=1):
+        header = HEADER.match(line)
+        if header and header[1] == table and line.lstrip().startswith("[["):
+            found.append(number)
+    return found
+
+
+def line_of(text: str, key: str, table: str = "", number: int = 1) -> int | None:
+    """Return the line, from 1, of a key in the `number`th table of that name; None if no line begins with it."""
+    own = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""")
+    try:
+        span = span_of(text, table, number)
+    except KeyError:
+        return None
+    for at in span:
+        if own.match(lines_of(text)[at]):
+            return at + 1
+    return None

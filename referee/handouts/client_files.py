@@ -26,6 +26,7 @@ NEEDED = (
 )
 """What the client needs, as distribution and package; the zipapp holds them all."""
 EXAMPLES = "lpirc_client/examples/"
+VERIFIER = "lpirc_client/verify_site.py"
 ONE_FILE = "python/client.py"
 LANGUAGES = {"python": "Python", "cpp": "C++", "go": "Go", "shell": "shell"}
 ZIPAPP = "lpirc-client.pyz"
@@ -59,7 +60,8 @@ def client_files() -> Mapping[str, ClientFile]:
     client = installed(*CLIENT)
     if client is None:
         return {}
-    made = [_one_file(client), *_zipapp(client), _wheel(client), *_examples(client)]
+    made = [_one_file(client), *_zipapp(client), _wheel(client)]
+    made += [*_examples(client), _verifier(client)]
     return {file.name: file for file in made}
 
 
@@ -72,6 +74,12 @@ def _one_file(client: Installed) -> ClientFile:
     content = client.package_files()[EXAMPLES + ONE_FILE]
     about = "one file, Python 3.6 or newer, nothing else: for old Jetsons, too"
     return ClientFile("client.py", content, TEXT, about)
+
+
+def _verifier(client: Installed) -> ClientFile:
+    content = client.package_files()[VERIFIER]
+    about = "verifies a published site, one file, Python 3.8 or newer, nothing else"
+    return ClientFile("verify_site.py", content, TEXT, about)
 
 
 def _zipapp(client: Installed) -> list[ClientFile]:

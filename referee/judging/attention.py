@@ -43,6 +43,7 @@ TROUBLES = {
     "config_changed": ("config", Severity.WARNING),
 }
 APPLY = Act("Look, and apply now", f"{OPERATOR}/settings/apply")
+STATIONS = Act("Stations", f"{OPERATOR}/settings/stations")
 Document = Mapping[str, Any]
 
 
@@ -96,9 +97,8 @@ def _meters(status: Document) -> Iterator[Attention]:
         said = station["meter_sentence"] or f"It is {state}."
         if run is None or run["state"] != RunState.OPEN:
             words = f"The meter of {name}: {said}"
-            yield Attention(
-                f"meter-{_code(state)}", Severity.WARNING, words, None, name
-            )
+            code = f"meter-{_code(state)}"
+            yield Attention(code, Severity.WARNING, words, None, name, acts=(STATIONS,))
         elif run["energy_lost"] is None:
             number = run["run"]
             words = f"The meter of {name} is {state} while run {number} of {run['team']} is open: {said}"

@@ -17,6 +17,7 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.run_figures import current_judgement
 from referee.store.acts import Act
+from referee.store.decision_table import void_sentence
 from referee.store.records import Decision, DecisionKind, RunState
 
 BY_TWO = 2
@@ -66,6 +67,24 @@ def is_published(contest: Contest, number: int) -> bool:
     if not contest.config.publish_by:
         return True
     return awaited(contest.store.decisions.latest().get(number, ())) is None
+
+
+def require_published(contest: Contest, number: int) -> None:
+    """Raise RefereeError `not-published` unless the public may see the latest judgement of a run."""
+    contest.store.runs.get(number)
+    if not contest.config.publish_by:
+        return
+    awaits = awaited(contest.store.decisions.latest().get(number, ()))
+    if awaits is None:
+        return
+    missing = "confirmed and published"
+    if awaits is Awaited.PUBLICATION:
+        missing = "published"
+    sentence = (
+        f"The judgement of run {number} is not {missing} yet, and its bundle tells everyone who has it the figures. "
+        f"Let the jury do so first; for the jury alone: referee bundle export {number} --unpublished"
+    )
+    raise RefereeError("not-published", sentence, run=number)
 
 
 def confirm(
@@ -140,6 +159,9 @@ def _require_judged(contest: Contest, number: int) -> None:
     if not contest.config.publish_by:
         sentence = "publish_by is 0 in contest.toml, so a judgement is public at once: there is nothing to publish."
         raise RefereeError("nothing-to-publish", sentence, run=number)
+    if run.state is RunState.VOID:
+        rows = contest.store.database.rows
+        raise RefereeError("run-state", void_sentence(rows, number), run=number)
     if run.state is not RunState.JUDGED or current_judgement(contest, run) is None:
         sentence = (
             f"Run {number} is {run.state} and has no current judgement; judge it first."

@@ -56,12 +56,12 @@ class Gap:
 
     `ahead` is True if the neighbour is the better one. `map_chance` and `energy_chance` are the chances that the
     neighbour has the higher mAP, and uses less energy. `covers` says what the interval includes if the energy spread of
-    a team is unknown. `needs` is None unless the neighbour is surely ahead.
+    a team is unknown. `needs` is None unless the neighbour is surely ahead. `ratio` is None if a score is 0.
     """
 
     place: Place
     ahead: bool
-    ratio: Estimate
+    ratio: Estimate | None
     map_chance: float | None
     energy_chance: float | None
     covers: str | None
@@ -70,7 +70,8 @@ class Gap:
     @property
     def is_sure(self) -> bool:
         """True if the interval of the ratio lies above 1."""
-        return self.ratio.low is not None and self.ratio.low > 1
+        ratio = self.ratio
+        return ratio is not None and ratio.low is not None and ratio.low > 1
 
 
 class LeverKind(StrEnum):
@@ -144,6 +145,9 @@ def gap_between(
     ahead = other.standing.score >= own.standing.score
     better = other if ahead else own
     worse = own if ahead else other
+    covers = covered(own.standing, other.standing)
+    if worse.standing.score <= 0:
+        return Gap(other, ahead, None, None, None, covers, None)
     ratio = Estimate(better.standing.score / worse.standing.score, None, None)
     map_chance = None
     energy_chance = None
@@ -160,7 +164,7 @@ def gap_between(
         ratio,
         map_chance,
         energy_chance,
-        covered(own.standing, other.standing),
+        covers,
         None,
     )
     if ahead and gap.is_sure:
@@ -225,6 +229,7 @@ def _lever(kind: LeverKind, ratio: float, least: float, above: Gap | None) -> Le
     closes = (
         above is not None
         and above.ahead
+        and above.ratio is not None
         and above.ratio.high is not None
         and least >= above.ratio.high
     )

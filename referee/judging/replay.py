@@ -34,6 +34,7 @@ from referee.judging.run_course import Course, course_of
 from referee.judging.run_figures import current_judgement, figures_of, power_course
 from referee.judging.score_explanation import regret_of
 from referee.judging.stop_regret import StopRegret
+from referee.judging.unread_time import pauses_of, unread_words
 from referee.store.lost_energy import energy_lost
 from referee.store.records import OVER, Run, RunState
 
@@ -69,13 +70,22 @@ class Moments(NamedTuple):
     why_not: str | None = None
 
 
-def replay_of(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
-    """Return the replay of a run at `now`, UTC. A run that is not over is shown up to its last record."""
+def replay_of(
+    contest: Contest,
+    run: Run,
+    now: datetime,
+    moments: Moments | None = None,
+) -> dict[str, Any]:
+    """Return the replay of a run at `now`, UTC. A run that is not over is shown up to its last record.
+
+    `moments` are those of `moments_of`, if they are known already.
+    """
     sent = sent_in(contest.store, run.id)
     frames = frames_of(sent)
     boxes = boxes_of(sent, frames)
     course = course_of(contest, run)
-    moments = _moments(contest, run)
+    if moments is None:
+        moments = moments_of(contest, run)
     steps = _steps(contest, run, course, sent)
     sizes = _sizes(contest, run, frames)
     posts = evenly(len(sent.posts_s), MOST_POSTS)
@@ -132,7 +142,8 @@ def _head(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
     }
 
 
-def _moments(contest: Contest, run: Run) -> Moments:
+def moments_of(contest: Contest, run: Run) -> Moments:
+    """Return the stop regret of a run, computed for it alone."""
     judged = current_judgement(contest, run)
     if judged is None:
         return Moments(None, NOT_JUDGED)
@@ -168,16 +179,24 @@ def _missing(
     lost = energy_lost(contest.store.log.of_run(run.id))
     if lost is not None:
         yield lost.sentence(run.id, run.team)
-    if len(course.reading_s) == 0:
-        yield NO_READINGS
-    elif run.state in OVER and not steps["energy_wh"]:
-        yield NO_ENERGY_COURSE
+    yield from _missing_of_meter(run, course, steps)
     if len(sent.posts_s) == 0:
         yield NO_POSTS
     if not has_its_images(contest, run):
         yield OTHER_TEST_SET
     if moments.why_not is not None and run.state in OVER:
         yield moments.why_not
+
+
+def _missing_of_meter(
+    run: Run, course: Course, steps: Mapping[str, Any]
+) -> Iterator[str]:
+    if len(course.reading_s) == 0:
+        yield NO_READINGS
+    elif run.state in OVER and not steps["energy_wh"]:
+        yield NO_ENERGY_COURSE
+    if unread := unread_words(pauses_of(run, course)):
+        yield unread
 
 
 def _left_out(sent: Sent, frames: Frames, boxes: Boxes) -> dict[str, Any]:
@@ -194,7 +213,7 @@ def _steps(
     contest: Contest, run: Run, course: Course, sent: Sent
 ) -> dict[str, list[Any]]:
     """Return power, energy and counts at moments up to the end; power and energy are empty lists if unknown."""
-    power = power_course(contest, run, MOST_STEPS)
+    power_at_s, power_w = _power(contest, run, course)
     at_s = np.linspace(0.0, course.elapsed_s, MOST_STEPS)
     edges_s = np.append(at_s, course.elapsed_s)
     energies_wh = energies_at(contest, run, edges_s)
@@ -205,9 +224,26 @@ def _steps(
         "served": _counts(sent.served_s, at_s),
         "answered": _counts(np.sort(sent.answered_s), at_s),
         "detections": _counts(since_s, at_s),
-        "power_at_s": power["elapsed_s"],
-        "power_w": power["power_w"],
+        "power_at_s": power_at_s,
+        "power_w": power_w,
     }
+
+
+def _power(
+    contest: Contest, run: Run, course: Course
+) -> tuple[list[float], list[float | None]]:
+    """Return times and the power at each; None from the begin of a pause of the readings on."""
+    known = power_course(contest, run, MOST_STEPS)
+    points: list[tuple[float, float | None]] = [
+        *zip(known["elapsed_s"], known["power_w"], strict=True)
+    ]
+    points += [
+        (round(pause.start_s, 3), None)
+        for pause in pauses_of(run, course)
+        if pause.start_s > 0
+    ]
+    points.sort(key=lambda point: (point[0], point[1] is None))
+    return [at_s for at_s, _ in points], [power for _, power in points]
 
 
 def _counts(when_s: Floats, at_s: Floats) -> list[int]:

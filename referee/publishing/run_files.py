@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -34,9 +34,11 @@ def write_run_files(
     document: SiteDocument,
     folder: Path,
     now: datetime,
+    require_space: Callable[[], None],
 ) -> RunFiles:
     """Write report and bundle of each run on the board, and a certificate for each ranked team.
 
+    `require_space` is called before each run and raises RefereeError if the disk has too little.
     Until `ground_truth_secret_until` neither reports nor bundles show the ground truth.
     """
     from referee.report import write_report  # takes half a second
@@ -46,6 +48,7 @@ def write_run_files(
     made = RunFiles()
     (folder / BUNDLES).mkdir()
     for number in document.runs:
+        require_space()
         try:
             report = write_report(
                 contest,

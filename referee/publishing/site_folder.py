@@ -9,7 +9,7 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,7 +23,7 @@ _DIGITS = 16
 
 
 class SiteFolder:
-    """The site at a path. `stage`, write into the staged folder, `replace`; all of it while `locked`."""
+    """The site at a path. Write into the `staged` folder, `place` pages there, `replace`; all of it while `locked`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
@@ -50,17 +50,44 @@ class SiteFolder:
             elif version != present:
                 shutil.rmtree(version)
 
-    def stage(self) -> Path:
-        """Return an empty folder for the next version."""
-        staged = self._versions / PARTIAL
-        staged.mkdir()
-        return staged
+    @contextmanager
+    def staged(self) -> Iterator[Path]:
+        """Give an empty folder for the next version; what is left of it at the end is removed."""
+        folder = self._versions / PARTIAL
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
-    def replace(self, staged: Path, manifest: SiteManifest) -> bool:
-        """Make the staged folder the site. Return False if the site is the same already."""
-        if self._has(manifest):
-            shutil.rmtree(staged)
+    def place(self, staged: Path, contents: Mapping[str, bytes]) -> int:
+        """Put files into the staged folder, and return the bytes written.
+
+        A file that the present site has with the same content is a link to it: it is not written again, and web servers
+        state the same time for it.
+        """
+        written = 0
+        present = self._present()
+        for name, content in contents.items():
+            target = staged / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if present is None or not _linked(present / name, target, content):
+                target.write_bytes(content)
+                written += len(content)
+        return written
+
+    def has(self, manifest: SiteManifest) -> bool:
+        """Return True if the present site has these files, unaltered."""
+        present = self._present()
+        if present is None:
             return False
+        with suppress(OSError):
+            is_same = (present / MANIFEST).read_bytes() == manifest.text
+            return is_same and digests_of(present) == manifest.files
+        return False
+
+    def replace(self, staged: Path) -> None:
+        """Make the staged folder the site."""
         _sync(staged)
         version = self._versions / secrets.token_hex(_DIGITS // 2)
         staged.rename(version)
@@ -71,7 +98,6 @@ class SiteFolder:
             self._path.rmdir()  # empty, as `_require_own` has seen
         link.replace(self._path)
         sync_folder(self._path.parent)
-        return True
 
     def _lock(self, descriptor: int) -> None:
         try:
@@ -81,16 +107,6 @@ class SiteFolder:
                 "site-busy",
                 f"{self._path} is being published by another command; let that one do it, or stop it.",
             ) from error
-
-    def _has(self, manifest: SiteManifest) -> bool:
-        """Return True if the present site has these files, unaltered."""
-        present = self._present()
-        if present is None:
-            return False
-        with suppress(OSError):
-            is_same = (present / MANIFEST).read_bytes() == manifest.text
-            return is_same and digests_of(present) == manifest.files
-        return False
 
     def _present(self) -> Path | None:
         """Return the folder that the site is now."""
@@ -114,11 +130,22 @@ class SiteFolder:
             )
 
 
+def _linked(present: Path, target: Path, content: bytes) -> bool:
+    """Link a file of the present site if it has this content. Return False if it has not, or cannot be linked."""
+    with suppress(OSError):
+        if not present.is_symlink() and present.read_bytes() == content:
+            target.hardlink_to(present)
+            return True
+    return False
+
+
 def _sync(folder: Path) -> None:
-    """Wait until all files of a folder are on disk."""
+    """Wait until all files of a folder are on disk; those that are links have been there before."""
     for path in folder.rglob("*"):
         if path.is_dir():
             sync_folder(path)
+            continue
+        if path.stat().st_nlink > 1:
             continue
         with path.open("rb") as file:
             os.fsync(file.fileno())

@@ -33,13 +33,10 @@ class SiteManifest:
         return hashlib.sha256(self.text).hexdigest()
 
 
-def sign_site(
-    folder: Path, about: Mapping[str, object], key: ContestKey
-) -> SiteManifest:
-    """Write manifest and envelope of all files of a folder."""
-    files = digests_of(folder)
+def manifest_of(files: Mapping[str, str], about: Mapping[str, object]) -> SiteManifest:
+    """Return the manifest of files, given by their SHA-256."""
     subject = [
-        {"name": name, "digest": {"sha256": digest}} for name, digest in files.items()
+        {"name": name, "digest": {"sha256": files[name]}} for name in sorted(files)
     ]
     statement = {
         "_type": STATEMENT,
@@ -47,10 +44,13 @@ def sign_site(
         "predicateType": PREDICATE,
         "predicate": dict(about),
     }
-    text = json_text(statement)
-    (folder / MANIFEST).write_bytes(text)
-    (folder / ENVELOPE).write_bytes(sign(text, key))
-    return SiteManifest(files, about, text)
+    return SiteManifest(files, about, json_text(statement))
+
+
+def write_signed(folder: Path, manifest: SiteManifest, key: ContestKey) -> None:
+    """Write a manifest and its envelope into a folder."""
+    (folder / MANIFEST).write_bytes(manifest.text)
+    (folder / ENVELOPE).write_bytes(sign(manifest.text, key))
 
 
 def read_manifest(text: bytes) -> SiteManifest:
@@ -79,6 +79,13 @@ def digests_of(folder: Path) -> dict[str, str]:
         if name not in SIGNED_WITH:
             found[name] = _sha256(path)
     return found
+
+
+def digests(contents: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of each content."""
+    return {
+        name: hashlib.sha256(content).hexdigest() for name, content in contents.items()
+    }
 
 
 def _sha256(path: Path) -> str:

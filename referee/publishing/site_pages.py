@@ -1,10 +1,9 @@
-"""Writes the pages of a site: the board, a page for each team, the JSON document, and the badge."""
+"""The pages of a site: the board, a page for each team, the JSON document, and the badge."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from referee.pages import STATIC, template_environment
@@ -17,19 +16,15 @@ RENEWING = "renew.js"
 LISTS = ("ranking", "unranked", "left_out")
 
 
-def write_pages(
-    document: SiteDocument,
-    folder: Path,
-    made: RunFiles,
-    every_s: int | None,
-) -> None:
-    """Write all pages into a folder. `every_s` is how often pages renew themselves; None: they do not."""
+def pages_of(
+    document: SiteDocument, made: RunFiles, every_s: int | None
+) -> dict[str, bytes]:
+    """Return the content of all pages by path. `every_s` is how often pages renew themselves; None: they do not."""
     assets = ASSETS if every_s is None else (*ASSETS, RENEWING)
-    for name in assets:
-        (folder / name).write_bytes((STATIC / name).read_bytes())
+    found = {name: (STATIC / name).read_bytes() for name in assets}
     text = json.dumps(document.board, ensure_ascii=False)
-    _write(folder / "board.json", f"{text}\n")
-    _write(folder / "badge.svg", badge(document.board))
+    found["board.json"] = _bytes_of(f"{text}\n")
+    found["badge.svg"] = _bytes_of(badge(document.board))
 
     pages = {team: team_page_name(team) for team in document.teams}
     shared: dict[str, object] = {
@@ -40,11 +35,12 @@ def write_pages(
         "held": _held(document.board),
     }
     front = _rendered("site_board.html", "", shared)
-    _write(folder / "index.html", front)
+    found["index.html"] = _bytes_of(front)
     for team, name in pages.items():
         values = shared | _of_team(document.board, team)
         page = _rendered("site_team.html", "../", values)
-        _write(folder / name, page)
+        found[name] = _bytes_of(page)
+    return found
 
 
 def _held(board: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -75,6 +71,5 @@ def _rendered(template: str, root: str, values: Mapping[str, object]) -> str:
     return environment.get_template(template).render(**values, root=root, theme=None)
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", errors="replace")
+def _bytes_of(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

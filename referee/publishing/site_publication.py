@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -9,11 +10,19 @@ from pathlib import Path
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.freeze import Freeze
+from referee.publishing.packed_pages import packed
 from referee.publishing.public_site import SiteDocument, as_final, site_document
 from referee.publishing.run_files import RunFiles, write_run_files
+from referee.publishing.site_disk import SiteDisk
 from referee.publishing.site_folder import SiteFolder
-from referee.publishing.site_manifest import sign_site
-from referee.publishing.site_pages import write_pages
+from referee.publishing.site_manifest import (
+    SiteManifest,
+    digests,
+    digests_of,
+    manifest_of,
+    write_signed,
+)
+from referee.publishing.site_pages import pages_of
 from referee.publishing.viewers import Viewing, viewing_of
 from referee.store.records import RunState
 
@@ -45,25 +54,72 @@ def publish_site(
     """Publish the site in `folder`; `final` adds reports, bundles and certificates, which show the test set's images.
 
     `every_s` is how often it will be published again: the pages renew themselves as often. Raises RefereeError
-    `contest-not-over`, `site-target`, `site-busy`; OSError.
+    `contest-not-over`, `site-target`, `site-busy`, `site-disk-full`; OSError.
     """
     document = site_document(contest, now)
     if final:
         require_over(contest, now)
         document = as_final(document)
     site = SiteFolder(folder)
-    with site.locked():
+    disk = SiteDisk(contest.folder, folder)
+    disk.require_space()
+    with disk.watched(), site.locked():
         site.clean()
-        staged = site.stage()
-        made = RunFiles()
         if final:
-            made = write_run_files(contest, document, staged, now)
-        write_pages(document, staged, made, every_s)
-        about = _about(document)
-        manifest = sign_site(staged, about, contest.key)
-        size = sum(one.stat().st_size for one in staged.rglob("*") if one.is_file())
-        viewing = viewing_of(staged)
-        is_new = site.replace(staged, manifest)
+            return _with_run_files(contest, document, site, disk, now)
+        pages = _packed_pages(document, RunFiles(), every_s)
+        manifest = manifest_of(digests(pages), about_site(document))
+        is_new = not site.has(manifest)
+        if is_new:
+            disk.require_space(sum(map(len, pages.values())))
+            with site.staged() as staged:
+                site.place(staged, pages)
+                write_signed(staged, manifest, contest.key)
+                site.replace(staged)
+    return _published(folder, document, manifest, is_new=is_new)
+
+
+def _with_run_files(
+    contest: Contest,
+    document: SiteDocument,
+    site: SiteFolder,
+    disk: SiteDisk,
+    now: datetime,
+) -> Publication:
+    """Publish the site with reports, bundles and certificates."""
+    with site.staged() as staged:
+        made = write_run_files(contest, document, staged, now, disk.require_space)
+        site.place(staged, _packed_pages(document, made, None))
+        site.place(staged, packed(_written(staged, made)))
+        manifest = manifest_of(digests_of(staged), about_site(document))
+        is_new = not site.has(manifest)
+        if is_new:
+            write_signed(staged, manifest, contest.key)
+            site.replace(staged)
+    return _published(disk.site, document, manifest, made.left_out, is_new=is_new)
+
+
+def _packed_pages(
+    document: SiteDocument, made: RunFiles, every_s: int | None
+) -> dict[str, bytes]:
+    pages = pages_of(document, made, every_s)
+    return pages | packed(pages)
+
+
+def _written(staged: Path, made: RunFiles) -> dict[str, bytes]:
+    """Return the reports, which are pages, too."""
+    return {name: (staged / name).read_bytes() for name in made.reports.values()}
+
+
+def _published(
+    folder: Path,
+    document: SiteDocument,
+    manifest: SiteManifest,
+    left_out: Sequence[str] = (),
+    *,
+    is_new: bool,
+) -> Publication:
+    size = sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
     return Publication(
         folder,
         len(manifest.files),
@@ -71,8 +127,8 @@ def publish_site(
         document.as_of_utc,
         document.state,
         is_new,
-        viewing,
-        made.left_out,
+        viewing_of(folder),
+        [*left_out],
     )
 
 
@@ -98,7 +154,8 @@ def require_over(contest: Contest, now: datetime) -> None:
         )
 
 
-def _about(document: SiteDocument) -> dict[str, object]:
+def about_site(document: SiteDocument) -> dict[str, object]:
+    """Return what the manifest says about a site."""
     return {
         "contest": document.board["contest"],
         "state": document.state,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import dataclass
 from pathlib import Path
+
+from referee.publishing.packed_pages import ENDING
 
 HEADER_BYTES = 400
 """Of an answer, about; web servers differ."""
@@ -43,7 +44,9 @@ def _loaded(folder: Path, names: tuple[str, ...]) -> int:
     loaded = 0
     for name in names:
         file = folder / name
-        if file.is_file():
-            packed = gzip.compress(file.read_bytes())
-            loaded += len(packed) + HEADER_BYTES
+        packed = folder / f"{name}{ENDING}"
+        for one in (packed, file):
+            if one.is_file():
+                loaded += one.stat().st_size + HEADER_BYTES
+                break
     return loaded

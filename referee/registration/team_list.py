@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
-from collections.abc import Container, Iterable, Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from referee.errors import RefereeError
 
 SURPLUS = "more cells than the header has columns"
+Row = tuple[int, dict[str | Any, str | Any]]
+"""A line's number, and its cells by column."""
 
 
 def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
     """Return the teams of a CSV file with their affiliations; see `teams_in`."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        content = file.read_bytes()
     except OSError as error:
         raise RefereeError(
             "bad-team-list", f"{file} cannot be read: {error.strerror}."
         ) from error
+    return teams_in(text_of_list(content, str(file)), str(file), present)
+
+
+class OtherEncoding(RefereeError):
+    """A list that is not in UTF-8; `guess` is its text as a spreadsheet of Windows would have written it."""
+
+    def __init__(self, sentence: str, guess: str) -> None:
+        super().__init__("bad-team-list", sentence)
+        self.guess = guess
+
+
+def text_of_list(content: bytes, source: str) -> str:
+    """Return the text of a list in UTF-8, or in UTF-16 with its mark. Raises OtherEncoding."""
+    is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return content.decode("utf-16" if is_utf_16 else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _not_csv(str(file), error) from error
-    return teams_in(text, str(file), present)
+        line = content[: error.start].count(b"\n") + 1
+        guess = content.decode("cp1252", "replace")
+        seen = guess.splitlines()[line - 1]
+        sentence = (
+            f'{source}: line {line} is not UTF-8; as Windows-1252 it reads {seen!r}. Save it as "CSV UTF-8". '
+            "Nothing is imported."
+        )
+        raise OtherEncoding(sentence, guess) from error
 
 
 def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | None]:
@@ -31,22 +58,13 @@ def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | 
     `source` names the text in sentences.
     `present` are the teams already in the contest. Raises RefereeError `bad-team-list`, which lists every bad line.
     """
-    try:
-        delimiter = ";" if ";" in text.partition("\n")[0] else ","
-        reader = csv.DictReader(
-            io.StringIO(text), None, SURPLUS, "", delimiter=delimiter, strict=True
-        )
-        reader.fieldnames = [
-            name.strip().casefold() for name in reader.fieldnames or ()
-        ]
-        rows = [(reader.line_num, row) for row in reader]
-    except csv.Error as error:
-        raise _not_csv(source, error) from error
+    reader, rows = _rows_of(text, source)
     listed: dict[str, str | None] = {}
-    seen = {team.casefold(): team for team in present}
+    seen = {_folded(team): team for team in present}
+    lines: dict[str, int] = {}
     problems = (
         []
-        if "team" in reader.fieldnames
+        if "team" in (reader.fieldnames or ())
         else ["its first line must be: team,affiliation"]
     )
     for line, row in rows if not problems else ():
@@ -56,13 +74,14 @@ def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | 
         if not any(map(str.strip, [*row.values(), *surplus])):
             continue
         problem = (
-            "it has more cells than the first line; quote a comma"
+            f"{team!r} has more cells than the first line; quote a comma"
             if any(surplus)
             else None
         )
-        if problem := problem or _problem(team, affiliation, listed, seen):
+        if problem := problem or _problem(team, affiliation, lines, seen):
             problems.append(f"line {line}: {problem}")
-        seen.setdefault(team.casefold(), team)
+        seen.setdefault(_folded(team), team)
+        lines.setdefault(team, line)
         listed[team] = affiliation or None
     if not listed and not problems:
         problems = ["it has no team; write one team per line: team,affiliation"]
@@ -72,24 +91,66 @@ def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | 
     return listed
 
 
+def _rows_of(text: str, source: str) -> tuple[csv.DictReader[str], list[Row]]:
+    """Return the reader, which knows the columns, and each row with its line. Raises RefereeError `bad-team-list`."""
+    text = text.removeprefix("\ufeff")
+    above = 0
+    if (
+        text[:4].casefold() == "sep="
+    ):  # a line by which spreadsheets name their delimiter
+        above = 1
+        text = text.partition("\n")[2]
+    try:
+        reader = csv.DictReader(
+            io.StringIO(text, newline=""),
+            None,
+            SURPLUS,
+            "",
+            delimiter=_delimiter(text),
+            strict=True,
+        )
+        reader.fieldnames = [
+            name.strip().casefold() for name in reader.fieldnames or ()
+        ]
+        rows = [(reader.line_num + above, row) for row in reader]
+    except csv.Error as error:
+        line = reader.line_num + above
+        sentence = (
+            f"{source}: line {line} cannot be read as CSV ({error}); write one team per line: team,affiliation, and a "
+            "quote inside a name twice. Nothing is imported."
+        )
+        raise RefereeError("bad-team-list", sentence) from error
+    return reader, rows
+
+
+def _delimiter(text: str) -> str:
+    """Return the delimiter of the first line: spreadsheets write a semicolon or a tab where the comma is decimal."""
+    first = text.partition("\n")[0]
+    return next((one for one in (";", "\t") if one in first), ",")
+
+
+def _folded(name: str) -> str:
+    """Return a name in the form in which names that look alike are equal."""
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
 def _problem(
-    team: str, affiliation: str, listed: Container[str], seen: Mapping[str, str]
+    team: str, affiliation: str, lines: Mapping[str, int], seen: Mapping[str, str]
 ) -> str | None:
     """Return the problem of a line, or None.
 
-    `listed` are the teams in the lines above; `seen` are all known teams by their casefolded names.
+    `lines` has the line of each team above; `seen` has all known teams by their folded names.
     """
     if not team:
-        return "the team's name is blank"
+        of = f" ({affiliation!r})" if affiliation else ""
+        return f"the team's name is blank{of}; write a name, or remove the line"
     if not (team + affiliation).isprintable():
-        return f"{team!r} has characters that cannot be printed on a line"
-    if team in listed:
-        return f"{team!r} is in the file already"
-    if seen.get(team.casefold(), team) != team:
-        return f"{team!r} differs from {seen[team.casefold()]!r} only in capitals"
-    return None
-
-
-def _not_csv(source: str, error: Exception) -> RefereeError:
-    sentence = f"{source} cannot be read as CSV in UTF-8: {error}."
-    return RefereeError("bad-team-list", sentence)
+        return f"{team!r} has characters that cannot be printed on a line; remove them"
+    if team in lines:
+        return f"{team!r} is in line {lines[team]} already; remove one of them"
+    same = seen.get(_folded(team), team)
+    if same == team:
+        return None
+    if same.casefold() == team.casefold():
+        return f"{team!r} differs from {same!r} only in capitals; change one of them"
+    return f"{team!r} looks like {same!r}; change one of them"

@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from lpirc_score.analysis.error_types import ErrorType
+from lpirc_score.analysis.slices import MOST_ROWS
 from lpirc_score.analysis.thresholds import ThresholdCurve
 from lpirc_score.files.curve_drawings import inline_curves
 from lpirc_score.files.plots import inline_svg
@@ -16,7 +17,7 @@ from referee.contest import Contest
 from referee.judging.error_details import error_details
 from referee.judging.score_explanation import Explanation
 from referee.report.run_chart import BLUE, BROWN
-from referee.report.worst_images import pictures
+from referee.report.worst_images import MOST_DRAWN, pictures
 from referee.store.records import Run, Score
 
 GREY = "#555555"
@@ -68,10 +69,14 @@ def errors_section(
     losses = found.analysis.confidence_cost
     curves = inline_curves({one: found.curves[one] for one in drawn}, names, caption)
     details = error_details(found, judged)
+    no_intervals = ""
+    if len(found.detections) > MOST_ROWS:
+        no_intervals = f"The intervals are computed only for up to {MOST_ROWS:,} rows."
     confused = [(names[one.sent], names[one.true], one) for one in details.confusions]
     return {
         "slices": (*details.sizes, *details.crowding),
         "confused": confused,
+        "no_intervals": no_intervals,
         "thresholds": details.thresholds,
         "threshold_chart": _threshold_chart(details.thresholds, judged),
         "costs": [(one, ERRORS[one.type]) for one in found.costs],
@@ -83,6 +88,7 @@ def errors_section(
         "categories": [
             (names[one], judged.ap.get(one), losses.get(one)) for one in best_first
         ],
+        "most_drawn": MOST_DRAWN,
         "pictures": pictures(found, contest, run),
     }
 
@@ -106,5 +112,6 @@ def _threshold_chart(curve: ThresholdCurve | None, judged: Score) -> Markup:
         rows.step(curve.threshold, curve.rows, where="post", color=GREY, linewidth=1)
         rows.set_ylabel("rows that are left", color=GREY)
         rows.set_ylim(bottom=0)
+        rows.ticklabel_format(axis="y", style="plain")
 
     return Markup(inline_svg("Score by threshold of confidence", draw, (9, 3)))  # noqa: S704 - our drawing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from lpirc_score.files.plots import inline_svg, note_in_middle
 from referee.judging.power_steps import PowerStep
 from referee.judging.run_course import Course
 from referee.judging.stop_regret import StopRegret
+from referee.judging.unread_time import Pause
 
 Floats = NDArray[np.float64]
 MOST_READINGS = 2000
@@ -26,13 +28,16 @@ def time_chart(
     course: Course,
     regret: StopRegret | None,
     steps: Sequence[PowerStep] = (),
+    pauses: Sequence[Pause] = (),
 ) -> str:
     """Draw power and its steps, served images, POSTs, and the score of a log-out at each moment, on one time axis."""
 
     def draw(figure: Any) -> None:
         power, served, *more = figure.subplots(2 + bool(regret), 1, sharex=True)
         times, powers = envelope(course.reading_s, course.power_w, MOST_READINGS)
-        power.plot(times, powers, color=BLUE, linewidth=0.8, alpha=0.55)
+        power.plot(
+            *_broken(times, powers, pauses), color=BLUE, linewidth=0.8, alpha=0.55
+        )
         _draw_steps(power, steps)
         power.set(ylabel="power, W", xlim=(0, max(course.elapsed_s, 1e-3)))
         power.set_ylim(bottom=min(0.0, powers.min(initial=0.0)))
@@ -75,15 +80,15 @@ def _draw_steps(axes: Any, steps: Sequence[PowerStep]) -> None:
     """Draw the power as steps."""
     if not steps:
         return
-    edges_s = [steps[0].start_s, *(one.end_s for one in steps)]
-    levels = [one.power_w for one in steps]
-    axes.step(
-        edges_s,
-        [*levels, levels[-1]],
-        where="post",
-        color=BROWN,
-        linewidth=1.6,
-    )
+    times_s: list[float] = []
+    levels: list[float] = []
+    for one in steps:
+        if times_s and times_s[-1] != one.start_s:
+            times_s.append(one.start_s)
+            levels.append(math.nan)  # the meter was not read
+        times_s += [one.start_s, one.end_s]
+        levels += [one.power_w, one.power_w]
+    axes.plot(times_s, levels, color=BROWN, linewidth=1.6)
     axes.set_title("thick: as steps", fontsize="medium", loc="right", color=BROWN)
 
 
@@ -115,6 +120,17 @@ def _draw_regret(axes: Any, regret: StopRegret) -> None:
     axes.set_ylabel("log-out / run")
     axes.set_ylim(0, max(1.2, 1.1 * float(np.nanmax(band.ratio))))
     axes.set_title(title, fontsize="medium", loc="right", color=BLUE)
+
+
+def _broken(
+    times_s: Floats,
+    powers: Floats,
+    pauses: Sequence[Pause],
+) -> tuple[Floats, Floats]:
+    """Return the points with a break of the line in each pause."""
+    breaks_s = [(one.start_s + one.end_s) / 2 for one in pauses]
+    places = np.searchsorted(times_s, breaks_s)
+    return np.insert(times_s, places, breaks_s), np.insert(powers, places, math.nan)
 
 
 def envelope(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -112,18 +112,26 @@ def report_page(
         "for_team": for_team,
     }
     shown |= record_section(contest, run)
-    if with_replay and not for_team:
-        shown["replay"] = replay_section(contest, run, now)
     if judged is not None and for_team:
         shown |= team_section(run, judged, figures)
     elif judged is not None:
         shown |= judged_section(run, judged, figures)
         shown |= board_section(contest, run, figures, now)
         shown |= _explained(contest, run, judged, course, shown)
-    shown |= energy_section(contest, run, course, shown["regret"], timeline)
-    return (
-        template_environment("referee.report").get_template("report.html").render(shown)
-    )
+    regret = shown["regret"]
+    shown |= energy_section(contest, run, course, regret, timeline)
+    if with_replay and not for_team:
+        shown["replay"] = replay_section(contest, run, now, regret)
+    return _with_size(shown)
+
+
+def _with_size(shown: Mapping[str, Any]) -> str:
+    """Render the page, which states the size of its own file."""
+    template = template_environment("referee.report").get_template("report.html")
+    mark = "<!-- size -->"  # no text from people has it: theirs is escaped
+    page = template.render(shown, file_size=Markup(mark))  # noqa: S704 - our own text
+    size_mb = len(page.encode()) / 1e6
+    return page.replace(mark, f"{size_mb:.1f} MB", 1)
 
 
 def _explained(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from referee.judging.score_explanation import Explanation
 from referee.pages.small_pictures import data_uri
 from referee.store.records import Run
 
+MOST_URI = 150_000
+"""Length of a picture in the page; one of noise is made smaller until it fits."""
+SMALLER = ((420, 70), (420, 40), (210, 40), (100, 30))
 MOST_DRAWN = 12  # per image and kind of box; more would hide one another
 
 
@@ -29,10 +33,20 @@ def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, A
             "image": contest.test_set.images[one.image - 1],
             "number": numbers.index(one.image) + 1,
             "boxes": [*_boxes(found, one, names)],
-            "uri": data_uri(contest.test_set.image_path(one.image)),
+            "uri": bounded_uri(contest.test_set.image_path(one.image)),
         }
         for one in found.worst
     ]
+
+
+def bounded_uri(path: Path) -> str | None:
+    """Return the image as a data: URI of at most MOST_URI characters; None if it cannot be read."""
+    uri = None
+    for width, quality in SMALLER:
+        uri = data_uri(path, width, quality)
+        if uri is None or len(uri) <= MOST_URI:
+            break
+    return uri
 
 
 def _boxes(

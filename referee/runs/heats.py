@@ -13,6 +13,7 @@ from referee.errors import NotStarted, RefereeError
 from referee.runs.station_meters import RunMeter, StationMeters
 from referee.store import Store
 from referee.store.records import Run, RunState
+from referee.store.who_acted import who_started
 
 READY_S = 5.0  # how long after its last log-in a team counts as waiting for the signal
 ASK_AGAIN_S = 1
@@ -97,7 +98,7 @@ def require_joinable(store: Store, heat: str) -> None:
     if heat in UNADDRESSABLE or heat.startswith("/"):
         sentence = f"A heat cannot be called {heat!r}, since its page would have no address of its own."
         raise RefereeError("bad-request", sentence)
-    _require_unstarted(store.runs.find(heat=heat), heat)
+    _require_unstarted(store, store.runs.find(heat=heat), heat)
 
 
 def runs_to_start(contest: Contest, heat: str) -> list[Run]:
@@ -115,7 +116,7 @@ def runs_to_start(contest: Contest, heat: str) -> list[Run]:
             "heat-unknown",
             f"No run is armed for heat {heat!r}; see: referee run list",
         )
-    _require_unstarted(runs, heat)
+    _require_unstarted(contest.store, runs, heat)
     if len(runs) == 1:
         sentence = f"Heat {heat} has only run {runs[0].id} of {runs[0].team}; arm the others first."
         raise RefereeError("heat-alone", sentence)
@@ -165,8 +166,13 @@ def start_meters(
     return started
 
 
-def _require_unstarted(runs: Sequence[Run], heat: str) -> None:
+def _require_unstarted(store: Store, runs: Sequence[Run], heat: str) -> None:
     for run in runs:
         if run.state not in (RunState.ARMED, RunState.VOID):
-            sentence = f"Heat {heat} has started: run {run.id} is {run.state}; choose another name."
-            raise RefereeError("heat-started", sentence)
+            by = who_started(store.database.rows, heat)
+            sentence = (
+                f"Heat {heat} has been started by {by}: run {run.id} is {run.state}."
+            )
+            raise RefereeError(
+                "heat-started", f"{sentence} For another heat choose another name."
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState
 from referee.runs.station_meters import RunMeter
 
@@ -26,3 +27,9 @@ def state_of(meter: RunMeter) -> tuple[MeterState, str | None]:
         return MeterState.LOST, error.sentence
     runs = last is None or last.state is IntegratorState.START
     return (MeterState.INTEGRATING if runs else MeterState.NOT_INTEGRATING), None
+
+
+def after_the_run(error: MeterError) -> str:
+    """Return what an operator is told of a free station whose meter did not answer at the end of its last run."""
+    again = "It is asked again when a run is armed; 'Probe' in Settings, Stations asks it now."
+    return f"It did not answer at the end of its last run: {error.sentence} {again}"

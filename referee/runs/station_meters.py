@@ -160,6 +160,11 @@ class StationMeters:
             meter.station.name == station for meter in list(self._armed.values())
         )
 
+    def lost_at_end(self, station: str) -> MeterError | None:
+        """Return why the meter did not answer when the station's last run ended; None if it did, or was asked since."""
+        retired = self._retired.get(station)
+        return None if retired is None else retired.sampler.link_error
+
     def forget(self, run: Run) -> None:
         """Close the meter of a run that will not be opened.
 

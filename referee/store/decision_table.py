@@ -8,8 +8,9 @@ from datetime import datetime
 from referee.errors import RefereeError
 from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
-from referee.store.records import Decision, DecisionKind
+from referee.store.records import Decision, DecisionKind, RunState
 from referee.store.schema import insert
+from referee.store.who_acted import Rows, said_at, who_acted
 
 # A run that is judged or reviewed again has to be decided again.
 _LATEST = (
@@ -17,9 +18,7 @@ _LATEST = (
     " WHERE score IN (SELECT max(id) FROM scores GROUP BY run)"
     " AND review IS (SELECT max(id) FROM reviews WHERE reviews.run = decisions.run) ORDER BY id"
 )
-_OF_JUDGEMENT = (
-    "SELECT operator, kind FROM decisions WHERE score = ? AND review IS ? ORDER BY id"
-)
+_OF_JUDGEMENT = "SELECT operator, kind, utc FROM decisions WHERE score = ? AND review IS ? ORDER BY id"
 _NEWEST_SCORE = "SELECT id, judged_utc FROM scores WHERE run = ? ORDER BY id DESC"
 _NEWEST_REVIEW = "SELECT id, utc FROM reviews WHERE run = ? ORDER BY id DESC"
 
@@ -43,9 +42,11 @@ class DecisionTable:
         """Store a decision on the judgement made at `judged_utc`, with the review written at `reviewed_utc`, if any.
 
         Raises RefereeError `judged-again` if the run has a later judgement or review, and `decided-already` if the
-        judgement has this decision: of two people who act at once, the second is told so.
+        judgement has this decision, `run-state` if the run is void: of two people who act at once, the second is told
+        who was first, and when.
         """
         with self._database.transaction() as connection:
+            _require_not_void(connection, run)
             score, latest_utc = _newest(connection, _NEWEST_SCORE, run)
             review, review_utc = _newest(connection, _NEWEST_REVIEW, run)
             if (latest_utc, review_utc) != (judged_utc, reviewed_utc):
@@ -58,7 +59,7 @@ class DecisionTable:
                 if former["kind"] == kind:
                     raise RefereeError(
                         "decided-already",
-                        f"{former['operator']} has {kind} run {run} already.",
+                        f"Run {run} is {kind} already, by {said_at(former['operator'], former['utc'])}.",
                         run=run,
                     )
             values = {
@@ -83,6 +84,23 @@ class DecisionTable:
             decision = Decision(row["utc"], row["operator"], DecisionKind(row["kind"]))
             found.setdefault(row["run"], []).append(decision)
         return found
+
+
+def _require_not_void(connection: sqlite3.Connection, run: int) -> None:
+    found = connection.execute("SELECT state FROM runs WHERE id = ?", (run,)).fetchone()
+    if found is None or found["state"] != RunState.VOID:
+        return
+
+    def rows(sql: str, *values: object) -> list[sqlite3.Row]:
+        return connection.execute(sql, values).fetchall()
+
+    raise RefereeError("run-state", void_sentence(rows, run), run=run)
+
+
+def void_sentence(rows: Rows, run: int) -> str:
+    """Return the sentence for a decision on a void run."""
+    by = who_acted(rows, run, "void")
+    return f"Run {run} is void, by {by}; nothing of it can be decided unless it is taken back."
 
 
 def _newest(

@@ -13,6 +13,7 @@ from flask import Blueprint, Response, abort, request
 from referee.auth.operator_names import doer
 from referee.pages import STATIC, template_environment
 from referee.pages.team_address import team_address
+from referee.web.made_once import made_once
 from referee.web.packing import is_packable, packed, takes_gzip
 
 SECURITY_HEADERS = {
@@ -25,6 +26,7 @@ REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; f
 """Content policy of a run's report, which is one file with its own styles and pictures, and no script."""
 
 THEMES = ("light", "dark")
+MOST_TEMPLATES = 256
 
 blueprint = Blueprint("pages", __name__)
 
@@ -42,8 +44,14 @@ def _environment() -> Any:
 
 def rendered(template: str, **values: object) -> str:
     """Return a template, rendered as text."""
-    text: str = _environment().get_template(template).render(**values)
+    text: str = _template(template).render(**values)
     return text
+
+
+@made_once(MOST_TEMPLATES)
+def _template(name: str) -> Any:
+    """Return a template, which takes some 10 ms to compile."""
+    return _environment().get_template(name)
 
 
 def page(template: str, status: int = 200, **values: object) -> Response:

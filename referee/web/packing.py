@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from werkzeug.http import parse_accept_header
 
+from referee.web.made_once import made_once
+
 MOST_PACKED = 2**18
 """Bytes; a longer document, such as a report with its pictures, is sent as it is."""
 PACKED_KINDS = frozenset(
@@ -22,7 +24,7 @@ PACKED_KINDS = frozenset(
 _LEVEL = 6  # gzip's own default: 9 takes three times as long for 1 % less
 
 
-@lru_cache(64)
+@made_once(64)
 def packed(content: bytes) -> bytes:
     """Return the content compressed by gzip; the newest 64 are kept."""
     return compress(content)

@@ -36,14 +36,14 @@ CODES_OF_STATUS = {
     "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "
     "heat-uneven heat-made heat-not-made team-absent station-busy team-busy team-queued window-closed display-failed "
     "run-state board-state key-reused track-closed entry-repeated entry-withdrawn submission-limit "
-    "judged-again queue-changed decided-already not-confirmed nothing-to-publish "
+    "judged-again queue-changed decided-already not-confirmed not-published nothing-to-publish "
     "not-replaceable upload-mismatch offset-mismatch upload-busy",
     408: "body-too-slow",
     411: "length-missing",
     412: "tus-version",
     413: "too-large",
     415: "unsupported-media-type",
-    422: "not-measured bad-rows length-mismatch bad-detections unreadable-file model-refused",
+    422: "bad-timeline not-measured bad-rows length-mismatch bad-detections unreadable-file model-refused",
     429: "too-many-failures too-many-requests too-many-uploads too-many-questions",
     501: "method-unknown",
     503: "check-failed journal-stalled shutting-down stands-by storage-failed superseded testset-changed not-ready",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.judging.freeze import Freeze
@@ -17,17 +19,26 @@ class PublishedBoard:
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self.contest = contest
         self.clock = clock
+        self._first_look = threading.Lock()
         self._row: Published | None = None
         self._looked_s = 0.0
 
     def row(self) -> Published:
         """Return the published row, or an empty board if nothing is published yet. Raises StorageFailed."""
         row = self._row
-        now_s = self.clock.monotonic_s()
-        if row is None or now_s - self._looked_s >= LOOK_S:
-            self._looked_s = now_s  # set first, so that no other thread looks as well
-            nothing = Published("", empty_board(self.contest), BoardState.LIVE, 0)
-            row = self._row = self.contest.store.published.get() or nothing
+        if row is None:
+            with self._first_look:  # the others wait, and find its row
+                return self._row or self._look()
+        if self.clock.monotonic_s() - self._looked_s >= LOOK_S:
+            return self._look()
+        return row
+
+    def _look(self) -> Published:
+        # Set first, so that no other thread looks as well.
+        self._looked_s = self.clock.monotonic_s()
+        nothing = Published("", empty_board(self.contest), BoardState.LIVE, 0)
+        row = self.contest.store.published.get() or nothing
+        self._row = row
         return row
 
     def forget(self) -> None:

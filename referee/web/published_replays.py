@@ -9,7 +9,6 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from referee.errors import RefereeError
@@ -24,6 +23,7 @@ from referee.judging.replay_release import (
 from referee.store.records import Published
 from referee.store.replay_table import StoredReplay
 from referee.web.image_files import ImageFiles
+from referee.web.made_once import made_once
 from referee.web.public.kept_answers import Kept, keep
 from referee.web.published_board import PublishedBoard
 
@@ -49,8 +49,8 @@ class PublishedReplays:
         self._board = board
         self._images = images
         self._replays = board.contest.store.replays
-        self.document: Callable[[Version], Kept] = lru_cache(KEPT_REPLAYS)(self._made)
-        self._picture = lru_cache(KEPT_PICTURES)(self._small)
+        self.document: Callable[[Version], Kept] = made_once(KEPT_REPLAYS)(self._made)
+        self._picture = made_once(KEPT_PICTURES)(self._small)
 
     def places(self) -> dict[int, dict[str, Any]]:
         """Return the places of the runs that have a replay to be seen, ranked ones first."""
@@ -117,7 +117,7 @@ class PublishedReplays:
         return stored
 
 
-@lru_cache(2)
+@made_once(2)
 def _places_on(row: Published) -> dict[int, dict[str, Any]]:
     return published_places(row)
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from referee.errors import RefereeError
 
 LONGEST_TEXT = 2000
+MOST_MARKS = 4
+"""Marks on one letter; more would be drawn over other lines of the page."""
+MARKS = ("Mn", "Me")
+BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters that are printable and show nothing."""
 
 
 def question_text(given: str, what: str) -> str:
@@ -16,9 +23,22 @@ def question_text(given: str, what: str) -> str:
     text = given.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ").strip()
     lines = text.split("\n")
     is_printable = all(line.isprintable() for line in lines)
-    if not text or len(text) > LONGEST_TEXT or not is_printable:
+    is_blank = not text.strip(BLANK_LETTERS + " \n")
+    if is_blank or len(text) > LONGEST_TEXT or not is_printable or _is_piled(text):
         raise RefereeError(
             "bad-request",
-            f"The {what} must have 1 to {LONGEST_TEXT} printable characters and newlines; it has {len(text)}.",
+            f"The {what} must have 1 to {LONGEST_TEXT} printable characters and newlines, and at most {MOST_MARKS} "
+            f"marks on a letter; it has {len(text)} characters.",
         )
     return text
+
+
+def _is_piled(text: str) -> bool:
+    """Return True if a letter bears more than MOST_MARKS marks."""
+    marks = 0
+    for letter in text:
+        is_mark = unicodedata.category(letter) in MARKS
+        marks = marks + 1 if is_mark else 0
+        if marks > MOST_MARKS:
+            return True
+    return False

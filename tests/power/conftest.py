@@ -116,7 +116,10 @@ def until() -> Callable[..., None]:
 class Relay:
     """A stretch of cable: passes bytes to a port, and can be cut and mended."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(
+        self,
+        port: int,
+    ) -> None:
         self._target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -144,7 +147,10 @@ class Relay:
             self._whole = True
             self.accepted = 0
 
-    def lead_to(self, port: int) -> None:
+    def lead_to(
+        self,
+        port: int,
+    ) -> None:
         """Plug the far end in elsewhere: connections from now on go to that port."""
         self._target = port
 

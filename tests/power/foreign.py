@@ -36,7 +36,10 @@ def served(answers: Answers) -> Iterator[str]:
         door.close()
 
 
-def _serve(connection: socket.socket, answers: Answers) -> None:
+def _serve(
+    connection: socket.socket,
+    answers: Answers,
+) -> None:
     """Serve as much of VXI-11's core channel as a query needs."""
     records = Records(connection)
     answer = [b""]

@@ -129,7 +129,10 @@ class LoggedBox:
     shown_s: float = 0.0
     shown_update: int = 0
 
-    def take(self, message: str) -> str | None:
+    def take(
+        self,
+        message: str,
+    ) -> str | None:
         """Run one message; return what it answers."""
         if len(message) > self.buffer:
             self.errors.append('223,"Too much data"')
@@ -162,14 +165,21 @@ class LoggedBox:
             said = group
         return ";".join(answers) if answers else None
 
-    def _heads(self, header: str) -> bool:
+    def _heads(
+        self,
+        header: str,
+    ) -> bool:
         if header.startswith("*"):
             return False
         return self.always or (
             header in self.settings and self.settings["COMM:HEAD"] == "1"
         )
 
-    def _do(self, header: str, data: str) -> None:
+    def _do(
+        self,
+        header: str,
+        data: str,
+    ) -> None:
         if header == "INTEG:STAR":
             self.state = "STAR"
             self.since_s = time.monotonic()
@@ -186,7 +196,11 @@ class LoggedBox:
                 data.upper() if self.as_set and "NUM" not in header else spelled(data)
             )
 
-    def _say(self, header: str, data: str) -> str | None:
+    def _say(
+        self,
+        header: str,
+        data: str,
+    ) -> str | None:
         if header in self.garbled:
             return self.garbled[header]
         if header in self.settings:
@@ -210,7 +224,10 @@ class LoggedBox:
         self.seen = int(time.monotonic() / UPDATE_S)
         return "1" if self.seen != before else "0"
 
-    def _values(self, data: str) -> str:
+    def _values(
+        self,
+        data: str,
+    ) -> str:
         wanted = (
             [data]
             if data
@@ -221,7 +238,10 @@ class LoggedBox:
             for place in wanted
         )
 
-    def _value(self, item: str) -> str:
+    def _value(
+        self,
+        item: str,
+    ) -> str:
         function = item.partition(",")[0]
         if function in self.values:
             return self.values[function]
@@ -298,7 +318,10 @@ class Connection(socketserver.BaseRequestHandler):
                 body = struct.pack(">IIIIII", number, 1, 0, 0, 0, 0) + result
                 self.request.sendall(struct.pack(">I", 0x80000000 | len(body)) + body)
 
-    def _bytes(self, count: int) -> bytes:
+    def _bytes(
+        self,
+        count: int,
+    ) -> bytes:
         found = b""
         while len(found) < count and (more := self.request.recv(count - len(found))):
             found += more

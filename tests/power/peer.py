@@ -29,7 +29,10 @@ UPDATE_S = 0.1
 class Instrument:
     """A WT310 of full words without headers, drawing 36 W; it carries out one message at a time."""
 
-    def __init__(self, delay_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        delay_s: float = 0.0,
+    ) -> None:
         self.now_s = 1000.0
         self.delay_s = delay_s
         self.delay_after_start_s: float | None = None
@@ -52,7 +55,10 @@ class Instrument:
         self._update = 0
         self._held: str | None = None
 
-    def write(self, message: str) -> None:
+    def write(
+        self,
+        message: str,
+    ) -> None:
         with self.guard:
             if self._answer is not None:
                 self._answer = None
@@ -65,7 +71,10 @@ class Instrument:
                 self._free_s = max(self.now_s, self._free_s) + self.delay_s
                 self._answer = self._free_s, ";".join(found)
 
-    def read(self, timeout_s: float) -> str | None:
+    def read(
+        self,
+        timeout_s: float,
+    ) -> str | None:
         with self.guard:
             if self._answer is None:
                 self.errors.append('420,"Query UNTERMINATED"')
@@ -85,7 +94,10 @@ class Instrument:
                 self.now_s - self._begun_s if self.state == "START" else 0.0
             )
 
-    def _units(self, message: str) -> Iterator[str]:
+    def _units(
+        self,
+        message: str,
+    ) -> Iterator[str]:
         for unit in message.strip().split(";"):
             header, _, data = unit.partition(" ")
             if self.silent and header.startswith(self.silent):
@@ -98,7 +110,11 @@ class Instrument:
             else:
                 self._told(header, data)
 
-    def _asked(self, header: str, data: str) -> str:
+    def _asked(
+        self,
+        header: str,
+        data: str,
+    ) -> str:
         if header == "*CAL":
             return "0"
         if header == "*IDN":
@@ -122,7 +138,11 @@ class Instrument:
             )
         return self.settings[header]
 
-    def _told(self, header: str, data: str) -> None:
+    def _told(
+        self,
+        header: str,
+        data: str,
+    ) -> None:
         if header == ":INTEGRATE:START":
             self.state = "START"
             self._begun_s = self.now_s
@@ -233,7 +253,10 @@ class Peer:
                 )
                 self._threads[-1].start()
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(
+        self,
+        connection: socket.socket,
+    ) -> None:
         with (
             contextlib.suppress(OSError, struct.error),
             connection.makefile("rb") as stream,
@@ -247,7 +270,11 @@ class Peer:
                 )
                 connection.sendall(struct.pack(">I", len(answer) | 0x80000000) + answer)
 
-    def _reply(self, procedure: int, body: bytes) -> bytes:
+    def _reply(
+        self,
+        procedure: int,
+        body: bytes,
+    ) -> bytes:
         if procedure == CREATE:
             return struct.pack(">4I", 0, 1, 0, 4096)
         if procedure == WRITE:

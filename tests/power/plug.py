@@ -42,7 +42,10 @@ class Plug(BaseHTTPRequestHandler):
         }
         self._answer(shown | {"aenergy": {"total": wh}})
 
-    def _answer(self, value: object) -> None:
+    def _answer(
+        self,
+        value: object,
+    ) -> None:
         text = json.dumps(value).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(text)))

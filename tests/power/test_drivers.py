@@ -79,7 +79,10 @@ def install(
     """Install a module with a meter driver, as a distribution of its own."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def put(module: str, source: str) -> None:
+    def put(
+        module: str,
+        source: str,
+    ) -> None:
         (tmp_path / f"{module}.py").write_text(source)
         info = tmp_path / f"{module}-1.0.dist-info"
         info.mkdir()

@@ -24,7 +24,11 @@ def ends(
     """Whether a wait ends for which the signal comes before that line of it; one that hangs is left behind."""
     left = line
 
-    def trace(_frame: FrameType, what: str, _argument: Any) -> Any:
+    def trace(
+        _frame: FrameType,
+        what: str,
+        _argument: Any,
+    ) -> Any:
         nonlocal left
         if what == "line":
             left -= 1

@@ -26,7 +26,10 @@ SETUP = Setup(
 
 
 @pytest.fixture
-def sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sysfs(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     """The sensors of a machine with one RAPL zone, as the schemes at home see them."""
     monkeypatch.setenv("METER_SYSFS", str(tmp_path / "sys"))
     zone = tmp_path / "sys/class/powercap/intel-rapl:0"
@@ -139,7 +142,10 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("Sim:constant:5W", "Perhaps sim:constant:5W is meant"),
     ],
 )
-def test_a_wrong_form_is_told_with_what_may_be_meant(address: str, said: str) -> None:
+def test_a_wrong_form_is_told_with_what_may_be_meant(
+    address: str,
+    said: str,
+) -> None:
     with pytest.raises(MeterError) as caught:
         MeterAddress(address)
     assert caught.value.code == "meter-wrong-address"
@@ -166,7 +172,10 @@ def test_a_meter_at_home_keeps_its_integral_from_link_to_link(
         assert second.read_final().energy_wh == pytest.approx(1e-8)
 
 
-def test_two_addresses_are_two_meters(sysfs: Path, clocks: Clocks) -> None:
+def test_two_addresses_are_two_meters(
+    sysfs: Path,
+    clocks: Clocks,
+) -> None:
     with (
         contextlib.closing(MeterAddress("rapl:")) as one,
         contextlib.closing(MeterAddress("rapl:")) as other,
@@ -175,7 +184,10 @@ def test_two_addresses_are_two_meters(sysfs: Path, clocks: Clocks) -> None:
         assert other.connect(clocks).state() is IntegratorState.RESET
 
 
-def test_sysfs_may_be_mounted_elsewhere(sysfs: Path, clocks: Clocks) -> None:
+def test_sysfs_may_be_mounted_elsewhere(
+    sysfs: Path,
+    clocks: Clocks,
+) -> None:
     with open_meter("rapl:package-0", clocks) as meter:
         assert str(meter.identity).startswith("UNOFFICIAL rapl package-0 ")
 
@@ -201,7 +213,10 @@ def test_what_is_not_there_is_said_when_it_is_opened(
     assert caught.value.code == code
 
 
-def test_the_backend_behind_an_address_is_used(simulate: Any, clocks: Clocks) -> None:
+def test_the_backend_behind_an_address_is_used(
+    simulate: Any,
+    clocks: Clocks,
+) -> None:
     with open_meter(f"{simulate().address}@py", clocks) as meter:
         assert meter.identity.model == "WT310"
 

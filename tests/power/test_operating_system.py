@@ -48,7 +48,10 @@ def simulated(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_every_module_is_imported(system: str, tmp_path: Path) -> None:
+def test_every_module_is_imported(
+    system: str,
+    tmp_path: Path,
+) -> None:
     assert "lpirc_power.simulator.simulator_process" in imported(
         system, tmp_path, "lpirc_power"
     )
@@ -73,7 +76,10 @@ def test_a_meter_of_another_process_is_probed(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_simulated_meter_is_started_and_recorded(system: str, tmp_path: Path) -> None:
+def test_a_simulated_meter_is_started_and_recorded(
+    system: str,
+    tmp_path: Path,
+) -> None:
     recorded = run(
         system,
         tmp_path,

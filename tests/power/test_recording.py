@@ -49,7 +49,10 @@ READINGS = st.builds(
 )
 
 
-def same(one: Reading, other: Reading) -> bool:
+def same(
+    one: Reading,
+    other: Reading,
+) -> bool:
     return all(
         a == b
         or (

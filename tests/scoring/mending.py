@@ -10,7 +10,10 @@ from lpirc_score.analysis.error_types import OF_DETECTIONS, ErrorAnalysis, Error
 from lpirc_testsets import GroundTruth
 
 
-def chosen(detections: Detections, which: NDArray[np.int64]) -> Detections:
+def chosen(
+    detections: Detections,
+    which: NDArray[np.int64],
+) -> Detections:
     """Copies of the detections at these places, in their order."""
     return Detections(
         detections.image[which],

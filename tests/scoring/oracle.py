@@ -53,7 +53,10 @@ def detections(rows: Sequence[DetectionRow]) -> Detections:
     return Detections.from_rows(np.array(rows, np.float64).reshape(-1, 7))
 
 
-def overlap(a: Box, b: Box) -> float:
+def overlap(
+    a: Box,
+    b: Box,
+) -> float:
     width = min(a[2], b[2]) - max(a[0], b[0]) + 1
     height = min(a[3], b[3]) - max(a[1], b[1]) + 1
     if width <= 0 or height <= 0:
@@ -63,7 +66,11 @@ def overlap(a: Box, b: Box) -> float:
     return width * height / (size_a + size_b - width * height)
 
 
-def threshold(metric: str, box: Box, iou: float) -> float:
+def threshold(
+    metric: str,
+    box: Box,
+    iou: float,
+) -> float:
     width = box[2] - box[0] + 1
     height = box[3] - box[1] + 1
     if metric == "lpirc":
@@ -176,7 +183,11 @@ def _voc_marks(
     return marks
 
 
-def _voc_average(marks: list[str], total: int, metric: str) -> float:
+def _voc_average(
+    marks: list[str],
+    total: int,
+    metric: str,
+) -> float:
     true = false = 0
     points = [(0.0, 0.0)]
     for mark in marks:
@@ -236,7 +247,10 @@ def _found(
     return found
 
 
-def _average_precision(truths: list[bool], objects: int) -> float | None:
+def _average_precision(
+    truths: list[bool],
+    objects: int,
+) -> float | None:
     if objects == 0:
         return None
     precisions = [

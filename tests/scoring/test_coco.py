@@ -44,7 +44,9 @@ def truth_of(
     )
 
 
-def found_of(rows: list[tuple[int, int, float, tuple[float, ...]]]) -> Detections:
+def found_of(
+    rows: list[tuple[int, int, float, tuple[float, ...]]],
+) -> Detections:
     boxes = np.array([row[3] for row in rows], float).reshape(-1, 4)
     return Detections(
         image=np.array([row[0] for row in rows], np.int64),
@@ -132,7 +134,10 @@ def random_set(seed: int) -> tuple[GroundTruth, Detections, set[tuple[int, int]]
     return truth, submission, banned
 
 
-def assert_same(ours: Evaluation, theirs: Evaluation) -> None:
+def assert_same(
+    ours: Evaluation,
+    theirs: Evaluation,
+) -> None:
     assert ours.summary == pytest.approx(theirs.summary, abs=EXACT)
     assert ours.ap == pytest.approx(theirs.ap, abs=EXACT)
     assert ours.ap50 == pytest.approx(theirs.ap50, abs=EXACT)
@@ -171,7 +176,10 @@ def test_portions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 BOX = (10.0, 10.0, 40.0, 40.0)
 
 
-def summary(truth: GroundTruth, found: Detections) -> dict[str, float | None]:
+def summary(
+    truth: GroundTruth,
+    found: Detections,
+) -> dict[str, float | None]:
     result = evaluate(truth, found, "coco")
     assert_same(result, evaluate_with_pycocotools(truth, found))
     assert result.summary is not None

@@ -41,7 +41,10 @@ def test_a_point_by_true_positive() -> None:
 
 @pytest.mark.parametrize("metric", ["lpirc", "ilsvrc-det", "voc-area"])
 @given(contests())
-def test_the_area_under_a_curve_is_the_ap(metric: str, contest: tuple) -> None:
+def test_the_area_under_a_curve_is_the_ap(
+    metric: str,
+    contest: tuple,
+) -> None:
     truth, rows, blacklist = contest
     found = oracle.detections(rows)
     result = evaluate(truth, found, metric, blacklist=blacklist)

@@ -158,7 +158,10 @@ def test_the_types_share_out_what_is_wrong(contest: tuple) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("vector", VECTORS[:3])
-def test_ground_truth_against_itself_has_no_errors(metric: str, vector: dict) -> None:
+def test_ground_truth_against_itself_has_no_errors(
+    metric: str,
+    vector: dict,
+) -> None:
     truth, _ = of_vector(vector)
     truth = truth.of_objects(~truth.crowd)
     found = as_detections(truth)

@@ -200,7 +200,10 @@ def test_ids_may_be_sparse_and_huge() -> None:
         ((1, 1, 0.5, 0, 0, math.inf, 1), "not-finite"),
     ],
 )
-def test_what_cannot_be_scored_is_refused(row: oracle.DetectionRow, code: str) -> None:
+def test_what_cannot_be_scored_is_refused(
+    row: oracle.DetectionRow,
+    code: str,
+) -> None:
     with pytest.raises(RefereeError) as failure:
         evaluate(TRUTH, oracle.detections([(1, 1, 0.9, *BOX), row]))
     assert failure.value.code == code

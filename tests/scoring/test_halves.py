@@ -78,7 +78,10 @@ def map_of_half(
 @pytest.mark.parametrize("metric", METRICS)
 @settings(max_examples=40)
 @given(contests())
-def test_the_map_of_each_half_is_the_metric_s_own(metric: str, contest: tuple) -> None:
+def test_the_map_of_each_half_is_the_metric_s_own(
+    metric: str,
+    contest: tuple,
+) -> None:
     truth, found, blacklist = contest
     maps = half_maps(truth, found, metric, blacklist=blacklist)
     some = range(0, HALVES, 23)

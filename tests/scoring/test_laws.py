@@ -139,7 +139,10 @@ def test_the_network_cannot_change_a_score(
 
 
 @given(contests(), st.integers(1, 10**9))
-def test_image_numbers_carry_no_weight(contest: tuple, stride: int) -> None:
+def test_image_numbers_carry_no_weight(
+    contest: tuple,
+    stride: int,
+) -> None:
     truth, rows, _ = contest
     new = {
         image: 7 + stride * place

@@ -21,7 +21,10 @@ boxes = st.builds(
 )
 
 
-def iou(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+def iou(
+    a: tuple[float, ...],
+    b: tuple[float, ...],
+) -> float:
     return float(overlaps(np.array([a], float), np.array([b], float))[0])
 
 
@@ -63,7 +66,9 @@ def test_overlap_is_symmetric_and_between_none_and_all(
 
 
 @given(boxes)
-def test_a_box_overlaps_itself_wholly(box: tuple[float, ...]) -> None:
+def test_a_box_overlaps_itself_wholly(
+    box: tuple[float, ...],
+) -> None:
     assert iou(box, box) == pytest.approx(1.0)
 
 

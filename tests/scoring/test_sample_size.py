@@ -26,7 +26,10 @@ TRIALS = 100
 class Population:
     """Images with one to three objects. Both entries fail more on hard images; the second finds less."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(
+        self,
+        seed: int,
+    ) -> None:
         chance = np.random.default_rng(seed)
         self.objects = [
             chance.integers(1, CATEGORIES + 1, chance.integers(1, 4))
@@ -71,7 +74,10 @@ class Population:
         return truth, [Detections.from_rows(np.array(entry)) for entry in entries]
 
 
-def gap_of(truth: GroundTruth, entries: list[Detections]) -> float:
+def gap_of(
+    truth: GroundTruth,
+    entries: list[Detections],
+) -> float:
     first, second = (evaluate(truth, entry).map for entry in entries)
     return first - second
 

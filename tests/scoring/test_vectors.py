@@ -30,7 +30,10 @@ def _need_data() -> None:
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
 
 
-def table(name: str, file: str) -> NDArray[np.float64]:
+def table(
+    name: str,
+    file: str,
+) -> NDArray[np.float64]:
     return np.loadtxt(
         DATA / "vectors" / name / file,
         delimiter=",",
@@ -39,7 +42,10 @@ def table(name: str, file: str) -> NDArray[np.float64]:
     )
 
 
-def scored(name: str, metric: str = "ilsvrc-det") -> Evaluation:
+def scored(
+    name: str,
+    metric: str = "ilsvrc-det",
+) -> Evaluation:
     objects = table(name, "gt.csv")
     found = table(name, "det.csv")
     images = sorted(table(name, "images.csv")[:, 0].astype(int).tolist())
@@ -69,7 +75,10 @@ def test_the_official_evaluator_agrees(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("metric", ["lpirc", "ilsvrc-det"])
-def test_counts_are_those_of_the_oracle(name: str, metric: str) -> None:
+def test_counts_are_those_of_the_oracle(
+    name: str,
+    metric: str,
+) -> None:
     result = scored(name, metric)
     objects = table(name, "gt.csv")
     found = table(name, "det.csv")

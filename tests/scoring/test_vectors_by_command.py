@@ -46,7 +46,10 @@ def scored(
     return json.loads(result.stdout), result.stderr.splitlines()
 
 
-def expected(name: str, file: str) -> list[dict[str, str]]:
+def expected(
+    name: str,
+    file: str,
+) -> list[dict[str, str]]:
     with (VECTORS / name / file).open() as lines:
         return list(csv.DictReader(lines))
 
@@ -58,7 +61,10 @@ def expected(name: str, file: str) -> list[dict[str, str]]:
         ("ilsvrc_one_image", "line 3: category 3 is not"),
     ],
 )
-def test_the_official_ilsvrc_program_agrees(name: str, words: str) -> None:
+def test_the_official_ilsvrc_program_agrees(
+    name: str,
+    words: str,
+) -> None:
     document, warnings = scored(name, "ilsvrc-det")
     answers = {
         row["class"]: float(row["ap"]) for row in expected(name, "expected_ap.csv")

@@ -7,10 +7,24 @@ const loaded = painted.then(() => new Promise(done => {
   document.head.append(Object.assign(document.createElement("script"), {src: uplot, onload: done}));
 }));
 
+// Where nothing was read, as while the meter or the referee was away, the power is null and no line is drawn; `others`
+// stay as they were. A gap is four times the usual distance, and a second at least.
+function withGaps(elapsed_s, power_w, ...others) {
+  const steps = elapsed_s.slice(1).map((at, before) => at - elapsed_s[before]).sort((a, b) => a - b);
+  const longest_s = Math.max(1, 4 * steps[steps.length >> 1]), columns = [[], [], ...others.map(() => [])];
+  const put = values => values.forEach((value, at) => columns[at].push(value));
+  elapsed_s.forEach((at, i) => {
+    const before = elapsed_s[i - 1];
+    if (i && at - before > longest_s) put([(before + at) / 2, null, ...others.map(one => one[i - 1])]);
+    put([at, power_w[i], ...others.map(one => one[i])]);
+  });
+  return columns;
+}
+
 function drawPower(element, {elapsed_s, power_w}, most) {
   const colours = getComputedStyle(element), line = colours.color, text = colours.outlineColor;
   const size = {width: element.clientWidth, height: element.clientHeight};
-  const data = [elapsed_s, power_w], known = charts.get(element);
+  const data = withGaps(elapsed_s, power_w), known = charts.get(element);
   const px = Math.max(11, Math.round(parseFloat(getComputedStyle(document.documentElement).fontSize) * .62));
   if (known && known.line === line && known.px === px) {
     Object.assign(known.most, most);

@@ -63,6 +63,7 @@ class Lane {
     this.loaded = new Map();
     this.shown = null;
     this.changed = -Infinity;
+    this.scores = run.steps.at_s.map(t => this.scoreAt(t) ?? null);
     const hasCourse = run.moments.score.some(one => one !== null);
     this.element.querySelector("[data-score-key]").hidden = !hasCourse;
     if (!hasCourse) this.element.querySelector("[data-score-name]").textContent = "score at the end";
@@ -85,9 +86,17 @@ class Lane {
       power: isOver ? null : steps.power_w[power],
       energy: isOver ? final.energy_wh : steps.energy_wh[step],
       map: isOver ? final.map : moments.map[moment],
-      score: isOver ? final.score : moments.score[moment],
+      score: isOver ? final.score : this.scoreAt(t),
       served: steps.served[step], answered: steps.answered[step], detections: steps.detections[step],
     };
+  }
+
+  // The score of a log-out at t: the newest mAP over the energy until then, so that it falls while nothing comes.
+  scoreAt(t) {
+    const {steps, moments} = this.run, moment = lastAt(moments.at_s, t), known = moments.score[moment];
+    const energy = steps.energy_wh[lastAt(steps.at_s, t)];
+    if (known === null || known === undefined || !energy) return known;
+    return Math.min(known, moments.map[moment] / energy);
   }
 
   draw(t, end, now, isStill) {
@@ -212,13 +221,17 @@ class Lane {
 
   drawCourse(t, end) {
     const {context, width, height} = sized(this.course), colours = getComputedStyle(this.course);
-    const {steps, moments, posts} = this.run, top = height * 0.14, x = at => at / (end || 1) * width;
+    const {steps, posts} = this.run, top = height * 0.14, x = at => at / (end || 1) * width;
     context.clearRect(0, 0, width, height);
     const drawn = (times, values, colour, thick) => {
       const most = Math.max(...values.filter(one => one !== null), 1e-9);
       context.beginPath();
+      let isBroken = true;
       times.forEach((at, one) => {
-        if (at <= t && values[one] !== null) context.lineTo(x(at), height - (height - top) * values[one] / most);
+        if (at > t) return;
+        const y = height - (height - top) * values[one] / most;
+        if (values[one] !== null) context[isBroken ? "moveTo" : "lineTo"](x(at), y);
+        isBroken = values[one] === null;
       });
       Object.assign(context, {strokeStyle: colour, lineWidth: thick});
       context.stroke();
@@ -226,7 +239,7 @@ class Lane {
     context.fillStyle = colours.outlineColor;
     for (const at of posts.at_s) if (at <= t) context.fillRect(x(at), height - 5, 1, 5);
     drawn(steps.power_at_s, steps.power_w, colours.outlineColor, 1.5);
-    drawn(moments.at_s, moments.score, colours.color, 2.5);
+    drawn(steps.at_s, this.scores, colours.color, 2.5);
     context.fillRect(x(Math.min(t, this.run.elapsed_s)), 0, 1, height);
   }
 }
@@ -263,7 +276,7 @@ class Player {
     this.end = this.time = 0;
     this.isPlaying = false;
     this.speed = Number(root.dataset.speed ?? 1);
-    for (const name of ["play", "seek", "speed", "clock", "status", "table", "lanes"]) this[`${name}Element`] = root.querySelector(`[data-${name}-element]`);
+    for (const name of ["play", "seek", "speed", "clock", "status", "table", "lanes", "finish"]) this[`${name}Element`] = root.querySelector(`[data-${name}-element]`);
     this.playElement.addEventListener("click", () => this.toggle());
     this.seekElement.addEventListener("input", () => this.seek(Number(this.seekElement.value)));
     this.speedElement.addEventListener("change", () => { this.speed = Number(this.speedElement.value); });
@@ -299,6 +312,7 @@ class Player {
     this.lanes = runs.map(([run, source]) => new Lane(template, run, source));
     this.lanesElement.replaceChildren(...this.lanes.map(lane => lane.element));
     this.lanesElement.classList.toggle("is-pair", this.lanes.length > 1);
+    this.finishElement.hidden = this.lanes.length !== 2;
     this.end = Math.max(...this.lanes.map(lane => lane.run.elapsed_s));
     this.seekElement.max = Math.ceil(this.end);
     for (const element of [this.playElement, this.seekElement, this.speedElement]) element.disabled = this.end === 0;
@@ -384,6 +398,8 @@ class Player {
   draw(now = performance.now()) {
     if (!this.lanes.length) return;
     for (const lane of this.lanes) lane.draw(this.time, this.end, now, !this.isPlaying);
+    const finish = this.finish();
+    if (this.finishElement.textContent !== finish) this.finishElement.textContent = finish;
     const clock = `${clockText(this.time)} of ${clockText(this.end)}`;
     if (this.clockElement.textContent !== clock) {
       this.clockElement.textContent = clock;
@@ -397,7 +413,25 @@ class Player {
       const found = lane.at(this.time);
       return `${lane.name}: ${found.answered} images answered, ${figure(found.energy, 4)} Wh, score ${figure(found.score, 4)}`;
     });
-    return `At ${clockText(this.time)}. ${lanes.join(". ")}.`;
+    const finish = this.finish();
+    return `At ${clockText(this.time)}. ${lanes.join(". ")}.${finish && " "}${finish}`;
+  }
+
+  // Of two runs: who leads, by the scores that are known at this moment, and the photo finish once both are over.
+  finish() {
+    if (this.lanes.length !== 2) return "";
+    const [{run}, {run: rival}] = this.lanes;
+    const nameOf = lane => run.team === rival.team ? lane.name : lane.run.team;
+    const found = this.lanes.map(lane => ({name: nameOf(lane), isInReview: lane.run.final.needs_review, ...lane.at(this.time)}));
+    const isOver = found.every(one => one.isOver), isKnown = one => one.score !== null && one.score !== undefined;
+    const lacking = found.find(one => !isKnown(one));
+    if (lacking) return isOver ? `No photo finish: ${lacking.name} has no score.` : "";
+    const [first, other] = found[0].score >= found[1].score ? found : [found[1], found[0]];
+    const apart = figure(first.score - other.score, 4);
+    if (!isOver) return first.score === other.score ? "" : `${apart} ahead: ${first.name}`;
+    const review = found.some(one => one.isInReview) ? " A run is in review." : "";
+    if (first.score === other.score) return `Photo finish: both have the score ${figure(first.score, 4)}.${review}`;
+    return `Photo finish: ${apart} ahead: ${first.name}.${review}`;
   }
 
   say(text, isShown) {

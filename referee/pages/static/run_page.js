@@ -23,7 +23,7 @@ function ticks(plot, seconds, top, colour) {
 function drawTimeline(element, course) {
   const colours = getComputedStyle(element), line = colours.color, text = colours.outlineColor, quiet = colours.borderTopColor;
   const size = {width: element.clientWidth, height: element.clientHeight};
-  const data = [course.elapsed_s, course.power_w, course.answered];
+  const data = withGaps(course.elapsed_s, course.power_w, course.answered);
   if (timeline && timelineLine === line) {
     timeline.course = course;
     timeline.setSize(size);
@@ -52,3 +52,16 @@ async function drawRun() {
 document.addEventListener("live", drawRun);
 addEventListener("resize", drawRun);
 drawRun();
+
+// Uploads the client's timeline as it is, once a file is chosen, and says what the referee says.
+document.getElementById("timeline-file")?.addEventListener("change", async ({target}) => {
+  const said = document.getElementById("timeline-said"), [file] = target.files;
+  if (!file) return;
+  said.textContent = "Reading the file …";
+  const headers = {"X-CSRF-Token": document.querySelector("meta[name=csrf]").content};
+  try {
+    const answer = await fetch(target.dataset.to, {method: "POST", headers, body: file}), told = await answer.json();
+    said.textContent = told.sentence ?? told.detail;
+  } catch { said.textContent = "The referee does not answer; choose the file again."; }
+  target.value = "";
+});

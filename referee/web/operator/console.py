@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import logging
 import threading
-from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
 from referee.web.html_pages import REPORT_POLICY, html, page, rendered
 from referee.web.judge_process import run_command
+from referee.web.made_once import made_once
 from referee.web.operator.operator_access import csrf_token, require_operator
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.request_slots import OPERATOR_PATH
@@ -189,7 +189,7 @@ def _shown(body: bytes) -> dict[str, Any]:
     return {"now": now} | shown | choices
 
 
-@lru_cache(maxsize=4)
+@made_once(4)
 def _fragment(body: bytes, known: str) -> str:
     shown = _shown(body)
     if shown["lists_version"] == known:
@@ -197,7 +197,7 @@ def _fragment(body: bytes, known: str) -> str:
     return rendered("operator/live.html", **shown)
 
 
-@lru_cache(maxsize=2)
+@made_once(2)
 def _lists(values: bytes) -> str:
     """Return the part below the stations, which is the longest and seldom changes."""
     return rendered("operator/lists.html", **orjson.loads(values))

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
 from referee.store.records import RunState
+from referee.store.who_acted import who_changed_queue
 from referee.web.app_parts import part
 from referee.web.callers import Callers
 from referee.web.operator.operator_access import acting, require_operator
@@ -52,16 +53,16 @@ def undo_draw() -> Response:
     store = part(Callers).contest.store
     last = store.log.last_queue_act()
     if last is None or last["action"] != DRAW:
-        sentence = (
-            "The last change of the queue was not a draw, so there is nothing to undo."
-        )
+        by = who_changed_queue(store.database.rows)
+        sentence = f"The last change of the queue was not a draw, so there is nothing to undo: {by}."
         raise RefereeError("queue-changed", sentence)
 
     def restored(queue: list[str]) -> list[str]:
         if queue != last["queue"]:
+            by = who_changed_queue(store.database.rows)
             raise RefereeError(
                 "queue-changed",
-                "The queue has changed since the draw; change it by hand, or draw again.",
+                f"The queue has changed since the draw: {by}. Change it by hand, or draw again.",
             )
         before: list[str] = last["before"]
         return before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import logging
 import tempfile
@@ -14,9 +15,13 @@ import orjson
 from flask import Blueprint, Response, jsonify, request
 from markupsafe import Markup
 
+from lpirc_score.files.atomic_write import write_atomically
 from referee.errors import RefereeError
+from referee.judging.jury_decisions import require_published
+from referee.judging.kept_timelines import timeline_file
 from referee.judging.run_dossier import MOST_LISTED, dossier_of
 from referee.judging.run_export import FORMATS
+from referee.presence import is_there
 from referee.store.records import OVER
 from referee.store.run_mark import run_mark
 from referee.web.app_parts import part
@@ -27,11 +32,14 @@ from referee.web.operator.console import lead_to_log_in
 from referee.web.operator.operator_access import acting, csrf_token
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.operator.run_routes import act
-from referee.web.request_bodies import read_texts
+from referee.web.request_bodies import read_body, read_texts
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.web_request import present_request
 
 LONGEST_NOTE = 2000
+LARGEST_TIMELINE = 2**25
+NO_DOWNLOAD = ("report-failed", "The download cannot be made")
+BAD_TIMELINE = ("bad-timeline", "The file is not kept")
 WAIT_S = 30.0  # for downloads that another operator has requested
 
 logger = logging.getLogger(__name__)
@@ -49,6 +57,7 @@ def run_page(number: int) -> Response:
         "operator/run.html",
         **shown,
         lists=_lists(),
+        has_timeline=is_there(timeline_file(part(Callers).contest.folder, number)),
         live=Markup(_fragment(shown)),  # noqa: S704 - rendered
         operator=operator,
         csrf=csrf_token(),
@@ -80,9 +89,20 @@ def _shown(number: int) -> dict[str, Any]:
         "contest": status["contest"],
         "run": listed,
         "active": next((one for one in stations if one["run"] == number), None),
-        "attention": [one for one in status["attention"] if one["run"] == number],
+        "attention": _needed(status, number),
         "publish_by": status["publish_by"],
     }
+
+
+def _needed(status: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    """Return what the run needs, without the way to its own page."""
+    here = f"{OPERATOR_PATH}/runs/{number}"
+    needed = []
+    for one in status["attention"]:
+        if one["run"] == number:
+            ways = [way for way in one["acts"] if way["path"] != here]
+            needed.append(one | {"acts": ways})
+    return needed
 
 
 def _fragment(shown: dict[str, Any]) -> str:
@@ -122,10 +142,34 @@ def note(number: int) -> tuple[Response, int]:
     return jsonify(run=number, text=text), 201
 
 
+@blueprint.post("/timeline")
+def timeline(number: int) -> Response:
+    """Keep the client's timeline of a run that is over, for its reports; a process of its own reads it first."""
+    _require_over(number)
+    content = read_body(present_request(), LARGEST_TIMELINE)
+    folder = part(Callers).contest.folder
+    with tempfile.TemporaryDirectory() as place:
+        given = Path(place) / "timeline.json"
+        write_atomically(given, content)
+        words = ("report", str(number), "--timeline", str(given), "--out", place)
+        try:
+            _run(*words, refused=BAD_TIMELINE)
+        except RefereeError as error:
+            sentence = error.sentence.replace(f"{given}: ", "")
+            raise RefereeError(error.code, sentence) from error
+    kept = timeline_file(folder, number)
+    kept.parent.mkdir(exist_ok=True)
+    with act("timeline", number, sha256=hashlib.sha256(content).hexdigest()):
+        write_atomically(kept, content)
+    sentence = f"The timeline is kept; the reports of run {number} have it from now on."
+    return jsonify(run=number, bytes=len(content), sentence=sentence)
+
+
 @blueprint.get("/bundle")
 def bundle(number: int) -> Response:
-    """Answer with the bundle of a run that is over."""
+    """Answer with the bundle of a run that is over and that everyone may see."""
     _require_over(number)
+    require_published(part(Callers).contest, number)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bundle.zip"
         _run("bundle", "export", str(number), "--out", str(file))
@@ -159,7 +203,7 @@ def _require_over(number: int) -> None:
         raise RefereeError("run-state", sentence, run=number)
 
 
-def _run(*words: str) -> None:
+def _run(*words: str, refused: tuple[str, str] = NO_DOWNLOAD) -> None:
     """Run a command about the contest in a separate low-priority process, one at a time. Raises RefereeError."""
     if not _turn.acquire(timeout=WAIT_S):
         raise RefereeError(
@@ -173,7 +217,8 @@ def _run(*words: str) -> None:
         _turn.release()
     if done.returncode:
         logger.error("%s: %s", " ".join(words[:3]), done.stderr.strip())
-        raise RefereeError("report-failed", f"The download cannot be made: {said}")
+        code, what = refused
+        raise RefereeError(code, f"{what}: {said}")
 
 
 def _download(content: bytes, name: str) -> Response:

@@ -22,6 +22,7 @@ from referee.web.callers import (
     operator_named,
     operator_of,
 )
+from referee.web.foreign_sites import refuse_foreign_site
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.problem_documents import answer_to, note_refusal
 from referee.web.refused_requests import Refusals
@@ -106,6 +107,7 @@ def log_in() -> Response:
     if not OWN_PAGE.fullmatch(wanted):
         wanted = f"{OPERATOR_PATH}/"
     try:
+        refuse_foreign_site()
         proved = _proved(name.strip(), password)
     except RefereeError as error:
         note_refusal(part(Refusals), asked, error, answer_to(error).status)

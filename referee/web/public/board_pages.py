@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import lru_cache
 
 from flask import Blueprint, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
@@ -15,6 +14,7 @@ from referee.store.records import Published
 from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
 from referee.web.http_answers import Answer, through_flask
+from referee.web.made_once import made_once
 from referee.web.plugged_pages import PluggedPages
 from referee.web.public import projector, shown_board
 from referee.web.public.kept_answers import Kept, answer_of, keep
@@ -97,23 +97,23 @@ def as_json_route() -> Response:
     return through_flask(as_json(part(PublishedBoard), present_request()))
 
 
-@lru_cache(4)
+@made_once(4)
 def _kept_json(row: Published, *, is_old: bool) -> Kept:
     text = json.dumps(document_of(row, is_old=is_old), ensure_ascii=False) + "\n"
     return keep(text, "application/json")
 
 
-@lru_cache(4)
+@made_once(4)
 def _kept_badge(row: Published) -> Kept:
     return keep(badge(public_view(row)), MEDIA_TYPE)
 
 
-@lru_cache(4)
+@made_once(4)
 def _kept_live_part(row: Published, *, is_old: bool) -> Kept:
     return keep(_live_part(row, is_old=is_old), "text/html; charset=utf-8")
 
 
-@lru_cache(4)
+@made_once(4)
 def _live_part(row: Published, *, is_old: bool) -> str:
     board = document_of(row, is_old=is_old)
     for run in board["now"]:

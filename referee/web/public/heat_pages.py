@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from flask import Blueprint, Response, request
 
 from referee.errors import RefereeError
@@ -14,6 +12,7 @@ from referee.store.records import Published
 from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
 from referee.web.http_answers import Answer, through_flask
+from referee.web.made_once import made_once
 from referee.web.public.kept_answers import Kept, answer_of, keep
 from referee.web.public.shown_board import document_of, is_old, remaining_s
 from referee.web.published_board import PublishedBoard
@@ -82,17 +81,17 @@ def race_part_route(name: str) -> Response:
     return through_flask(race_part(part(PublishedBoard), present_request()))
 
 
-@lru_cache(4)
+@made_once(4)
 def _kept_standings(row: Published) -> Kept:
     return keep(_standings_part(row), HTML)
 
 
-@lru_cache(32)
+@made_once(32)
 def _kept_race(row: Published, name: str, *, old: bool) -> Kept:
     return keep(_race_part(row, name, old=old), HTML)
 
 
-@lru_cache(4)
+@made_once(4)
 def _standings_part(row: Published) -> str:
     board = document_of(row, is_old=False)
     running = {run["heat"] for run in board["now"] if run["heat"]}
@@ -110,7 +109,7 @@ def _standings_part(row: Published) -> str:
     )
 
 
-@lru_cache(32)
+@made_once(32)
 def _race_part(row: Published, name: str, *, old: bool) -> str:
     board = document_of(row, is_old=old)
     race = race_of_board(board, name)

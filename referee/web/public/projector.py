@@ -6,7 +6,6 @@ places from here by keys.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from flask import Blueprint, Response, request
@@ -16,6 +15,7 @@ from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
 from referee.web.html_pages import THEMES, page, rendered
 from referee.web.http_answers import Answer, through_flask
+from referee.web.made_once import made_once
 from referee.web.operator.operator_access import csrf_token
 from referee.web.public import shown_board
 from referee.web.public.hall_address import code_of, hall_address
@@ -72,12 +72,12 @@ def live_part_route() -> Response:
     return through_flask(live_part(part(PublishedBoard), present_request()))
 
 
-@lru_cache(4)
+@made_once(4)
 def _kept_live_part(row: Published, *, is_old: bool) -> Kept:
     return keep(_live_part(row, is_old=is_old), "text/html; charset=utf-8")
 
 
-@lru_cache(4)
+@made_once(4)
 def _live_part(row: Published, *, is_old: bool) -> str:
     board = document_of(row, is_old=is_old)
     for run in board["now"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from flask import Blueprint, Response, request
@@ -15,6 +14,7 @@ from referee.store.records import Published
 from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
 from referee.web.http_answers import through_flask
+from referee.web.made_once import made_once
 from referee.web.public.kept_answers import Kept, answer_of, keep
 from referee.web.published_board import PublishedBoard
 
@@ -60,12 +60,12 @@ def show(team: str) -> Response:
     )
 
 
-@lru_cache(KEPT)
+@made_once(KEPT)
 def _kept(row: Published, team: str) -> Kept:
     return keep(_fragment(row, team), "text/html; charset=utf-8")
 
 
-@lru_cache(KEPT)
+@made_once(KEPT)
 def _fragment(row: Published, team: str) -> str:
     """Return the changing part of a team's page. Raises RefereeError `team-unknown`."""
     board = public_view(row)

@@ -22,7 +22,9 @@ from referee.web.html_pages import page
 from referee.web.journal_watch import require_journal
 from referee.web.setup.day_page import day_findings
 from referee.web.setup.form_body import present_form
+from referee.web.setup.hall_page import hall_findings
 from referee.web.setup.operator_page import operator_findings
+from referee.web.setup.prize_page import prize_findings
 from referee.web.setup.rule_page import rule_findings
 from referee.web.setup.settings_desk import (
     SETTINGS_PATH,
@@ -33,6 +35,7 @@ from referee.web.setup.settings_desk import (
 from referee.web.setup.station_page import station_findings
 from referee.web.setup.team_page import team_findings
 from referee.web.setup.testset_page import testset_findings
+from referee.web.setup.track_page import track_findings
 from referee.web.worker_end import end_worker_soon
 
 CONSOLE = "console"
@@ -43,6 +46,9 @@ LOOKS = (
     ("stations", station_findings),
     ("teams", team_findings),
     ("operators", operator_findings),
+    ("prizes", prize_findings),
+    ("tracks", track_findings),
+    ("hall", hall_findings),
     ("day", day_findings),
 )
 

@@ -64,6 +64,13 @@ FIELDS = (
         "journal",
         may_be_blank=True,
     ),
+    Field("deadline_s", "Seconds that the journal may take", "number", "", "journal"),
+    Field(
+        "required",
+        "Nothing is accepted while the journal cannot be written",
+        "flag",
+        table="journal",
+    ),
 )
 
 blueprint = settings_blueprint("day")

@@ -13,6 +13,7 @@ from referee.config import ContestConfig
 from referee.config.contest_presets import PRESETS, preset_named
 from referee.config.contest_values import TOURNAMENTS
 from referee.config.toml_edits import Setting
+from referee.config.toml_lines import line_of
 from referee.errors import RefereeError
 from referee.findings.rule_findings import rule_advice
 from referee.seams import Finding
@@ -20,6 +21,7 @@ from referee.web.app_parts import part
 from referee.web.setup.form_body import Form
 from referee.web.setup.form_fields import Field, fields_shown, settings_of
 from referee.web.setup.settings_desk import (
+    ReadOnly,
     SettingsDesk,
     settings_blueprint,
     step_page,
@@ -93,6 +95,7 @@ def take_preset() -> Any:
 def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Response:
     desk = part(SettingsDesk)
     config = desk.config()
+    text = desk.file().text
     values = {one.name: value_of_config(config, one) for one in FIELDS}
     choices = {"metric": tuple((name, name) for name in metric_names())}
     return step_page(
@@ -102,6 +105,7 @@ def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Res
         fields=fields_shown(FIELDS, values, form),
         choices=choices,
         presets=PRESETS,
+        read_only=[ReadOnly("id", config.id or "none", line_of(text, "id"))],
     )
 
 

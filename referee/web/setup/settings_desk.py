@@ -36,6 +36,7 @@ from referee.web.http_answers import NOT_TO_BE_KEPT
 from referee.web.problem_documents import STATUS_OF_CODE
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.setup.form_body import Form, present_form
+from referee.web.setup.form_fields import WAS
 
 SETTINGS_PATH = f"{OPERATOR_PATH}/settings"
 STEPS = (
@@ -44,6 +45,9 @@ STEPS = (
     ("stations", "Stations"),
     ("teams", "Teams"),
     ("operators", "Operators"),
+    ("prizes", "Prizes"),
+    ("tracks", "Tracks"),
+    ("hall", "Hall"),
     ("day", "Freeze and backups"),
 )
 ONWARD = dict(pairwise([*(name for name, _ in STEPS), "apply"]))
@@ -55,6 +59,7 @@ SAID = {
     "removed": "Removed, and put on record.",
 }
 SAFE = ("GET", "HEAD", "OPTIONS")
+NOT_TYPED = ("csrf", "version", "row", "station")
 
 
 class Access(Protocol):
@@ -88,6 +93,15 @@ class Hall(Protocol):
 
     def idle_meter(self, meter: str) -> AbstractContextManager[None]:
         """Keep runs away from the station of a meter. Raises StationBusy if it has a run."""
+
+
+@dataclass(frozen=True)
+class ReadOnly:
+    """A key that pages show and do not change, and its line in contest.toml; None if no line begins with it."""
+
+    key: str
+    value: str
+    line: int | None
 
 
 @dataclass(frozen=True)
@@ -172,9 +186,10 @@ def step_page(
     step: str,
     findings: Iterable[Finding] = (),
     failure: Any = None,
+    read_only: Sequence[ReadOnly] = (),
     **values: object,
 ) -> Response:
-    """Answer with the page of a step; `failure` is what was refused, if anything."""
+    """Answer with the page of a step; `failure` is what was refused, `read_only` what only an editor changes."""
     desk = part(SettingsDesk)
     try:
         contest = desk.config().name
@@ -195,6 +210,7 @@ def step_page(
         findings=list(findings),
         failure=None if failure is None else failure.sentence,
         said=SAID.get(request.args.get("said", "")),
+        read_only=read_only,
         **values,
     )
     response.headers.set(*NOT_TO_BE_KEPT)
@@ -219,5 +235,30 @@ def write(
     try:
         changes = desk.change(form.text("version"), edits(form))
     except RefereeError as error:
-        return shown(error, form)
+        try:
+            return shown(error, form)
+        except RefereeError as unreadable:
+            return _kept(unreadable, form)
     return led_to(step, said if changes or said != "written" else "same")
+
+
+def _kept(failure: RefereeError, form: Form) -> Response:
+    """Answer with what a form had while contest.toml cannot be read, so that it can be sent again."""
+    typed = [
+        (name, text)
+        for name, text in form.texts.items()
+        if name not in NOT_TYPED
+        and not name.startswith(WAS)
+        and text != form.texts.get(WAS + name)
+    ]
+    response = page(
+        "setup/kept.html",
+        status_of(failure),
+        sentence=failure.sentence,
+        is_setup=part(SettingsDesk).access.is_setup,
+        typed=typed,
+        sent=form.texts,
+        action=request.path,
+    )
+    response.headers.set(*NOT_TO_BE_KEPT)
+    return response

@@ -192,7 +192,7 @@ def _require_contest() -> Any:
 @blueprint.get("/")
 def hall() -> Response:
     """Tell everyone in the hall that the contest is being set up."""
-    response = page("setup/hall.html", 503)
+    response = page("setup/not_yet.html", 503)
     response.headers["Refresh"] = str(HALL_S)
     return response
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any
 
 from flask import Response
@@ -22,7 +21,6 @@ from referee.findings.meter_findings import (
     look_at_ranges,
     trial_run,
 )
-from referee.findings.rule_findings import unguarded
 from referee.seams import Finding
 from referee.web.app_parts import part
 from referee.web.setup.form_body import Form, present_form
@@ -30,7 +28,6 @@ from referee.web.setup.form_fields import (
     Field,
     Shown,
     fields_shown,
-    settings_of,
     value_of,
 )
 from referee.web.setup.meter_commands import (
@@ -39,6 +36,7 @@ from referee.web.setup.meter_commands import (
     probe_meter,
     range_meter,
 )
+from referee.web.setup.row_edits import row_edits, written_elsewhere
 from referee.web.setup.settings_desk import (
     SettingsDesk,
     settings_blueprint,
@@ -88,6 +86,7 @@ FIELDS = (
     Field("element", "Element", choices=_choices(ELEMENTS)),
     Field("settle_s", "Seconds to settle", "number"),
     Field("zero_max_age_min", "Zero level at most, minutes", "number", "0: never"),
+    Field("ambient_change_c", "Hall may warm or cool by, °C", "number"),
     Field(
         "clients",
         "Addresses of its board",
@@ -186,35 +185,38 @@ def ask() -> Response:
 
 @blueprint.post("/stations/trial")
 def trial() -> Response:
-    """Measure the idle board for some seconds, as `doctor --run` does; the readings are not kept."""
+    """Measure the idle board for some seconds, as `doctor --run` does; the readings are not kept.
+
+    In a served contest only while no run is open or judged: a trial would share the machine with it.
+    """
     desk = part(SettingsDesk)
     station = _station()
     try:
-        if desk.hall is not None:
-            sentence = "The contest is served; end it for a trial run, or rehearse with a team of your own."
-            return _shown(RefereeError("contest-busy", sentence))
-        with open_contest(desk.folder, only_looks=True) as contest:
+        _require_no_run(desk)
+        with (
+            _idle(station),
+            open_contest(desk.folder, only_looks=True) as contest,
+        ):
+            with desk.act("trial-run", station=station.name):
+                pass
             found = list(trial_run(contest, station))
     except (RefereeError, TestSetError) as error:
         return _shown(error)
-    return _shown(asked=found)
+    return _shown(asked=found, tried=station.name)
+
+
+def _require_no_run(desk: SettingsDesk) -> None:
+    if desk.hall is not None and desk.hall.why_not_now() is not None:
+        words = "A run is open or being judged"
+        raise RefereeError("run-state", f"{words}; make the trial run when it is over.")
 
 
 def _edits(form: Form) -> list[Edit]:
-    """Return the edits of a station's form; its name comes last, since the others name the station by it."""
-    row = form.text("station")
-    found = settings_of(FIELDS, form, table=TABLE, row=row)
+    found = row_edits(TABLE, form.text("station"), FIELDS, form)
     for one in found:
-        if one.key == "meter":
+        if isinstance(one, Setting) and one.key == "meter":
             MeterAddress(str(one.value)).close()
-    named = [one for one in found if one.key == "name"]
-    others = [one for one in found if one.key != "name"]
-    return [*(_without_default(one) for one in others), *named]
-
-
-def _without_default(setting: Setting) -> Setting:
-    """Return the setting, or one that takes the key away if a blank list means the default."""
-    return replace(setting, value=None) if setting.value == () else setting
+    return found
 
 
 def _seconds(text: str) -> float:
@@ -253,9 +255,6 @@ def station_findings(desk: SettingsDesk) -> Iterator[Finding]:
         else:
             for one in look_at_ranges(station):
                 yield one._replace(sentence=RANGES_MISSING.format(station.name))
-    guard = unguarded(config) if desk.is_open_network else None
-    if guard is not None:
-        yield Finding("unguarded", guard, is_advice=True)
 
 
 def _shown(
@@ -266,6 +265,7 @@ def _shown(
     probed: Any = None,
     ranged: Any = None,
     asked: Sequence[Finding] | None = None,
+    tried: str = "",
 ) -> Response:
     desk = part(SettingsDesk)
     config = desk.config()
@@ -282,6 +282,8 @@ def _shown(
         used=[one.meter for one in config.stations],
         next_name=f"station-{len(config.stations) + 1}",
         trial_s=TRIAL_S,
+        tried=tried,
+        elsewhere=written_elsewhere(desk.file().text, TABLE, config.stations),
     )
 
 

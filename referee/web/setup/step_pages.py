@@ -5,11 +5,14 @@ from __future__ import annotations
 from referee.web.setup import (
     apply_page,
     day_page,
+    hall_page,
     operator_page,
+    prize_page,
     rule_page,
     station_page,
     team_page,
     testset_page,
+    track_page,
 )
 
 STEP_PAGES = (
@@ -18,6 +21,9 @@ STEP_PAGES = (
     station_page.blueprint,
     team_page.blueprint,
     operator_page.blueprint,
+    prize_page.blueprint,
+    track_page.blueprint,
+    hall_page.blueprint,
     day_page.blueprint,
     apply_page.blueprint,
 )

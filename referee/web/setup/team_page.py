@@ -13,7 +13,7 @@ from referee.auth.passwords import generate_password, hash_password
 from referee.errors import RefereeError
 from referee.operating_system import lower_priority
 from referee.registration.registered_names import require_team_name
-from referee.registration.team_list import teams_in
+from referee.registration.team_list import OtherEncoding, teams_in, text_of_list
 from referee.registration.team_sheet import strips_of
 from referee.seams import Finding
 from referee.web.app_parts import part
@@ -118,13 +118,17 @@ def _require_few(new: Mapping[str, str | None]) -> None:
 
 def _text(form: Form) -> str:
     file = form.files.get("file", b"")
-    if not file:
-        return form.texts.get("list", "")
+    return text_of_list(file, "The list") if file else form.texts.get("list", "")
+
+
+def _list_to_show(form: Form, failure: RefereeError | None) -> str:
+    """Return the list that was refused, also of a file, so that a line can be corrected on the page."""
+    if isinstance(failure, OtherEncoding):
+        return failure.guess
     try:
-        return file.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        sentence = f"The list cannot be read as CSV in UTF-8: {error}."
-        raise RefereeError("bad-team-list", sentence) from error
+        return _text(form)
+    except OtherEncoding as error:
+        return error.guess
 
 
 def _registered(
@@ -202,6 +206,7 @@ def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Res
     given = dict.fromkeys(("team", "affiliation", "url", "list"), "")
     if form is not None:
         given = {name: form.text(name) for name in given}
+        given["list"] = _list_to_show(form, failure)
     return step_page(
         "teams",
         team_findings(desk),

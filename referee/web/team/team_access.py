@@ -20,6 +20,7 @@ from referee.errors import LoginRefused, RefereeError, SessionRefused
 from referee.store.team_table import SESSION_LIFETIME
 from referee.web.app_parts import part
 from referee.web.callers import Callers
+from referee.web.foreign_sites import refuse_foreign_site
 from referee.web.problem_documents import answer_to, note_refusal
 from referee.web.refused_requests import Refusals
 from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
@@ -28,8 +29,9 @@ from referee.web.web_request import present_request
 
 TEAM_PATH = "/team"
 TEAM_COOKIE = "referee-team"
+OF_ONE_TEAM = "private, no-cache"
+"""The header Cache-Control of what only one team may see: no cache that others share keeps it."""
 MARK_BYTES = 16
-OWN_SITES = ("same-origin", "none")
 
 blueprint = Blueprint("team-access", __name__, url_prefix=TEAM_PATH)
 
@@ -110,11 +112,7 @@ def log_in() -> Response:
     fields = read_form()
     team = fields.get("team", "").strip()
     try:
-        # Another site could log a browser in as its own team, and so read what is asked there.
-        if request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITES:
-            raise LoginRefused(
-                "bad-credentials", "Log in by the page /team/login itself."
-            )
+        refuse_foreign_site()
         require_password_anywhere(team, fields.get("password", ""))
         cookie = _begin(team)
     except RefereeError as error:

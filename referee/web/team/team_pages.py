@@ -11,6 +11,7 @@ from referee.web.callers import Callers
 from referee.web.html_pages import html, page
 from referee.web.question_texts import LONGEST_TEXT
 from referee.web.team.team_access import (
+    OF_ONE_TEAM,
     TEAM_PATH,
     csrf_token,
     require_team,
@@ -46,7 +47,9 @@ def without_slash() -> Response:
 def live() -> Response:
     """Answer with the changing part of the page."""
     team = require_team()
-    return html(part(TeamsDesk).look(team).fragment)
+    response = html(part(TeamsDesk).look(team).fragment)
+    response.headers["Cache-Control"] = OF_ONE_TEAM
+    return response
 
 
 @blueprint.get(f"{TEAM_PATH}/login")

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
+from referee.judging.kept_timelines import timeline_file
 from referee.judging.replay_release import FIGURES
 from referee.judging.run_figures import current_judgement
 from referee.judging.team_view import receipt_document
 from referee.judging.truth_release import may_show_truth
+from referee.presence import is_there
 from referee.store.records import OVER, Run, Score
 from referee.web.app_parts import part
 from referee.web.callers import Callers
@@ -22,15 +26,18 @@ from referee.web.closing_receipt import closing_receipt
 from referee.web.html_pages import REPORT_POLICY, html
 from referee.web.judge_process import run_command
 from referee.web.published_board import PublishedBoard
-from referee.web.team.team_access import TEAM_PATH, require_team
+from referee.web.team.team_access import OF_ONE_TEAM, TEAM_PATH, require_team
 from referee.web.team.team_desk import TeamsDesk
 
 WAIT_S = 30.0  # for the reports of other teams
-OF_ONE_TEAM = "private, no-cache"
+RETRY_S = 5
+MOST_WAITING = 3
 
 logger = logging.getLogger(__name__)
 blueprint = Blueprint("team-runs", __name__, url_prefix=f"{TEAM_PATH}/runs")
 _turn = threading.Lock()
+_counting = threading.Lock()
+_waiting: Counter[tuple[Path, str]] = Counter()
 _written: dict[tuple[Path, int, bool], tuple[object, Path]] = {}
 
 
@@ -115,25 +122,63 @@ def _report_of(run: Run, *, for_team: bool) -> str:
     """Return the report, written by a separate process unless nothing was judged or reviewed since the last time."""
     contest = part(Callers).contest
     key = (contest.folder, run.id, for_team)
-    made_of = (run, contest.store.scores.judgement_mark())
-    written = _written.get(key)
-    if written is not None and written[0] == made_of and written[1].is_file():
-        return written[1].read_text(encoding="utf-8")
-    if not _turn.acquire(timeout=WAIT_S):
-        raise RefereeError(
-            "too-many-requests",
-            "Other reports are being written; try again when they are done.",
-        )
-    try:
-        options = ["--for-team"] if for_team else []
-        done, said = run_command(
-            "report", str(run.id), *options, "--contest", str(contest.folder)
-        )
-    finally:
-        _turn.release()
-    if done.returncode:
-        logger.error("report of run %d: %s", run.id, done.stderr.strip())
-        raise RefereeError("report-failed", f"The report cannot be written: {said}")
-    path = Path(done.stdout.strip())
-    _written[key] = (made_of, path)
+    timeline = timeline_file(contest.folder, run.id)
+    changed_ns = timeline.stat().st_mtime_ns if is_there(timeline) else None
+    made_of = (run, contest.store.scores.judgement_mark(), changed_ns)
+    known = _known(key, made_of)
+    if known is not None:
+        return known
+    with _turn_of(run.team):
+        # Someone else of the team may have asked for it.
+        known = _known(key, made_of)
+        if known is not None:
+            return known
+        path = _write(contest.folder, run.id, for_team=for_team)
+        _written[key] = (made_of, path)
     return path.read_text(encoding="utf-8")
+
+
+def _known(key: tuple[Path, int, bool], made_of: object) -> str | None:
+    """Return a report that was written already, if it was made of the same."""
+    written = _written.get(key)
+    if written is None or written[0] != made_of or not written[1].is_file():
+        return None
+    return written[1].read_text(encoding="utf-8")
+
+
+def _write(folder: Path, run: int, *, for_team: bool) -> Path:
+    """Write a report by the command. Raises RefereeError `report-failed`."""
+    options = ["--for-team"] if for_team else []
+    done, said = run_command("report", str(run), *options, "--contest", str(folder))
+    if done.returncode:
+        logger.error("report of run %d: %s", run, done.stderr.strip())
+        raise RefereeError("report-failed", f"The report cannot be written: {said}")
+    return Path(done.stdout.strip())
+
+
+@contextmanager
+def _turn_of(team: str) -> Iterator[None]:
+    """Wait until no other report is written. Raises RefereeError `too-many-requests`.
+
+    Of a team at most MOST_WAITING requests wait, so that it takes no slots from others.
+    """
+    folder = part(Callers).contest.folder
+    with _counting:
+        if _waiting[folder, team] >= MOST_WAITING:
+            raise _too_many()
+        _waiting[folder, team] += 1
+    try:
+        if not _turn.acquire(timeout=WAIT_S):
+            raise _too_many()
+        try:
+            yield
+        finally:
+            _turn.release()
+    finally:
+        with _counting:
+            _waiting[folder, team] -= 1
+
+
+def _too_many() -> RefereeError:
+    sentence = "Reports are being written; try again in some seconds."
+    return RefereeError("too-many-requests", sentence, retry_after_s=RETRY_S)

@@ -166,7 +166,13 @@ class _Sliced:
         self._found_in = images.places(detections.image).astype(np.uint32)
         self._confidence = detections.confidence
         self._found = analysis.found
-        self._categories = len(ground_truth.category_ids)
+        categories = len(ground_truth.category_ids)
+        members = analysis.found.members
+        of_members = analysis.found.category[members]
+        self._members = _by_category(members, of_members, categories)
+        of_objects = analysis.found.object_category
+        objects = np.arange(len(of_objects))
+        self._objects = _by_category(objects, of_objects, categories)
         self._rule = rule
 
     def slices(self, parts: list[tuple[str, Bools, Bools]]) -> Iterator[Slice]:
@@ -178,7 +184,8 @@ class _Sliced:
 
     def _slice(self, name: str, objects: Bools, detections: Bools) -> Slice:
         categories = [
-            self._category(one, objects, detections) for one in range(self._categories)
+            self._category(members[detections[members]], own[objects[own]])
+            for members, own in zip(self._members, self._objects, strict=True)
         ]
         averages = np.array([self._average(one) for one in categories])
         reached = mean_known(averages)
@@ -199,17 +206,20 @@ class _Sliced:
             return math.nan
         return self._rule.average(np.flatnonzero(category.is_true) + 1, objects)
 
-    def _category(self, place: int, objects: Bools, detections: Bools) -> Category:
-        found = self._found
-        is_own = detections & (found.category == place)
-        members = found.members[is_own[found.members]]
-        its_objects = objects & (found.object_category == place)
+    def _category(self, members: Ints, objects: Ints) -> Category:
         return Category(
             self._confidence[members],
             self._found_in[members],
-            found.outcome[members] == TRUE,
-            self._lies_in[its_objects],
+            self._found.outcome[members] == TRUE,
+            self._lies_in[objects],
         )
+
+
+def _by_category(which: Ints, category: Ints, categories: int) -> list[Ints]:
+    """Return the indices `which` (n,) of each category, in their order."""
+    order = np.argsort(category, kind="stable")
+    bounds = np.searchsorted(category[order], np.arange(1, categories))
+    return np.split(which[order], bounds)
 
 
 def _rule(metric: str) -> Rule:

@@ -90,7 +90,10 @@ def test_closed_and_full_outputs_leave_no_trace(closing: str) -> None:
         assert ended.returncode == (1 if "wind" in arguments else 0)
 
 
-def test_nobody_there_is_one_line(simulate: Any, meter: Any) -> None:
+def test_nobody_there_is_one_line(
+    simulate: Any,
+    meter: Any,
+) -> None:
     gone = simulate()
     gone.kill()
     for arguments in (("probe",), ("watch",), ("zero",), ("range", "--duration", "1")):

@@ -31,7 +31,10 @@ class Person:
         self._program = program
         self.seen = ""
 
-    def asked(self, word: str) -> None:
+    def asked(
+        self,
+        word: str,
+    ) -> None:
         assert self._program.stdout is not None
         while word not in self.seen:
             part = os.read(self._program.stdout.fileno(), 4096).decode()
@@ -216,7 +219,10 @@ def test_a_meter_that_cannot_be_set_up_so_is_not_started(
     assert (tmp_path / "meter-certify.json").exists()
 
 
-def test_a_file_that_is_there_already_is_kept(meter: Any, tmp_path: Path) -> None:
+def test_a_file_that_is_there_already_is_kept(
+    meter: Any,
+    tmp_path: Path,
+) -> None:
     (tmp_path / "meter-certify.json").write_text("mine")
     ended = meter("certify", "sim:", "--yes")
     assert ended.returncode == 1

@@ -35,7 +35,10 @@ def test_the_smallest_ranges_that_hold_the_load_are_proposed(
     assert knobs(address) == before
 
 
-def test_headroom_and_steep_currents_ask_for_more(simulate: Any, meter: Any) -> None:
+def test_headroom_and_steep_currents_ask_for_more(
+    simulate: Any,
+    meter: Any,
+) -> None:
     address = simulate("--load", "constant:36W,crest=4.5").address
     facts = json.loads(
         meter("range", address, "--duration", "3", "--update", "0.1", "--json").stdout
@@ -60,7 +63,10 @@ def test_headroom_and_steep_currents_ask_for_more(simulate: Any, meter: Any) -> 
     assert more["current_range_a"] == 1
 
 
-def test_clipped_readings_ask_for_another_run(simulate: Any, meter: Any) -> None:
+def test_clipped_readings_ask_for_another_run(
+    simulate: Any,
+    meter: Any,
+) -> None:
     address = simulate("--load", "constant:36W,crest=6").address
     fixed = ("--voltage-range", "150", "--current-range")
     facts = json.loads(
@@ -77,7 +83,10 @@ def test_clipped_readings_ask_for_another_run(simulate: Any, meter: Any) -> None
     assert "were over range or clipped: use larger ranges" in told.stderr
 
 
-def test_the_load_may_be_a_program(simulate: Any, meter: Any) -> None:
+def test_the_load_may_be_a_program(
+    simulate: Any,
+    meter: Any,
+) -> None:
     program = (
         sys.executable,
         "-c",
@@ -135,7 +144,10 @@ def test_bad_input_is_said(
 SEVERAL_READINGS_BYTES = 4000
 
 
-def watched(asked: Any, address: str) -> bool:
+def watched(
+    asked: Any,
+    address: str,
+) -> bool:
     """Whether a ranging run has begun: the peaks are asked for with every reading, once they are among the items."""
     items = tuple(f":NUMERIC:NORMAL:ITEM{n}?" for n in range(1, 20))
     return "PEAK" in "".join(asked(address, *items)).upper()

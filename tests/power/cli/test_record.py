@@ -354,7 +354,10 @@ def ended_energy(panel: Link) -> list[str]:
     return [panel.query(":INTEGRATE:STATE?"), panel.query(":NUMERIC:NORMAL:VALUE? 6")]
 
 
-def test_the_idle_power_comes_first_and_off(simulate: Any, meter: Any) -> None:
+def test_the_idle_power_comes_first_and_off(
+    simulate: Any,
+    meter: Any,
+) -> None:
     address = simulate("--load", "constant:36W").address
     facts = json.loads(
         meter(
@@ -499,7 +502,10 @@ def test_ctrl_c_before_the_start_puts_the_settings_back(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_elements_and_their_sum_are_recorded(simulate: Any, meter: Any) -> None:
+def test_two_elements_and_their_sum_are_recorded(
+    simulate: Any,
+    meter: Any,
+) -> None:
     address = simulate("--model", "WT333E", "--load", "constant:36W").address
     joules = {}
     for element in ("2", "sum"):

@@ -26,7 +26,11 @@ def lines_in(path: Path) -> int:
 
 
 @pytest.fixture
-def recording(started: Any, tmp_path: Path, until: Any) -> Any:
+def recording(
+    started: Any,
+    tmp_path: Path,
+    until: Any,
+) -> Any:
     """Start a recording and wait for its first rows."""
 
     def start(address: str, *options: str) -> Any:
@@ -68,7 +72,10 @@ def test_a_meter_that_was_switched_off_gives_no_energy(
     assert facts["no_energy"] in last
 
 
-def test_another_meter_at_the_end_is_a_failure(simulate: Any, recording: Any) -> None:
+def test_another_meter_at_the_end_is_a_failure(
+    simulate: Any,
+    recording: Any,
+) -> None:
     box = simulate("--serial", "S1")
     process = recording(box.address)
     box.kill()
@@ -127,7 +134,10 @@ def test_a_failed_check_is_exit_code_1_and_stands_beside_the_energy(
     assert "over-range, peak-clipping" in energy.split(", needs review: ")[1]
 
 
-def test_a_programs_own_failure_is_the_exit_code(simulate: Any, meter: Any) -> None:
+def test_a_programs_own_failure_is_the_exit_code(
+    simulate: Any,
+    meter: Any,
+) -> None:
     address = simulate("--load", "constant:36W").address
     for own, code in ((7, 7), (0, 1)):
         program = (
@@ -163,7 +173,10 @@ def test_a_short_program_has_an_energy_but_no_mean_power(
     assert "for start and stop" in ran.stderr
 
 
-def test_a_dash_is_no_file(meter: Any, tmp_path: Path) -> None:
+def test_a_dash_is_no_file(
+    meter: Any,
+    tmp_path: Path,
+) -> None:
     refused = meter("record", "sim:", "-o", "-", "--duration", "1")
     assert refused.returncode == 2
     assert "meter watch" in refused.stderr

@@ -32,7 +32,10 @@ def test_simulate_ends_with_the_process_it_serves() -> None:
             assert simulator.wait(TIMEOUT_S) == 0
 
 
-def test_simulate_on_a_taken_port_says_so(simulate: Any, meter: Any) -> None:
+def test_simulate_on_a_taken_port_says_so(
+    simulate: Any,
+    meter: Any,
+) -> None:
     port = str(simulate().port)
     ended = meter("simulate", "--port", port)
     assert ended.returncode == 1

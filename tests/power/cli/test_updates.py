@@ -164,7 +164,10 @@ class TimedBox(LoggedBox):
 
     taken_s: float = 0.0
 
-    def take(self, message: str) -> str | None:
+    def take(
+        self,
+        message: str,
+    ) -> str | None:
         answer = super().take(message)
         self.taken_s = time.monotonic()
         return answer

@@ -10,7 +10,10 @@ from tests.power.cli.conftest import one_line
 from tests.timeouts import TIMEOUT_S
 
 
-def test_watch_prints_one_object_for_each_update(simulate: Any, meter: Any) -> None:
+def test_watch_prints_one_object_for_each_update(
+    simulate: Any,
+    meter: Any,
+) -> None:
     ended = meter(
         "watch", simulate("--load", "constant:36W").address, "--count", "2", "--json"
     )
@@ -21,7 +24,10 @@ def test_watch_prints_one_object_for_each_update(simulate: Any, meter: Any) -> N
     assert readings[1]["monotonic_s"] > readings[0]["monotonic_s"]
 
 
-def test_watch_ends_cleanly_with_ctrl_c(simulate: Any, started: Any) -> None:
+def test_watch_ends_cleanly_with_ctrl_c(
+    simulate: Any,
+    started: Any,
+) -> None:
     watching = started("watch", simulate().address)
     assert " W " in watching.stdout.readline()
     watching.send_signal(signal.SIGINT)
@@ -48,7 +54,10 @@ def test_watch_tells_of_a_lost_link_and_goes_on(
     assert watching.wait(TIMEOUT_S) == 0
 
 
-def test_watch_ends_if_another_meter_answers(simulate: Any, started: Any) -> None:
+def test_watch_ends_if_another_meter_answers(
+    simulate: Any,
+    started: Any,
+) -> None:
     first = simulate("--serial", "S1")
     watching = started("watch", first.address)
     assert watching.stdout.readline()

@@ -38,7 +38,11 @@ LOADS = ("constant", "steps", "bursts", "noise", "ramp")
 Rng = np.random.Generator
 
 
-def load(kind: str, steps: int, rng: Rng) -> NDArray[np.float64]:
+def load(
+    kind: str,
+    steps: int,
+    rng: Rng,
+) -> NDArray[np.float64]:
     """Return a power for each step, in watts: 10 to 60 W, which suits 150 V and 0.5 A."""
     at_s = np.arange(steps) * STEP_S
     low, high = sorted(rng.uniform(10.0, 60.0, 2))
@@ -89,7 +93,10 @@ class Panel:
         default_factory=set
     )  # what happened since the last question, by the event register
 
-    def press(self, action: Action) -> None:
+    def press(
+        self,
+        action: Action,
+    ) -> None:
         """Do what the manual says of a key in this state."""
         states = IntegratorState
         kind = action.kind
@@ -128,7 +135,10 @@ class Panel:
     def is_over(self) -> bool:
         return 1.4 * self.voltage < VOLTS or self.mean_w / VOLTS > 1.4 * self.current
 
-    def update(self, gain: float) -> None:
+    def update(
+        self,
+        gain: float,
+    ) -> None:
         """Show the mean of all steps since the last update, with the error of the range."""
         measured_w = self.mean_w * (1 + 0.0009 * gain) + 0.00045 * gain * self.range_w
         if self.is_over:
@@ -177,7 +187,11 @@ class Window:
         self._counted_ws = 0.0
         self._due_s = math.inf
 
-    def measure(self, at_s: float, power_w: float) -> None:
+    def measure(
+        self,
+        at_s: float,
+        power_w: float,
+    ) -> None:
         """Take one step of the load."""
         self.panel.since.append(power_w)
         if self.panel.state is IntegratorState.START:
@@ -207,7 +221,10 @@ class Window:
         panel.blind = False
         self._counted_ws = 0.0
 
-    def read(self, at_s: float) -> None:
+    def read(
+        self,
+        at_s: float,
+    ) -> None:
         """Read what is shown if an update is due, with some of the settings."""
         if at_s < max(self._due_s, 0.0) or at_s >= self.length_s:
             return
@@ -271,7 +288,10 @@ def run(
     return Case(tuple(todo), measured, readings, true_wh, float(powers.max()), kind)
 
 
-def _rounded(value: float, digits: int) -> float:
+def _rounded(
+    value: float,
+    digits: int,
+) -> float:
     return float(f"{value:.{digits - 1}e}")
 
 

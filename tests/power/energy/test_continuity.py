@@ -36,7 +36,10 @@ def run(reading: Any) -> Any:
     return make
 
 
-def test_an_integral_that_only_grows_is_our_own(run: Any, reading: Any) -> None:
+def test_an_integral_that_only_grows_is_our_own(
+    run: Any,
+    reading: Any,
+) -> None:
     readings = run(0.1, 0.9, 2.0, 2.9)
     assert why_lost(readings, 100.0) is None
     unread = reading(101.5, energy_wh=math.nan, integrator_s=math.nan)

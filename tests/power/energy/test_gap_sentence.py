@@ -46,7 +46,10 @@ def test_a_meter_that_began_again_is_said_to_have_lost_its_energy(
         (27, "stood still for some 3 s"),
     ],
 )
-def test_time_may_miss_two_seconds_of_a_gap(ran_s: int, words: str) -> None:
+def test_time_may_miss_two_seconds_of_a_gap(
+    ran_s: int,
+    words: str,
+) -> None:
     assert words in integrator_since(_at(100.0, 100.0), _at(130.0, 100.0 + ran_s))
 
 
@@ -133,7 +136,10 @@ def test_it_stood_still_exactly_if_it_missed_more_than_two_seconds(
     assert ("stood still" in integrator_since(before, after)) is (missed_s > 2.0)
 
 
-def _at(monotonic_s: float, integrator_s: float) -> Reading:
+def _at(
+    monotonic_s: float,
+    integrator_s: float,
+) -> Reading:
     utc = datetime(2026, 1, 1, tzinfo=UTC)
     state = IntegratorState.START
     return Reading(

@@ -13,7 +13,10 @@ from tests.referee.factories import reading
 METER = Identity("YOKOGAWA", "WT310", "C2VC", "F1.04")
 
 
-def readings(power_w: float = 36.0, count: int = 41) -> list[Reading]:
+def readings(
+    power_w: float = 36.0,
+    count: int = 41,
+) -> list[Reading]:
     """One each tenth of a second from 100 s on."""
     return [
         replace(reading(), monotonic_s=100 + n / 10, power_w=power_w)

@@ -360,7 +360,10 @@ def test_updates_that_were_missed_spoil_no_honest_run_if_their_power_was_between
     assert compared(read, measured).ok
 
 
-def stepped(reading: Any, seconds: float = 600.0) -> list[Reading]:
+def stepped(
+    reading: Any,
+    seconds: float = 600.0,
+) -> list[Reading]:
     """2 W and 9 W in turn, five seconds each, ten updates a second."""
     numbers = range(1, round(10 * seconds) + 1)
     return [

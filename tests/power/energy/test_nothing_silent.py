@@ -33,7 +33,10 @@ SAYS_SO = {
 INTERVALS_S = (0.1, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 
 
-def actions(rng: Rng, length_s: float) -> list[Action]:
+def actions(
+    rng: Rng,
+    length_s: float,
+) -> list[Action]:
     """One to three things that a person does, most of which he undoes, and faults of the link."""
     found: list[Action] = []
     for _ in range(rng.integers(1, 4)):
@@ -254,7 +257,10 @@ def test_averaging_and_hold_in_mid_run_are_told(what: str) -> None:
         ("false-final", 0.9),
     ],
 )
-def test_one_well_formed_false_sample_is_told(what: str, wrong: float) -> None:
+def test_one_well_formed_false_sample_is_told(
+    what: str,
+    wrong: float,
+) -> None:
     assert "integrator-steps" in failed(
         checked(one_run(*CONSTANT_20_S, (9.0, what, wrong)))
     )
@@ -370,7 +376,10 @@ def test_no_attack_behind_a_gap_spoils_an_energy_without_an_error() -> None:
 
 @pytest.mark.parametrize("gap", [False, True])
 @pytest.mark.parametrize("kind", LOADS)
-def test_no_clean_run_fails_a_check(kind: str, gap: bool) -> None:
+def test_no_clean_run_fails_a_check(
+    kind: str,
+    gap: bool,
+) -> None:
     for seed in range(SEQUENCES // 20):
         rng = np.random.default_rng([seed, LOADS.index(kind), gap])
         interval_s = float(rng.choice(INTERVALS_S))

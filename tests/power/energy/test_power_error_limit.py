@@ -175,7 +175,10 @@ def test_an_apparent_power_below_the_active_one_is_noise() -> None:
         (1.0, math.inf),
     ],
 )
-def test_without_power_there_is_no_limit(power_w: float, apparent_va: float) -> None:
+def test_without_power_there_is_no_limit(
+    power_w: float,
+    apparent_va: float,
+) -> None:
     assert relative_uncertainty(power_w, apparent_va, 60.0, limits_of("WT310E")) is None
 
 

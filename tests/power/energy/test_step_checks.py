@@ -25,7 +25,10 @@ LAST = 38
 """Of the readings, the one at 0.75 s, the one at 5.25 s, and the last one. Early, the resolution of WH is finest."""
 
 
-def exact(reading: Make, power_w: float = 6.0) -> list[Reading]:
+def exact(
+    reading: Make,
+    power_w: float = 6.0,
+) -> list[Reading]:
     times_s = [UPDATE_S * number for number in range(1, 40)]
     return [
         reading(
@@ -64,7 +67,10 @@ def steps(
     return integrator_steps(readings, measured)
 
 
-def test_what_rises_as_it_should_has_no_fault(reading: Make, measurement: Make) -> None:
+def test_what_rises_as_it_should_has_no_fault(
+    reading: Make,
+    measurement: Make,
+) -> None:
     found = steps(measurement, exact(reading))
     assert found.ok is True
     assert found.figures == {"faults": 0, "readings": 39}

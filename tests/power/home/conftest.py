@@ -17,7 +17,10 @@ class HandClock:
     def __init__(self) -> None:
         self.now_s = 1000.0
 
-    def passes(self, seconds: float) -> None:
+    def passes(
+        self,
+        seconds: float,
+    ) -> None:
         self.now_s += seconds
 
     def clocks(self) -> Clocks:

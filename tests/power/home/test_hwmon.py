@@ -80,7 +80,11 @@ TX2 = {
 }
 
 
-def put(root: Path, name: str, value: int) -> None:
+def put(
+    root: Path,
+    name: str,
+    value: int,
+) -> None:
     (root / name).write_text(f"{value}\n")
 
 

@@ -9,7 +9,10 @@ from lpirc_power.home.meter import Integrator, Sample
 from lpirc_power.meter import IntegratorState
 
 
-def used(wh: float, now_s: float) -> Sample:
+def used(
+    wh: float,
+    now_s: float,
+) -> Sample:
     return Sample(energy_wh=wh, running_s=now_s)
 
 

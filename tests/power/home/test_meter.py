@@ -35,7 +35,10 @@ class Lamp:
     )
     looks: int = 0
 
-    def look(self, now_s: float) -> Sample:
+    def look(
+        self,
+        now_s: float,
+    ) -> Sample:
         self.looks += 1
         return Sample(
             energy_wh=now_s / 100,
@@ -50,11 +53,17 @@ def lamp() -> Lamp:
 
 
 @pytest.fixture
-def meter(lamp: Lamp, hand: Any) -> Meter:
+def meter(
+    lamp: Lamp,
+    hand: Any,
+) -> Meter:
     return HomeMeter(lamp, hand.clocks())
 
 
-def test_a_run_measures_from_start_to_stop(meter: Meter, hand: Any) -> None:
+def test_a_run_measures_from_start_to_stop(
+    meter: Meter,
+    hand: Any,
+) -> None:
     meter.attach()
     meter.configure(SETUP)
     assert meter.state() is IntegratorState.RESET
@@ -76,7 +85,10 @@ def test_a_run_measures_from_start_to_stop(meter: Meter, hand: Any) -> None:
     assert final.current_peak_over is False
 
 
-def test_the_timer_ends_it_when_nobody_looks(meter: Meter, hand: Any) -> None:
+def test_the_timer_ends_it_when_nobody_looks(
+    meter: Meter,
+    hand: Any,
+) -> None:
     meter.configure(Setup(None, None, 0.1, 20))
     meter.start()
     hand.passes(100.0)
@@ -117,7 +129,10 @@ def test_asking_a_little_late_does_not_slow_the_updates_down(
     assert new == pytest.approx(130, abs=1)
 
 
-def test_after_a_pause_updates_do_not_come_in_a_crowd(meter: Meter, hand: Any) -> None:
+def test_after_a_pause_updates_do_not_come_in_a_crowd(
+    meter: Meter,
+    hand: Any,
+) -> None:
     meter.configure(SETUP)
     meter.read_update()
     hand.passes(30.0)
@@ -126,7 +141,10 @@ def test_after_a_pause_updates_do_not_come_in_a_crowd(meter: Meter, hand: Any) -
     assert not meter.read_update()[1]
 
 
-def test_what_it_measured_survives_its_link(meter: Meter, hand: Any) -> None:
+def test_what_it_measured_survives_its_link(
+    meter: Meter,
+    hand: Any,
+) -> None:
     meter.configure(SETUP)
     meter.start()
     hand.passes(1.0)

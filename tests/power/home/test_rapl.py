@@ -19,7 +19,11 @@ RANGE_UJ = 262143328850
 Plant = Callable[[dict[str, object]], Path]
 
 
-def zone(folder: str, name: str, energy_uj: int) -> dict[str, object]:
+def zone(
+    folder: str,
+    name: str,
+    energy_uj: int,
+) -> dict[str, object]:
     place = f"class/powercap/{folder}"
     return {
         f"{place}/name": name,
@@ -48,7 +52,11 @@ SERVER = {
 }
 
 
-def count(root: Path, folder: str, energy_uj: int) -> None:
+def count(
+    root: Path,
+    folder: str,
+    energy_uj: int,
+) -> None:
     (root / "class/powercap" / folder / "energy_uj").write_text(f"{energy_uj}\n")
 
 
@@ -172,7 +180,10 @@ def test_a_zone_that_is_not_there_is_told_with_those_that_are(
 
 
 @pytest.mark.parametrize("choice", ["package-0+core", "psys+package-0", "dram+dram"])
-def test_energy_is_not_counted_twice(plant: Plant, choice: str) -> None:
+def test_energy_is_not_counted_twice(
+    plant: Plant,
+    choice: str,
+) -> None:
     with pytest.raises(MeterError, match="counts energy twice") as caught:
         Rapl(choice, plant(LAPTOP))
     assert caught.value.code == "meter-wrong-address"

@@ -36,7 +36,10 @@ COMPARED = (
 class Burner:
     """A counter that has always counted 20 W when somebody looks at the clock; it soon begins anew."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(
+        self,
+        root: Path,
+    ) -> None:
         self._folder = root / "class/powercap/intel-rapl:0"
         self._folder.mkdir(parents=True)
         (self._folder / "name").write_text("package-0\n")
@@ -73,12 +76,18 @@ class Recorder:
         self.readings: list[Reading] = []
         self._changed = threading.Condition()
 
-    def __call__(self, reading: Reading) -> None:
+    def __call__(
+        self,
+        reading: Reading,
+    ) -> None:
         with self._changed:
             self.readings.append(reading)
             self._changed.notify_all()
 
-    def until_s(self, integrator_s: float) -> None:
+    def until_s(
+        self,
+        integrator_s: float,
+    ) -> None:
         with self._changed:
             assert self._changed.wait_for(
                 lambda: (

@@ -50,7 +50,11 @@ CONTENTS = st.one_of(
 )
 
 
-def opened(address: str, root: Path, clocks: Clocks) -> Meter:
+def opened(
+    address: str,
+    root: Path,
+    clocks: Clocks,
+) -> Meter:
     """Return the meter of a machine whose sysfs is at `root`."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("METER_SYSFS", str(root))

@@ -20,11 +20,17 @@ from tests.timeouts import TIMEOUT_S
 class Client:
     """One connection to the daemon."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(
+        self,
+        port: int,
+    ) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
         self._lines = self._socket.makefile("rb")
 
-    def ask(self, command: str) -> str:
+    def ask(
+        self,
+        command: str,
+    ) -> str:
         self._socket.sendall(f"{command}\r\n".encode())
         return self.line()
 

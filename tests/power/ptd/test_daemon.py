@@ -33,7 +33,11 @@ def samples(client: Any) -> list[list[float]]:
     return [[float(figure) for figure in row.groups()] for row in rows if row]
 
 
-def measured(client: Any, until: Any, count: int) -> None:
+def measured(
+    client: Any,
+    until: Any,
+    count: int,
+) -> None:
     until(lambda: int(client.ask("Watts").split(",")[4]) >= count)
 
 
@@ -327,7 +331,10 @@ def test_a_setting_changed_at_the_panel_is_an_error_in_the_log(
     )
 
 
-def test_a_meter_that_holds_an_energy_is_left_alone(simulate: Any, panel: Any) -> None:
+def test_a_meter_that_holds_an_energy_is_left_alone(
+    simulate: Any,
+    panel: Any,
+) -> None:
     address = simulate().address
     panel(address, ":INTEGRATE:START", ":INTEGRATE:STOP")
     ended = warm_programs.run(["meter", "ptd", "-p", "0", address])
@@ -335,7 +342,10 @@ def test_a_meter_that_holds_an_energy_is_left_alone(simulate: Any, panel: Any) -
     assert "still holds the energy of a run" in ended.stderr
 
 
-def test_a_port_that_is_taken_is_one_sentence(idle: Any, simulate: Any) -> None:
+def test_a_port_that_is_taken_is_one_sentence(
+    idle: Any,
+    simulate: Any,
+) -> None:
     ended = warm_programs.run(
         ["meter", "ptd", "-p", str(idle.port), simulate().address]
     )

@@ -62,7 +62,10 @@ def recorded(reading: Any) -> Any:
     return make
 
 
-def row(recorded: Recorded, name: str) -> str:
+def row(
+    recorded: Recorded,
+    name: str,
+) -> str:
     lines = [line for line in recorded_lines(recorded) if line.startswith(name)]
     return lines[0].removeprefix(name).strip() if lines else ""
 
@@ -104,7 +107,10 @@ def test_a_failed_check_marks_the_energy(recorded: Any) -> None:
     assert recorded_facts(bad)["needs_review"] is True
 
 
-def test_a_stop_by_somebody_else_needs_review(recorded: Any, reading: Any) -> None:
+def test_a_stop_by_somebody_else_needs_review(
+    recorded: Any,
+    reading: Any,
+) -> None:
     found = recorded(8.0)
     stopped = reading(
         7.95,

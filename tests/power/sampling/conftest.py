@@ -37,12 +37,18 @@ class Recorder:
         self.events: list[LinkEvent] = []
         self._changed = threading.Condition()
 
-    def __call__(self, reading: Reading) -> None:
+    def __call__(
+        self,
+        reading: Reading,
+    ) -> None:
         with self._changed:
             self.readings.append(reading)
             self._changed.notify_all()
 
-    def more(self, count: int) -> None:
+    def more(
+        self,
+        count: int,
+    ) -> None:
         with self._changed:
             wanted = len(self.readings) + count
             assert self._changed.wait_for(
@@ -80,11 +86,18 @@ class Pauses:
     _before: Reading | None = None
     _asked_s: float = 0.0
 
-    def wait(self, event: threading.Event, seconds: float) -> bool:
+    def wait(
+        self,
+        event: threading.Event,
+        seconds: float,
+    ) -> bool:
         self.note(seconds)
         return event.wait(seconds)
 
-    def note(self, seconds: float) -> None:
+    def note(
+        self,
+        seconds: float,
+    ) -> None:
         if threading.current_thread().name != "sampler":
             return
         last = self.last()
@@ -118,7 +131,11 @@ class Paced:
     def monotonic(self) -> float:
         return self.now_s
 
-    def wait(self, event: threading.Event, seconds: float) -> bool:
+    def wait(
+        self,
+        event: threading.Event,
+        seconds: float,
+    ) -> bool:
         sampling = threading.current_thread().name == "sampler"
         while sampling and self._stands_still(seconds):
             if event.wait(0.005):
@@ -127,14 +144,20 @@ class Paced:
         self.now_s += seconds + self._question_s * sampling
         return event.is_set()
 
-    def _stands_still(self, seconds: float) -> bool:
+    def _stands_still(
+        self,
+        seconds: float,
+    ) -> bool:
         with self._pace:
             if self.now_s + seconds <= self.end_s:
                 return False
             self._stood_still.set()
             return True
 
-    def until_s(self, end_s: float) -> None:
+    def until_s(
+        self,
+        end_s: float,
+    ) -> None:
         """Wait until so much time of the meter has passed."""
         with self._pace:
             self.end_s = end_s
@@ -204,7 +227,10 @@ class Flawed:
         self.meter = meter
         self._calls = calls
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(
+        self,
+        name: str,
+    ) -> Any:
         return self._calls.get(name) or getattr(self.meter, name)
 
 

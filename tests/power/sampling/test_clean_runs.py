@@ -58,7 +58,11 @@ class BusyHost(Paced):
         self.now_s += float(rng.uniform(2.0, 3.0))
         self.server = Vxi11Server(self.instrument, "127.0.0.1", 0)
 
-    def wait(self, event: threading.Event, seconds: float) -> bool:
+    def wait(
+        self,
+        event: threading.Event,
+        seconds: float,
+    ) -> bool:
         late_s = (
             float(self._rng.uniform(0.0, BUSY_S))
             if self._rng.random() < BUSY_SHARE
@@ -67,7 +71,10 @@ class BusyHost(Paced):
         return super().wait(event, seconds + late_s)
 
 
-def failures(rng: Rng, dialect: str) -> list[str]:
+def failures(
+    rng: Rng,
+    dialect: str,
+) -> list[str]:
     """Run once; return the errors that its checks find."""
     host = BusyHost(rng, str(rng.choice(LOADS)), dialect)
     window_s = int(rng.integers(8, 20))

@@ -27,7 +27,10 @@ class Broken:
     address: str
     control: str
 
-    def tell(self, command: str) -> str:
+    def tell(
+        self,
+        command: str,
+    ) -> str:
         host, _, port = self.control.rpartition(":")
         with (
             socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as line,
@@ -54,7 +57,10 @@ UPDATES = pytest.mark.parametrize("dialect", ["log2015", "free-running"])
 
 
 @pytest.fixture
-def broken(simulate: Any, dialect: str) -> Broken:
+def broken(
+    simulate: Any,
+    dialect: str,
+) -> Broken:
     # Its panel cannot be locked: what the keys do is for the checks of the energy to find.
     options = ("--dialect", dialect, "--without", "lock")
     box = simulate("--load", "constant:36W", "--control", "0", *options)

@@ -28,7 +28,11 @@ def box(simulate: Any) -> Any:
 
 
 @pytest.fixture
-def going(sampler: Any, recorder: Any, setup: Setup) -> Any:
+def going(
+    sampler: Any,
+    recorder: Any,
+    setup: Setup,
+) -> Any:
     def start(box: Broken) -> Run:
         run = sampler(box.address)
         run.arm()
@@ -44,7 +48,10 @@ def is_locked(meter: Broken) -> bool:
     return bool(meter.state()["settings"]["lockout"])
 
 
-def asked(address: str, question: str) -> str:
+def asked(
+    address: str,
+    question: str,
+) -> str:
     link = Link(address)
     try:
         return link.query(question)

@@ -45,7 +45,10 @@ def test_two_updates_are_the_least(sampler: Any) -> None:
     assert run.measure_idle(0.0).readings >= 1
 
 
-def test_a_meter_that_integrates_has_no_idle_power(sampler: Any, simulate: Any) -> None:
+def test_a_meter_that_integrates_has_no_idle_power(
+    sampler: Any,
+    simulate: Any,
+) -> None:
     box = simulate()
     first = sampler(box.address)
     second = sampler(box.address)
@@ -57,7 +60,10 @@ def test_a_meter_that_integrates_has_no_idle_power(sampler: Any, simulate: Any) 
     assert caught.value.code == "meter-busy"
 
 
-def test_a_load_over_range_has_no_idle_power(sampler: Any, setup: Setup) -> None:
+def test_a_load_over_range_has_no_idle_power(
+    sampler: Any,
+    setup: Setup,
+) -> None:
     run = sampler("sim:constant:36W", replace(setup, current_range_a=0.005))
     run.arm()
     with pytest.raises(MeterError, match="over range") as caught:
@@ -65,7 +71,10 @@ def test_a_load_over_range_has_no_idle_power(sampler: Any, setup: Setup) -> None
     assert caught.value.code == "meter-no-idle"
 
 
-def test_a_clipped_load_has_no_idle_power(sampler: Any, setup: Setup) -> None:
+def test_a_clipped_load_has_no_idle_power(
+    sampler: Any,
+    setup: Setup,
+) -> None:
     run = sampler("sim:constant:36W,crest=6", replace(setup, current_range_a=0.5))
     run.arm()
     with pytest.raises(MeterError, match="clipped at the peaks") as caught:

@@ -96,7 +96,10 @@ def test_updates_are_seen_though_another_client_reads_their_bit(
     assert final.energy_wh >= energies[-1]
 
 
-def test_a_slow_taker_costs_no_reading(sampler: Any, paced: Any) -> None:
+def test_a_slow_taker_costs_no_reading(
+    sampler: Any,
+    paced: Any,
+) -> None:
     held: threading.Event = threading.Event()
     taken: list[Reading] = []
 
@@ -179,7 +182,10 @@ def test_a_taker_that_fails_does_not_end_sampling(
     assert "disk full" in caplog.text
 
 
-def test_a_taker_may_stop_the_run_itself(sampler: Any, until: Any) -> None:
+def test_a_taker_may_stop_the_run_itself(
+    sampler: Any,
+    until: Any,
+) -> None:
     finals: list[Reading] = []
     run = sampler("sim:", take=lambda _reading: finals.append(run.stop()))
     run.arm()
@@ -188,10 +194,16 @@ def test_a_taker_may_stop_the_run_itself(sampler: Any, until: Any) -> None:
     assert run.stop() is finals[0]
 
 
-def test_stop_acts_at_once_even_with_slow_updates(sampler: Any, setup: Setup) -> None:
+def test_stop_acts_at_once_even_with_slow_updates(
+    sampler: Any,
+    setup: Setup,
+) -> None:
     slept_out: list[bool] = []
 
-    def wait(event: threading.Event, seconds: float) -> bool:
+    def wait(
+        event: threading.Event,
+        seconds: float,
+    ) -> bool:
         ended = event.wait(seconds)
         if threading.current_thread().name == "sampler":
             slept_out.append(not ended)

@@ -48,7 +48,11 @@ def measured(
     )
 
 
-def test_a_whole_run_on_the_spot(sampler: Any, recorder: Any, setup: Setup) -> None:
+def test_a_whole_run_on_the_spot(
+    sampler: Any,
+    recorder: Any,
+    setup: Setup,
+) -> None:
     setup = replace(setup, current_range_a=0.2)
     # A constant load: on a busy host the times of so few readings are not exact enough for one that changes.
     run = sampler("sim:constant:6W", setup)
@@ -234,7 +238,10 @@ def test_a_second_start_is_refused_and_changes_nothing(
     assert run.stop().state is IntegratorState.STOP
 
 
-def test_a_sampler_arms_anew_after_a_run(sampler: Any, recorder: Any) -> None:
+def test_a_sampler_arms_anew_after_a_run(
+    sampler: Any,
+    recorder: Any,
+) -> None:
     run = sampler("sim:constant:36W")
     for _ in range(2):
         run.arm()
@@ -264,7 +271,10 @@ def test_a_wrong_address_is_refused_before_anything_is_opened(
     assert caught.value.code == "meter-wrong-address"
 
 
-def test_nobody_there_is_said_at_once(sampler: Any, simulate: Any) -> None:
+def test_nobody_there_is_said_at_once(
+    sampler: Any,
+    simulate: Any,
+) -> None:
     gone = simulate()
     gone.kill()
     run = sampler(gone.address)
@@ -279,7 +289,10 @@ def test_a_wrong_load_of_sim_is_said_by_its_sentence(sampler: Any) -> None:
         sampler("sim:wind").arm()
 
 
-def turn(address: str, knob: str) -> None:
+def turn(
+    address: str,
+    knob: str,
+) -> None:
     with contextlib.closing(Link(address)) as panel:
         panel.write(knob)
         panel.query("*OPC?")  # all before it is done

@@ -44,7 +44,11 @@ class Bench:
             wait=self._wait,
         )
 
-    def _wait(self, event: threading.Event, seconds: float) -> bool:
+    def _wait(
+        self,
+        event: threading.Event,
+        seconds: float,
+    ) -> bool:
         while (
             threading.current_thread().name == "sampler"
             and self.meter.now_s >= self.end_s
@@ -56,7 +60,10 @@ class Bench:
             self.meter.now_s += seconds
         return event.is_set()
 
-    def start(self, sampled_s: float) -> float:
+    def start(
+        self,
+        sampled_s: float,
+    ) -> float:
         """Start, and sample for so long; returns how long the start took."""
         begun_s = self.end_s = self.meter.now_s
         self.sampler.start()
@@ -64,7 +71,10 @@ class Bench:
         self.run_on(sampled_s)
         return took_s
 
-    def run_on(self, seconds: float) -> None:
+    def run_on(
+        self,
+        seconds: float,
+    ) -> None:
         self._stands.clear()
         self.end_s = self.meter.now_s + seconds
         assert self._stands.wait(TIMEOUT_S)
@@ -172,7 +182,10 @@ def test_a_meter_that_fails_after_its_energy_was_read_has_given_it(bench: Any) -
 
 
 @pytest.mark.parametrize("header", [":HOLD", ":NUMERIC:HOLD"])
-def test_held_values_cost_no_energy_and_are_reported(bench: Any, header: str) -> None:
+def test_held_values_cost_no_energy_and_are_reported(
+    bench: Any,
+    header: str,
+) -> None:
     run = bench()
     run.sampler.arm()
     run.start(3.0)

@@ -18,7 +18,10 @@ class HandClock:
     def __call__(self) -> float:
         return self.now_s
 
-    def pass_s(self, seconds: float) -> None:
+    def pass_s(
+        self,
+        seconds: float,
+    ) -> None:
         self.now_s += seconds
 
 

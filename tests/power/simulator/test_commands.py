@@ -114,7 +114,10 @@ def test_what_is_refused_is_queued_with_its_code(
         "*RST",
     ],
 )
-def test_a_running_integrator_locks_settings(meter: Any, message: str) -> None:
+def test_a_running_integrator_locks_settings(
+    meter: Any,
+    message: str,
+) -> None:
     box = meter()
     box.execute(":INTEGRATE:START")
     assert box.execute(message) is None
@@ -130,7 +133,10 @@ def test_settings_stay_locked_until_the_reset(meter: Any) -> None:
     assert box.execute(":RATE?") == "1.000E+00"
 
 
-def test_the_integrator_refuses_what_its_state_forbids(meter: Any, clock: Any) -> None:
+def test_the_integrator_refuses_what_its_state_forbids(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter()
     box.execute(":INTEGRATE:TIMER 0,0,5;START;START")
     assert error(box).startswith("842,")
@@ -178,7 +184,10 @@ def test_event_registers_tell_and_clear(meter: Any) -> None:
     assert box.execute("*STB?") == "0"
 
 
-def test_float_format_marks_missing_data_and_over_range(meter: Any, clock: Any) -> None:
+def test_float_format_marks_missing_data_and_over_range(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter("constant:36W")
     box.execute(":NUMERIC:FORMAT FLOAT;NUMBER 1;ITEM1 P")
     assert box.execute(":NUMERIC:VALUE?").encode("latin-1") == b"#40004\x7e\x95\x1b\xee"

@@ -33,7 +33,10 @@ class Bench:
     server: Vxi11Server
     control: ControlServer
 
-    def tell(self, line: str) -> str:
+    def tell(
+        self,
+        line: str,
+    ) -> str:
         host, port = self.control.address.split(":")
         with socket.create_connection(
             (host, int(port)),
@@ -115,7 +118,10 @@ def test_a_dropped_link_comes_back_by_itself(
     until(back)
 
 
-def test_a_link_dropped_for_no_time_is_only_cut(bench: Bench, wire: Any) -> None:
+def test_a_link_dropped_for_no_time_is_only_cut(
+    bench: Bench,
+    wire: Any,
+) -> None:
     line = wire()
     line.link()
     assert bench.tell("drop-link") == "ok"
@@ -138,7 +144,10 @@ def test_a_hung_meter_takes_connections_and_answers_nothing(
     assert line.receive()
 
 
-def test_a_slow_meter_answers_late(bench: Bench, wire: Any) -> None:
+def test_a_slow_meter_answers_late(
+    bench: Bench,
+    wire: Any,
+) -> None:
     line = wire()
     link = line.link()
     bench.tell("slow 3600000")
@@ -153,7 +162,10 @@ def test_a_slow_meter_answers_late(bench: Bench, wire: Any) -> None:
     assert time.monotonic() - began_s >= 0.03
 
 
-def test_a_wrong_answer_is_given_once(bench: Bench, wire: Any) -> None:
+def test_a_wrong_answer_is_given_once(
+    bench: Bench,
+    wire: Any,
+) -> None:
     line = wire()
     link = line.link()
     assert bench.tell("wrong YOKOGAWA,WT500,X,F9") == "ok"
@@ -227,13 +239,19 @@ def test_a_restart_drops_links_and_forgets_how_to_talk(
     assert bench.state()["energy_wh"] == pytest.approx(later_wh)
 
 
-def test_a_restart_may_take_a_while(bench: Bench, wire: Any) -> None:
+def test_a_restart_may_take_a_while(
+    bench: Bench,
+    wire: Any,
+) -> None:
     assert bench.tell("restart keep 3600") == "ok"
     with pytest.raises(ConnectionRefusedError):
         wire()
 
 
-def test_a_busy_meter_loses_messages_after_a_start(bench: Bench, clock: Any) -> None:
+def test_a_busy_meter_loses_messages_after_a_start(
+    bench: Bench,
+    clock: Any,
+) -> None:
     box = bench.instrument
     assert bench.tell("busy-after-start 0.2") == "ok"
     assert box.execute("*OPC?") == "1"
@@ -243,7 +261,10 @@ def test_a_busy_meter_loses_messages_after_a_start(bench: Bench, clock: Any) -> 
     assert box.execute(":INTEGRATE:STATE?;:STATUS:ERROR?") == 'START;0,"No error"'
 
 
-def test_another_load_begins_when_it_is_connected(bench: Bench, clock: Any) -> None:
+def test_another_load_begins_when_it_is_connected(
+    bench: Bench,
+    clock: Any,
+) -> None:
     bench.instrument.execute(":INTEGRATE:START")
     clock.pass_s(10)
     assert bench.tell("load steps:72W@10s,18W@20s") == "ok"
@@ -288,7 +309,10 @@ def test_ranges_change_by_themselves_and_by_knobs(bench: Bench) -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_line(bench: Bench, line: str) -> None:
+def test_what_makes_no_sense_is_refused_in_one_line(
+    bench: Bench,
+    line: str,
+) -> None:
     assert bench.tell(line).startswith("error ")
     assert bench.state()["faults"] == {}
 
@@ -338,7 +362,10 @@ def test_a_lock_that_is_half_set_locks_nothing(bench: Bench) -> None:
     assert bench.tell("knob :HOLD ON") == "ok"
 
 
-def test_a_load_from_what_is_no_file_is_refused(bench: Bench, tmp_path: Path) -> None:
+def test_a_load_from_what_is_no_file_is_refused(
+    bench: Bench,
+    tmp_path: Path,
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, "/dev/zero"):
         assert "it is not a regular file" in bench.tell(f"load csv:{path}")

@@ -71,7 +71,10 @@ WH_A_SECOND = 36 / 3600
 
 
 @pytest.fixture
-def running_on(meter: Any, clock: Any) -> Any:
+def running_on(
+    meter: Any,
+    clock: Any,
+) -> Any:
     """A meter whose updates run on, one second each, 0.7 s after an update."""
     box = meter(dialect="free-running")
     box.execute(f":RATE 1S;{SHOWN}")

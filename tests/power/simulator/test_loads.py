@@ -187,7 +187,10 @@ def test_a_wrong_load_is_named_with_the_forms_that_exist(spec: str) -> None:
         ("constant:W", "'W' is not a number of W"),
     ],
 )
-def test_what_is_wrong_in_a_load_is_said_in_words(spec: str, said: str) -> None:
+def test_what_is_wrong_in_a_load_is_said_in_words(
+    spec: str,
+    said: str,
+) -> None:
     with pytest.raises(MeterError, match=re.escape(said)):
         parse_load(spec, time.monotonic)
 

@@ -12,7 +12,10 @@ from lpirc_power.simulator.loads import parse_load
 VALUES = ":NUMERIC:NORMAL:NUMBER 5;ITEM1 U;ITEM2 I;ITEM3 P;ITEM4 WH;ITEM5 TIME"
 
 
-def test_values_come_with_the_first_update(meter: Any, clock: Any) -> None:
+def test_values_come_with_the_first_update(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter()
     box.execute(VALUES)
     assert box.execute(":NUMERIC:VALUE?") == "NAN,NAN,NAN,0.00000E+00,0"
@@ -21,7 +24,10 @@ def test_values_come_with_the_first_update(meter: Any, clock: Any) -> None:
     assert rows == "120.00E+00,300.00E-03,36.000E+00,0.00000E+00,0"
 
 
-def test_just_after_the_start_there_is_no_data(meter: Any, clock: Any) -> None:
+def test_just_after_the_start_there_is_no_data(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter()
     box.execute(VALUES)
     clock.pass_s(1.1)
@@ -29,7 +35,10 @@ def test_just_after_the_start_there_is_no_data(meter: Any, clock: Any) -> None:
     assert box.execute(":NUMERIC:VALUE?") == "NAN,NAN,NAN,0.00000E+00,0"
 
 
-def test_the_integral_is_power_times_time(meter: Any, clock: Any) -> None:
+def test_the_integral_is_power_times_time(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter()
     box.execute(VALUES)
     clock.pass_s(0.6)
@@ -41,7 +50,10 @@ def test_the_integral_is_power_times_time(meter: Any, clock: Any) -> None:
     assert box.execute(":INTEGRATE:STATE?") == "STOP"
 
 
-def test_the_timer_ends_integration_exactly(meter: Any, clock: Any) -> None:
+def test_the_timer_ends_integration_exactly(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter()
     box.execute(VALUES + ";:INTEGRATE:TIMER 0,0,7;START")
     clock.pass_s(6.9)
@@ -106,7 +118,10 @@ def test_the_integral_does_not_depend_on_when_anyone_asks(
     )
 
 
-def test_a_fixed_range_is_over_above_140_percent(meter: Any, clock: Any) -> None:
+def test_a_fixed_range_is_over_above_140_percent(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter("constant:36W")  # 0.3 A
     box.execute(VALUES + ";:INPUT:CURRENT:RANGE 200MA")
     clock.pass_s(1)
@@ -167,7 +182,10 @@ def test_peaks_are_over_above_a_third_more_than_three_times_the_range(
 RANGES = ":INPUT:CURRENT:RANGE?;:INPUT:VOLTAGE:RANGE?"
 
 
-def test_auto_range_settles_with_the_first_update(meter: Any, clock: Any) -> None:
+def test_auto_range_settles_with_the_first_update(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter("constant:36W")
     box.execute(VALUES)
     clock.pass_s(0.25)
@@ -211,7 +229,10 @@ def test_auto_range_follows_the_load_and_loses_a_reading(
     assert box.execute(":NUMERIC:VALUE? 3;:STATUS:CONDITION?").split(";")[1] == "0"
 
 
-def test_a_small_range_protects_itself_on_a_wt310e_only(meter: Any, clock: Any) -> None:
+def test_a_small_range_protects_itself_on_a_wt310e_only(
+    meter: Any,
+    clock: Any,
+) -> None:
     for model, expected in (
         ("WT310E", "1;500.0E-03"),
         ("WT310", "0;200.0E-03"),
@@ -243,7 +264,10 @@ def test_the_largest_range_of_a_wt310eh_reaches_no_further_than_110_percent(
     assert box.execute(":NUMERIC:VALUE? 2") == "INF"
 
 
-def test_crest_factor_6a_reaches_twice_as_far(meter: Any, clock: Any) -> None:
+def test_crest_factor_6a_reaches_twice_as_far(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter("constant:36W", model="WT310E")  # 0.3 A
     for factor, shown in (("6", "INF"), ("A6", "300.00E-03")):
         box.execute(
@@ -259,7 +283,10 @@ def test_crest_factor_6a_reaches_twice_as_far(meter: Any, clock: Any) -> None:
         assert box.execute(":INPUT:CFACTOR?;:NUMERIC:VALUE? 2") == f"{factor};{shown}"
 
 
-def test_voltage_peaks_are_clipped_too(meter: Any, clock: Any) -> None:
+def test_voltage_peaks_are_clipped_too(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter("constant:36W,volts=19V")  # 26.9 V at the peak
     box.execute(VALUES + ";:INPUT:VOLTAGE:RANGE 15;:INPUT:CURRENT:RANGE 5")
     clock.pass_s(1)
@@ -270,7 +297,10 @@ def test_voltage_peaks_are_clipped_too(meter: Any, clock: Any) -> None:
     assert box.execute(":STATUS:CONDITION?") == str((1 << 6) | (1 << 7))
 
 
-def test_a_load_that_feeds_back_counts_backwards(meter: Any, clock: Any) -> None:
+def test_a_load_that_feeds_back_counts_backwards(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter("steps:36W@10s,-18W@30s")
     box.execute(
         VALUES
@@ -305,7 +335,10 @@ def test_crest_factor_six_halves_the_ranges_and_forces_the_largest(meter: Any) -
     assert rows == "10.000E+00;300.0E+00"
 
 
-def test_each_update_raises_its_filtered_event_once(meter: Any, clock: Any) -> None:
+def test_each_update_raises_its_filtered_event_once(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter()
     box.execute(":STATUS:FILTER1 FALL")
     assert box.execute(":STATUS:EESR?") == "0"

@@ -216,7 +216,10 @@ def test_held_values_stay_while_the_integrator_goes_on(
     assert box.execute(":NUMERIC:VALUE? 1;VALUE? 2") == "9.0000E+00;62.5000E-03"
 
 
-def test_of_two_holds_both_must_end(meter: Any, clock: Any) -> None:
+def test_of_two_holds_both_must_end(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter("steps:36W@5s,9W@100s")
     clock.pass_s(4)
     box.execute(":HOLD ON;:NUMERIC:HOLD ON;:HOLD OFF")
@@ -240,7 +243,10 @@ def test_maximum_hold_shows_the_largest_and_ends_with_rst(
     assert box.execute(":MEASURE:MHOLD ON;*RST;:MEASURE:MHOLD?") == "0"
 
 
-def test_automatic_ranging_takes_only_the_ranges_it_may(meter: Any, clock: Any) -> None:
+def test_automatic_ranging_takes_only_the_ranges_it_may(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter("constant:36W")  # 120 V; 0.3 A
     box.execute(":INPUT:VOLTAGE:CONFIG 600,300;:INPUT:CURRENT:CONFIG 20,2")
     clock.pass_s(2)

@@ -153,7 +153,10 @@ def test_rubbish_on_a_connection_ends_that_one_only(
         assert reply.uint() == server.port
 
 
-def test_no_thread_is_left_when_it_is_closed(server: Vxi11Server, until: Any) -> None:
+def test_no_thread_is_left_when_it_is_closed(
+    server: Vxi11Server,
+    until: Any,
+) -> None:
     before = set(threading.enumerate())
     mapping = Portmapper({}, "127.0.0.1", 0)
     with socket.create_connection(

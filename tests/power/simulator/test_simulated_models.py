@@ -13,7 +13,10 @@ def codes(box: Any) -> str:
 
 
 @pytest.mark.parametrize("model", ["WT310", "WT310E", "WT310EH", "WT332E", "WT333E"])
-def test_every_model_says_its_name(meter: Any, model: str) -> None:
+def test_every_model_says_its_name(
+    meter: Any,
+    model: str,
+) -> None:
     assert meter(model=model).execute("*IDN?") == f"YOKOGAWA,{model},C2PH13047V,F1.03"
 
 
@@ -50,7 +53,10 @@ def test_current_ranges(
 
 
 @pytest.mark.parametrize("rate", ["10S", "20S", "AUTO"])
-def test_slow_rates_and_auto_are_for_e_models(meter: Any, rate: str) -> None:
+def test_slow_rates_and_auto_are_for_e_models(
+    meter: Any,
+    rate: str,
+) -> None:
     old = meter()
     new = meter(model="WT310E")
     old.execute(f":RATE {rate}")
@@ -160,7 +166,10 @@ def test_a_model_has_the_wirings_that_fit_it(
     assert codes(box) == code
 
 
-def test_each_element_has_its_condition_bits(meter: Any, clock: Any) -> None:
+def test_each_element_has_its_condition_bits(
+    meter: Any,
+    clock: Any,
+) -> None:
     box = meter("constant:360W,crest=4", model="WT332E")  # 1.5 A each, 6 A at the peak
     box.execute(":INPUT:CURRENT:RANGE 1")
     clock.pass_s(1)

@@ -92,7 +92,10 @@ def test_no_message_breaks_the_meter(message: str) -> None:
 
 
 @given(st.from_regex(r"[ -~]{0,40}", fullmatch=True), st.sampled_from(COMMANDS))
-def test_no_data_breaks_a_command(data: str, command: object) -> None:
+def test_no_data_breaks_a_command(
+    data: str,
+    command: object,
+) -> None:
     meter = box("WT333E")
     if command.waits:  # type: ignore[attr-defined]
         return
@@ -172,7 +175,10 @@ def test_a_register_reads_in_every_base(value: int) -> None:
         ("1.5", 120),
     ],
 )
-def test_a_wrong_register_is_refused(text: str, code: int) -> None:
+def test_a_wrong_register_is_refused(
+    text: str,
+    code: int,
+) -> None:
     with pytest.raises(RefusedError) as caught:
         register(text, 65535)
     assert caught.value.code == code
@@ -189,7 +195,10 @@ def test_a_wrong_register_is_refused(text: str, code: int) -> None:
         ("-3", True),
     ],
 )
-def test_a_boolean_is_a_word_or_a_number_that_rounds(text: str, truth: bool) -> None:
+def test_a_boolean_is_a_word_or_a_number_that_rounds(
+    text: str,
+    truth: bool,
+) -> None:
     assert boolean(text) is truth
 
 

@@ -47,7 +47,11 @@ def test_a_written_number_reads_as_itself_to_its_digits(value: float) -> None:
         ("2KV", "V", 2000),
     ],
 )
-def test_units_scale(text: str, unit: str, value: float) -> None:
+def test_units_scale(
+    text: str,
+    unit: str,
+    value: float,
+) -> None:
     assert number(text, unit) == pytest.approx(value)
 
 

@@ -46,7 +46,10 @@ def server() -> Iterator[Vxi11Server]:
 
 
 @pytest.fixture
-def client(server: Vxi11Server, python_vxi11: Any) -> Iterator[Callable[[], Any]]:
+def client(
+    server: Vxi11Server,
+    python_vxi11: Any,
+) -> Iterator[Callable[[], Any]]:
     """Open python-vxi11 instruments on the server."""
     with contextlib.ExitStack() as stack:
 
@@ -181,7 +184,10 @@ def test_a_read_with_nothing_to_say_is_an_error_but_not_one_before_the_answer(
     assert line.read(link)[2] == b'0,"No error"\n'
 
 
-def test_an_abort_ends_a_waiting_read(wire: Any, server: Vxi11Server) -> None:
+def test_an_abort_ends_a_waiting_read(
+    wire: Any,
+    server: Vxi11Server,
+) -> None:
     line = wire()
     reader = line.call(CREATE, uint(1, 0, 0) + opaque(b"inst0"))
     error, link, abort_port, _ = (reader.uint() for _ in range(4))
@@ -282,7 +288,10 @@ def test_wrong_calls_get_the_errors_of_rpc(
     "rubbish",
     [b"\xff\xff\xff\xff", b"GET / HTTP/1.1\r\n\r\n", b"\x80\x00\x00\x04abcd"],
 )
-def test_what_is_no_call_ends_that_connection_only(wire: Any, rubbish: bytes) -> None:
+def test_what_is_no_call_ends_that_connection_only(
+    wire: Any,
+    rubbish: bytes,
+) -> None:
     line = wire()
     sound = wire()
     line.socket.sendall(rubbish)
@@ -332,7 +341,10 @@ def test_messages_of_many_links_are_run_one_by_one_and_none_is_lost(wire: Any) -
     links = [line.link() for line in lines]
     wrong: list[object] = []
 
-    def converse(line: Wire, link: int) -> None:
+    def converse(
+        line: Wire,
+        link: int,
+    ) -> None:
         for count in range(1, 60):
             line.write(link, b";".join([b"*OPC?"] * count))
             answer = line.read(link)[2]

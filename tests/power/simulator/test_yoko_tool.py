@@ -51,12 +51,19 @@ def test_a_program_that_knows_serial_ports_only_talks_over_the_pty(line: str) ->
             os.close(port)
 
 
-def change(file: Path, pattern: str, by: str) -> None:
+def change(
+    file: Path,
+    pattern: str,
+    by: str,
+) -> None:
     file.write_text(re.sub(pattern, by, file.read_text()))
 
 
 @pytest.mark.skipif(CHECKOUT is None, reason="YOKO_TOOL names no checkout of yoko-tool")
-def test_its_own_tests_pass(line: str, tmp_path: Path) -> None:
+def test_its_own_tests_pass(
+    line: str,
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "yoko-tool"
     shutil.copytree(str(CHECKOUT), folder, symlinks=True)
     # Its first line names an interpreter that few machines have. And since its commit 9526428 it refuses `set math cfv`

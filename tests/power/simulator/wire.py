@@ -36,7 +36,10 @@ def call_record(
 class Wire:
     """A connection on which calls are made by hand."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(
+        self,
+        port: int,
+    ) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S)
         self.transaction = 0
 
@@ -92,7 +95,10 @@ class Wire:
         reader = self.call(READ, uint(link, size, timeout_ms, 0, flags, ord("\n")))
         return reader.uint(), reader.uint(), reader.opaque()
 
-    def _exactly(self, length: int) -> bytes:
+    def _exactly(
+        self,
+        length: int,
+    ) -> bytes:
         data = b""
         while len(data) < length:
             part = self.socket.recv(length - len(data))

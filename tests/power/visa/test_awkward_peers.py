@@ -161,7 +161,10 @@ def test_a_peer_that_drips_does_not_hang_the_opening(
 class Dripping(Instrument):
     """It gives an answer without end, a byte a read."""
 
-    def read(self, timeout_s: float) -> str | None:
+    def read(
+        self,
+        timeout_s: float,
+    ) -> str | None:
         threading.Event().wait(0.02)
         return "1"
 

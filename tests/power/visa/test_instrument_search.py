@@ -23,7 +23,10 @@ IDN = "YOKOGAWA,WT310,C2PH13047V,F1.03"
 
 
 @pytest.fixture(autouse=True)
-def quiet_world(bus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def quiet_world(
+    bus: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """No device on USB, no one who hears a broadcast, and no serial port."""
     meter = plugged_in()
     meter.plugged_in = False

@@ -258,7 +258,11 @@ DEVICE_CLEAR = 15
 class Watched(Peer):
     """It notes what is called."""
 
-    def _reply(self, procedure: int, body: bytes) -> bytes:
+    def _reply(
+        self,
+        procedure: int,
+        body: bytes,
+    ) -> bytes:
         self.called: list[int] = [*getattr(self, "called", []), procedure]
         return super()._reply(procedure, body)
 

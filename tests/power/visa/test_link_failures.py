@@ -95,7 +95,10 @@ def test_vendor_and_product_stand_in_the_address(
         ("GPIB0::1::INSTR", None),
     ],
 )
-def test_the_host_stands_in_the_address(address: str, host: str | None) -> None:
+def test_the_host_stands_in_the_address(
+    address: str,
+    host: str | None,
+) -> None:
     assert link_failures.host_of(address) == host
 
 
@@ -113,7 +116,10 @@ def test_the_udev_rule_is_one_line_with_the_ids_as_sysfs_shows_them() -> None:
         (ADDRESS, False),
     ],
 )
-def test_who_gave_no_port_is_told_how(address: str, hinted: bool) -> None:
+def test_who_gave_no_port_is_told_how(
+    address: str,
+    hinted: bool,
+) -> None:
     assert (
         "HOST,PORT" in link_failures.unreachable(address, "refused").sentence
     ) is hinted

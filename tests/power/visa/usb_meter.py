@@ -80,7 +80,10 @@ class UsbMeter(IBackend):
     def enumerate_devices(self) -> Iterator[object]:
         yield from (one for one in (self, *self.beside) if one.plugged_in)
 
-    def get_device_descriptor(self, _dev: Any) -> SimpleNamespace:
+    def get_device_descriptor(
+        self,
+        _dev: Any,
+    ) -> SimpleNamespace:
         return _fields(
             "bLength bDescriptorType bcdUSB bDeviceClass bDeviceSubClass bDeviceProtocol bMaxPacketSize0 idVendor "
             "idProduct bcdDevice iManufacturer iProduct iSerialNumber bNumConfigurations address bus port_number "
@@ -150,7 +153,10 @@ class UsbMeter(IBackend):
             *(7, 5, (BULK_OUT, BULK_IN)[ep], 2, PACKET, 0, 0, 0, []),
         )
 
-    def open_device(self, dev: Any) -> object:
+    def open_device(
+        self,
+        dev: Any,
+    ) -> object:
         if self._opening:
             raise USBError(
                 "Access denied (insufficient permissions)",
@@ -167,10 +173,17 @@ class UsbMeter(IBackend):
         _value: int,
     ) -> None: ...
 
-    def get_configuration(self, _handle: Any) -> int:
+    def get_configuration(
+        self,
+        _handle: Any,
+    ) -> int:
         return 1
 
-    def claim_interface(self, _handle: Any, _intf: int) -> None:
+    def claim_interface(
+        self,
+        _handle: Any,
+        _intf: int,
+    ) -> None:
         if self._claiming:
             raise USBError("Resource busy", -6, self._claiming)
 
@@ -185,7 +198,11 @@ class UsbMeter(IBackend):
     ) -> bool:
         return bool(handle.has_kernel_driver)
 
-    def detach_kernel_driver(self, handle: Any, _intf: int) -> None:
+    def detach_kernel_driver(
+        self,
+        handle: Any,
+        _intf: int,
+    ) -> None:
         handle.has_kernel_driver = False
 
     def bulk_write(

@@ -17,6 +17,9 @@ def dialect(request: Any) -> str:
 
 
 @pytest.fixture
-def simulate(simulate: Any, dialect: str) -> Callable[..., Any]:
+def simulate(
+    simulate: Any,
+    dialect: str,
+) -> Callable[..., Any]:
     """Start simulators that answer in that form."""
     return lambda *options: simulate("--dialect", dialect, *options)

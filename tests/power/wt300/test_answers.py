@@ -38,7 +38,10 @@ def test_what_is_no_number_is_a_meter_error(text: str) -> None:
         (":NUM:VAL 1.0E+00", 1.0),
     ],
 )
-def test_units_and_headers_may_stand_beside_a_number(text: str, number: float) -> None:
+def test_units_and_headers_may_stand_beside_a_number(
+    text: str,
+    number: float,
+) -> None:
     assert answers.value(text) == pytest.approx(number)
 
 
@@ -65,7 +68,10 @@ def test_over_range_is_infinity(text: str) -> None:
         ("EXTERNAL,50.00E-03", "EXTERNAL,50.00E-03"),
     ],
 )
-def test_headers_are_left_out(answer: str, plain: str) -> None:
+def test_headers_are_left_out(
+    answer: str,
+    plain: str,
+) -> None:
     assert answers.data(answer) == plain
 
 
@@ -108,7 +114,10 @@ def test_headers_are_left_out(answer: str, plain: str) -> None:
         (":INPUT:VOLTAGE:AUTO ON", "ON"),
     ],
 )
-def test_a_setting_is_recognised_in_every_form(answer: str, expected: str) -> None:
+def test_a_setting_is_recognised_in_every_form(
+    answer: str,
+    expected: str,
+) -> None:
     assert answers.same(answer, expected)
 
 
@@ -128,12 +137,18 @@ def test_a_setting_is_recognised_in_every_form(answer: str, expected: str) -> No
         *((short, "WHP,1") for short in ("WH,1", "W,1", "WHP,1,2")),
     ],
 )
-def test_another_setting_is_not(answer: str, expected: str) -> None:
+def test_another_setting_is_not(
+    answer: str,
+    expected: str,
+) -> None:
     assert not answers.same(answer, expected)
 
 
 @given(st.text(), st.text())
-def test_comparing_never_fails(answer: str, expected: str) -> None:
+def test_comparing_never_fails(
+    answer: str,
+    expected: str,
+) -> None:
     assert answers.same(answer, expected) in (True, False)
     assert answers.understood(answer, expected) in (True, False)
 
@@ -200,7 +215,10 @@ def test_errors_are_found_behind_headers() -> None:
         ("off", False),
     ],
 )
-def test_booleans_come_as_figures_or_words(text: str, on: bool) -> None:
+def test_booleans_come_as_figures_or_words(
+    text: str,
+    on: bool,
+) -> None:
     assert answers.boolean(text) is on
 
 

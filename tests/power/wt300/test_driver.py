@@ -28,7 +28,10 @@ SETUP = Setup(
 
 
 @pytest.fixture
-def box(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
+def box(
+    simulate: Any,
+    clocks: Clocks,
+) -> Iterator[tuple[Wt300, Link]]:
     """A driver, and a second link to look behind its back."""
     address = simulate("--load", "constant:36W").address
     with (
@@ -96,7 +99,10 @@ def test_crest_factor_six_halves_what_can_be_chosen(box: Any) -> None:
         meter.configure(Setup(600.0, 1.0, 0.1, 60, crest_factor=6))
 
 
-def test_a_whole_measurement(box: Any, until: Any) -> None:
+def test_a_whole_measurement(
+    box: Any,
+    until: Any,
+) -> None:
     meter, _ = box
     meter.attach()
     meter.configure(SETUP)
@@ -123,7 +129,10 @@ def test_a_whole_measurement(box: Any, until: Any) -> None:
     assert meter.read().energy_wh == final.energy_wh
 
 
-def test_a_start_gives_no_data_until_the_next_update(box: Any, dialect: str) -> None:
+def test_a_start_gives_no_data_until_the_next_update(
+    box: Any,
+    dialect: str,
+) -> None:
     meter, _ = box
     meter.attach()
     meter.configure(Setup(150.0, 1.0, 5.0, 60))
@@ -405,7 +414,10 @@ def test_settings_are_the_same_in_short_words_and_with_headers(box: Any) -> None
 
 
 @pytest.fixture
-def three(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
+def three(
+    simulate: Any,
+    clocks: Clocks,
+) -> Iterator[tuple[Wt300, Link]]:
     """A driver of a meter with three elements, and a second link."""
     address = simulate("--model", "WT333E", "--load", "constant:36W").address
     with (
@@ -525,7 +537,10 @@ def test_looking_does_not_turn_a_meter_that_integrates_from_binary_to_text(
     assert "FLO" in spy.query(":NUMERIC:FORMAT?")
 
 
-def test_looking_works_with_headers_and_short_words(three: Any, until: Any) -> None:
+def test_looking_works_with_headers_and_short_words(
+    three: Any,
+    until: Any,
+) -> None:
     meter, spy = three
     spy.write(":COMMUNICATE:HEADER ON;VERBOSE OFF")
     meter.look("sum")

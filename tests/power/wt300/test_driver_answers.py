@@ -60,7 +60,10 @@ def test_flags_are_those_of_what_is_measured(
 class Canned:
     """A link whose answers are given, to each question of a message; a setting is remembered and read back."""
 
-    def __init__(self, model: str = "WT310") -> None:
+    def __init__(
+        self,
+        model: str = "WT310",
+    ) -> None:
         self.answers: dict[str, str | MeterError | list[str | MeterError]] = {
             "*IDN?": f"YOKOGAWA,{model},X,F1.03",
             ":RATE?": "100.0E-03",
@@ -70,7 +73,10 @@ class Canned:
         self.written: list[str] = []
         self.timeout_ms: list[int | None] = []
 
-    def write(self, message: str) -> None:
+    def write(
+        self,
+        message: str,
+    ) -> None:
         self.written.append(message)
         header, _, data = message.partition(" ")
         self.answers[f"{header}?"] = data
@@ -85,7 +91,10 @@ class Canned:
             return self._answer(message)
         return ";".join(map(self._answer, message.split(";")))
 
-    def _answer(self, message: str) -> str:
+    def _answer(
+        self,
+        message: str,
+    ) -> str:
         answer = self.answers.get(message, "")
         if isinstance(answer, list):
             answer = answer.pop(0)
@@ -97,7 +106,10 @@ class Canned:
 class WithoutRanges(Canned):
     """A meter that refuses its ranges as items."""
 
-    def write(self, message: str) -> None:
+    def write(
+        self,
+        message: str,
+    ) -> None:
         header, _, data = message.partition(" ")
         super().write(f"{header} NONE" if "RANGE,1" in data else message)
 
@@ -138,7 +150,10 @@ class Watched(Canned):
         self.answers[SampleForm.of_run("1").question] = UPDATE
         self.asked: list[str] = []
 
-    def write(self, message: str) -> None:
+    def write(
+        self,
+        message: str,
+    ) -> None:
         super().write(message)
         for rate_s in (0.1, 0.5, 5.0):
             for setting in measuring(replace(SETUP, update_interval_s=rate_s), WT310):
@@ -444,7 +459,10 @@ SETUP = Setup(150.0, 0.5, 0.1, 60)
 class Spelling(Canned):
     """Says back what was set, units and all, except where an answer was given beforehand."""
 
-    def write(self, message: str) -> None:
+    def write(
+        self,
+        message: str,
+    ) -> None:
         self.written.append(message)
         header, _, data = message.partition(" ")
         self.answers.setdefault(f"{header}?", data)

@@ -45,7 +45,10 @@ def test_every_code_of_the_simulated_meter_is_explained() -> None:
         ("", True),
     ],
 )
-def test_nought_is_no_error(error: str, is_one: bool) -> None:
+def test_nought_is_no_error(
+    error: str,
+    is_one: bool,
+) -> None:
     assert is_error(error) is is_one
 
 

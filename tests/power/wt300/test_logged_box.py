@@ -123,7 +123,10 @@ def test_it_is_watched(box: LoggedBox) -> None:
     ] * 2
 
 
-def test_a_recording_is_made(box: LoggedBox, tmp_path: Path) -> None:
+def test_a_recording_is_made(
+    box: LoggedBox,
+    tmp_path: Path,
+) -> None:
     with served(box) as address:
         options = [
             "--duration",
@@ -194,7 +197,10 @@ def test_answers_without_meaning_do_not_refuse_the_day_but_fail_a_check(
         ("NUM:ITEM6", "AH,1"),
     ],
 )
-def test_another_setting_than_was_set_is_still_refused(header: str, said: str) -> None:
+def test_another_setting_than_was_set_is_still_refused(
+    header: str,
+    said: str,
+) -> None:
     refused = pytest.raises(MeterRefused, match=re.escape(said))
     with (
         served(LoggedBox(garbled={header: said})) as address,

@@ -89,7 +89,10 @@ def test_an_element_that_is_not_there_is_refused(
 
 
 @given(st.sampled_from(model_named("WT310E").currents_a), st.floats(-1e-7, 1e-7))
-def test_a_range_is_found_however_it_was_computed(choice: float, error: float) -> None:
+def test_a_range_is_found_however_it_was_computed(
+    choice: float,
+    error: float,
+) -> None:
     assert (
         listed(
             choice * (1 + error),

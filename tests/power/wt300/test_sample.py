@@ -91,7 +91,10 @@ def test_a_sample_that_makes_no_sense_is_a_meter_error(answer: str) -> None:
         ("I,1", "WH,1"),
     ],
 )
-def test_values_of_something_else_are_no_sample(power: str, energy: str) -> None:
+def test_values_of_something_else_are_no_sample(
+    power: str,
+    energy: str,
+) -> None:
     with pytest.raises(
         MeterError,
         match="another program has changed the items of its answers",

@@ -26,7 +26,10 @@ SETUP = Setup(
 
 
 @pytest.fixture
-def box(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
+def box(
+    simulate: Any,
+    clocks: Clocks,
+) -> Iterator[tuple[Wt300, Link]]:
     """A driver, and a second link to look behind its back."""
     address = simulate("--load", "constant:36W").address
     with (
@@ -180,12 +183,19 @@ def test_a_meter_that_integrates_for_somebody_else_is_left_as_it_is_in_how_it_an
 class Breaking:
     """A link that fails at one command."""
 
-    def __init__(self, link: Link, at: str) -> None:
+    def __init__(
+        self,
+        link: Link,
+        at: str,
+    ) -> None:
         self._link = link
         self._at = at
         self.query = link.query
 
-    def write(self, message: str) -> None:
+    def write(
+        self,
+        message: str,
+    ) -> None:
         if message.startswith(self._at):
             raise MeterTimeout("broken on purpose")
         self._link.write(message)

@@ -95,7 +95,7 @@ def test_every_bad_line_is_told_with_its_number_and_nothing_is_imported(
     assert news.count("\n") == 1
     for words in (
         "line 3: the team's name is blank",
-        "line 4: it has more cells than the first line",
+        "line 4: 'bee' has more cells than the first line",
         "line 5: 'ANT' differs from 'ant' only in capitals",
         "line 6: 'fox' differs from 'Fox' only in capitals",
         "line 7: 'g\\tnu' has characters",
@@ -121,7 +121,7 @@ def test_the_first_line_says_which_column_is_which(folder: Path, text: bytes) ->
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (b"\xff\xfe", "cannot be read as CSV"),
+        (b"\xff\xfe", "its first line must be"),
         ("team\n,\n", "it has no team"),
         ('team\n"ant', "cannot be read as CSV"),
         ("", "its first line must be"),

@@ -87,6 +87,7 @@ def test_what_is_needed_reaches_the_score_of_the_next_rank_at_each_end() -> None
     assert needs.map is not None
     assert needs.map_points is not None
     ratio = found.ratio
+    assert ratio is not None
     assert ratio.value == pytest.approx(0.40 / 0.30)
     for end in ("low", "value", "high"):
         asked = getattr(ratio, end)
@@ -103,6 +104,7 @@ def test_what_is_needed_reaches_the_score_of_the_next_rank_at_each_end() -> None
 
 def test_nothing_follows_from_a_gap_that_may_be_noise() -> None:
     found = gap(noise=0.10)
+    assert found.ratio is not None
     assert found.ratio.low is not None
     assert found.ratio.low < 1 < found.ratio.value
     assert found.needs is None
@@ -127,6 +129,7 @@ def test_a_gap_without_halves_has_no_interval_and_no_advice() -> None:
         ),
         {},
     )
+    assert found.ratio is not None
     assert found.ratio.low is None
     assert (found.needs, found.is_sure, found.map_chance) == (None, False, None)
 

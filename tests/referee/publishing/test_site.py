@@ -93,7 +93,7 @@ def test_every_link_of_the_site_works_on_a_plain_web_server_and_every_file_is_li
     written = {
         path.relative_to(made.folder).as_posix()
         for path in made.folder.rglob("*")
-        if path.is_file()
+        if path.is_file() and path.suffix != ".gz"
     }
     assert names == written
     assert {team_page_name(team) for team in TEAMS} <= names
@@ -124,7 +124,8 @@ def test_its_pages_are_accessible_at_every_width(
     with web_server(made.folder) as url:
         for name in names:
             with visit(browser, url + name, color_scheme=scheme) as page:
-                page.locator("time[title]").first.wait_for()
+                if name == "index.html":  # the one that states a time
+                    page.locator("time[title]").first.wait_for()
                 for width in SIZES:
                     page.set_viewport_size({"width": width, "height": 800})
                     wide = page.evaluate("document.documentElement.scrollWidth")
@@ -218,7 +219,7 @@ def test_until_its_date_no_report_of_the_site_shows_the_ground_truth(
     until = LATER if is_over else LATER + timedelta(seconds=1)
     object.__setattr__(made.contest.config, "ground_truth_secret_until", until)
     site = published(final=True)
-    reports = sorted((site.folder / "reports").iterdir())
+    reports = sorted((site.folder / "reports").glob("*.html"))
     assert [one.name for one in reports] == [f"run-{at}.html" for at in range(1, 6)]
     for one in reports:
         assert ("Average precision by category" in one.read_text()) is is_over
@@ -231,7 +232,7 @@ def test_a_publication_cut_off_between_two_files_leaves_the_former_site_whole(
     first = published()
     before = digests_of(first.folder)
     made.store.announcements.add("jo", "Lunch at noon.", START)
-    for victim in ("sign_site", "viewing_of"):
+    for victim in ("pages_of", "manifest_of", "write_signed"):
         cut = mock.patch.object(site_publication, victim, side_effect=KeyboardInterrupt)
         with cut, pytest.raises(KeyboardInterrupt):
             published()

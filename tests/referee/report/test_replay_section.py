@@ -152,6 +152,12 @@ def test_the_replay_plays_seeks_and_obeys_the_keyboard_in_the_report(
         button.press("ArrowRight")
         clock = player.locator(".clock")
         assert clock.inner_text() == "0:05 of 0:10"
+        shown_map, energy_wh, score_then = (
+            float(player.locator(f"[data-figure={name}]").inner_text())
+            for name in ("map", "energy", "score")
+        )
+        assert energy_wh == pytest.approx(0.05, abs=0.002), "half of the run"
+        assert score_then == pytest.approx(shown_map / energy_wh, rel=0.01)
         picture = player.locator("[data-picture]")
         label = picture.get_attribute("aria-label") or ""
         assert re.search(r"Image \d, \d+ box", label), label

@@ -138,6 +138,8 @@ def test_the_result_and_the_neighbours_are_those_of_the_rows(
     behind = scores["own"] / scores["behind"]
     assert f"ahead has {ahead:.3f} times the score of this run" in text
     assert f"this run has {behind:.3f} times its score" in text
+    assert "took 0.080000 Wh, 0.020000 Wh less." in text
+    assert "took 0.130000 Wh, 0.030000 Wh more." in text
 
 
 def test_the_needs_follow_from_the_interval_of_the_gap(hall: House) -> None:

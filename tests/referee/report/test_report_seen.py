@@ -11,8 +11,9 @@ import pytest
 from referee.clock import Clock
 from referee.judging.judge_many import judge_with_interval
 from referee.report import write_report
+from referee.store.records import Refusal
 from tests.browser import assert_accessible, visit
-from tests.referee.factories import House
+from tests.referee.factories import START, House
 from tests.referee.judging.sent_runs import closed_run, guesses
 
 if TYPE_CHECKING:
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 LONG = "bumblebees-of-the-far-north-with-a-name-that-never-ends-" * 2
 
 
+@pytest.mark.parametrize("for_team", [False, True])
 @pytest.mark.parametrize("width", [360, 768, 1440, 1920])
 def test_a_report_fits_each_screen_and_has_no_violation(
     width: int,
+    for_team: bool,
     build: Callable[..., House],
     browser: Browser,
     tmp_path: Path,
@@ -37,7 +40,20 @@ def test_a_report_fits_each_screen_and_has_no_violation(
             energy_wh=energy_wh,
         )
         judge_with_interval(contest, run.id, Clock())
-    page = write_report(contest, 1, tmp_path)
+    refused = "An-unbroken-word-" * 20
+    refusal = Refusal(
+        START.isoformat(),
+        START.isoformat(),
+        3,
+        "bad-rows",
+        422,
+        "own",
+        1,
+        "10.0.0.1",
+        refused,
+    )
+    contest.store.refusals.keep([(None, refusal)])
+    page = write_report(contest, 1, tmp_path, for_team=for_team)
     scheme = "dark" if width == 768 else "light"
     with visit(
         browser,
@@ -45,6 +61,9 @@ def test_a_report_fits_each_screen_and_has_no_violation(
         size=(width, 900),
         color_scheme=scheme,
     ) as seen:
-        assert "What would win" in seen.inner_text("main")
+        shown = seen.inner_text("main")
+        assert ("What would win" in shown) is not for_team
+        assert refused in shown
+        seen.click("summary >> nth=0")
         assert seen.evaluate("document.documentElement.scrollWidth") == width
         assert_accessible(seen)

@@ -20,14 +20,26 @@ from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError, StorageFailed
 from referee.runs.arming import Arming, ReadyRun
-from referee.runs.heat_making import WAY_OUT, BeginAct, HeatMaking, PlannedHeat
+from referee.runs.heat_making import (
+    WAY_OUT,
+    BeginAct,
+    HeatMaking,
+    PlannedHeat,
+)
 from referee.runs.meter_state import MeterState
 from referee.runs.run_control import RunControl
 from referee.runs.station_meters import StationMeters
 from referee.store import Store, heat_table
 from referee.store.acts import Act
 from referee.store.records import Run
-from tests.referee.factories import START, TEAM, House, config_text, house, station
+from tests.referee.factories import (
+    START,
+    TEAM,
+    House,
+    config_text,
+    house,
+    station,
+)
 from tests.referee.runs.observing import code_of, kinds
 
 Build = Callable[..., House]
@@ -66,13 +78,19 @@ def acts(house: House) -> list[str]:
     return sorted(found)
 
 
-def test_one_call_arms_all_sides_and_stores_the_heat(build: Build) -> None:
+def test_one_call_arms_all_sides_and_stores_the_heat(
+    build: Build,
+) -> None:
     house = two(build)
     runs = make(house, round=3)
     assert {run.station: run.team for run in runs} == SIDES
     assert {run.heat for run in runs} == {"final"}
     (heat,) = house.store.heats.all()
-    assert (heat.name, heat.operator, heat.round) == ("final", "jo", 3)
+    assert (heat.name, heat.operator, heat.round) == (
+        "final",
+        "jo",
+        3,
+    )
     assert acts(house) == ["arm", "arm", "heat"]
     assert len(house.control.start("final", absent_too=True)) == 2
 
@@ -241,7 +259,9 @@ def test_what_can_be_seen_before_is_refused_before_any_run_is_made(
     assert len(make(house, beyond_attempts=True)) == 2
 
 
-def test_of_two_operators_who_make_the_same_heat_one_is_told_so(build: Build) -> None:
+def test_of_two_operators_who_make_the_same_heat_one_is_told_so(
+    build: Build,
+) -> None:
     stations = [station(name) for name in ("one", "two", "three", "four")]
     house = build(*stations)
     for team in ("voles", "stoats"):

@@ -64,7 +64,9 @@ def test_a_decision_belongs_to_one_judgement_and_another_one_needs_its_own(
 
 def test_of_two_who_publish_at_once_one_is_told_that_it_is_done(judged: Store) -> None:
     judged.decisions.add(1, START.isoformat(), PUBLISHED, "Eva", START)
-    with pytest.raises(RefereeError, match="Eva has published run 1") as failure:
+    with pytest.raises(
+        RefereeError, match="Run 1 is published already, by Eva at 09:00:00 UTC"
+    ) as failure:
         judged.decisions.add(1, START.isoformat(), PUBLISHED, "Max", LATER)
     assert code_of(failure) == "decided-already"
 

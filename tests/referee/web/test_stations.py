@@ -224,10 +224,8 @@ def test_a_heat_opens_with_the_signal_and_survives_kill_9_with_equal_windows(
     assert first.energy_wh is not None
     assert second.energy_wh is not None
     again = made.refers("run", "start", "final")
-    assert (
-        again.stderr
-        == "referee: Heat final has started: run 1 is closed; choose another name.\n"
-    )
+    assert again.stderr.startswith("referee: Heat final has been started by ")
+    assert "UTC: run 1 is closed. For another heat choose another name." in again.stderr
 
 
 def test_a_heat_of_any_name_waits_for_its_signal_and_one_of_none_is_refused(

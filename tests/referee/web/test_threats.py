@@ -15,7 +15,20 @@ from tests.referee.judging.judged_runs import opened_run
 
 FILES = ("secret", "operator-key", "signing-key", "contest.db", "contest.toml")
 CLIMBS = ("", "../", "../../", "..%2f..%2f", "%2e%2e/%2e%2e/", "/")
-ROOTS = ("/", "/static/", "/v1/images/", "/board/")
+ROOTS = (
+    "/",
+    "/static/",
+    "/v1/images/",
+    "/board/",
+    "/docs/",
+    "/client/",
+    "/heats/",
+    "/live/heats/",
+    "/teams/",
+    "/replay/",
+    "/tracks/",
+    "/team/runs/",
+)
 
 
 def test_no_path_leads_to_the_truth_or_to_a_secret(build: Callable[..., House]) -> None:

@@ -39,7 +39,11 @@ def files(tmp_path: Path) -> list[str]:
     ]
 
 
-def write(folder: Path, name: str, content: str) -> str:
+def write(
+    folder: Path,
+    name: str,
+    content: str,
+) -> str:
     (folder / name).write_text(content)
     return str(folder / name)
 

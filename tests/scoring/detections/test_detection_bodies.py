@@ -104,14 +104,20 @@ def same(found: list[list[float]] | None, expected: list[list[float]] | None) ->
     )
 
 
-def refusal(body: bytes, kind: str) -> RefereeError:
+def refusal(
+    body: bytes,
+    kind: str,
+) -> RefereeError:
     with pytest.raises(RefereeError) as failure:
         parse_detections(body, kind, 5, IDS)
     assert "\n" not in failure.value.sentence
     return failure.value
 
 
-def problems(body: bytes, kind: str = FORM) -> list[tuple[int, str]]:
+def problems(
+    body: bytes,
+    kind: str = FORM,
+) -> list[tuple[int, str]]:
     failure = refusal(body, kind)
     assert failure.code == "bad-rows"
     return [(one["line"], one["problem"]) for one in failure.facts["problems"]]  # type: ignore[attr-defined]

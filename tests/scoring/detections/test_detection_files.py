@@ -129,7 +129,10 @@ def test_an_ambiguous_stem_names_nothing(tmp_path: Path) -> None:
         "5 2\t0.5,1.5 , 2 30 40.25",
     ],
 )
-def test_the_contest_s_rows_need_no_header(tmp_path: Path, line: str) -> None:
+def test_the_contest_s_rows_need_no_header(
+    tmp_path: Path,
+    line: str,
+) -> None:
     path = write(tmp_path, f"{line}\n1 1 0.5 1 1 2 2\n\n{line}", "found.txt")
     found = read_detections(path, PLAIN)
     assert pairs(found) == [(5, 2), (1, 1), (5, 2)]
@@ -137,7 +140,10 @@ def test_the_contest_s_rows_need_no_header(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["found.json", "found.txt"])
-def test_coco_boxes_become_inclusive_corners(tmp_path: Path, name: str) -> None:
+def test_coco_boxes_become_inclusive_corners(
+    tmp_path: Path,
+    name: str,
+) -> None:
     found = read_detections(
         write(tmp_path, [ENTRY, {**ENTRY, "image_id": 20180000001}], name),
         PLAIN,
@@ -148,7 +154,10 @@ def test_coco_boxes_become_inclusive_corners(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("content", [HEADER, HEADER + "\r\n\r\n", "[]"])
-def test_a_header_alone_is_no_detections(tmp_path: Path, content: str) -> None:
+def test_a_header_alone_is_no_detections(
+    tmp_path: Path,
+    content: str,
+) -> None:
     assert len(read_detections(write(tmp_path, content), PLAIN)) == 0
 
 
@@ -308,7 +317,10 @@ def test_coco_results_are_tolerated_alike_and_keep_their_boxes(tmp_path: Path) -
     "row",
     ["1.5,1", "d,1", "1,cat", "1,9007199254740994", "inf,1"],
 )
-def test_only_whole_numbers_are_new_ids(tmp_path: Path, row: str) -> None:
+def test_only_whole_numbers_are_new_ids(
+    tmp_path: Path,
+    row: str,
+) -> None:
     with pytest.raises(RefereeError, match=r"line 2: .* is unknown"):
         read_submission(write(tmp_path, f"{HEADER}\n{row},{NUMBERS}"), PLAIN, ANYTHING)
 
@@ -338,7 +350,10 @@ def test_a_broken_quote_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("header", ["image,class", "image,category"])
-def test_a_blacklist_goes_by_id_or_name(tmp_path: Path, header: str) -> None:
+def test_a_blacklist_goes_by_id_or_name(
+    tmp_path: Path,
+    header: str,
+) -> None:
     path = write(tmp_path, f"{header}\n1,2\na.jpg,person\n\nc,7\n1,2\n")
     assert read_blacklist(path, PLAIN) == {(1, 2), (1, 1), (5, 7)}
     assert read_blacklist(write(tmp_path, header), PLAIN) == frozenset()

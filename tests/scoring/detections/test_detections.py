@@ -168,7 +168,10 @@ def test_json_that_is_not_regular_is_read_row_by_row(blank: bytes) -> None:
 
 @pytest.mark.parametrize("bad", ["1", True, None, [1], {}, "", "NaN"])
 @pytest.mark.parametrize("column", [0, 2, 6])
-def test_only_numbers_are_numbers(bad: object, column: int) -> None:
+def test_only_numbers_are_numbers(
+    bad: object,
+    column: int,
+) -> None:
     assert problems([ROW, [*ROW[:column], bad, *ROW[column + 1 :]]]) == [
         (2, f"{bad!r} is not a number")
     ]
@@ -273,7 +276,10 @@ def test_at_most_twenty_problems_are_told_and_all_are_counted() -> None:
         (b"1 1 0.5 1 1 2 2\x00", "is not a number"),
     ],
 )
-def test_text_lines_are_read_strictly(line: bytes, words: str) -> None:
+def test_text_lines_are_read_strictly(
+    line: bytes,
+    words: str,
+) -> None:
     ((number, problem),) = problems(
         b"1 1 0.5 1 1 2 2\n\n" + line + b"\r\n1 1 0.5 1 1 2 2\n",
         TEXT,

@@ -71,7 +71,11 @@ def said(path: Path) -> str:
     return refusal(lambda: read(STRICT), path)
 
 
-def write(root: Path, text: str, name: str = "found.csv") -> Path:
+def write(
+    root: Path,
+    text: str,
+    name: str = "found.csv",
+) -> Path:
     path = root / name
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
     return path
@@ -107,7 +111,11 @@ def test_rows_with_any_cell_anywhere(
         [b"", HEADER.encode() + b"\n", b"1 2 0.5 1 2 30 40\n", b'[{"image_id"']
     ),
 )
-def test_any_bytes(root: Path, content: bytes, head: bytes) -> None:
+def test_any_bytes(
+    root: Path,
+    content: bytes,
+    head: bytes,
+) -> None:
     path = root / "bytes.csv"
     path.write_bytes(head + content)
     said(path)
@@ -133,7 +141,10 @@ def test_coco_results_with_any_value_anywhere(
 
 
 @pytest.mark.parametrize("key", ["image_id", "category_id", "score"])
-def test_true_is_not_a_number_of_coco_results(root: Path, key: str) -> None:
+def test_true_is_not_a_number_of_coco_results(
+    root: Path,
+    key: str,
+) -> None:
     assert f"line 1: {key} True" in said(
         write(root, json.dumps([{**ENTRY, key: True}]), "true.json")
     )
@@ -178,7 +189,10 @@ def test_a_blacklist_with_any_cell(
 
 
 @pytest.mark.parametrize("name", ["found.csv", "found.json"])
-def test_the_command_refuses_in_one_line(root: Path, name: str) -> None:
+def test_the_command_refuses_in_one_line(
+    root: Path,
+    name: str,
+) -> None:
     truth = write(root, "image,class,xmin,ymin,xmax,ymax\n1,2,1,2,30,40\n", "truth.csv")
     found = write(
         root,

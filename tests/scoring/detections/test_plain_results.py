@@ -149,7 +149,10 @@ ENTRY = {
         "[]",
     ],
 )
-def test_files_of_common_forms_are_read_the_fast_way(tmp_path: Path, text: str) -> None:
+def test_files_of_common_forms_are_read_the_fast_way(
+    tmp_path: Path,
+    text: str,
+) -> None:
     path = tmp_path / "found.json"
     path.write_text(text, encoding="utf-8")
     found = read_plain_results(path)

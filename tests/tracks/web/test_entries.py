@@ -23,7 +23,10 @@ from lpirc_score.detections.files import HEADER
 from lpirc_testsets import read_ground_truth, synthesize
 from lpirc_tracks.submissions.check_queue import CheckQueue
 from lpirc_tracks.submissions.entries import entry_document
-from lpirc_tracks.submissions.kept_models import keep_model, kept_model
+from lpirc_tracks.submissions.kept_models import (
+    keep_model,
+    kept_model,
+)
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.receiving import Offer, receive_body
 from lpirc_tracks.submissions.results_files import (
@@ -37,11 +40,18 @@ from lpirc_tracks.submissions.results_files import (
 )
 from referee.clock import Clock
 from referee.config.tracks import ModelTrack
-from referee.contest import Contest, open_contest
+from referee.contest import Contest, open_contest, read_secrets
 from referee.errors import RefereeError
 from referee.store.model_records import JobKind, Submission
 from tests.confinement import UNCONFINED
-from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
+from tests.contest_day import (
+    PASSWORD,
+    TEAM,
+    Day,
+    contest_day,
+    problem,
+    until,
+)
 from tests.referee.factories import DrivenClock
 from tests.tflite_models import classifier, detector
 
@@ -130,7 +140,13 @@ def test_a_team_s_own_page_lists_its_entries_and_nobody_else_s(
 ) -> None:
     assert hall.server is not None
     # On a track of its own, since the tests of the track "files" count its places.
-    hand_in(hall, csv_of(rows_of(images)), "cat", "own", name="mine.csv")
+    hand_in(
+        hall,
+        csv_of(rows_of(images)),
+        "cat",
+        "own",
+        name="mine.csv",
+    )
     credentials = ("cat", PASSWORD)
 
     def told(path: str) -> Any:
@@ -143,6 +159,44 @@ def test_a_team_s_own_page_lists_its_entries_and_nobody_else_s(
     assert entry["state"] == "scored"
     others = hall.server.ask("GET", "/v1/team", auth=("bee", PASSWORD)).json()
     assert "mine.csv" not in [one["file"] for one in others["uploads"]]
+
+
+def test_the_same_file_of_two_teams_is_in_the_attention_line_until_one_is_withdrawn(
+    day: Day, images: Path
+) -> None:
+    day.serve()
+    body = csv_of(rows_of(images, misses=20))
+    first = hand_in(day, body)
+    assert attention(day) == []
+    hand_in(day, csv_of(rows_of(images, misses=21)), "cat")
+    hand_in(day, body, "bee", name="theirs.csv")
+    until(lambda: attention(day))
+    (found,) = attention(day)
+    sha256 = hashlib.sha256(body).hexdigest()
+    assert found["code"] == "equal-files"
+    assert found["sentence"] == (
+        f"Track files: Teams {TEAM}, bee handed in the same file, SHA-256 {sha256[:12]}."
+    )
+    assert f"! {found['sentence']}" in day.refers("status").stdout.splitlines()
+    withdrawn = day.refers(
+        *(
+            "model",
+            "withdraw",
+            str(first.json()["id"]),
+            "--reason",
+            "of another team",
+        )
+    )
+    assert withdrawn.returncode == 0, withdrawn.stderr
+    until(lambda: not attention(day))
+
+
+def attention(day: Day) -> list[dict[str, Any]]:
+    """What operators are told of the uploads."""
+    assert day.server is not None
+    key = read_secrets(day.folder)[1].hex()
+    found = day.server.ask("GET", "/operator/status", key).json()["attention"]
+    return [one for one in found if one["sentence"].startswith("Track ")]
 
 
 def rows_of(images: Path, misses: int = 0) -> list[list[float]]:
@@ -228,7 +282,11 @@ def expected(day: Day, rows: list[list[float]], split: str) -> float:
         name for name, kept in zip(truth.image_names, is_kept, strict=True) if kept
     )
     truth = truth.of_objects(np.isin(truth.image, list(part)))
-    truth = replace(truth, image_ids=truth.image_ids[is_kept], image_names=names)
+    truth = replace(
+        truth,
+        image_ids=truth.image_ids[is_kept],
+        image_names=names,
+    )
     own_rows = np.array([row for row in rows if row[0] in part])
     return 100 * evaluate(truth, Detections.from_rows(own_rows)).map
 
@@ -258,7 +316,14 @@ def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ti
             "bbox": box,
         }
         for row in fewer
-        for box in [[row[3], row[4], row[5] - row[3] + 1, row[6] - row[4] + 1]]
+        for box in [
+            [
+                row[3],
+                row[4],
+                row[5] - row[3] + 1,
+                row[6] - row[4] + 1,
+            ]
+        ]
     ]
     other = scored(
         hall,
@@ -275,7 +340,10 @@ def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ti
     listed = json.loads(
         hall.refers("model", "board", "--track", "files", "--json").stdout
     )["places"]
-    assert [one["metric"] for one in listed] == [entry["score"], other["score"]]
+    assert [one["metric"] for one in listed] == [
+        entry["score"],
+        other["score"],
+    ]
     assert "interrupted" not in hall.refers("model", "list").stdout
     # A third one is as good as the first.
     rows.append([*rows[-1][:2], 0.01, 0, 0, 1, 1])  # below all others: no AP changes
@@ -326,7 +394,11 @@ def test_every_problem_of_a_file_is_in_the_answer_and_nothing_of_it_is_left(
             }
         ]
     ).encode()
-    document = problem(hand_in(hall, other_set, name="a.json"), 422, "bad-detections")
+    document = problem(
+        hand_in(hall, other_set, name="a.json"),
+        422,
+        "bad-detections",
+    )
     assert document["detail"] == "line 1: image_id 900 is unknown"
     problem(hand_in(hall, b"no rows at all"), 422, "unreadable-file")
     entries = [one for team in TEAMS for one in own(hall, team=team)]
@@ -349,8 +421,16 @@ def test_what_cannot_be_taken_is_refused_with_its_reason(
     assert document["entry"] == first.json()["id"]
     problem(hand_in(hall, body, track="none"), 404, "track-unknown")
     problem(hand_in(hall, body, track="over"), 409, "track-closed")
-    problem(hand_in(hall, body, name="a.tflite"), 415, "unsupported-media-type")
-    problem(hand_in(hall, body, track="models"), 415, "unsupported-media-type")
+    problem(
+        hand_in(hall, body, name="a.tflite"),
+        415,
+        "unsupported-media-type",
+    )
+    problem(
+        hand_in(hall, body, track="models"),
+        415,
+        "unsupported-media-type",
+    )
     wrong = hall.server.ask(
         "POST",
         "/v1/entries?track=files&name=a.csv",
@@ -359,7 +439,11 @@ def test_what_cannot_be_taken_is_refused_with_its_reason(
     )
     problem(wrong, 401, "bad-credentials")
     problem(
-        hall.server.ask("POST", "/v1/entries?track=files&name=a.csv", data=body),
+        hall.server.ask(
+            "POST",
+            "/v1/entries?track=files&name=a.csv",
+            data=body,
+        ),
         401,
         "token-missing",
     )
@@ -376,7 +460,10 @@ def test_what_cannot_be_taken_is_refused_with_its_reason(
     head = f"POST /v1/entries?track=files&name=a.csv HTTP/1.1\r\n{host}\r\nContent-Length: "
     assert b"413 " in hall.server.raw(f"{head}{2**28 + 1}\r\n\r\n".encode(), cut=True)
     before = own(hall, team="cat")
-    hall.server.raw(f"{head}{len(body)}\r\n\r\n".encode() + body[:-9], cut=True)
+    hall.server.raw(
+        f"{head}{len(body)}\r\n\r\n".encode() + body[:-9],
+        cut=True,
+    )
     assert own(hall, team="cat") == before
     assert not [
         path for path in (hall.folder / "models").iterdir() if path.name.startswith(".")
@@ -584,8 +671,20 @@ def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(
     ):
         config = contest.config.tracks[0]
         store = contest.store
-        first = checked_entry(contest, config, TEAM, "a.csv", csv_of(rows_of(images)))
-        made = checked_entry(contest, config, TEAM, "b.csv", csv_of(rows_of(images, 1)))
+        first = checked_entry(
+            contest,
+            config,
+            TEAM,
+            "a.csv",
+            csv_of(rows_of(images)),
+        )
+        made = checked_entry(
+            contest,
+            config,
+            TEAM,
+            "b.csv",
+            csv_of(rows_of(images, 1)),
+        )
 
         def state() -> dict[str, Any]:
             return entry_document(store, store.submissions.get(made.id))
@@ -594,7 +693,13 @@ def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(
         assert state()["place"] == 3
         assert state()["attempts"] == 0
         assert (
-            store.jobs.lease(JobKind.SCORING, "a worker", Clock().utc(), 60.0, made.job)
+            store.jobs.lease(
+                JobKind.SCORING,
+                "a worker",
+                Clock().utc(),
+                60.0,
+                made.job,
+            )
             is not None
         )
         assert state()["state"] == "scoring"
@@ -641,7 +746,9 @@ def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(
         )
 
 
-def test_a_model_is_checked_and_waits_for_a_device(day: Day) -> None:
+def test_a_model_is_checked_and_waits_for_a_device(
+    day: Day,
+) -> None:
     day.serve()
     refused = problem(
         hand_in(day, classifier(), track="models", name="m.tflite"),
@@ -652,7 +759,10 @@ def test_a_model_is_checked_and_waits_for_a_device(day: Day) -> None:
     assert all(one.startswith("m.tflite: ") for one in refused["refusals"]), refused
     assert refused["detail"] == f"The model is refused: {refused['refusals'][0]}"
     answer = hand_in(day, detector(), track="models", name="m.tflite")
-    assert (answer.status_code, answer.json()["state"]) == (202, "waiting"), answer.text
+    assert (answer.status_code, answer.json()["state"]) == (
+        202,
+        "waiting",
+    ), answer.text
     with day.store() as store:
         (made,) = (
             one for one in store.submissions.all("models") if one.withdrawn is None
@@ -675,7 +785,11 @@ def test_a_server_that_cannot_confine_models_takes_none_and_says_what_to_do(
     config = day.folder / "contest.toml"
     config.write_text(config.read_text().replace(UNCONFINED, ""))
     day.serve()
-    problem(hand_in(day, detector(), track="models", name="m.tflite"), 503, "not-ready")
+    problem(
+        hand_in(day, detector(), track="models", name="m.tflite"),
+        503,
+        "not-ready",
+    )
     # Results files do not run.
     assert hand_in(day, csv_of(rows_of(day.testset))).status_code == 202
     with day.store() as store:
@@ -685,7 +799,9 @@ def test_a_server_that_cannot_confine_models_takes_none_and_says_what_to_do(
     until(lambda: (day.folder / "server.log").read_text().count(sentence) >= 2)
 
 
-def test_a_model_whose_name_ends_in_capitals_is_found_again(day: Day) -> None:
+def test_a_model_whose_name_ends_in_capitals_is_found_again(
+    day: Day,
+) -> None:
     sha256 = hashlib.sha256(b"model").hexdigest()
     made = Submission(
         1,

@@ -30,7 +30,10 @@ class Exchange:
     pattern: str | None = None
     failure: str | None = None
 
-    def fits(self, answer: str | None) -> bool:
+    def fits(
+        self,
+        answer: str | None,
+    ) -> bool:
         if self.pattern is None or answer is None:
             return answer == self.answer
         return re.fullmatch(self.pattern, answer) is not None
@@ -66,7 +69,10 @@ def conversations() -> list[Conversation]:
     ]
 
 
-def parse(name: str, text: str) -> Conversation:
+def parse(
+    name: str,
+    text: str,
+) -> Conversation:
     """Return the conversation that a file's text tells; ValueError names a line that says nothing."""
     told = Conversation(name)
     for number, line in enumerate(text.splitlines(), start=1):
@@ -78,7 +84,11 @@ def parse(name: str, text: str) -> Conversation:
     return told
 
 
-def _tell(told: Conversation, mark: str, rest: str) -> None:
+def _tell(
+    told: Conversation,
+    mark: str,
+    rest: str,
+) -> None:
     if mark == "%":
         told.options = (*told.options, *rest.split())
     elif mark in ("=", "-"):

@@ -25,7 +25,10 @@ class ScriptedLink:
         left = next(self._expected, None)
         assert left is None, f"never sent: {left.message!r}"  # type: ignore[union-attr]
 
-    def write(self, message: str) -> None:
+    def write(
+        self,
+        message: str,
+    ) -> None:
         assert self._next(message).answer is None, (
             f"{message!r} asks, and nobody reads the answer"
         )
@@ -45,7 +48,10 @@ class ScriptedLink:
 
     def close(self) -> None: ...
 
-    def _next(self, message: str) -> Exchange:
+    def _next(
+        self,
+        message: str,
+    ) -> Exchange:
         expected = next(self._expected, None)
         assert expected is not None, f"left over: {message!r}"
         assert message == expected.message, (

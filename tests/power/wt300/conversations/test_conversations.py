@@ -50,12 +50,18 @@ def as_setup(words: list[str]) -> Setup:
 class Player:
     """The driver, doing the steps of a conversation and checking what comes of them."""
 
-    def __init__(self, clocks: Clocks) -> None:
+    def __init__(
+        self,
+        clocks: Clocks,
+    ) -> None:
         self.link = ScriptedLink()
         self._clocks = clocks
         self._meter: Any = None
 
-    def play(self, action: str) -> None:
+    def play(
+        self,
+        action: str,
+    ) -> None:
         name, *words = action.split()
         if name == "identify":
             self._meter = wt300(self.link, self._clocks)

@@ -9,8 +9,11 @@ import requests
 
 from referee.contest import read_secrets
 from referee.store.records import RunState
-from tests.contest_day import TEAM, Day, problem
-from tests.referee.web.two_stations import OTHER_TEAM, two_stations
+from tests.contest_day import PASSWORD, TEAM, Day, problem, until
+from tests.referee.web.two_stations import (
+    OTHER_TEAM,
+    two_stations,
+)
 
 SIDES = {"station-1": TEAM, "station-2": OTHER_TEAM}
 
@@ -34,21 +37,34 @@ def test_a_heat_is_made_by_one_request_and_what_it_cannot_be_is_said(
         {"name": "a", "sides": SIDES, "round": True},
     ):
         problem(ask(made, "/heats", body), 400, "bad-json")
-    refused = ask(made, "/heats", {"name": "a", "sides": {"station-1": TEAM}})
+    refused = ask(
+        made,
+        "/heats",
+        {"name": "a", "sides": {"station-1": TEAM}},
+    )
     problem(refused, 400, "bad-request")
-    answer = ask(made, "/heats", {"name": " a  b ", "sides": SIDES, "round": 2})
+    answer = ask(
+        made,
+        "/heats",
+        {"name": " a  b ", "sides": SIDES, "round": 2},
+    )
     assert answer.status_code == 201, answer.text
     document = answer.json()
     assert document["name"] == "a b"
     assert document["sentence"] == (
         f"Heat a b is made: {TEAM} at station-1 and {OTHER_TEAM} at station-2."
     )
-    assert [run["state"] for run in document["runs"]] == ["armed", "armed"]
+    assert [run["state"] for run in document["runs"]] == [
+        "armed",
+        "armed",
+    ]
     started = ask(made, "/heats/start", {"heat": "a b", "absent": "start"})
     assert len(started.json()) == 2
 
 
-def test_a_meter_that_dies_leaves_no_half_of_a_heat(day: Callable[..., Day]) -> None:
+def test_a_meter_that_dies_leaves_no_half_of_a_heat(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day, auto_arm=False)
     made.meters[-1].kill()
     refused = ask(made, "/heats", {"name": "a", "sides": SIDES})
@@ -58,7 +74,38 @@ def test_a_meter_that_dies_leaves_no_half_of_a_heat(day: Callable[..., Day]) -> 
     assert made.runs(RunState.VOID) == []
 
 
-def test_the_command_makes_a_heat(day: Callable[..., Day]) -> None:
+def test_the_status_command_prints_the_lights_of_a_heat(
+    day: Callable[..., Day],
+) -> None:
+    made = two_stations(day, auto_arm=False)
+    ask(
+        made,
+        "/heats",
+        {"name": "semi final", "sides": SIDES, "round": 2},
+    )
+    lines = made.refers("status").stdout.splitlines()
+    first = lines.index("heat semi final, round 2: not ready")
+    assert lines[first + 1] == (
+        f"  {TEAM} at station-1: meter on (ready), board off (not heard from within 10 s), team off (not logged in)"
+    )
+    assert f"  ! {OTHER_TEAM} has not logged in within the last 5 s" in lines
+
+    def is_ready() -> bool:
+        assert made.server is not None
+        for team in SIDES.values():
+            login = {"team": team, "password": PASSWORD}
+            made.server.ask("POST", "/v1/session", json=login)
+        return "heat semi final, round 2: ready\n" in made.refers("status").stdout
+
+    until(is_ready)
+    shown = made.refers("status").stdout
+    assert "team on (waits for the start)" in shown
+    assert "    referee run start 'semi final'" in shown.splitlines()
+
+
+def test_the_command_makes_a_heat(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day, auto_arm=False)
     sides = [f"{team}@{station}" for station, team in SIDES.items()]
     wrong = made.refers("run", "heat", "final", TEAM)

@@ -78,6 +78,21 @@ def test_a_station_from_free_to_armed_waiting_open_and_without_its_meter(
         "a team that waits for its heat is not refused"
     )
 
+    # A free station whose meter has not come back does not look as if nothing was wrong.
+    made.refers("run", "void", "2", "--reason", "no meter")
+    free = station(made)
+    assert free["run"] is None
+    assert free["meter_state"] == "lost"
+    said = "It did not answer at the end of its last run: "
+    assert free["meter_sentence"].startswith(said)
+    (found,) = look(made).json()["attention"]
+    assert found["sentence"].startswith(f"The meter of {free['name']}: {said}")
+    assert found["acts"][0]["path"] == "/operator/settings/stations"
+    made.revive_meter()
+    made.refers("run", "arm", TEAM)
+    assert station(made)["meter_state"] == "ready"
+    assert look(made).json()["attention"] == []
+
 
 def test_whoever_arms_a_slow_meter_is_told_how_long_it_takes(
     tmp_path: Path,

@@ -14,9 +14,15 @@ import requests
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.judging.run_dossier import MOST_LISTED
-from referee.store.records import Refusal
+from referee.store.records import Refusal, RunState
 from tests.browser import assert_accessible, browser, visit
-from tests.contest_day import TEAM, Day, contest_day, problem, until
+from tests.contest_day import (
+    TEAM,
+    Day,
+    contest_day,
+    problem,
+    until,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -42,7 +48,11 @@ def key(served: Day) -> str:
 
 
 def ask(
-    day: Day, key: str | None, method: str, path: str, **more: object
+    day: Day,
+    key: str | None,
+    method: str,
+    path: str,
+    **more: object,
 ) -> requests.Response:
     assert day.server is not None
     return day.server.ask(method, f"/operator/runs/{path}", key, **more)
@@ -107,7 +117,11 @@ def test_what_is_downloaded_from_the_page_is_what_the_commands_write(
             assert archive.testzip() is None
             found = archive.namelist()
         assert found, path
-    problem(ask(served, key, "GET", "1/export?format=exe"), 400, "bad-request")
+    problem(
+        ask(served, key, "GET", "1/export?format=exe"),
+        400,
+        "bad-request",
+    )
 
 
 def test_a_run_with_many_findings_has_a_small_page_that_is_sent_only_when_it_changes_and_a_way_to_all(
@@ -125,7 +139,13 @@ def test_a_run_with_many_findings_has_a_small_page_that_is_sent_only_when_it_cha
             many_findings(contest)
             found = len(contest.store.log.of_run(1))
         until(lambda: "refusal 351" in ask(day, key, "GET", "1/live").text)
-        short = ask(day, key, "GET", "1/live", headers={"Accept-Encoding": "identity"})
+        short = ask(
+            day,
+            key,
+            "GET",
+            "1/live",
+            headers={"Accept-Encoding": "identity"},
+        )
         assert len(short.content) <= LARGEST_BYTES
         left_out = (
             f"and {352 - MOST_LISTED} more earlier refusals",
@@ -144,7 +164,13 @@ def test_a_run_with_many_findings_has_a_small_page_that_is_sent_only_when_it_cha
         day.login("bee")  # a run of another team changes the status, not this page
         until(lambda: day.run(2).state == "open")
         assert ask(day, key, "GET", "1/live", headers=seen).status_code == 304
-        ask(day, key, "POST", "1/note", json={"text": "what is new"})
+        ask(
+            day,
+            key,
+            "POST",
+            "1/note",
+            json={"text": "what is new"},
+        )
         fresh = ask(day, key, "GET", "1/live", headers=seen)
         assert "what is new" in fresh.text
 
@@ -187,7 +213,50 @@ def test_neither_page_nor_note_nor_download_is_for_anyone_but_operators(
         assert answer.status_code == 303, "to the log-in"
         assert answer.headers["Location"].startswith("/operator/login")
     problem(ask(served, None, "GET", "1/live"), 401, "bad-token")
-    problem(ask(served, None, "POST", "1/note", json={"text": "a"}), 401, "bad-token")
+    problem(
+        ask(served, None, "POST", "1/note", json={"text": "a"}),
+        401,
+        "bad-token",
+    )
+
+
+def test_a_run_that_the_jury_has_not_published_has_no_bundle_but_for_the_jury(
+    tmp_path: Path,
+    tiny_set: Path,
+) -> None:
+    with contest_day(tmp_path / "contest", tiny_set) as day:
+        config = day.folder / "contest.toml"
+        config.write_text(f"publish_by = 1\n{config.read_text()}")
+        day.serve()
+        day.post(day.fetched(day.login()["token"]))
+        with open_contest(day.folder) as contest:
+            key = contest.operator_key
+        ask(day, key, "POST", "1/close")
+        until(lambda: day.run().closed_utc)
+        ask(day, key, "POST", "1/judge")
+        until(lambda: day.run().state is RunState.JUDGED)
+        with open_contest(day.folder) as contest:
+            judged = contest.store.scores.latest(1)
+        assert judged is not None
+        file = str(tmp_path / "run-1.zip")
+        for act, missing in (
+            ("confirm", "confirmed and published"),
+            ("publish", "published"),
+        ):
+            refused = ask(day, key, "GET", "1/bundle")
+            problem(refused, 409, "not-published")
+            sentence = f"The judgement of run 1 is not {missing} yet"
+            assert refused.json()["detail"].startswith(sentence)
+            assert sentence in day.refers("bundle", "export", "1", "-o", file).stderr
+            folder = str(tmp_path / act)
+            every = day.refers("bundle", "export", "--all", "-o", folder)
+            assert "Not published, so without a bundle: run 1" in every.stderr
+            assert [*Path(folder).iterdir()] == []
+            body = {"judged_utc": judged.judged_utc}
+            assert ask(day, key, "POST", f"1/{act}", json=body).ok
+        for_jury = day.refers("bundle", "export", "1", "-o", file, "--unpublished")
+        assert for_jury.returncode == 0
+        assert ask(day, key, "GET", "1/bundle").status_code == 200
 
 
 def test_a_note_too_long_blank_or_on_no_run_is_refused(served: Day, key: str) -> None:
@@ -196,5 +265,9 @@ def test_a_note_too_long_blank_or_on_no_run_is_refused(served: Day, key: str) ->
         ("1/note", "  ", 400, "bad-json"),
         ("99/note", "x", 404, "run-unknown"),
     ):
-        problem(ask(served, key, "POST", path, json={"text": text}), status, code)
+        problem(
+            ask(served, key, "POST", path, json={"text": text}),
+            status,
+            code,
+        )
     assert ask(served, key, "GET", "99").status_code == 404

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,9 @@ from referee.judging.judge import judge
 from referee.judging.replay_publisher import ReplayPublisher
 from referee.runs.run_control import RunControl
 from referee.store.records import (
-    ENERGY_LOST,
     Heat,
     Provisional,
     Released,
-    Review,
     RunState,
 )
 from referee.store.team_table import SESSION_LIFETIME
@@ -42,10 +40,24 @@ from referee.web.callers import Callers
 from referee.web.team.team_access import TEAM_COOKIE
 from referee.web.team_login import issue_token
 from tests.contest_day import HASH, PASSWORD
-from tests.referee.factories import START, TEAM, config_text, reading
-from tests.referee.judging.judged_runs import armed_run, closed_run, opened_run, posted
+from tests.referee.factories import START, TEAM, config_text
+from tests.referee.judging.judged_runs import closed_run, opened_run
+from tests.referee.web.public.acts_after_freeze import (
+    HALL,
+    OTHERS,
+    RESULTS,
+    RUNS,
+    hall,
+    result,
+)
+from tests.referee.web.public.route_verdicts import (
+    NOTHING_WITHOUT_QUERY,
+    OF_ROUTES,
+    QUERIES,
+    verdict_of,
+    why_not,
+)
 
-OTHERS = ("badgers", "voles", "stoats")
 # A route with another parameter is not covered until it is here.
 PARAMETERS = {
     "number": "1",
@@ -60,6 +72,12 @@ PARAMETERS |= {
     "job": "one",
     "what": "result",
 }
+PARAMETERS_OF = {
+    "client.one_file": {"name": "client.py"},
+    "documents.one_document": {"name": "operators"},
+    "pages.static_file": {"name": "style.css"},
+    "replay.of_two": {"number": "6"},
+}
 BODY = {
     "team": TEAM,
     "username": TEAM,
@@ -69,15 +87,33 @@ BODY = {
     "text": "a",
 }
 DIFFERS = ("Date",)
+WHO = ("public", "team", "page", "password")
 BASIC = f"{TEAM}:{PASSWORD}".encode()
 
 
 def value_of(rule: Rule, name: str) -> str:
-    """A value for a parameter of a route: of a choice, its first one."""
+    """A value for a parameter of a route, with which it has something to show: of a choice, its first one."""
+    own = PARAMETERS_OF.get(rule.endpoint, {})
+    if name in own:
+        return own[name]
     converter = rule._converters[name]  # noqa: SLF001 - nothing else tells the choices
     if isinstance(converter, AnyConverter):
         return min(converter.items)
     return PARAMETERS[name]
+
+
+def paths_of(rule: Rule) -> list[str]:
+    """The addresses at which a route is asked."""
+    built = rule.build({name: value_of(rule, name) for name in rule.arguments})
+    assert built is not None
+    path = built[1]
+    queries = QUERIES.get(rule.endpoint, ())
+    paths = [f"{path}?{query}" for query in queries]
+    return paths if rule.endpoint in NOTHING_WITHOUT_QUERY else [path, *paths]
+
+
+def methods_of(rule: Rule) -> list[str]:
+    return sorted((rule.methods or set()) - {"OPTIONS"})
 
 
 class SteppedClock(Clock):
@@ -103,33 +139,30 @@ class Side:
     rules: list[Rule]
     token: str
     cookie: str
+    statuses: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
 
     def answers(
         self,
     ) -> dict[tuple[str, ...], tuple[int, list[tuple[str, str]], bytes]]:
-        """What everybody, and the team, gets on every route by every method."""
+        """What everybody, and the team, gets on every route by every method.
+
+        HEAD asks for the compressed form, whose length would tell, too.
+        """
         found = {}
         for rule in self.rules:
-            path = rule.build({name: value_of(rule, name) for name in rule.arguments})
-            assert path is not None
-            for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-                for who in ("public", "team", "page", "password"):
-                    answer = self._ask(
-                        method,
-                        path[1],
-                        who,
-                        is_legacy=rule.endpoint.startswith("legacy."),
-                    )
-                    headers = [
-                        (name, value)
-                        for name, value in answer.headers
-                        if name not in DIFFERS
-                    ]
-                    found[method, path[1], who] = (
-                        answer.status_code,
-                        headers,
-                        answer.data,
-                    )
+            is_legacy = rule.endpoint.startswith("legacy.")
+            for path in paths_of(rule):
+                for method in methods_of(rule):
+                    for who in WHO:
+                        answer = self._ask(method, path, who, is_legacy=is_legacy)
+                        headers = [
+                            (name, value)
+                            for name, value in answer.headers
+                            if name not in DIFFERS
+                        ]
+                        status = answer.status_code
+                        found[method, path, who] = (status, headers, answer.data)
+                        self.statuses[rule.endpoint, method, path, who] = status
         return found
 
     def _ask(
@@ -141,6 +174,7 @@ class Side:
         is_legacy: bool,
     ) -> Any:
         headers = {"Accept": "text/html,*/*"}
+        headers |= {"Accept-Encoding": "gzip"} if method == "HEAD" else {}
         headers |= {"Authorization": f"Bearer {self.token}"} if who == "team" else {}
         if who == "page":
             headers["Cookie"] = f"{TEAM_COOKIE}={self.cookie}"
@@ -192,7 +226,8 @@ def until_the_freeze(contest: Contest, clock: Clock) -> None:
     store.announcements.add("jo", "Lunch at noon.", START)
     store.queue.change(lambda _: list(OTHERS))
     Publisher(contest, clock).tick()
-    ReplayPublisher(contest, clock).tick()
+    for _ in store.runs.find(RunState.JUDGED):
+        ReplayPublisher(contest, clock).tick()
     store.published.freeze(clock.utc(), "")
 
 
@@ -227,118 +262,6 @@ def team_cookie(contest: Contest, clock: Clock) -> str:
     contest.store.teams.begin_session(TEAM, mark, clock.utc() + SESSION_LIFETIME)
     stamp = tokens.stamp(contest.secret, HASH)
     return tokens.issue_team(contest.secret, TeamSession(TEAM, stamp, mark))
-
-
-def result(
-    contest: Contest,
-    action: str,
-    pick: int,
-    clock: Clock,
-) -> None:
-    """Something after the freeze that tells how runs have scored, other than an act of the team."""
-    store = contest.store
-    team = OTHERS[pick % len(OTHERS)]
-    theirs = [run for run in store.runs.find() if run.team != TEAM]
-    run = theirs[pick % len(theirs)]
-    over = (RunState.CLOSED, RunState.JUDGED)
-    opened = store.runs.find(RunState.OPEN)
-    now = clock.utc().isoformat()
-    acts: dict[str, Callable[[], object]] = {
-        "run": lambda: judge(
-            contest,
-            closed_run(contest, team, 0.1 + pick / 10, pick).id,
-            clock,
-        ),
-        "post": lambda: run.state is RunState.OPEN and posted(contest, run, pick),
-        "in review": lambda: judge(
-            contest,
-            closed_run(contest, team, 0.1 + pick / 10, odd=True).id,
-            clock,
-        ),
-        "power": lambda: [
-            store.readings.append(one.id, 0.0, [reading(61.0 + pick, power_w=pick)])
-            for one in opened
-        ],
-        "lost": lambda: [
-            store.log.append(
-                START,
-                one.id,
-                ENERGY_LOST,
-                code="meter-reset",
-                elapsed_s=pick,
-            )
-            for one in opened
-        ],
-        "void": lambda: (
-            run.state in over
-            and store.runs.change(run.id, over, state="void", void_reason="a test")
-        ),
-        "unvoid": lambda: (
-            run.state is RunState.VOID
-            and store.runs.change(run.id, (run.state,), state="closed")
-        ),
-        "judge": lambda: run.state in over and judge(contest, run.id, clock),
-        "judge ours": lambda: [
-            judge(contest, ours.id, clock) for ours in store.runs.find(team=TEAM)
-        ],
-        "review": lambda: store.reviews.add(
-            run.id,
-            Review("jo", "It stands.", START.isoformat(), ()),
-        ),
-        "provisional": lambda: [
-            store.provisional.set(
-                Provisional(one.id, START.isoformat(), pick / 10, 0.5, pick / 5, pick)
-            )
-            for one in store.runs.find()
-        ],
-        "release": lambda: [
-            store.provisional.release(
-                Released(one.id, now, now, pick / 10, 0.5, pick / 5, pick)
-            )
-            for one in store.runs.find()
-        ],
-        "event": lambda: store.log.append(START, run.id, "operator", operator="jo"),
-    }
-    acts[action]()
-
-
-RUNS = ("run", "in review")  # the hall sees a run, but not how it has scored
-RESULTS = (
-    *(
-        "run",
-        "post",
-        "in review",
-        "power",
-        "lost",
-        "void",
-        "unvoid",
-        "judge",
-        "judge ours",
-        "review",
-    ),
-    *("provisional", "release", "event"),
-)
-
-
-def hall(contest: Contest, action: str, pick: int) -> None:
-    """Something after the freeze that the hall sees."""
-    store = contest.store
-    team = OTHERS[pick % len(OTHERS)]
-    acts: dict[str, Callable[[], object]] = {
-        "arm": lambda: armed_run(
-            contest,
-            team,
-            station=f"station {pick}",
-            heat=f"heat {pick}",
-        ),
-        "open": lambda: opened_run(contest, team, station=f"stand {pick}"),
-        "queue": lambda: store.queue.change(lambda _: [OTHERS[pick % 2]]),
-        "announce": lambda: store.announcements.add("jo", f"Number {pick}", START),
-    }
-    acts[action]()
-
-
-HALL = ("arm", "open", "queue", "announce")
 
 
 @settings(
@@ -389,8 +312,25 @@ def test_contests_that_differ_only_after_the_freeze_answer_alike(
         (f"/teams/{TEAM}", "public"),
     ):
         assert found["GET", path, who][0] == 200
+    misfits = {}
+    for (endpoint, method, path, who), status in still.statuses.items():
+        verdict = verdict_of(endpoint)
+        assert verdict is not None, endpoint
+        why = why_not(verdict, method, who, status)
+        if why is not None:
+            misfits[method, path, who, status] = why
+    assert misfits == {}
     own = json.loads(found["GET", "/v1/team", "page"][2])["runs"]
     assert {run["state"] for run in own} == {"closed", "judged"}
+
+
+def test_somebody_has_decided_of_every_route_who_may_see_what_it_shows(
+    sides: tuple[Side, Side],
+) -> None:
+    endpoints = {rule.endpoint for rule in sides[0].rules}
+    undecided = [one for one in endpoints if verdict_of(one) is None]
+    assert undecided == [], "decide in route_verdicts.py"
+    assert OF_ROUTES.keys() <= endpoints, "a verdict on no route"
 
 
 @pytest.mark.parametrize("action", HALL)

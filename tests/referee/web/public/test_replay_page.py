@@ -46,6 +46,13 @@ def listed(hall: Day) -> list[int]:
     return [run["run"] for run in runs]
 
 
+def places(hall: Day) -> list[dict[str, float]]:
+    assert hall.server is not None
+    board = hall.server.ask("GET", "/board.json").json()
+    ranked: list[dict[str, float]] = board["ranking"]
+    return ranked
+
+
 def url(hall: Day, path: str) -> str:
     assert hall.server is not None
     return hall.server.url + path
@@ -69,6 +76,13 @@ def test_two_runs_are_played_beside_each_other_on_one_clock(
         assert names == [f"Run 1 of {TEAM}", f"Run 2 of {LONG}"]
         scores = page.locator("[data-figure=score]").all_inner_texts()
         assert scores == sorted(scores, reverse=True)
+        first, second = (place["score"] for place in places(hall)[:2])
+        apart = f"{first - second:.4f} ahead"
+        finish = page.locator("[data-finish-element]")
+        assert finish.inner_text() == f"Photo finish: {apart}: {TEAM}."
+        page.keyboard.press("Home")
+        assert finish.inner_text() == ""
+        page.keyboard.press("End")
         status = page.locator("[data-status-element]").inner_text()
         assert status.startswith("At 1:00. Run 1 of ant: 5 images answered")
         label = page.locator("[data-picture]").first.get_attribute("aria-label")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -55,6 +56,28 @@ def test_a_report_hides_the_truth_before_its_date_and_for_ever_without_one(
     key_report = made.refers("report", "1")
     assert key_report.returncode == 0
     assert not shows_truth(ant)
+
+
+def test_a_team_that_asks_at_once_has_its_report_written_once_and_takes_few_slots(
+    day: Callable[..., Day],
+) -> None:
+    made, ant = judged_day(day, None)
+
+    def ask(_: int) -> tuple[int, int]:
+        answer = ant.ask("GET", "/team/runs/1/report")
+        files = [*made.folder.glob("reports/*.html")]
+        inode = files[0].stat().st_ino if files else 0
+        return answer.status_code, inode
+
+    with ThreadPoolExecutor(8) as many:
+        answers = [*many.map(ask, range(8))]
+    statuses = [status for status, _ in answers]
+    assert {*statuses} <= {200, 429}
+    assert 200 in statuses
+    assert ant.ask("GET", "/team/runs/1/report").status_code == 200
+    (file,) = (made.folder / "reports").iterdir()
+    inodes = {inode for status, inode in answers if status == 200}
+    assert inodes == {file.stat().st_ino}, "each writing makes a new file"
 
 
 def test_the_whole_report_is_there_only_while_no_team_is_about_to_run(

@@ -18,9 +18,10 @@ from referee.store import Store
 
 @dataclass
 class _Read:
-    """What is read of a run: each image's place in the order of serving; when a POST came and how many were answered then.
+    """What is read of a run: each image's place in the order of serving, and the POSTs.
 
-    `not_placed` has the images of rows that came before their image was served.
+    A POST came at `posts_s`; `answered` is how many images it left answered. `not_placed` has the images of rows that
+    came before their image was served.
     """
 
     post: int = 0

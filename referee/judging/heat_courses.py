@@ -1,6 +1,7 @@
 """The public course of a heat's runs: the released figures, one point a release, as far as `public_score` allows.
 
-Of a run that is over it has the power, too, which was public while it ran. The store keeps only the newest release of a run, so a course grows from the one that is published already.
+Of a run that is over it has the power, too, which was public while it ran. The store keeps only the newest
+release of a run, so a course grows from the one that is published already.
 """
 
 from __future__ import annotations

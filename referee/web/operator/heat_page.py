@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
-from typing import Any
-from urllib.parse import quote
-
 import orjson
-from flask import Blueprint, Response, redirect, request
+from flask import Blueprint, Response, request
 
 from referee.errors import RefereeError
 from referee.judging.heat_courses import power_of
@@ -15,12 +11,11 @@ from referee.judging.heat_documents import heats_document
 from referee.judging.heat_race import race_of_status
 from referee.pages.figure_text import heat_text
 from referee.web.app_parts import part
-from referee.web.callers import Callers, operator_of
+from referee.web.callers import Callers
 from referee.web.html_pages import html, page, rendered
-from referee.web.operator.operator_access import require_operator
+from referee.web.operator.operator_access import require_operator_or_log_in
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.request_slots import OPERATOR_PATH
-from referee.web.web_request import present_request
 
 LIVE = "operator-heat-page.live"
 
@@ -28,14 +23,9 @@ blueprint = Blueprint("operator-heat-page", __name__, url_prefix=OPERATOR_PATH)
 
 
 @blueprint.before_request
-def lead_to_log_in() -> Any:
+def lead_to_log_in() -> Response | None:
     """Redirect a page request without a session to the log-in page; refuse the changing part."""
-    if request.endpoint == LIVE:
-        return require_operator()
-    if operator_of(part(Callers), present_request()) is not None:
-        return None
-    back = quote(request.path)
-    return redirect(f"{OPERATOR_PATH}/login?next={back}", HTTPStatus.SEE_OTHER)
+    return require_operator_or_log_in(is_page=request.endpoint != LIVE)
 
 
 @blueprint.get("/heats/<path:name>")

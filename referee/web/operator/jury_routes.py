@@ -104,19 +104,20 @@ def _needed(status: dict[str, Any], number: int) -> list[dict[str, Any]]:
 def _fragment(shown: dict[str, Any]) -> str:
     """Return the changing part of the page; what is stored of the run is read only if it has changed."""
     contest = part(Callers).contest
+    desk = part(OperatorsDesk)
     number = shown["run"]["run"]
     mark = run_mark(contest.store.database, number)
     most = None if _lists() == "all" else MOST_LISTED
 
     def make() -> str:
         record = contest.store.runs.get(number)
-        dossier = dossier_of(contest, record, most)
+        dossier = dossier_of(contest, record, desk.status.answered, most)
         return rendered(
             "operator/run_live.html", **shown, record=record, dossier=dossier
         )
 
     key = (number, most, mark, orjson.dumps(shown))
-    return part(OperatorsDesk).fragments.get(key, make)
+    return desk.fragments.get(key, make)
 
 
 @blueprint.post("/note")

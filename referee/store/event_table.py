@@ -21,9 +21,17 @@ _SETTINGS = (
     "SELECT detail FROM events WHERE kind = ? AND json_extract(detail, '$.values') IS NOT NULL"
     " ORDER BY id DESC LIMIT 1"
 )
+_SETTINGS_ACT = (
+    "SELECT detail FROM events WHERE kind = 'operator'"
+    " AND json_extract(detail, '$.action') IN ('settings', 'settings-not-written') ORDER BY id DESC LIMIT 1"
+)
 _QUEUE_ACT = (
     "SELECT detail FROM events WHERE kind = 'operator' AND json_extract(detail, '$.queue') IS NOT NULL"
     " ORDER BY id DESC LIMIT 1"
+)
+_ACTS = (
+    "SELECT detail FROM events WHERE kind = 'operator' AND json_extract(detail, '$.action') = ?"
+    " ORDER BY id"
 )
 _LOG = (  # whoever has changed it may have stored another type
     "SELECT id, coalesce(CAST(utc AS TEXT), '') AS utc, run, coalesce(CAST(kind AS TEXT), '') AS kind,"
@@ -63,6 +71,11 @@ class EventTable:
     def last_settings(self) -> dict[str, Any] | None:
         """Return the detail of the newest server-start event that recorded all settings; None if there is none."""
         rows = self._database.rows(_SETTINGS, SETTINGS)
+        return json.loads(rows[0]["detail"]) if rows else None
+
+    def last_settings_act(self) -> dict[str, Any] | None:
+        """Return the detail of the newest change of contest.toml by a page, or of its failure; None without one."""
+        rows = self._database.rows(_SETTINGS_ACT)
         return json.loads(rows[0]["detail"]) if rows else None
 
     def append(
@@ -117,6 +130,11 @@ class EventTable:
         """Return the newest act that changed the queue: its `action`, the queue `before`, and `queue` after it."""
         rows = self._database.rows(_QUEUE_ACT)
         return json.loads(rows[0]["detail"]) if rows else None
+
+    def acts_of(self, action: str) -> list[dict[str, Any]]:
+        """Return the details of all operators' acts of one kind, oldest first."""
+        rows = self._database.rows(_ACTS, action)
+        return [json.loads(row["detail"]) for row in rows]
 
     def newest_after(self, number: int, most: int) -> tuple[int, list[dict[str, Any]]]:
         """Return the newest event's number, and the newest `most` events after event `number`.

@@ -30,7 +30,7 @@ from referee.judging.run_figures import (
     power_course,
     standing_review,
 )
-from referee.judging.run_objections import objection
+from referee.judging.run_objections import with_objection
 from referee.judging.standings import KnownStandings, Standings
 from referee.store import Store
 from referee.store.held_stations import stranded
@@ -177,7 +177,7 @@ class StatusReader:
                 for team in store.queue.teams()
                 if team in teams
             ],
-            "runs": [_with_objection(one, lost.get(one["run"])) for one in listed],
+            "runs": [with_objection(one, lost.get(one["run"])) for one in listed],
             "teams": list(teams.values()),
             "announcements": store.announcements.standing(now),
             "questions": [vars(one) for one in store.questions.all()],
@@ -388,12 +388,6 @@ class StatusReader:
             "energy_wh": _finite(newest.energy_wh),
             "reading_age_s": (now - newest.utc).total_seconds(),
         }
-
-
-def _with_objection(run: Document, energy_lost: str | None) -> Document:
-    """Return a run's document with what speaks against deciding on it together with others."""
-    known = run | {"energy_lost": energy_lost}
-    return known | {"objection": objection(known) if run["waits_for"] else None}
 
 
 def _left_out(found: Standings) -> list[Document]:

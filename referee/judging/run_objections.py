@@ -38,5 +38,11 @@ def objection(run: Document) -> str | None:
     return None
 
 
+def with_objection(run: Document, energy_lost: str | None) -> dict[str, Any]:
+    """Return a run's document with its lost energy and, if it waits for a decision, its `objection`."""
+    known = {**run, "energy_lost": energy_lost}
+    return known | {"objection": objection(known) if run["waits_for"] else None}
+
+
 def _clause(sentence: str) -> str:
     return sentence.rstrip(".")

@@ -187,9 +187,11 @@ def _shown(failure: Any = None) -> Response:
 def _facts(desk: SettingsDesk) -> list[tuple[str, str, str]]:
     """Return what holds after the start at a glance: the step, its title, and what was set there."""
     config = desk.config()
-    preset = next((one.title for one in PRESETS if not one.settings(config)), "own")
-    attempts = f"{config.attempts or 'any number of'} attempts"
-    rules = f"{preset}: {config.window_s} s, {config.metric}, {attempts}"
+    preset = next(
+        (one.title for one in PRESETS if not one.settings(config)), "Rules of its own"
+    )
+    attempts = f"attempts of each team: {config.attempts or 'no limit'}"
+    rules = f"{preset}: {config.window_s} s, metric {config.metric}, {attempts}"
     try:
         images = f"{len(load_test_set(desk.folder / config.testset).images)} images"
     except TestSetError:

@@ -172,7 +172,7 @@ def test_probe_asks_the_address_that_is_typed_and_names_it(
     saved = pages.form("stations")["meter"]
     assert saved != typed
     probed = pages.post("stations/probe", pages.form("stations"))
-    shown = re.findall(r'class="facts probed".*?</dl>', probed.text, re.DOTALL)[0]
+    shown = re.findall(r'class="probed".*?</dl>', probed.text, re.DOTALL)[0]
     assert f'<dd class="name">{saved}</dd>' in shown
 
 

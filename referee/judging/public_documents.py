@@ -25,7 +25,11 @@ from referee.judging.heat_courses import courses_before, with_courses
 from referee.judging.heat_documents import heats_document
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.ranking import Place
-from referee.judging.released_figures import released_of
+from referee.judging.released_figures import (
+    published_awards,
+    published_figures,
+    released_of,
+)
 from referee.judging.run_figures import power_course
 from referee.judging.standings import Standings, place_document, standings
 from referee.judging.team_attempts import attempts_by_team
@@ -93,9 +97,10 @@ def public_board(
     """Return the results at `now`, UTC. `found` are the published standings, if they are known already.
 
     `log` is a `log_head`; with None the document does not mention the log. `ranking` and `unranked` have the documents
-    of `judging.standings`, each with affiliation and number of images. `figures` has, by station, the figures of its
-    open run. `rules` has, by SHA-256, the rules of the runs on the board. `heats` are the published heats, if they are
-    known already; their courses continue those of the row `before`.
+    of `judging.standings`, each with affiliation and number of images; all figures that depend on the ground truth are
+    rounded. `figures` has, by station, the figures of its open run. `rules` has, by SHA-256, the rules of the runs on
+    the board. `heats` are the published heats, if they are known already; their courses continue those of the row
+    `before`.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs.find()}
@@ -118,22 +123,25 @@ def public_board(
     ranked = [runs[place.standing.run] for place in (*found.places, *found.unranked)]
     lost = lost_energies(contest)
     heats = heats or heats_document(contest, published_only=True)
+    courses = with_courses(contest, now, heats["heats"], courses_before(before))
+    ranking = [published_figures(public(place)) for place in found.places]
+    awards = [asdict(one) for one in found.awards]
     return _document(
         contest,
-        heats=with_courses(contest, now, heats["heats"], courses_before(before)),
+        heats=published_figures(courses),
         tournament=heats["standings"],
         energy_lost=[asdict(one) for one in lost],
-        ranking=[public(place) for place in found.places],
-        unranked=[public(place) for place in found.unranked],
+        ranking=ranking,
+        unranked=[published_figures(public(place)) for place in found.unranked],
         left_out=[
             {"run": one.run, "team": one.team, "why": one.why} for one in found.left_out
         ],
-        prizes=[asdict(one) for one in found.awards],
+        prizes=published_awards(awards, ranking),
         figures={run.station: _figures(contest, run, now) for run in opened},
         attempts=[{"team": team, "used": used[team]} for team in teams],
         corrections=_corrections(store),
         rules=_rules_of([*ranked, *opened]),
-        teams=_teams(store, runs.values(), found),
+        teams=published_figures(_teams(store, runs.values(), found)),
         log=log,
     )
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from referee.pages import STATIC, template_environment
 from referee.pages.badge import badge
+from referee.publishing.certificates import prizes_of
 from referee.publishing.public_site import SiteDocument, team_page_name
-from referee.publishing.run_files import RunFiles, prizes_of
+from referee.publishing.run_files import RunFiles
 
 ASSETS = ("style.css", "icon.svg", "times.js")
 RENEWING = "renew.js"

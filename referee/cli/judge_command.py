@@ -22,6 +22,7 @@ from referee.judging.judge import judgeable
 from referee.judging.judge_many import judge_with_interval, score_runs
 from referee.judging.run_figures import figures_of, score_document
 from referee.judging.scoring_job import Scored
+from referee.store.acts import Act
 from referee.store.records import JUDGE_FAILED, Run, RunState
 from referee.workers import Workers
 
@@ -40,6 +41,12 @@ from referee.workers import Workers
     hidden=True,
     help="Do not record who requested it, which is recorded already.",
 )
+@click.option(
+    "--first",
+    is_flag=True,
+    hidden=True,
+    help="Leave a run alone that is judged already, or that another process judges meanwhile.",
+)
 @worker_options
 @contest_folder
 @as_json
@@ -49,6 +56,7 @@ def judge(
     *,
     all_runs: bool,
     on_record: bool,
+    first: bool,
     as_json: bool,
     **where: Any,
 ) -> None:
@@ -67,7 +75,7 @@ def judge(
                 with (
                     nullcontext() if on_record else act(contest.store, "judge", number)
                 ) as under_way:
-                    judge_with_interval(contest, number, Clock(), under_way)
+                    _judge_one(contest, number, under_way, first=first)
                 reasons = {}
             else:
                 reasons = _judge_by(contest, numbers, workers)
@@ -92,6 +100,24 @@ def judge(
     if not numbers:
         click.echo("No closed run is waiting to be judged.", err=True)
     require_judged(reasons)
+
+
+def _judge_one(
+    contest: Contest, number: int, under_way: Act | None, *, first: bool
+) -> None:
+    """Judge a run. With `first` a judgement that it has by now stays: the jury may have confirmed it."""
+    state = RunState.CLOSED if first else None
+    if first and _is_judged(contest, number):
+        return
+    try:
+        judge_with_interval(contest, number, Clock(), under_way, state)
+    except RefereeError:
+        if not first or not _is_judged(contest, number):
+            raise
+
+
+def _is_judged(contest: Contest, number: int) -> bool:
+    return contest.store.runs.get(number).state is RunState.JUDGED
 
 
 def _judge_by(

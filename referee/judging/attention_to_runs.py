@@ -57,12 +57,15 @@ def _of_run(run: Document) -> Iterator[Attention]:
         sentence = f"{name} could not be judged: {run['judge_failed']}"
         again = act_of_run("Judge", number, "judge")
         yield _of(run, "judge-failed", Severity.PERSON_NEEDED, sentence, again)
-    elif run["state"] == RunState.JUDGED and run["judged_utc"] is None:
+    if run["state"] != RunState.JUDGED:
+        return
+    if run["judged_utc"] is not None:
+        # A judging that failed leaves the judgement before it, which may need a review.
+        yield from _of_judged(run, name)
+    elif run["judge_failed"] is None:
         sentence = f"The energy of run {number} of {run['team']} was read after it was judged; judge it again."
         again = act_of_run("Rejudge", number, "judge")
         yield _of(run, "judge-again", Severity.WARNING, sentence, again)
-    elif run["state"] == RunState.JUDGED:
-        yield from _of_judged(run, name)
 
 
 def _of_judged(run: Document, name: str) -> Iterator[Attention]:

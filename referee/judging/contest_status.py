@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import Any
 
 from referee.contest import Contest
+from referee.judging.answered_images import AnsweredImages
 from referee.judging.attention import attention_of
 from referee.judging.freeze import Freeze
 from referee.judging.heat_lights import waiting_heats
@@ -121,6 +122,7 @@ class StatusReader:
         self._last_event = 0
         self._events = list[Document]()
         self._standings = KnownStandings(contest)
+        self.answered = AnsweredImages(contest.store)
         self._of_log: tuple[int, Told] | None = None
         self._at_stake: tuple[Standings | None, dict[int, tuple[str, ...]]] = (None, {})
 
@@ -342,6 +344,7 @@ class StatusReader:
         provisional = self._store.provisional.of_run(run.id)
         if live["images_served"] is None:
             live["images_served"] = len(self._store.served.images(run.id))
+        live["images_answered"] = self.answered.count(run.id)
         if live["reading_age_s"] is None:
             live |= self._last_read(run, now)
         age_s = None

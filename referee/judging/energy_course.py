@@ -71,18 +71,22 @@ def energy_limits_wh(
     update of the meter, as for a whole run in `Energy.start_stop_share`.
     """
     when_s, known_wh = course
-    energy_wh = np.interp(elapsed_s, when_s, known_wh)
     after = np.clip(np.searchsorted(when_s, elapsed_s), 1, len(when_s) - 1)
     between_wh = np.abs(known_wh[after] - known_wh[after - 1])
     edges_s = _start_stop_s(contest, run) + run.setup.update_interval_s
-    share = np.divide(
-        edges_s,
-        elapsed_s,
-        out=np.full(len(elapsed_s), np.inf),
-        where=elapsed_s > 0,
-    )
-    limits: Floats = between_wh + share * energy_wh
+    limits: Floats = between_wh + edges_s * _mean_power(course, elapsed_s)
     return limits
+
+
+def _mean_power(course: EnergyCourse, elapsed_s: Floats) -> Floats:
+    """Return the mean power (n,) in Wh/s until each moment; at 0 s that until the first known time."""
+    when_s, known_wh = course
+    later_s = when_s[when_s > 0]
+    if not len(later_s):
+        return np.zeros(len(elapsed_s))
+    until_s = np.where(elapsed_s > 0, elapsed_s, later_s[0])
+    power: Floats = np.interp(until_s, when_s, known_wh) / until_s
+    return power
 
 
 def _start_stop_s(contest: Contest, run: Run) -> float:

@@ -41,7 +41,7 @@ from referee.judging.scoring_job import (
 )
 from referee.store import Store
 from referee.store.acts import Act
-from referee.store.records import Run, Score
+from referee.store.records import Run, RunState, Score
 from referee.workers import Workers
 from referee.workers.job_dispatch import Task, carry_out, reason_of
 from referee.workers.worker_processes import MEMORY_BYTES, LocalWorkers
@@ -62,8 +62,9 @@ def judge_with_interval(
     number: int,
     clock: Clock,
     act: Act | None = None,
+    state: RunState | None = None,
 ) -> Score:
-    """Judge a run, then add the interval of its score. Raises as `judge` does.
+    """Judge a run, then add the interval of its score. `act`, `state` and what it raises are those of `judge`.
 
     A known scoring is reused. A new one is stored in two steps, because the interval takes several times as long as the
     score.
@@ -76,11 +77,11 @@ def judge_with_interval(
         found = score_here(contest, run, job)
         store_scoring(contest.store, job, found, clock)
     if found is not None:
-        return judge(contest, number, clock, found=found, act=act)
+        return judge(contest, number, clock, found=found, state=state, act=act)
     given = scoring_input(case_of(contest, run))
     known = known_of(contest.store, job)
     found = scored(given, known)
-    judged = judge(contest, number, clock, found=found, act=act)
+    judged = judge(contest, number, clock, found=found, state=state, act=act)
     found = with_halves(given, found, known)
     store_scoring(contest.store, job, found, clock)
     judged, maps = with_interval(judged, found)

@@ -2,7 +2,8 @@
 
 Everything that shows figures to others than operators asks `unpublished` or `is_published`. With `publish_by = 2` the
 two decisions are those of two people, each proved by a log-in. The operator key proves no person: whoever holds it may
-state any name, and an operator with a log-in may hold it, too.
+state any name, and an operator with a log-in may hold it, too. An account that an operator has registered is no other
+person than that operator: `jury_people`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from enum import StrEnum
 from referee.auth.operator_names import is_reserved
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.judging.jury_people import people_of
 from referee.judging.run_figures import current_judgement
 from referee.store.acts import Act
 from referee.store.decision_table import void_sentence
@@ -122,6 +124,7 @@ def publish(
         raise RefereeError("not-confirmed", sentence, run=number)
     if contest.config.publish_by == BY_TWO:
         _require_other(number, operator, confirmed_by)
+        _require_other_person(contest, number, operator, confirmed_by)
     _decide(contest, number, seen, DecisionKind.PUBLISHED, operator, now, act)
 
 
@@ -177,6 +180,23 @@ def _require_person(contest: Contest, operator: str, number: int) -> None:
             "stated; log in at /operator/ by your own name and password (referee operator add NAME)."
         )
         raise RefereeError("second-person", sentence, run=number)
+
+
+def _require_other_person(
+    contest: Contest, number: int, operator: str, confirmed_by: str
+) -> None:
+    """Refuse an account whose password the same person has set as that of the account that confirmed."""
+    people = people_of(contest.store)
+    person = people.get(operator, operator)
+    if person != people.get(confirmed_by, confirmed_by):
+        return
+    added = operator if operator != person else confirmed_by
+    sentence = (
+        f"{confirmed_by} has confirmed run {number}, and {person} has registered {added} and so knows the password: "
+        "with publish_by = 2 these accounts are one person. Let someone else publish it, or register that person with "
+        "the operator key or with: referee operator add NAME"
+    )
+    raise RefereeError("second-person", sentence, run=number)
 
 
 def _require_other(number: int, operator: str, confirmed_by: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import cache
@@ -19,9 +19,10 @@ from typing import Any
 
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from referee.contest import Contest
+from referee.judging.answered_images import AnsweredImages
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
-from referee.judging.heat_courses import courses_before, with_courses
+from referee.judging.heat_courses import courses_before, powers_before, with_courses
 from referee.judging.heat_documents import heats_document
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.ranking import Place
@@ -93,6 +94,7 @@ def public_board(
     log: dict[str, Any] | None = None,
     heats: dict[str, Any] | None = None,
     before: Published | None = None,
+    answered: AnsweredImages | None = None,
 ) -> str:
     """Return the results at `now`, UTC. `found` are the published standings, if they are known already.
 
@@ -100,31 +102,28 @@ def public_board(
     of `judging.standings`, each with affiliation and number of images; all figures that depend on the ground truth are
     rounded. `figures` has, by station, the figures of its open run. `rules` has, by SHA-256, the rules of the runs on
     the board. `heats` are the published heats, if they are known already; their courses continue those of the row
-    `before`.
+    `before`. `answered` counts the images of open runs.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs.find()}
     found = found or standings(contest, published_only=True)
     affiliations = store.teams.affiliations()
     used = Counter(run.team for run in runs.values() if run.state is not RunState.VOID)
-
-    def public(one: Place) -> dict[str, Any]:
-        place = place_document(one)
-        more = {
-            "affiliation": affiliations[place["team"]],
-            "images": runs[place["run"]].images,
-        }
-        # Only operators may read the note of a review.
-        is_reviewed = place["reviewed"] is not None
-        return place | more | {"reviewed": is_reviewed}
-
     teams = [team for team, is_disabled in store.teams.all().items() if not is_disabled]
     opened = [run for run in runs.values() if run.state is RunState.OPEN]
     ranked = [runs[place.standing.run] for place in (*found.places, *found.unranked)]
     lost = lost_energies(contest)
+    answered = answered or AnsweredImages(store)
     heats = heats or heats_document(contest, published_only=True)
-    courses = with_courses(contest, now, heats["heats"], courses_before(before))
-    ranking = [published_figures(public(place)) for place in found.places]
+    courses = with_courses(
+        contest,
+        now,
+        heats["heats"],
+        courses_before(before),
+        powers_before(before),
+    )
+    ranking = [_public_place(place, runs, affiliations) for place in found.places]
+    unranked = [_public_place(place, runs, affiliations) for place in found.unranked]
     awards = [asdict(one) for one in found.awards]
     return _document(
         contest,
@@ -132,18 +131,35 @@ def public_board(
         tournament=heats["standings"],
         energy_lost=[asdict(one) for one in lost],
         ranking=ranking,
-        unranked=[published_figures(public(place)) for place in found.unranked],
+        unranked=unranked,
         left_out=[
             {"run": one.run, "team": one.team, "why": one.why} for one in found.left_out
         ],
         prizes=published_awards(awards, ranking),
-        figures={run.station: _figures(contest, run, now) for run in opened},
+        figures={run.station: _figures(contest, run, now, answered) for run in opened},
         attempts=[{"team": team, "used": used[team]} for team in teams],
         corrections=_corrections(store),
         rules=_rules_of([*ranked, *opened]),
         teams=published_figures(_teams(store, runs.values(), found)),
         log=log,
     )
+
+
+def _public_place(
+    one: Place,
+    runs: Mapping[int, Run],
+    affiliations: Mapping[str, str | None],
+) -> dict[str, Any]:
+    """Return the document of a place as everyone may see it."""
+    place = place_document(one)
+    more = {
+        "affiliation": affiliations[place["team"]],
+        "images": runs[place["run"]].images,
+        # Only operators may read the note of a review.
+        "reviewed": place["reviewed"] is not None,
+    }
+    public: dict[str, Any] = published_figures(place | more)
+    return public
 
 
 def _teams(store: Store, runs: Iterable[Run], found: Standings) -> dict[str, Any]:
@@ -257,6 +273,7 @@ def _figures(
     contest: Contest,
     run: Run,
     now: datetime,
+    answered: AnsweredImages,
 ) -> dict[str, Any]:
     """Return the public figures of an open run; mAP, energy and score are given only with `public_score`.
 
@@ -275,6 +292,8 @@ def _figures(
         "ends_utc": _ends_utc(run),
         "power_w": power_w,
         "power": power,
+        "images_answered": answered.count(run.id),
+        "images": run.images,
         "figure_state": state,
         "as_of_utc": released and released.utc,
         "map": released and released.map,

@@ -41,7 +41,7 @@ class Needs:
     """What a run needs to reach the score of the next rank, each with the other figure as it is.
 
     `energy_share` is the part of its energy to save and `energy_wh` the energy that is left; `map_points` are
-    hundredths of mAP to gain and `map` the mAP to reach, both None if that mAP is above 1.
+    hundredths of mAP to gain and `map` the mAP to reach, both None if an end of that mAP is above 1.
     """
 
     energy_share: Estimate
@@ -175,7 +175,8 @@ def gap_between(
 def needs_of(own: Place, ratio: Estimate) -> Needs:
     """Return what the run of a place needs to raise its score by a ratio."""
     standing = own.standing
-    most_map = standing.map * ratio.value
+    highest = ratio.value if ratio.high is None else ratio.high
+    most_map = standing.map * highest
     reached = None
     points = None
     if most_map <= 1:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 
+from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.errors import RefereeError
+from referee.errors import RefereeError, StorageFailed
 from referee.judging.freeze import Freeze
 from referee.judging.replay import has_its_images, replay_of
 from referee.judging.replay_release import mark_of, published_places
@@ -17,6 +19,9 @@ from referee.store.replay_table import StoredReplay
 logger = logging.getLogger(__name__)
 
 TICK_S = 2.0
+AGAIN_S = 60.0
+PASSING = (OSError, MemoryError, StorageFailed, TestSetError)
+"""Failures of this host or of its test set, not of a run: its replay is tried again after AGAIN_S."""
 
 
 def publish_replays(contest: Contest, clock: Clock, stop: threading.Event) -> None:
@@ -37,7 +42,7 @@ class ReplayPublisher:
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest = contest
         self._clock = clock
-        self._failed: set[tuple[int, str]] = set()
+        self._again_s: dict[tuple[int, str], float] = {}
 
     def tick(self) -> None:
         """Make the replay of the best published run that has none, or one of other figures."""
@@ -48,16 +53,30 @@ class ReplayPublisher:
         known = self._contest.store.replays.marks()
         for number, place in published_places(row).items():
             mark = mark_of(place)
-            if known.get(number) != mark and (number, mark) not in self._failed:
+            if known.get(number) != mark and self._is_due(number, mark):
                 self._make(number, mark)
                 return
+
+    def _is_due(self, number: int, mark: str) -> bool:
+        """Return False if a replay has failed for good, or a short time ago."""
+        again_s = self._again_s.get((number, mark))
+        return again_s is None or self._clock.monotonic_s() >= again_s
 
     def _make(self, number: int, mark: str) -> None:
         try:
             made = replay_to_store(self._contest, number, self._clock)
+        except PASSING:
+            logger.warning(
+                "the replay of run %d cannot be made now; it is tried again in %.0f s",
+                number,
+                AGAIN_S,
+                exc_info=True,
+            )
+            self._again_s[number, mark] = self._clock.monotonic_s() + AGAIN_S
+            return
         except Exception:  # of one run: the others' replays are made all the same
             logger.exception("the replay of run %d cannot be made", number)
-            self._failed.add((number, mark))
+            self._again_s[number, mark] = math.inf
             return
         freeze = Freeze(None, self._contest.config.freeze_at)
         # The run may have been judged again since it was published; the board may be due to be frozen since then.

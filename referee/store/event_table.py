@@ -25,6 +25,10 @@ _QUEUE_ACT = (
     "SELECT detail FROM events WHERE kind = 'operator' AND json_extract(detail, '$.queue') IS NOT NULL"
     " ORDER BY id DESC LIMIT 1"
 )
+_ACTS = (
+    "SELECT detail FROM events WHERE kind = 'operator' AND json_extract(detail, '$.action') = ?"
+    " ORDER BY id"
+)
 _LOG = (  # whoever has changed it may have stored another type
     "SELECT id, coalesce(CAST(utc AS TEXT), '') AS utc, run, coalesce(CAST(kind AS TEXT), '') AS kind,"
     " coalesce(CAST(detail AS TEXT), '') AS detail, coalesce(CAST(link AS BLOB), x'') AS link"
@@ -117,6 +121,11 @@ class EventTable:
         """Return the newest act that changed the queue: its `action`, the queue `before`, and `queue` after it."""
         rows = self._database.rows(_QUEUE_ACT)
         return json.loads(rows[0]["detail"]) if rows else None
+
+    def acts_of(self, action: str) -> list[dict[str, Any]]:
+        """Return the details of all operators' acts of one kind, oldest first."""
+        rows = self._database.rows(_ACTS, action)
+        return [json.loads(row["detail"]) for row in rows]
 
     def newest_after(self, number: int, most: int) -> tuple[int, list[dict[str, Any]]]:
         """Return the newest event's number, and the newest `most` events after event `number`.

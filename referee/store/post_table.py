@@ -32,6 +32,9 @@ _RECEIPT = (
 _RECEIPT_COLUMNS = _RECEIPT.count(",") + 1
 _LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
 _RECEIPTS = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT ?"  # noqa: S608 - a constant
+_RECEIPTS_AFTER = (
+    f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id LIMIT ? OFFSET ?"  # noqa: S608 - a constant
+)
 # These columns lie before `rows` in the file, so reading them does not read any body.
 _NEWEST = (
     "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
@@ -224,6 +227,12 @@ class PostTable:
     def receipts(self, run: int, most: int = -1) -> list[Post]:
         """Return the receipts of a run's newest `most` posts (-1: of all), the newest first; no body is read."""
         return [_post(row) for row in self._database.rows(_RECEIPTS, run, most)]
+
+    def receipts_after(self, run: int, count: int, most: int) -> list[Post]:
+        """Return at most `most` receipts of a run after its first `count`, the oldest first; no body is read."""
+        return [
+            _post(row) for row in self._database.rows(_RECEIPTS_AFTER, run, most, count)
+        ]
 
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
         """Return the detections of the posts after post `post` (0: all posts), and the id of the last post."""

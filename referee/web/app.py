@@ -63,6 +63,7 @@ from referee.web.run_service import RunService
 from referee.web.server_watches import ServerWatches
 from referee.web.setup.step_pages import STEP_PAGES
 from referee.web.team import questions, team_access, team_pages, team_reports
+from referee.web.team.receipt_pages import ReceiptPages
 from referee.web.team.team_desk import TeamsDesk
 from referee.web.team_login import TeamLogIns
 from referee.web.web_request import present_request
@@ -125,7 +126,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
     keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))
-    keep_parts(app, TeamsDesk(callers, board))
+    keep_parts(app, TeamsDesk(callers, board), ReceiptPages(contest))
     for routes in ROUTES:
         app.register_blueprint(routes.blueprint)
     for steps in STEP_PAGES:

@@ -12,7 +12,7 @@ from pathlib import Path
 from referee.clock import Clock
 from referee.runs.run_recorder import note_event
 from referee.store import Store
-from referee.store.records import JUDGE_FAILED
+from referee.store.records import JUDGE_FAILED, RunState
 
 PROGRAM = "import os; os.nice(10); from referee.cli import main; main()"
 
@@ -45,20 +45,30 @@ class Judging:
         self.runs: frozenset[int] = frozenset()
 
     def ask(self, runs: Sequence[int]) -> None:
-        """Queue these runs for judging, each at most once. A failure is recorded as an event of the run."""
+        """Queue these runs for judging, each at most once. A failure is recorded as an event of the run.
+
+        A run that has no judgement yet is judged at most once, even if the process of a worker that has died is still
+        at it.
+        """
         with self._lock:
             new = sorted(set(runs) - self.runs)
             self.runs |= frozenset(new)
         for run in new:
+            options = ["--on-record"]
+            if self._store.runs.get(run).state is not RunState.JUDGED:
+                options.append("--first")
             threading.Thread(
-                target=self._judge, args=(run,), name=f"judge-{run}", daemon=True
+                target=self._judge,
+                args=(run, options),
+                name=f"judge-{run}",
+                daemon=True,
             ).start()
 
-    def _judge(self, run: int) -> None:
+    def _judge(self, run: int, options: Sequence[str]) -> None:
         try:
             with self._turn:
                 ended, said = run_command(
-                    "judge", str(run), "--on-record", "--contest", str(self._folder)
+                    "judge", str(run), *options, "--contest", str(self._folder)
                 )
             sentence = (
                 None

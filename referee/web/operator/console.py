@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import logging
-import threading
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import orjson
-from flask import Blueprint, Response, jsonify, redirect, request
+from flask import Blueprint, Response, jsonify, request
 from markupsafe import Markup
 
 from referee.errors import RefereeError
@@ -19,10 +16,10 @@ from referee.pages.replay_player import player_hash
 from referee.store.records import OVER
 from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
+from referee.web.command_turns import CommandTurns, Refused
 from referee.web.html_pages import REPORT_POLICY, html, page, rendered
-from referee.web.judge_process import run_command
 from referee.web.made_once import made_once
-from referee.web.operator.operator_access import csrf_token, require_operator
+from referee.web.operator.operator_access import csrf_token, require_operator_or_log_in
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.web_request import present_request
@@ -45,11 +42,10 @@ REFUSED = {
     "too-many-failures": "There were too many failed log-ins. Wait a minute, then try again."
 }
 VERSION_LENGTH = 16
-WAIT_S = 30.0  # for reports that another operator has requested
+NO_REPORT = Refused("report-failed", "The report cannot be written")
 
-logger = logging.getLogger(__name__)
 blueprint = Blueprint("console", __name__, url_prefix=OPERATOR_PATH)
-_report_lock = threading.Lock()
+_turns = CommandTurns("Other reports are being written; try again when they are done.")
 
 
 @blueprint.before_request
@@ -61,11 +57,7 @@ def lead_to_log_in() -> Any:
     if request.endpoint == LOGIN:
         return None
     is_page = request.method == "GET" and not request.path.endswith("/live")
-    if is_page and operator_of(part(Callers), present_request()) is None:
-        return redirect(
-            f"{OPERATOR_PATH}/login?next={request.path}", HTTPStatus.SEE_OTHER
-        )
-    return require_operator()
+    return require_operator_or_log_in(is_page=is_page)
 
 
 @blueprint.get("/")
@@ -132,25 +124,10 @@ def reports() -> Response:
 
 def _reports(numbers: list[int], *options: str) -> list[Path]:
     """Write reports in a separate low-priority process, and return their files. Raises RefereeError."""
-    if not _report_lock.acquire(timeout=WAIT_S):
-        raise RefereeError(
-            "too-many-requests",
-            "Other reports are being written; try again when they are done.",
-        )
-    try:
-        done, said = run_command(
-            "report",
-            *map(str, numbers),
-            *options,
-            "--contest",
-            str(part(Callers).contest.folder),
-        )
-    finally:
-        _report_lock.release()
-    if done.returncode:
-        logger.error("reports of runs %s: %s", numbers, done.stderr.strip())
-        raise RefereeError("report-failed", f"The report cannot be written: {said}")
-    return [Path(line) for line in done.stdout.splitlines()]
+    words = ("report", *map(str, numbers), *options)
+    folder = str(part(Callers).contest.folder)
+    printed = _turns.run(*words, "--contest", folder, refused=NO_REPORT)
+    return [Path(line) for line in printed.splitlines()]
 
 
 def _shown(body: bytes) -> dict[str, Any]:

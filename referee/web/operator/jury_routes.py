@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import logging
 import tempfile
-import threading
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -26,8 +24,8 @@ from referee.store.records import OVER
 from referee.store.run_mark import run_mark
 from referee.web.app_parts import part
 from referee.web.callers import Callers, operator_of
+from referee.web.command_turns import CommandTurns, Refused
 from referee.web.html_pages import html, page, rendered
-from referee.web.judge_process import run_command
 from referee.web.operator.console import lead_to_log_in
 from referee.web.operator.operator_access import acting, csrf_token
 from referee.web.operator.operators_desk import OperatorsDesk
@@ -38,14 +36,12 @@ from referee.web.web_request import present_request
 
 LONGEST_NOTE = 2000
 LARGEST_TIMELINE = 2**25
-NO_DOWNLOAD = ("report-failed", "The download cannot be made")
-BAD_TIMELINE = ("bad-timeline", "The file is not kept")
-WAIT_S = 30.0  # for downloads that another operator has requested
+NO_DOWNLOAD = Refused("report-failed", "The download cannot be made")
+BAD_TIMELINE = Refused("bad-timeline", "The file is not kept")
 
-logger = logging.getLogger(__name__)
 blueprint = Blueprint("jury", __name__, url_prefix=f"{OPERATOR_PATH}/runs/<int:number>")
 blueprint.before_request(lambda *_, **__: lead_to_log_in())
-_turn = threading.Lock()
+_turns = CommandTurns("Other downloads are being made; try again when they are done.")
 
 
 @blueprint.get("")
@@ -108,19 +104,20 @@ def _needed(status: dict[str, Any], number: int) -> list[dict[str, Any]]:
 def _fragment(shown: dict[str, Any]) -> str:
     """Return the changing part of the page; what is stored of the run is read only if it has changed."""
     contest = part(Callers).contest
+    desk = part(OperatorsDesk)
     number = shown["run"]["run"]
     mark = run_mark(contest.store.database, number)
     most = None if _lists() == "all" else MOST_LISTED
 
     def make() -> str:
         record = contest.store.runs.get(number)
-        dossier = dossier_of(contest, record, most)
+        dossier = dossier_of(contest, record, desk.status.answered, most)
         return rendered(
             "operator/run_live.html", **shown, record=record, dossier=dossier
         )
 
     key = (number, most, mark, orjson.dumps(shown))
-    return part(OperatorsDesk).fragments.get(key, make)
+    return desk.fragments.get(key, make)
 
 
 @blueprint.post("/note")
@@ -202,22 +199,10 @@ def _require_over(number: int) -> None:
         raise RefereeError("run-state", sentence, run=number)
 
 
-def _run(*words: str, refused: tuple[str, str] = NO_DOWNLOAD) -> None:
+def _run(*words: str, refused: Refused = NO_DOWNLOAD) -> None:
     """Run a command about the contest in a separate low-priority process, one at a time. Raises RefereeError."""
-    if not _turn.acquire(timeout=WAIT_S):
-        raise RefereeError(
-            "too-many-requests",
-            "Other downloads are being made; try again when they are done.",
-        )
-    try:
-        folder = str(part(Callers).contest.folder)
-        done, said = run_command(*words, "--contest", folder)
-    finally:
-        _turn.release()
-    if done.returncode:
-        logger.error("%s: %s", " ".join(words[:3]), done.stderr.strip())
-        code, what = refused
-        raise RefereeError(code, f"{what}: {said}")
+    folder = str(part(Callers).contest.folder)
+    _turns.run(*words, "--contest", folder, refused=refused)
 
 
 def _download(content: bytes, name: str) -> Response:

@@ -6,7 +6,7 @@ import hmac
 import re
 import secrets
 from dataclasses import replace
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, quote, urlencode
 
 from flask import Blueprint, Response, redirect, request
 
@@ -81,6 +81,21 @@ def require_operator() -> None:
             "bad-token",
             "The header X-CSRF-Token does not belong to this session; load the page again.",
         )
+
+
+def require_operator_or_log_in(*, is_page: bool) -> Response | None:
+    """Refuse the request unless an operator makes it; for a page, return `led_to_log_in` instead."""
+    elsewhere = led_to_log_in() if is_page else None
+    if elsewhere is None:
+        require_operator()
+    return elsewhere
+
+
+def led_to_log_in() -> Response | None:
+    """Return a redirect to the log-in, which leads back to this page; None if an operator makes the request."""
+    if operator_of(part(Callers), present_request()) is not None:
+        return None
+    return _redirect(f"{OPERATOR_PATH}/login?next={quote(request.path)}")
 
 
 def csrf_token() -> str:

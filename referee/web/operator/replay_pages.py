@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 
-from flask import Blueprint, Response, redirect, request
-from werkzeug.wrappers import Response as AnyResponse
+from flask import Blueprint, Response, request
 
 from referee.errors import RefereeError
 from referee.judging.replay import has_its_images
 from referee.store.records import OVER
 from referee.web.app_parts import part
-from referee.web.callers import Callers, operator_of
+from referee.web.callers import Callers
 from referee.web.html_pages import SECURITY_HEADERS, page
 from referee.web.http_answers import NOT_TO_BE_KEPT, through_flask
-from referee.web.operator.operator_access import require_operator
+from referee.web.operator.operator_access import require_operator_or_log_in
 from referee.web.operator.run_replays import RunReplays
 from referee.web.public.kept_answers import answer_of
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.run_service import RunService
-from referee.web.web_request import present_request
 
 blueprint = Blueprint(
     "operator-replay", __name__, url_prefix=f"{OPERATOR_PATH}/runs/<int:number>/replay"
@@ -27,13 +25,10 @@ blueprint = Blueprint(
 
 
 @blueprint.before_request
-def lead_to_log_in() -> AnyResponse | None:
+def lead_to_log_in() -> Response | None:
     """Redirect the page to the log-in unless an operator asks; refuse document and images."""
     is_page = request.endpoint == "operator-replay.player"
-    if is_page and operator_of(part(Callers), present_request()) is None:
-        return redirect(f"{OPERATOR_PATH}/login?next={request.path}", 303)
-    require_operator()
-    return None
+    return require_operator_or_log_in(is_page=is_page)
 
 
 @blueprint.get("")

@@ -6,22 +6,18 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from http import HTTPStatus
 from typing import Any
 
-from flask import Response, redirect, request
+from flask import Response, request
 
 from referee.config import read_config
 from referee.errors import RefereeError
 from referee.runs.run_window import remaining_s
-from referee.web.app_parts import part
-from referee.web.callers import Callers, operator_of
+from referee.web.callers import Callers
 from referee.web.config_watch import differences
 from referee.web.judge_process import Judging
-from referee.web.operator.operator_access import acting, csrf_token, who
-from referee.web.request_slots import OPERATOR_PATH
+from referee.web.operator.operator_access import acting, csrf_token, led_to_log_in, who
 from referee.web.setup.settings_desk import SettingsDesk
-from referee.web.web_request import present_request
 
 
 @dataclass(frozen=True)
@@ -32,12 +28,10 @@ class OperatorsSettings:
 
     def require(self) -> Any:
         """Return None for an operator, else lead a page to the log-in. Raises SessionRefused `bad-token`."""
-        is_known = operator_of(part(Callers), present_request()) is not None
-        if request.method == "GET" and not is_known:
-            login = f"{OPERATOR_PATH}/login?next={request.path}"
-            return redirect(login, HTTPStatus.SEE_OTHER)
-        acting()
-        return None
+        elsewhere = led_to_log_in() if request.method == "GET" else None
+        if elsewhere is None:
+            acting()
+        return elsewhere
 
     def who(self) -> dict[str, object]:
         """Return the operator, for the record."""

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import tempfile
-import threading
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -19,9 +15,9 @@ from referee.errors import RefereeError
 from referee.publishing.site_manifest import MANIFEST, read_manifest
 from referee.web.app_parts import part
 from referee.web.callers import Callers
+from referee.web.command_turns import CommandTurns, Refused, output_of
 from referee.web.html_pages import html, page, rendered
 from referee.web.http_answers import Answer, Stream, through_flask
-from referee.web.judge_process import run_command
 from referee.web.operator.console import lead_to_log_in
 from referee.web.operator.operator_access import csrf_token
 from referee.web.operator.run_routes import NOT_GIVEN, act
@@ -31,14 +27,15 @@ from referee.web.request_slots import OPERATOR_PATH
 FOLDER = "site"
 """The site's folder, in the contest folder."""
 FINAL = "yes"
-WAIT_S = 30.0  # for another operator, who publishes or downloads the site
+NO_SITE = Refused("site-failed", "Nothing was published")
 PART_BYTES = 2**18
 MB = 1e6
 
-logger = logging.getLogger(__name__)
 blueprint = Blueprint("site", __name__, url_prefix=f"{OPERATOR_PATH}/site")
 blueprint.before_request(lead_to_log_in)
-_turn = threading.Lock()
+_turns = CommandTurns(
+    "Another operator publishes or downloads the site; try again when that is done."
+)
 
 
 @blueprint.get("/")
@@ -62,12 +59,9 @@ def publish() -> Response:
     words = ["publish", str(contest), str(contest / FOLDER), "--json"]
     if final == FINAL:
         words.append("--final")
-    with _own_turn(), act("publish-site", final=final or None):
-        done, said = run_command(*words)
-        if done.returncode:
-            logger.error("publish: %s", done.stderr.strip())
-            raise RefereeError("site-failed", f"Nothing was published: {said}")
-    made = json.loads(done.stdout)
+    with _turns.turn(), act("publish-site", final=final or None):
+        printed = output_of(*words, refused=NO_SITE)
+    made = json.loads(printed)
     left_out = " ".join(made["left_out"])
     size_mb = made["size"] / MB
     sentence = (
@@ -80,7 +74,7 @@ def publish() -> Response:
 def download() -> Response:
     """Answer with the published site as a ZIP. Raises RefereeError `site-missing`."""
     contest = part(Callers).contest.folder
-    with _own_turn():
+    with _turns.turn():
         folder = _present(contest)
         # Beside the site, because a system's folder for temporary files may be small.
         content = tempfile.TemporaryFile(dir=contest)  # noqa: SIM115 - the stream closes it
@@ -100,18 +94,6 @@ def download() -> Response:
     ]
     parts = iter(lambda: content.read(PART_BYTES), b"")
     return through_flask(Answer(HTTPStatus.OK, headers, Stream(parts, content.close)))
-
-
-@contextmanager
-def _own_turn() -> Iterator[None]:
-    """Keep other publications and downloads out. Raises RefereeError `too-many-requests`."""
-    if not _turn.acquire(timeout=WAIT_S):
-        sentence = "Another operator publishes or downloads the site; try again when that is done."
-        raise RefereeError("too-many-requests", sentence)
-    try:
-        yield
-    finally:
-        _turn.release()
 
 
 def _present(contest: Path) -> Path:

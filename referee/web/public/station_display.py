@@ -5,21 +5,17 @@ The images are secret, so the page needs the operator's log-in.
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
-from flask import Blueprint, Response, jsonify, redirect, request
+from flask import Blueprint, Response, jsonify, request
 
 from referee.errors import RefereeError
 from referee.runs.camera_screens import Picture
 from referee.runs.open_run import OpenRun
 from referee.web.app_parts import part
-from referee.web.callers import Callers, operator_of
+from referee.web.callers import Callers
 from referee.web.contestant import single_image
 from referee.web.html_pages import page
-from referee.web.operator.operator_access import acting
-from referee.web.request_slots import OPERATOR_PATH
+from referee.web.operator.operator_access import acting, led_to_log_in
 from referee.web.run_service import RunService
-from referee.web.web_request import present_request
 
 blueprint = Blueprint("display", __name__, url_prefix="/display")
 
@@ -34,10 +30,11 @@ def require_operator() -> None:
 @blueprint.get("/<station>")
 def screen(station: str) -> Response:
     """Answer with the page, which fills the screen."""
-    callers = part(Callers)
-    if operator_of(callers, present_request()) is None:
-        return redirect(f"{OPERATOR_PATH}/login?next={quote(request.path)}", 303)  # type: ignore[return-value]
-    return page("display.html", station=callers.contest.station(station).name)
+    elsewhere = led_to_log_in()
+    if elsewhere is not None:
+        return elsewhere
+    contest = part(Callers).contest
+    return page("display.html", station=contest.station(station).name)
 
 
 @blueprint.get("/<station>/next")

@@ -9,6 +9,7 @@ from flask import Response
 
 from referee.auth.passwords import generate_password, hash_password
 from referee.errors import RefereeError
+from referee.judging.jury_people import ADDED, SET_UP, people_of
 from referee.registration.registered_names import require_operator_name
 from referee.seams import Finding
 from referee.web.app_parts import part
@@ -59,7 +60,8 @@ def register_operator(desk: SettingsDesk, name: str, password: str) -> None:
     require_operator_name(name)
     require_password(password)
     hashed = hash_password(password)
-    with desk.act("operator-add", name=name) as under_way:
+    during = SET_UP if desk.access.is_setup else None
+    with desk.act(ADDED, name=name, during=during) as under_way:
         desk.store.operators.add(name, hashed, desk.clock.utc(), under_way)
 
 
@@ -73,23 +75,32 @@ def require_password(password: str) -> None:
 def operator_findings(desk: SettingsDesk) -> Iterator[Finding]:
     """Yield advice while too few people can log in."""
     names = desk.store.operators.password_hashes()
-    needed = desk.config().publish_by
-    if len(names) < max(1, needed):
-        words = (
-            f"{len(names)} operators are registered, and {max(1, needed)} are needed"
-        )
+    needed = max(1, desk.config().publish_by)
+    if len(names) < needed:
+        words = f"{len(names)} operators are registered, and {needed} are needed"
         why = ": another one publishes what one confirmed" if needed > 1 else ""
         yield Finding("operators-missing", f"{words}{why}.", is_advice=True)
+        return
+    people = people_of(desk.store)
+    if len({people.get(name, name) for name in names}) < needed:
+        sentence = (
+            "All operators count as one person, because one has registered the others and set their passwords; "
+            "publish_by = 2 needs another: log in by the operator key to register people, or use: "
+            "referee operator add NAME"
+        )
+        yield Finding("operators-missing", sentence, is_advice=True)
 
 
 def _shown(failure: RefereeError | None = None, made: str | None = None) -> Response:
     desk = part(SettingsDesk)
     form = present_form() if failure or made else None
+    people = people_of(desk.store)
+    names = desk.store.operators.password_hashes()
     return step_page(
         "operators",
         operator_findings(desk),
         failure,
-        operators=[*desk.store.operators.password_hashes()],
+        operators=[{"name": name, "person": people.get(name, name)} for name in names],
         made=made,
         name=form.text("name") if form else "",
         shortest=SHORTEST_PASSWORD,

@@ -17,6 +17,7 @@ from flask import Blueprint, Response, redirect, request
 
 from lpirc_power.errors import MeterError
 from lpirc_testsets import TestSetError
+from referee.auth.operator_names import KEY
 from referee.clock import Clock
 from referee.config import ContestConfig, config_of
 from referee.config.contest_file import (
@@ -139,9 +140,30 @@ class SettingsDesk:
         return change_settings(self.folder, version, edits, self._on_record)
 
     def _on_record(self, changes: Sequence[Change]) -> None:
+        self._require_no_fewer_people(changes)
         changed = [str(one) for one in changes]
         with self.act("settings", changed=changed):
             pass
+
+    def _require_no_fewer_people(self, changes: Sequence[Change]) -> None:
+        """Raise RefereeError `second-person` if an operator lowers `publish_by` once the contest is served.
+
+        Otherwise one of the two people of whom it asks a decision could do without the other.
+        """
+        if self.access.is_setup or self.access.who()["operator"] == KEY:
+            return
+        for one in changes:
+            if one.key == "publish_by" and _number(one.new) < _number(one.old):
+                sentence = (
+                    f"publish_by is {one.old}: fewer people would decide what is public. Log in by the operator key to "
+                    "lower it, or change it in contest.toml; nothing was written."
+                )
+                raise RefereeError("second-person", sentence)
+
+
+def _number(value: object) -> int:
+    """Return a whole number; a key that is not set counts as 0."""
+    return value if isinstance(value, int) else 0
 
 
 def settings_blueprint(name: str) -> Blueprint:

@@ -1,8 +1,12 @@
-"""The app part of teams' own pages: each team's document, read at most once a second, however many look at it."""
+"""The app part of teams' own pages: each team's document, read at most once a second, however many look at it.
+
+Each team has a lock of its own, so what is slow for one team holds up no other.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +19,7 @@ from referee.web.html_pages import rendered
 from referee.web.live_status import live_document
 from referee.web.plugged_pages import PluggedPages
 from referee.web.published_board import PublishedBoard
+from referee.web.team.handed_in import HandedIn
 
 KEPT_S = 1.0
 
@@ -38,28 +43,47 @@ class TeamsDesk:
         self._callers = callers
         self._board = board
         self._views = TeamViews(callers.contest)
+        self._renewals = 0
+        self._handed_in: HandedIn | None = None
         self._lock = threading.Lock()
+        self._of_team: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._kept: dict[str, tuple[float, TeamLook]] = {}
 
     def look(self, team: str) -> TeamLook:
         """Return the look of a registered team, at most KEPT_S old."""
         with self._lock:
+            of_team = self._of_team[team]
+        with of_team:
             now_s = self._callers.clock.monotonic_s()
             kept = self._kept.get(team)
             if kept is not None and 0 <= now_s - kept[0] < KEPT_S:
                 return kept[1]
+            uploads = self._uploads().of_team(team)
+            renewals = self._renewals
             now = self._callers.clock.utc()
-            known = self._known(team, now_s)
+            known = self._known(team, now_s, uploads)
             look = TeamLook(self._views.read(team, now, known))
-            self._kept[team] = (now_s, look)
+            with self._lock:
+                if renewals == self._renewals:
+                    self._kept[team] = (now_s, look)
             return look
 
     def renew(self) -> None:
         """Discard the documents, because a question was asked or answered."""
         with self._lock:
+            self._renewals += 1
             self._kept.clear()
 
-    def _known(self, team: str, now_s: float) -> TeamKnown:
+    def _uploads(self) -> HandedIn:
+        """Return who asks the plug-ins, which are there only once the app is made."""
+        with self._lock:
+            if self._handed_in is None:
+                self._handed_in = HandedIn(part(PluggedPages))
+            return self._handed_in
+
+    def _known(
+        self, team: str, now_s: float, uploads: list[dict[str, Any]]
+    ) -> TeamKnown:
         control = self._callers.control
         published = public_view(self._board.row())["teams"].get(team)
         live = {
@@ -71,5 +95,5 @@ class TeamsDesk:
             attempts=[] if published is None else published["attempts"],
             hides_news=self._board.is_frozen(),
             live=live,
-            uploads=part(PluggedPages).handed_in(team),
+            uploads=uploads,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,32 +9,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response, request
 
 from referee.errors import RefereeError
 from referee.judging.kept_timelines import timeline_file
 from referee.judging.replay_release import FIGURES
 from referee.judging.run_figures import current_judgement
-from referee.judging.team_view import receipt_document
 from referee.judging.truth_release import may_show_truth
 from referee.presence import is_there
-from referee.store.records import OVER, Run, Score
+from referee.store.records import Run, Score
 from referee.web.app_parts import part
 from referee.web.callers import Callers
-from referee.web.closing_receipt import closing_receipt
+from referee.web.command_turns import CommandTurns, Refused, output_of
 from referee.web.html_pages import REPORT_POLICY, html
-from referee.web.judge_process import run_command
 from referee.web.published_board import PublishedBoard
+from referee.web.team.receipt_pages import ReceiptPages
 from referee.web.team.team_access import OF_ONE_TEAM, TEAM_PATH, require_team
 from referee.web.team.team_desk import TeamsDesk
 
-WAIT_S = 30.0  # for the reports of other teams
-RETRY_S = 5
+NO_REPORT = Refused("report-failed", "The report cannot be written")
 MOST_WAITING = 3
+LONGEST_NUMBER = 9  # digits
 
-logger = logging.getLogger(__name__)
 blueprint = Blueprint("team-runs", __name__, url_prefix=f"{TEAM_PATH}/runs")
-_turn = threading.Lock()
+_turns = CommandTurns("Reports are being written; try again in some seconds.")
 _counting = threading.Lock()
 _waiting: Counter[tuple[Path, str]] = Counter()
 _written: dict[tuple[Path, int, bool], tuple[object, Path]] = {}
@@ -69,19 +66,15 @@ def _shows_truth() -> bool:
 
 @blueprint.get("/<int:number>/receipts")
 def receipts(number: int) -> Response:
-    """Answer with the receipts of all posts of a run of the team, oldest first, and the receipt of the closed run."""
+    """Answer with a page of the receipts of a run of the team; `after` is the number of receipts before it."""
     run = _own_run(require_team(), number)
-    contest = part(Callers).contest
-    posts = contest.store.posts.receipts(run.id)
-    closing: dict[str, Any] = {}
-    if run.state in OVER:
-        closing = closing_receipt(contest, run.id)
-    return jsonify(
-        run=run.id,
-        rules_sha256=None if run.rules is None else run.rules.sha256,
-        receipts=[receipt_document(one) for one in reversed(posts)],
-        closing=closing.get("receipt"),
-    )
+    after = request.args.get("after", "0")
+    if not after.isascii() or not after.isdecimal() or len(after) > LONGEST_NUMBER:
+        raise RefereeError("bad-request", f"after={after!r} must be a whole number.")
+    body = part(ReceiptPages).page(run, int(after))
+    response = Response(body, content_type="application/json")
+    response.headers["Cache-Control"] = OF_ONE_TEAM
+    return response
 
 
 def _own_run(team: str, number: int) -> Run:
@@ -149,11 +142,8 @@ def _known(key: tuple[Path, int, bool], made_of: object) -> str | None:
 def _write(folder: Path, run: int, *, for_team: bool) -> Path:
     """Write a report by the command. Raises RefereeError `report-failed`."""
     options = ["--for-team"] if for_team else []
-    done, said = run_command("report", str(run), *options, "--contest", str(folder))
-    if done.returncode:
-        logger.error("report of run %d: %s", run, done.stderr.strip())
-        raise RefereeError("report-failed", f"The report cannot be written: {said}")
-    return Path(done.stdout.strip())
+    words = ("report", str(run), *options, "--contest", str(folder))
+    return Path(output_of(*words, refused=NO_REPORT).strip())
 
 
 @contextmanager
@@ -165,20 +155,11 @@ def _turn_of(team: str) -> Iterator[None]:
     folder = part(Callers).contest.folder
     with _counting:
         if _waiting[folder, team] >= MOST_WAITING:
-            raise _too_many()
+            raise _turns.too_many()
         _waiting[folder, team] += 1
     try:
-        if not _turn.acquire(timeout=WAIT_S):
-            raise _too_many()
-        try:
+        with _turns.turn():
             yield
-        finally:
-            _turn.release()
     finally:
         with _counting:
             _waiting[folder, team] -= 1
-
-
-def _too_many() -> RefereeError:
-    sentence = "Reports are being written; try again in some seconds."
-    return RefereeError("too-many-requests", sentence, retry_after_s=RETRY_S)

@@ -119,6 +119,19 @@ def test_the_prize_that_depends_on_a_review_is_named(build: Build) -> None:
     assert one(house, "review")["run"] == 3, "it would win nothing"
 
 
+def test_a_judging_again_that_fails_hides_no_review_on_which_a_prize_depends(
+    build: Build,
+) -> None:
+    house = build()
+    for team, energy_wh, odd in (("ant", 0.5, True), ("bee", 1.0, False)):
+        run = closed_run(house.contest, team, energy_wh, odd=odd)
+        judge(house.contest, run.id, StillClock())
+    house.store.log.append(START, 1, JUDGE_FAILED, sentence="No test set.")
+    assert one(house, "judge-failed")["run"] == 1
+    found = one(house, "review-of-prize")
+    assert (found["run"], found["severity"]) == (1, URGENT)
+
+
 def test_runs_to_judge_are_one_finding_and_a_judging_that_failed_one_of_its_own(
     build: Build,
 ) -> None:

@@ -171,3 +171,15 @@ def test_another_kind_of_standings_is_refused(
     (tmp_path / "contest.toml").write_text(config_text(small_set, heats="ladder"))
     with pytest.raises(RefereeError, match="heats = 'ladder' must be one of"):
         read_config(tmp_path)
+
+
+def test_a_heat_that_is_run_again_takes_its_place_after_those_before_it(
+    hall: House,
+) -> None:
+    made(hall.store, "a", round_=1)
+    judged_side(hall.store, "ant", "a")
+    judged_side(hall.store, "bee", "a")
+    won(hall.store, "b", "cat", "dog", round_=1)
+    won(hall.store, "a again", "bee", "ant", round_=1)
+    (first,) = bracket(hall).rounds
+    assert first.names == ("b", "a again")

@@ -19,6 +19,7 @@ from referee.judging.jury_decisions import (
     publish,
     unpublished,
 )
+from referee.judging.jury_people import ADDED, SET_UP
 from referee.judging.standings import standings
 from referee.store.records import Review
 from tests.referee.factories import START, House, StillClock
@@ -161,3 +162,48 @@ def test_of_two_who_publish_at_once_one_is_told_that_it_was_done(
     assert outcomes == ["decided-already"] * 7 + ["done"]
     (decisions,) = contest.store.decisions.latest().values()
     assert len(decisions) == 2
+
+
+def registered(contest: Contest, name: str, by: str, during: str | None = None) -> None:
+    """Register an operator as the page of the settings does."""
+    store = contest.store
+    if name in store.operators.password_hashes():
+        store.operators.remove(name)
+    detail = {"operator": by, "action": ADDED, "name": name, "during": during}
+    with store.log.act(LATER, None, **detail) as under_way:
+        store.operators.add(name, "no hash", LATER, under_way)
+
+
+def test_an_account_that_the_same_person_has_registered_is_no_second_person(
+    by: Callable[[int], Contest],
+) -> None:
+    """Ann confirms, registers Bob, logs in as Bob; or has Bob register Cid; or registers both and is neither."""
+    contest = by(2)
+    registered(contest, "Ann", "command")
+    registered(contest, "Eva", "key")
+    registered(contest, "Max", "Ann", during=SET_UP)
+    registered(contest, "Bob", "Ann")
+    registered(contest, "Cid", "Bob")
+    confirm(contest, 1, JUDGED, "Ann", LATER)
+    for name in ("Bob", "Cid"):
+        with pytest.raises(RefereeError) as failure:
+            publish(contest, 1, JUDGED, name, LATER)
+        assert failure.value.code == "second-person"
+        assert f"Ann has registered {name}" in failure.value.sentence
+    registered(contest, "Eva", "Bob")
+    assert code_of(contest, publish, "Eva") == "second-person", "a new password of Eva"
+    publish(contest, 1, JUDGED, "Max", LATER)
+    assert is_published(contest, 1)
+
+
+def test_removing_the_account_that_confirmed_does_not_make_a_second_person(
+    by: Callable[[int], Contest],
+) -> None:
+    contest = by(2)
+    registered(contest, "Bob", "Ann")
+    confirm(contest, 1, JUDGED, "Bob", LATER)
+    contest.store.operators.remove("Bob")
+    registered(contest, "Ann", "Bob")
+    assert code_of(contest, publish, "Ann") == "second-person"
+    publish(contest, 1, JUDGED, "Eva", LATER)
+    assert is_published(contest, 1)

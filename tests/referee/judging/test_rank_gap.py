@@ -14,11 +14,13 @@ from lpirc_score.analysis.interval import Halved, ratio_interval
 from referee.clock import Clock
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.rank_gap import (
+    Estimate,
     Gap,
     LeverKind,
     effect_of_waiting,
     gap_between,
     levers,
+    needs_of,
     place_of,
 )
 from referee.judging.ranking import Place
@@ -109,6 +111,15 @@ def test_nothing_follows_from_a_gap_that_may_be_noise() -> None:
     assert found.ratio.low < 1 < found.ratio.value
     assert found.needs is None
     assert not found.is_sure
+
+
+def test_a_map_above_1_at_one_end_is_none_to_reach() -> None:
+    own = place("own", 1, 0.90, 2.0, 2)
+    for high, is_told in ((1.10, True), (1.12, False)):
+        needs = needs_of(own, Estimate(1.05, 1.01, high))
+        assert (needs.map is not None) is is_told
+        assert (needs.map_points is not None) is is_told
+        assert needs.energy_share.high is not None
 
 
 def test_a_gap_without_halves_has_no_interval_and_no_advice() -> None:

@@ -117,3 +117,19 @@ def test_nothing_found_has_no_band_but_at_the_end() -> None:
         known,
     )
     assert np.isnan(band.low).tolist() == [True, True, False]
+
+
+def test_few_orders_widen_the_band_as_by_student_s_distribution() -> None:
+    """Five orders: 2.776 standard deviations instead of 1.960."""
+    off = np.array([-0.02, -0.01, 0.0, 0.01, 0.02])
+    in_orders = np.array([0.5 * (1 + off), np.full(5, 0.5)])
+    band = stop_band(
+        np.array([5.0, 10.0]),
+        np.array([0.5, 0.5]),
+        in_orders,
+        np.array([0.05, 0.1]),
+        np.zeros(2),
+        np.ones(2, np.bool_),
+    )
+    half_width = np.log(band.high[0] / band.ratio[0])
+    assert half_width / np.std(off, ddof=1) == pytest.approx(2.776, rel=0.06)

@@ -9,7 +9,8 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -273,3 +274,73 @@ def test_of_two_operators_who_make_the_same_heat_one_is_told_so(
     house.control.start("final", absent_too=True)
     assert code_of(make, house, others) == "heat-started"
     assert kinds(house, 1)[-1] == "open"
+
+
+def meet_after(
+    monkeypatch: pytest.MonkeyPatch,
+    owner: type,
+    name: str,
+) -> None:
+    """Let two threads that get past this step at the same time go on together; one that is alone soon goes on."""
+    together = threading.Barrier(2)
+    then = getattr(owner, name)
+
+    def stepped(*arguments: Any, **named: Any) -> Any:
+        found = then(*arguments, **named)
+        with suppress(threading.BrokenBarrierError):
+            together.wait(0.5)
+        return found
+
+    monkeypatch.setattr(owner, name, stepped)
+
+
+def made_at_once(house: House, *planned: PlannedHeat) -> list[str]:
+    """Make heats in a thread each, and return the codes of the errors, or "made", in order."""
+
+    def made_or_code(one: PlannedHeat) -> str:
+        try:
+            house.control.heats.make(one, "jo", begin_in(house.store))
+        except RefereeError as error:
+            return error.code
+        return "made"
+
+    with ThreadPoolExecutor(len(planned)) as pool:
+        return sorted(pool.map(made_or_code, planned))
+
+
+def four(build: Build) -> House:
+    house = build(*(station(name) for name in ("one", "two", "three", "four")))
+    for team in ("voles", "stoats"):
+        house.store.teams.add(team, "no hash", START)
+    return house
+
+
+def test_of_two_who_make_the_same_heat_at_the_same_moment_one_does(
+    build: Build,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    house = four(build)
+    meet_after(monkeypatch, HeatMaking, "_require_new")
+    others = {"three": "voles", "four": "stoats"}
+    found = made_at_once(
+        house,
+        PlannedHeat("final", SIDES),
+        PlannedHeat("final", others),
+    )
+    assert found == ["heat-made", "made"]
+    assert states(house) == ["armed", "armed"]
+
+
+def test_a_team_that_is_in_two_heats_made_at_the_same_moment_is_armed_once(
+    build: Build,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    house = four(build)
+    meet_after(monkeypatch, Arming, "require_able")
+    found = made_at_once(
+        house,
+        PlannedHeat("final", SIDES),
+        PlannedHeat("third place", {"three": "stoats", "four": TEAM}),
+    )
+    assert found == ["made", "team-busy"]
+    assert [run.team for run in house.store.runs.find()].count(TEAM) <= 1

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import pytest
 
+from referee.clock import Clock
+from referee.judging.judge import judge
+from referee.judging.jury_decisions import Awaited, Seen, confirm, unpublished
 from referee.store.records import (
     ENERGY_MISSING,
     JUDGE_FAILED,
@@ -15,9 +19,12 @@ from referee.store.records import (
     EnergyMissing,
     RunState,
 )
-from referee.web.automatic_judging import is_due
+from referee.web import judge_process
+from referee.web.automatic_judging import AutomaticJudging, is_due
+from referee.web.judge_process import Judging, run_command
 from tests.contest_day import Day, until
-from tests.referee.factories import run_record
+from tests.referee.factories import START, House, run_record
+from tests.referee.judging.judged_runs import closed_run
 
 CLOSED = {"kind": RUN_CLOSED}
 FAILED = {"kind": JUDGE_FAILED}
@@ -94,3 +101,57 @@ def test_a_judging_that_fails_by_itself_is_tried_once_also_after_a_restart(
     assert made.login()["run"] == 2, "it goes on"
     assert made.run(1).state is RunState.CLOSED
     assert failures() == 1
+
+
+class Asked:
+    """Notes which runs it was asked to judge."""
+
+    def __init__(self) -> None:
+        self.runs: list[int] = []
+
+    def ask(self, runs: Sequence[int]) -> None:
+        self.runs += runs
+
+
+def test_a_run_is_asked_for_once_while_its_judging_is_under_way(
+    build: Callable[..., House],
+) -> None:
+    house = build()
+    run = closed_run(house.contest, "ant")
+    asked = Asked()
+    watch = AutomaticJudging(house.contest, cast(Judging, asked))
+    for _ in range(3):
+        watch.look()
+    assert asked.runs == [run.id]
+
+
+def test_the_judge_of_a_worker_that_died_and_the_next_one_make_one_judgement(
+    build: Callable[..., House],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first judge goes on after its worker has died; its judgement is confirmed before the second one begins."""
+    house = build(publish_by=1)
+    run = closed_run(house.contest, "ant")
+    clock = Clock()
+    folder = house.contest.folder
+    first_is_done = threading.Event()
+
+    def later(*words: str) -> Any:
+        first_is_done.wait()
+        return run_command(*words)
+
+    monkeypatch.setattr(judge_process, "run_command", later)
+    next_worker = Judging(folder, house.store, clock)
+    next_worker.ask([run.id])
+    judged = judge(house.contest, run.id, clock)
+    confirm(house.contest, run.id, Seen(judged.judged_utc), "Eva", START)
+    first_is_done.set()
+    until(lambda: not next_worker.runs)
+    assert len(house.store.scores.judgements(run.id)) == 1
+    assert unpublished(house.contest)[run.id] is Awaited.PUBLICATION
+    kinds = [one["kind"] for one in house.store.log.of_run(run.id)]
+    assert JUDGE_FAILED not in kinds
+
+    next_worker.ask([run.id])  # of a judged run it is asked to judge again
+    until(lambda: not next_worker.runs)
+    assert len(house.store.scores.judgements(run.id)) == 2

@@ -23,6 +23,7 @@ from tests.contest_day import (
     until,
 )
 from tests.referee.factories import START
+from tests.referee.web.setup.test_settings import fields
 from tests.referee.web.two_stations import (
     OTHER_TEAM,
     two_stations,
@@ -223,3 +224,39 @@ def test_a_draw_is_undone_or_armed_from_and_who_is_late_is_told_who_was_first(
         assert re.search(AT, late.json()["detail"]), late.text
         max_.post(f"/runs/{number}/void", reason="a test")
         eva.post("/queue/remove", team=OTHER_TEAM)
+
+
+def send_form(
+    operator: Person,
+    step: str,
+    action: str,
+    **changed: str,
+) -> requests.Response:
+    """Send a form of the settings as a browser does."""
+    url = f"{operator.url}/settings"
+    page = operator.session.get(f"{url}/{step}", timeout=60)
+    form = fields(page.text, action) | changed
+    return operator.session.post(f"{url}/{action}", data=form, timeout=60)
+
+
+def test_one_operator_does_not_become_two_people_in_the_settings(
+    day: Callable[..., Day],
+) -> None:
+    made = day(served=False)
+    settings(made, "publish_by = 2")
+    made.serve()
+    eva, max_ = log_in(made, *PEOPLE[:2])
+    seen = judged_run(made, eva)
+    assert eva.post("/runs/1/confirm", **seen).ok
+    given = {"name": "Bob", "password": PASSWORD}
+    page = send_form(eva, "operators", "operators/add", **given)
+    assert "registered by Eva" in page.text
+    refused = Person(made, "Bob").post("/runs/1/publish", **seen)
+    assert (refused.status_code, refused.json()["code"]) == (403, "second-person")
+
+    fewer = send_form(eva, "rules", "rules", publish_by="1")
+    assert fewer.status_code == 403
+    assert "Log in by the operator key" in fewer.text
+    assert "publish_by = 2" in (made.folder / "contest.toml").read_text()
+
+    assert max_.post("/runs/1/publish", **seen).ok

@@ -1,0 +1,150 @@
+"""What the jury decides: answers, confirms, publishes, freezes, unveils."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from referee.store.records import RunState
+from tests.browser import visit
+from tests.contest_day import until
+from tests.end_to_end.console_acts import act, until_shown
+from tests.end_to_end.day_in_the_morning import TEAMS, press
+from tests.end_to_end.persons import Day, whole
+from tests.timeouts import TIMEOUT_S
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+RANKED_AT_NOON = 8
+QUESTION = "May we use <b>two</b> fans?"
+
+
+def ranking(day: Day) -> list[str]:
+    """The teams with a rank on the public board, first to last."""
+    rows = day.hall.ask("GET", "/board.json").json()["ranking"]
+    return [one["team"] for one in rows if one["rank"]]
+
+
+def a_question(browser: Browser, day: Day) -> None:
+    """A team asks on its page, by its password; eve answers everyone."""
+    team = TEAMS[0]
+    with visit(browser, f"{day.hall.url}/team/") as page:
+        page.set_default_timeout(TIMEOUT_S * 1000)
+        page.fill("[name=team]", team)
+        page.fill("[name=password]", day.hall.passwords[team])
+        press(
+            page,
+            "Log in",
+        )
+        whole(page)
+        page.get_by_role("textbox", name="Question").fill(QUESTION)
+        press(
+            page,
+            "Ask",
+        )
+        until_shown(
+            day.eve,
+            "#attention li",
+            f"{team} asks: {QUESTION}",
+        )
+        whole(day.eve)
+        act(
+            day.eve,
+            "Answer question 1",
+            answer="One.",
+            to_all="yes",
+        )
+        until_shown(
+            page,
+            "#question-1",
+            "One.",
+        )
+        whole(page)
+    until_shown(
+        day.viewer,
+        "#answers + dl",
+        "One.",
+    )
+    whole(day.viewer)
+
+
+def confirm_and_publish(day: Day) -> None:
+    """What is in review stands, by eve; ruth confirms each judgement, eve publishes it."""
+    for page, verb in ((day.eve, "Let"), (day.ruth, "Confirm"), (day.eve, "Publish")):
+        buttons = page.locator(".runs").get_by_role("button", name=verb)
+        while buttons.count():
+            title = buttons.first.get_attribute("aria-label")
+            button = page.get_by_role("button", name=title, exact=True)
+            if verb == "Let":
+                act(page, str(title), note="It was the same for both.")
+            else:
+                act(page, str(title))
+            button.wait_for(state="detached")
+
+
+def freeze(day: Day) -> None:
+    """From now on nothing newer is seen in the hall."""
+    until(lambda: len(ranking(day)) == RANKED_AT_NOON)
+    act(
+        day.ruth,
+        "Freeze the board",
+    )
+    until_shown(
+        day.viewer,
+        "h2",
+        "Ranking at the freeze",
+    )
+    day.frozen = ranking(day)
+    day.frozen_rows = rows_of(day.viewer)
+
+
+def rows_of(page: Page) -> list[str]:
+    """The rows of a page's ranking, as they are read."""
+    return page.locator(".ranking tbody tr").all_inner_texts()
+
+
+def nothing_newer_is_seen(day: Day) -> None:
+    """All 16 are judged, confirmed and published; the hall still sees the ranking of the freeze."""
+    assert len(ranking_of_the_database(day)) == len(TEAMS)
+    day.viewer.reload()
+    day.viewer.locator("h2", has_text="Ranking at the freeze").wait_for()
+    assert ranking(day) == day.frozen
+    assert rows_of(day.viewer) == day.frozen_rows
+    assert "at most -" not in day.viewer.inner_text(".prizes"), "no energy is below 0"
+    whole(day.viewer)
+
+
+def unveil(day: Day) -> None:
+    """Ruth unveils by the presenter's page, key by key, from the last place up; the viewer's board follows."""
+    act(
+        day.ruth,
+        "Unveil the board",
+    )
+    day.ruth.get_by_role("link", name="Ceremony").click()
+    final = ranking_of_the_database(day)
+    for place in range(len(final) - 1, 0, -1):
+        day.ruth.get_by_role(
+            "heading", name=f"Next: place {place}", exact=True
+        ).wait_for()
+        shown = ranking(day)
+        assert shown == final[place:], shown
+        if place == len(final) // 2:
+            whole(day.ruth)
+            whole(day.viewer)
+        day.ruth.keyboard.press("PageDown")
+    day.ruth.get_by_role("heading", name="Next: the prizes").wait_for()
+    whole(day.ruth)
+    day.ruth.keyboard.press("PageDown")
+    day.ruth.get_by_text("The board is live.").wait_for()
+
+
+def ranking_of_the_database(day: Day) -> list[str]:
+    """The teams by the stored judgements alone: mAP over energy, the highest first."""
+    with day.hall.store() as store:
+        scores = {}
+        for run in store.runs.find(RunState.JUDGED):
+            judged = store.scores.latest(run.id)
+            assert judged is not None
+            assert run.energy_wh
+            scores[run.team] = judged.map / run.energy_wh
+    return sorted(scores, key=lambda team: -scores[team])

@@ -1,0 +1,45 @@
+"""Who takes part in the day, each with a browser of their own, and what must hold of every page that they see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tests.browser import assert_accessible
+from tests.end_to_end.hall import Board, Hall
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, ViewportSize
+
+WIDTHS = (360, 768, 1440, 1920)
+DESK: ViewportSize = {"width": 1440, "height": 900}
+
+
+@dataclass
+class Day:
+    """The hall, and the browsers of ruth and eve, who are operators, and of a spectator."""
+
+    hall: Hall
+    ruth: Page
+    eve: Page
+    viewer: Page
+    boards: dict[str, Board] = field(default_factory=dict)
+    frozen: list[str] = field(default_factory=list)
+    frozen_rows: list[str] = field(default_factory=list)
+
+    def board(self, team: str) -> Board:
+        """A team's board; each team is a little better than those whose board came before."""
+        share = 0.4 + 0.03 * len(self.boards)
+        return self.boards.setdefault(team, Board(self.hall, team, share))
+
+
+def whole(page: Page) -> None:
+    """The page has nothing to complain of on a phone in the dark and on a desk, and fits every screen."""
+    page.emulate_media(color_scheme="dark")
+    for width in reversed(WIDTHS):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert_accessible(page)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(DESK)
+    assert_accessible(page)

@@ -61,7 +61,7 @@ def _of_team(board: Mapping[str, Any], team: str) -> dict[str, object]:
             found["used"] = one["used"]
     known = board["teams"].get(team, {})
     found["attempts"] = known.get("attempts", [])
-    found["prizes"] = prizes_of(board, team)
+    found["prizes"] = [one.name for one in prizes_of(board, team)]
     return found
 
 

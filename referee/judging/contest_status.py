@@ -32,6 +32,7 @@ from referee.judging.run_figures import (
 )
 from referee.judging.standings import KnownStandings, Standings
 from referee.store import Store
+from referee.store.held_stations import stranded
 from referee.store.records import (
     ENERGY_MISSING,
     EnergyMissing,
@@ -181,10 +182,8 @@ class StatusReader:
             "questions": [vars(one) for one in store.questions.all()],
             "refusals": [vars(one) for one in store.refusals.newest(MOST_REFUSALS)],
             "events": self._events,
-            "left_out": [
-                {"run": one.run, "team": one.team, "why": one.why}
-                for one in found.left_out
-            ],
+            "stranded": self._stranded(runs),
+            "left_out": _left_out(found),
             "board": {
                 "state": Freeze(published).state,
                 "frozen_utc": published and published.frozen_utc,
@@ -192,6 +191,20 @@ class StatusReader:
                 "places": len(found.places),
             },
         }
+
+    def _stranded(self, runs: list[Run]) -> list[Document]:
+        """Return the runs that need a station which is not in the settings."""
+        names = {one.name for one in self._contest.config.stations}
+        return [
+            {
+                "run": one.run.id,
+                "team": one.run.team,
+                "station": one.run.station,
+                "is_over": one.is_over,
+                "what": one.what,
+            }
+            for one in stranded(self._store, names, runs)
+        ]
 
     def _meters(
         self,
@@ -374,6 +387,12 @@ class StatusReader:
             "energy_wh": _finite(newest.energy_wh),
             "reading_age_s": (now - newest.utc).total_seconds(),
         }
+
+
+def _left_out(found: Standings) -> list[Document]:
+    return [
+        {"run": one.run, "team": one.team, "why": one.why} for one in found.left_out
+    ]
 
 
 def _finite(value: float) -> float | None:

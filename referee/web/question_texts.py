@@ -1,4 +1,4 @@
-"""What the text of a question or an answer may contain."""
+"""What a text that a person types may contain: a question, an answer, a note, a reason, an announcement."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ VIRAMA = 9
 """Combining class of the marks after which a joiner is right anywhere, as in IDNA (RFC 5892)."""
 
 
-def question_text(given: str, what: str) -> str:
+def question_text(given: str, what: str, longest: int = LONGEST_TEXT) -> str:
     """Return a text with its lines ended by a newline, without blank space around it.
 
-    Raises RefereeError `bad-request` if it is blank, has more than LONGEST_TEXT characters, or characters that cannot
-    be shown; `what` it is, is named in the sentence.
+    Raises RefereeError `bad-request` if it is blank, has more than `longest` characters, or characters that cannot be
+    shown; `what` it is, is named in the sentence.
     """
     text = given.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ").strip()
     lines = text.split("\n")
     is_printable = all(_is_printable(line) for line in lines)
     is_blank = not text.strip(BLANK_LETTERS + " \n")
-    if is_blank or len(text) > LONGEST_TEXT or not is_printable or _is_piled(text):
+    if is_blank or len(text) > longest or not is_printable or _is_piled(text):
         raise RefereeError(
             "bad-request",
-            f"The {what} must have 1 to {LONGEST_TEXT} printable characters and newlines, and at most {MOST_MARKS} "
+            f"The {what} must have 1 to {longest} printable characters and newlines, and at most {MOST_MARKS} "
             f"marks on a letter; it has {len(text)} characters. A zero-width joiner may stand only within a word or an "
             "emoji.",
         )

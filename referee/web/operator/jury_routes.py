@@ -30,11 +30,11 @@ from referee.web.operator.console import lead_to_log_in
 from referee.web.operator.operator_access import acting, csrf_token
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.operator.run_routes import act
+from referee.web.question_texts import question_text
 from referee.web.request_bodies import read_body, read_texts
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.web_request import present_request
 
-LONGEST_NOTE = 2000
 LARGEST_TIMELINE = 2**25
 NO_DOWNLOAD = Refused("report-failed", "The download cannot be made")
 BAD_TIMELINE = Refused("bad-timeline", "The file is not kept")
@@ -124,12 +124,7 @@ def _fragment(shown: dict[str, Any]) -> str:
 def note(number: int) -> tuple[Response, int]:
     """Write a note on a run, which operators alone see."""
     (text,) = read_texts("text")
-    text = text.strip()
-    if len(text) > LONGEST_NOTE:
-        raise RefereeError(
-            "bad-request",
-            f"A note has at most {LONGEST_NOTE} characters, not {len(text)}.",
-        )
+    text = question_text(text, "note")
     store = part(Callers).contest.store
     store.runs.get(number)
     now = part(Callers).clock.utc()

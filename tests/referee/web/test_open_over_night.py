@@ -94,7 +94,9 @@ def test_a_day_of_runs_adds_no_nodes_and_no_listeners(
             page.wait_for_function("most => window.polls >= most", arg=polls)
             session.send("HeapProfiler.collectGarbage")
             metrics = session.send("Performance.getMetrics")["metrics"]
-            return {one["name"]: one["value"] for one in metrics if one["name"] in MOST_MORE}
+            return {
+                one["name"]: one["value"] for one in metrics if one["name"] in MOST_MORE
+            }
 
         page.evaluate(DAY_OF_RUNS)
         before = at(100)

@@ -34,6 +34,8 @@ def test_a_heat_is_made_by_one_request_and_what_it_cannot_be_is_said(
         {"name": "a", "sides": [TEAM]},
         {"name": "a", "sides": {"station-1": 3}},
         {"name": "a", "sides": SIDES, "round": "one"},
+        {"name": "a", "sides": SIDES, "round": "12345678901"},
+        {"name": "a", "sides": SIDES, "round": "1" * 5000},
         {"name": "a", "sides": SIDES, "round": True},
     ):
         problem(ask(made, "/heats", body), 400, "bad-json")

@@ -19,7 +19,7 @@ from referee.judging.attention import attention_of
 from referee.judging.freeze import Freeze
 from referee.judging.heat_lights import waiting_heats
 from referee.judging.host_status import Told, host_status, told_by_log
-from referee.judging.jury_decisions import unpublished
+from referee.judging.jury_decisions import barred_from_publishing, unpublished
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.prizes_at_stake import prizes_at_stake
 from referee.judging.run_checks import rows_refused
@@ -263,6 +263,7 @@ class StatusReader:
                 document = self._run(run, reviews.get(run.id), now)
                 self._runs[run.id] = (made_of, document)
         waiting = unpublished(self._contest)
+        barred = barred_from_publishing(self._contest)
         notes = self._store.notes.counts()
         failed = self._told().judging
         at_stake = self._prizes_at_stake()
@@ -271,6 +272,7 @@ class StatusReader:
             changing = {
                 "judging": run.id in known.judging,
                 "waits_for": waiting.get(run.id),
+                "barred": barred.get(run.id, ()),
                 "notes": notes.get(run.id, 0),
                 "judge_failed": failed.get(run.id),
                 "prizes_at_stake": at_stake.get(run.id, ()),

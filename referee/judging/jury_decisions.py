@@ -71,6 +71,29 @@ def is_published(contest: Contest, number: int) -> bool:
     return awaited(contest.store.decisions.latest().get(number, ())) is None
 
 
+def barred_from_publishing(contest: Contest) -> dict[int, list[str]]:
+    """Return the operators whom `publish_by = 2` keeps from publishing, for each run that waits for a second person."""
+    if contest.config.publish_by != BY_TWO:
+        return {}
+    decisions = contest.store.decisions.latest()
+    confirmed = {
+        number: by
+        for number, its in unpublished(contest).items()
+        if its is Awaited.PUBLICATION
+        and (by := _who_confirmed(decisions, number)) is not None
+    }
+    if not confirmed:
+        return {}
+    people = people_of(contest.store)
+    names = set(contest.store.operators.password_hashes())
+    barred = {}
+    for number, by in confirmed.items():
+        person = people.get(by, by)
+        same = {name for name in names if people.get(name, name) == person}
+        barred[number] = sorted(same | {by})
+    return barred
+
+
 def require_published(contest: Contest, number: int) -> None:
     """Raise RefereeError `not-published` unless the public may see the latest judgement of a run."""
     contest.store.runs.get(number)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Iterable
 
 from referee.errors import RefereeError
 
@@ -31,6 +33,16 @@ def question_text(given: str, what: str) -> str:
             f"marks on a letter; it has {len(text)} characters.",
         )
     return text
+
+
+def teams_named(text: str, teams: Iterable[str]) -> list[str]:
+    """Return the teams whose names occur in a text as words, in any case."""
+    folded = text.casefold()
+    return [
+        team
+        for team in teams
+        if re.search(rf"(?<!\w){re.escape(team.casefold())}(?!\w)", folded)
+    ]
 
 
 def _is_piled(text: str) -> bool:

@@ -176,3 +176,23 @@ def test_a_team_that_is_refused_reads_why_on_its_page(asked: Day) -> None:
     until(lambda: "bad-rows" in refusals(ant))
     assert "bad-rows" in ant.ask("GET", "/team/").text
     assert refusals(team_browser(server_of(asked), "bee")) == []
+
+
+def test_everyone_reads_no_team_s_name_in_a_text_that_the_jury_has_not_looked_at(
+    asked: Day,
+) -> None:
+    """A team signs its question, to be named on the board; so does an answer by mistake."""
+    bee = team_browser(server_of(asked), "bee")
+    number = bee.question("May we use a fan? \u2013 Team BEE").json()["id"]
+    assert answered(asked, number, "Yes.", to_all="yes") == 409
+    worded = {"to_all": "yes", "wording": "May a team use a fan?"}
+    assert answered(asked, number, "Yes, bee.", **worded) == 409
+    assert public_answers(asked) == []
+    assert answered(asked, number, "Yes, beekeepers may.", **worded) == 200
+    until(lambda: public_answers(asked))
+    (shared,) = public_answers(asked)
+    assert shared["question"] == "May a team use a fan?"
+    assert bee.view()["questions"][0]["text"].endswith("Team BEE"), "its own words"
+    named = {"to_all": "yes", "may_name": "yes"}
+    assert answered(asked, number, "Yes.", **named) == 200
+    until(lambda: public_answers(asked)[0]["question"].endswith("BEE"))

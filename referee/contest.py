@@ -16,7 +16,13 @@ from lpirc_score.metrics.offered import METRICS, metric_named, metric_names
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
 from referee.clock import Clock
-from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
+from referee.config import (
+    CONFIG_NAME,
+    ContestConfig,
+    Station,
+    config_of,
+    read_config,
+)
 from referee.errors import RefereeError, TestSetChanged
 from referee.journal.epochs import FIRST, own_claim
 from referee.journal.place import JOURNAL_NAME
@@ -25,6 +31,7 @@ from referee.served import (
     OPERATOR_KEY_NAME,
     SECRET_BYTES,
     SECRET_NAME,
+    is_served,
     read_secret,
     server_url,
 )
@@ -73,15 +80,19 @@ class Contest:
 
 
 @contextmanager
-def open_contest(folder: Path, *, only_looks: bool = False) -> Iterator[Contest]:
+def open_contest(
+    folder: Path, *, only_looks: bool = False, as_served: bool = False
+) -> Iterator[Contest]:
     """Open the contest in `folder` and close its database at the end.
 
-    With `only_looks`, for commands that only read, it works even while a server hangs; see `Database`.
+    With `only_looks`, for commands that only read, it works even while a server hangs; see `Database`. With `as_served`
+    it has the settings that a running server was started with, although contest.toml may have others by now.
 
     Raises RefereeError `contest-missing`, `bad-config`, `secret-missing`, `secret-readable`, `contest-mixed`,
     `database-cut`, and what opening the database raises; TestSetError for a bad test set.
     """
-    config = read_config(folder)
+    in_use = served_config(folder) if as_served else None
+    config = in_use or read_config(folder)
     require_metric(config.metric, str(folder / CONFIG_NAME))
     secret, operator_key = read_secrets(folder)
     try:
@@ -102,6 +113,16 @@ def open_contest(folder: Path, *, only_looks: bool = False) -> Iterator[Contest]
         yield Contest(folder, config, secret, operator_key.hex(), store, test_set, key)
         with suppress(RefereeError):
             store.integrity.note_count()
+
+
+def served_config(folder: Path) -> ContestConfig | None:
+    """Return the settings that the running server of a contest was started with; None if that is not known."""
+    if not is_served(folder):
+        return None
+    with closing(Store.open(folder / DATABASE_NAME, only_looks=True)) as store:
+        settings = store.log.last_settings() or {}
+    text = settings.get("text")
+    return None if text is None else config_of(folder / CONFIG_NAME, text)
 
 
 def require_metric(metric: str, where: str) -> None:

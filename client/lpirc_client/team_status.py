@@ -90,7 +90,13 @@ def in_lines(document: dict[str, Any]) -> Iterator[str]:
 
 def _run_lines(run: dict[str, Any]) -> Iterator[str]:
     reason = f": {run['void_reason']}" if run["void_reason"] else ""
-    sent = f"{run['images_served']} of {run['images']} images, {run['detections_accepted']} detections"
+    answered = run.get(
+        "images_answered"
+    )  # an earlier referee counts only what it served
+    images = f"{run['images_served']} of {run['images']} images"
+    if answered is not None:
+        images = f"{answered} of {run['images']} images answered"
+    sent = f"{images}, {run['detections_accepted']} detections"
     yield f"run {run['run']} at {run['station']}: {run['state']}{reason}; {sent} in {run['posts']} posts"
     result_ = run["result"]
     if result_ is not None and result_.get("score") is not None:

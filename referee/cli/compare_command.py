@@ -63,7 +63,9 @@ def _compared(name: str, folder: Path) -> Compared:
     is_number = (
         name.isascii() and name.isdigit() and len(name) < 19
     )  # the integers of SQLite
-    with open_contest(folder if is_number else Path(name), only_looks=True) as contest:
+    with open_contest(
+        folder if is_number else Path(name), only_looks=True, as_served=True
+    ) as contest:
         numbers = (
             [int(name)] if is_number else [run.id for run in contest.store.runs.find()]
         )

@@ -165,4 +165,4 @@ def _look_at_stations(
         found = list(look_at_meter(contest.config, contest.store, station))
         yield from found
         if trial and all(one.is_advice for one in found):
-            yield from trial_run(contest, station)
+            yield from trial_run(contest, station).findings

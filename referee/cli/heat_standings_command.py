@@ -34,7 +34,7 @@ def standings(folder: Path, *, as_json: bool) -> None:
 
     What the rounds are is the key `heats` of contest.toml: "knock-out" or "round-robin".
     """
-    with open_contest(folder, only_looks=True) as contest:
+    with open_contest(folder, only_looks=True, as_served=True) as contest:
         found = heats_document(contest)
     if as_json:
         click.echo(json.dumps(found))

@@ -63,7 +63,7 @@ def judge(
     """Judge a closed run: mAP, energy, score and checks, stored with their signature."""
     if (number is None) != all_runs:
         raise click.UsageError("Give either RUN or --all.")
-    with open_contest(folder) as contest:
+    with open_contest(folder, as_served=True) as contest:
         require_unchanged(contest.test_set)
         numbers = (
             [run.id for run in contest.store.runs.find(RunState.CLOSED)]

@@ -51,7 +51,7 @@ def _decide(what: str, number: int, folder: Path, *, yes: bool) -> None:
 
 def _shown(number: int, folder: Path) -> dict[str, str]:
     """Print the current judgement of a run, and return what identifies it; without one the server refuses."""
-    with open_contest(folder, only_looks=True) as contest:
+    with open_contest(folder, only_looks=True, as_served=True) as contest:
         run = contest.store.runs.get(number)
         judged = current_judgement(contest, run)
         if judged is None:

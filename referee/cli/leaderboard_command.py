@@ -18,10 +18,13 @@ from referee.cli.listing import in_form, print_listing
 from referee.cli.report_command import warn_of_unpublished, warn_while_frozen
 from referee.cli.run_marks import RARE_MARKS, marks_caption
 from referee.cli.shared_options import contest_folder
+from referee.config import read_config
 from referee.contest import Contest, open_contest
+from referee.errors import RefereeError
 from referee.judging.prizes import Award
 from referee.judging.ranking import NotRanked, Place, Standing
 from referee.judging.standings import Standings, place_document, standings
+from referee.web.config_watch import differences
 
 MARKS = {
     "!": "in review",
@@ -45,7 +48,8 @@ def leaderboard(folder: Path, form: str | None) -> None:
     Teams whose order is less than 95 % certain are listed. Intervals are for the mean score over test sets of this
     size.
     """
-    with open_contest(folder, only_looks=True) as contest:
+    with open_contest(folder, only_looks=True, as_served=True) as contest:
+        warn_of_other_settings(contest)
         found = standings(contest)
         metric = contest.config.metric
         name = contest.config.name
@@ -87,6 +91,20 @@ def leaderboard(folder: Path, form: str | None) -> None:
         ],
         empty="No run has a score. To judge closed runs: referee judge --all. A run without energy has no score.",
     )
+
+
+def warn_of_other_settings(contest: Contest) -> None:
+    """Print a warning on stderr if contest.toml has other settings than those that the output is made with."""
+    try:
+        found = differences(contest.config, read_config(contest.folder))
+    except RefereeError as error:
+        found = [error.sentence.rstrip(".")]
+    if found:
+        sentence = (
+            f"contest.toml differs from the settings that the server runs with: {'; '.join(found)}. This ranks by the "
+            "settings in use; apply or discard the changes in the console, under Settings."
+        )
+        click.echo(sentence, err=True)
 
 
 def _otherwise(judged_by: str, contest: Contest) -> str:

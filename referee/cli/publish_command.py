@@ -92,7 +92,7 @@ def _published(
 ) -> Publication:
     from referee.publishing.site_publication import publish_site
 
-    with open_contest(folder) as contest:
+    with open_contest(folder, as_served=True) as contest:
         return publish_site(contest, out, clock.utc(), final=final, every_s=every_s)
 
 

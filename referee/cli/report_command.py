@@ -84,7 +84,7 @@ def report(
     of_client = _read(timeline, numbers)
     if pdf:
         find_browser()
-    with open_contest(folder) as contest:
+    with open_contest(folder, as_served=True) as contest:
         warn_while_frozen(contest)
         warn_of_unpublished(contest)
         if all_runs:

@@ -66,7 +66,7 @@ def list_runs(folder: Path, form: str | None) -> None:
 
     Figures marked ~ are provisional: the energy of an open run, the mAP and score of a run that is not judged yet.
     """
-    with open_contest(folder, only_looks=True) as contest:
+    with open_contest(folder, only_looks=True, as_served=True) as contest:
         now = Clock().utc()
         listed = [
             (one, figures_of(contest, one, now)) for one in contest.store.runs.find()

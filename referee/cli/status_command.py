@@ -156,7 +156,7 @@ def active_line(run: dict[str, Any]) -> str:
         "" if run["remaining_s"] is None else f", {clock_text(run['remaining_s'])} left"
     )
     return (
-        f"{begun}{left}, {run['images_served']} of {run['images']} images, {run['rows']} rows, "
+        f"{begun}{left}, {run['images_answered']} of {run['images']} images answered, {run['rows']} rows, "
         f"{watt_text(run['power_w'])} W, {wh_text(run['energy_wh'])} Wh{_reading_age(run)}, "
         f"so far mAP {map_text(run['map'])} and score {score_text(run['score'])} "
         f"({state_text(run['figure_state'])}{_age(run)})"

@@ -16,7 +16,7 @@ from referee.cli.team_import import import_teams
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.registration.registered_names import require_team_name
+from referee.registration.registered_names import require_new_team
 from referee.store.records import RunState
 
 PASSWORD_VARIABLE = "LPIRC_PASSWORD"  # noqa: S105 - a variable's name
@@ -41,11 +41,10 @@ def add(
     name: str, password_file: Path | None, affiliation: str | None, folder: Path
 ) -> None:
     """Register team NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
-    require_team_name(name)
     affiliation = (affiliation or "").strip() or None
-    if affiliation is not None:
-        require_team_name(affiliation)
+    require_new_team(name, affiliation, ())
     with open_contest(folder) as contest:
+        require_new_team(name, affiliation, contest.store.teams.all())
         hashed = hash_password(password_of(password_file))
         with act(contest.store, "team-add", team=name) as under_way:
             contest.store.teams.add(name, hashed, Clock().utc(), affiliation, under_way)

@@ -92,6 +92,10 @@ class ContestFile:
         return toml_table(self.text)
 
 
+OnRecord = Callable[[Sequence[Change]], None]
+"""Puts changes on record."""
+
+
 def read_contest_file(folder: Path) -> ContestFile:
     """Read contest.toml. Raises RefereeError `contest-missing`, `not-accessible`, `bad-config`."""
     path = folder / CONFIG_NAME
@@ -108,13 +112,13 @@ def change_settings(
     folder: Path,
     version: str,
     edits: Sequence[Edit],
-    on_record: Callable[[Sequence[Change]], None],
+    on_record: OnRecord,
 ) -> list[Change]:
     """Make the edits in contest.toml, made from `version` of it, and return what changed.
 
-    `on_record` is called with the changes just before the file is replaced; if it raises, nothing is written. Raises
-    SettingsChanged; RefereeError `bad-config` for a file or a result that is not valid, `settings-form` for a file that
-    is written in a way these edits do not know, `not-accessible`.
+    `on_record` is called with the changes just before the file is replaced; if it raises, nothing
+    is written. Raises SettingsChanged; RefereeError `bad-config` for a file or a result that is not valid,
+    `settings-form` for a file that is written in a way these edits do not know, `not-accessible`.
     """
     with _lock:
         file = read_contest_file(folder)
@@ -133,10 +137,33 @@ def change_settings(
     return changes
 
 
-def _replace(file: ContestFile, text: str) -> None:
+def replace_text(
+    folder: Path, version: str, text: str, on_record: OnRecord
+) -> list[Change]:
+    """Replace the whole text, even of a file that is not valid; return what changed. Raises as `change_settings`."""
+    with _lock:
+        file = read_contest_file(folder)
+        if file.version != version:
+            raise SettingsChanged([])
+        try:
+            changes = list(differences(file.text, text))
+        except (RefereeError, ValueError, RecursionError):  # it cannot be compared
+            changes = [Change(CONFIG_NAME, "a text that cannot be read", "another")]
+        if file.raw == _raw(file, text):
+            return []
+        on_record(changes)
+        _replace(file, text)
+    return changes
+
+
+def _raw(file: ContestFile, text: str) -> bytes:
     mark = BOM if file.raw.startswith(BOM) else b""
+    return mark + text.encode()
+
+
+def _replace(file: ContestFile, text: str) -> None:
     try:
-        write_atomically(file.path, mark + text.encode())
+        write_atomically(file.path, _raw(file, text))
     except OSError as error:
         words = WAYS_OUT.get(error.errno or 0, "look at its disk")
         what = (

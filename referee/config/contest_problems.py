@@ -17,8 +17,10 @@ from referee.config.contest_values import (
     ContestConfig,
     Prize,
     Station,
+    plain_address,
 )
 from referee.config.journal_table import journal_problems
+from referee.config.name_rule import name_problem, shown_name
 from referee.config.tracks import track_problems
 from referee.networks import network
 
@@ -63,6 +65,12 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
         yield from (
             ("tracks", number, key, words) for key, words in track_problems(track)
         )
+    yield from _name_problems(config)
+
+
+def _name_problems(config: ContestConfig) -> Iterator[Problem]:
+    if odd := name_problem(config.name):
+        yield "", 0, "name", f"the contest's name {shown_name(config.name)} {odd}."
     for kind, rows in (
         ("track", config.tracks),
         ("station", config.stations),
@@ -72,6 +80,10 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
         for number, name in enumerate(names, start=1):
             if not name.strip():
                 yield f"{kind}s", number, "name", f"a {kind}'s name is blank."
+            odd = name_problem(name, in_address=kind == "station")
+            if odd is not None:
+                words = f"the {kind} name {shown_name(name)} {odd}."
+                yield f"{kind}s", number, "name", words
             if name in names[: number - 1]:
                 yield (
                     f"{kind}s",
@@ -163,9 +175,7 @@ def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:
         if (settle_s := station.settle_s) > LONGEST_IDLE_S:
             words = f"settle_s = {settle_s:g} must be at most {LONGEST_IDLE_S:g} seconds: arming takes that long."
             yield "stations", number, "settle_s", f"station {station.name!r}: {words}"
-        meter = station.meter.partition("@")[
-            0
-        ].upper()  # whichever VISA library reaches it
+        meter = plain_address(station.meter)
         if meter in meters and not station.is_simulated:
             yield (
                 "stations",

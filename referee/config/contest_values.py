@@ -14,6 +14,16 @@ from referee.config.journal_table import DEFAULT, Journal
 from referee.config.tracks import ModelTrack
 
 
+def is_simulated(meter: str) -> bool:
+    """Return True for the address of a simulator that is started for its station."""
+    return meter.partition(":")[0] == "sim"
+
+
+def plain_address(meter: str) -> str:
+    """Return an address without the library that reads it, in capitals: equal for one meter."""
+    return meter.partition("@")[0].upper()
+
+
 @dataclass(frozen=True)
 class Station:
     """A station for one board: the address of its meter and how the meter measures (see lpirc_power.meter.Setup).
@@ -44,7 +54,7 @@ class Station:
     @property
     def is_simulated(self) -> bool:
         """True if the station's meter is a simulator started for it."""
-        return self.meter.partition(":")[0] == "sim"
+        return is_simulated(self.meter)
 
     def setup(self, window_s: int) -> Setup:
         """Return the meter's setup for a run; its integrator stops automatically after `window_s` seconds."""

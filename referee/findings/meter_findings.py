@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lpirc_power.clocks import real_clocks
@@ -79,18 +79,27 @@ def look_at_ranges(station: Station) -> Iterator[Finding]:
         )
 
 
-def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
+@dataclass(frozen=True)
+class Trial:
+    """What a trial run has found and measured; without a measurement the figures are None."""
+
+    findings: tuple[Finding, ...]
+    energy_wh: float | None = None
+    mean_power_w: float | None = None
+
+
+def trial_run(contest: Contest, station: Station) -> Trial:
     """Measure the idle board in a run of TRIAL_S seconds, in a temporary contest folder of its own.
 
     The meter must not hold an energy that is still to be read, because arming resets the meter.
     """
     if energy_may_be_held(contest, station):
-        yield Finding(
+        held = Finding(
             "energy-held",
             f"Station {station.name}: its meter may still hold the energy of its last run, so it was not asked; "
             "serve the contest, which reads that energy.",
         )
-        return
+        return Trial((held,))
     clock = Clock()
     config = replace(
         contest.config,
@@ -111,18 +120,17 @@ def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
             run = control.arm(TEAM, station.name)
             live = control.login(TEAM)
             clock.wait(live.done, live.window.deadline_s + CLOSE_TIMEOUT_S)
-            checks = judge(apart, run.id, clock).checks
+            judged = judge(apart, run.id, clock)
         except (MeterError, RefereeError) as error:
-            yield Finding(
-                error.code, f"Station {station.name}, trial run: {error.sentence}"
-            )
-            return
+            sentence = f"Station {station.name}, trial run: {error.sentence}"
+            return Trial((Finding(error.code, sentence),))
         finally:
             control.shutdown()
             with suppress(RefereeError):
                 store.served.flush()
-    for check in checks:
-        if not check.ok and check.severity == "error":
-            yield Finding(
-                check.code, f"Station {station.name}, trial run: {check.sentence}"
-            )
+    failed = tuple(
+        Finding(one.code, f"Station {station.name}, trial run: {one.sentence}")
+        for one in judged.checks
+        if not one.ok and one.severity == "error"
+    )
+    return Trial(failed, judged.energy_wh, judged.mean_power_w)

@@ -53,6 +53,7 @@ def attention_of(status: Document) -> list[dict[str, Any]]:
         *_troubles(status),
         *_disk(status),
         *_meters(status),
+        *_stranded(status),
         *run_findings(status),
         *_questions(status),
         *_failed_log_ins(status),
@@ -109,6 +110,25 @@ def _meters(status: Document) -> Iterator[Attention]:
             code = f"meter-{_code(state)}"
             severity = Severity.PERSON_NEEDED
             yield Attention(code, severity, words, number, name, acts=acts)
+
+
+def _stranded(status: Document) -> Iterator[Attention]:
+    """Yield the runs whose station is not in the settings: a team cannot log in, or an energy is never read."""
+    for one in status["stranded"]:
+        station = one["station"]
+        lost = "the team cannot log in"
+        if one["is_over"]:
+            lost = "it is never read"
+        sentence = (
+            f"{one['what']}, but the settings have no station of that name: {lost}. Name a station {station!r} again, "
+            "with the same meter, and apply."
+        )
+        void = act_of_run("Void", one["run"], "void")
+        acts = (STATIONS, void)
+        severity = Severity.PERSON_NEEDED
+        yield Attention(
+            "station-gone", severity, sentence, one["run"], station, acts=acts
+        )
 
 
 def _code(state: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.judging.answered_images import AnsweredImages
 from referee.judging.freeze import Freeze
 from referee.judging.heat_documents import KnownHeats
 from referee.judging.public_documents import (
@@ -53,6 +54,7 @@ class Publisher:
         self._clock = clock
         self._standings = KnownStandings(contest, published_only=True)
         self._heats = KnownHeats(contest)
+        self._answered = AnsweredImages(contest.store)
         self._log: dict[str, Any] = {}
 
     def tick(self) -> None:
@@ -84,6 +86,7 @@ class Publisher:
             self._log,
             self._heats.now(),
             row,
+            self._answered,
         )
         now = self._clock.utc()
         if freeze_at is not None and Freeze(row, freeze_at).is_due(now):

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import Any
 
 from referee.contest import Contest
+from referee.judging.answered_images import AnsweredImages
 from referee.judging.attention import attention_of
 from referee.judging.freeze import Freeze
 from referee.judging.heat_lights import waiting_heats
@@ -31,6 +32,7 @@ from referee.judging.run_figures import (
 )
 from referee.judging.standings import KnownStandings, Standings
 from referee.store import Store
+from referee.store.held_stations import stranded
 from referee.store.records import (
     ENERGY_MISSING,
     EnergyMissing,
@@ -121,6 +123,7 @@ class StatusReader:
         self._last_event = 0
         self._events = list[Document]()
         self._standings = KnownStandings(contest)
+        self.answered = AnsweredImages(contest.store)
         self._of_log: tuple[int, Told] | None = None
         self._at_stake: tuple[Standings | None, dict[int, tuple[str, ...]]] = (None, {})
 
@@ -179,10 +182,8 @@ class StatusReader:
             "questions": [vars(one) for one in store.questions.all()],
             "refusals": [vars(one) for one in store.refusals.newest(MOST_REFUSALS)],
             "events": self._events,
-            "left_out": [
-                {"run": one.run, "team": one.team, "why": one.why}
-                for one in found.left_out
-            ],
+            "stranded": self._stranded(runs),
+            "left_out": _left_out(found),
             "board": {
                 "state": Freeze(published).state,
                 "frozen_utc": published and published.frozen_utc,
@@ -190,6 +191,20 @@ class StatusReader:
                 "places": len(found.places),
             },
         }
+
+    def _stranded(self, runs: list[Run]) -> list[Document]:
+        """Return the runs that need a station which is not in the settings."""
+        names = {one.name for one in self._contest.config.stations}
+        return [
+            {
+                "run": one.run.id,
+                "team": one.run.team,
+                "station": one.run.station,
+                "is_over": one.is_over,
+                "what": one.what,
+            }
+            for one in stranded(self._store, names, runs)
+        ]
 
     def _meters(
         self,
@@ -344,6 +359,7 @@ class StatusReader:
         provisional = self._store.provisional.of_run(run.id)
         if live["images_served"] is None:
             live["images_served"] = len(self._store.served.images(run.id))
+        live["images_answered"] = self.answered.count(run.id)
         if live["reading_age_s"] is None:
             live |= self._last_read(run, now)
         age_s = None
@@ -373,6 +389,12 @@ class StatusReader:
             "energy_wh": _finite(newest.energy_wh),
             "reading_age_s": (now - newest.utc).total_seconds(),
         }
+
+
+def _left_out(found: Standings) -> list[Document]:
+    return [
+        {"run": one.run, "team": one.team, "why": one.why} for one in found.left_out
+    ]
 
 
 def _finite(value: float) -> float | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from referee.judging.prize_states import contest_is_over, with_prize_states
 from referee.judging.ranking import FailedCheck, NotRanked, Standing
 from referee.store.records import BoardState, Published
 
@@ -30,7 +31,12 @@ EMPTY_HALL: dict[str, list[Any]] = {
     "announcements": [],
     "answers": [],
 }
-NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": []}}
+NO_POWER: dict[str, list[float]] = {"elapsed_s": [], "power_w": []}
+NO_FIGURES: dict[str, Any] = NOT_KNOWN | {
+    "power": NO_POWER,
+    "images_answered": None,
+    "images": None,
+}
 """The figures shown for a run without figures, or with figures that the public may not see."""
 NO_COURSE: dict[str, list[float]] = {"elapsed_s": [], "energy_wh": [], "score": []}
 ABSENT_IN_AN_EARLIER_FORM: dict[str, Any] = {
@@ -113,7 +119,7 @@ def public_view(row: Published) -> dict[str, Any]:
     )
     if not Freeze(row).is_on:
         now = [one | _figures_at(one, figures) for one in board["now"]]
-        return document | board | {"now": now}
+        return _with_end(document | board | {"now": now}, row)
 
     board["now"] = [one | NO_FIGURES for one in board["now"]]
     board["heats"] = [_frozen_heat(heat) for heat in document["heats"]]
@@ -125,7 +131,14 @@ def public_view(row: Published) -> dict[str, Any]:
         board["prizes"] = []
         board["unranked"] = []
         board["left_out"] = []
-    return document | board
+    return _with_end(document | board, row)
+
+
+def _with_end(board: dict[str, Any], row: Published) -> dict[str, Any]:
+    """Return the document with `is_over`, and with the state of each prize."""
+    board["is_over"] = contest_is_over(board, row.unveiled_utc)
+    board["prizes"] = with_prize_states(board)
+    return board
 
 
 def _standing_of(place: dict[str, Any]) -> Standing:
@@ -152,14 +165,14 @@ def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, A
     """Return the figures of a station's run, or NO_FIGURES if `figures` has those of the station's previous run."""
     found: dict[str, Any] = figures.get(running["station"], NO_FIGURES)
     is_its_own = found.get("ends_utc") == running["ends_utc"]
-    return found if is_its_own else NO_FIGURES
+    return NO_FIGURES | found if is_its_own else NO_FIGURES
 
 
 def _frozen_heat(heat: dict[str, Any]) -> dict[str, Any]:
-    """Return a heat without the course of its runs, unless it was decided before the freeze."""
+    """Return a heat without course and power of its runs, unless it was decided before the freeze."""
     if any(side["points"] is not None for side in heat["sides"]):
         return heat
-    sides = [side | {"course": NO_COURSE} for side in heat["sides"]]
+    sides = [side | {"course": NO_COURSE, "power": NO_POWER} for side in heat["sides"]]
     return heat | {"sides": sides}
 
 

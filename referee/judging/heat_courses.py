@@ -1,6 +1,7 @@
 """The public course of a heat's runs: the released figures, one point a release, as far as `public_score` allows.
 
-The store keeps only the newest release of a run, so a course grows from the one that is published already.
+Of a run that is over it has the power, too, which was public while it ran. The store keeps only the newest
+release of a run, so a course grows from the one that is published already.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from datetime import datetime
 from typing import Any
 
 from referee.contest import Contest
-from referee.judging.freeze import NO_COURSE
+from referee.judging.freeze import NO_COURSE, NO_POWER
 from referee.judging.released_figures import public_judgement, released_of
+from referee.judging.run_figures import power_course
 from referee.store.records import Published, Run, RunState
 
 Document = dict[str, Any]
 Course = dict[str, list[float]]
+MOST_POINTS = 60  # of the power of a run that is over
 
 
 def courses_before(row: Published | None) -> dict[int, Course]:
@@ -28,13 +31,30 @@ def courses_before(row: Published | None) -> dict[int, Course]:
     return {side["run"]: side["course"] for side in sides}
 
 
+def powers_before(row: Published | None) -> dict[int, Course]:
+    """Return the published powers of the runs that are over, by run."""
+    if row is None:
+        return {}
+    heats = json.loads(row.document).get("heats", [])
+    sides = [side for heat in heats for side in heat["sides"]]
+    return {
+        side["run"]: side["power"]
+        for side in sides
+        if side.get("power", NO_POWER)["elapsed_s"]
+    }
+
+
 def with_courses(
     contest: Contest,
     now: datetime,
     heats: Sequence[Document],
     before: Mapping[int, Course],
+    powers: Mapping[int, Course],
 ) -> list[Document]:
-    """Return the documents of heats, each side with the affiliation of its team and the course of its run."""
+    """Return the documents of heats, each side with the affiliation of its team, the course of its run and its power.
+
+    `before` and `powers` are those that are published already.
+    """
     affiliations = contest.store.teams.affiliations()
     runs = {run.id: run for run in contest.store.runs.find()}
     found = []
@@ -43,10 +63,27 @@ def with_courses(
         for side in heat["sides"]:
             run = runs[side["run"]]
             course = _course(contest, run, now, before.get(run.id, NO_COURSE))
-            more = {"affiliation": affiliations[run.team], "course": course}
+            more = {
+                "affiliation": affiliations[run.team],
+                "course": course,
+                "power": power_of(contest, run, powers.get(run.id)),
+            }
             sides.append(side | more)
         found.append(heat | {"sides": sides})
     return found
+
+
+def power_of(contest: Contest, run: Run, before: Course | None = None) -> Course:
+    """Return the power of a run that is over, `before` if it is known; that of an open run is among its figures."""
+    if run.state not in (RunState.CLOSED, RunState.JUDGED):
+        return NO_POWER
+    if before is not None:
+        return before
+    found: Course = power_course(contest, run, MOST_POINTS)
+    return {
+        "elapsed_s": [round(one, 1) for one in found["elapsed_s"]],
+        "power_w": [round(one, 2) for one in found["power_w"]],
+    }
 
 
 def _course(

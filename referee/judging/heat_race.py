@@ -9,14 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from referee.judging.freeze import NO_COURSE
+from referee.judging.freeze import NO_COURSE, NO_POWER
 from referee.judging.heat_courses import Course
 from referee.judging.heat_results import DECIDED, Outcome
 from referee.store.records import BoardState, RunState
 
 Document = dict[str, Any]
 NO_FIGURES = dict.fromkeys(
-    ("power_w", "figure_state", "as_of_utc", "map", "energy_wh", "score")
+    (
+        *("power_w", "figure_state", "as_of_utc", "map", "energy_wh", "score"),
+        *("images_answered", "images"),
+    )
 )
 NEW_HEAT: Document = {
     "round": None,
@@ -26,7 +29,6 @@ NEW_HEAT: Document = {
     "sides": [],
 }
 NEW_SIDE: Document = {"run": None, "points": None, "pending": None, "not_ranked": None}
-NO_POWER: Document = {"elapsed_s": [], "power_w": []}
 
 
 class Phase(StrEnum):

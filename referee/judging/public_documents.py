@@ -19,9 +19,10 @@ from typing import Any
 
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from referee.contest import Contest
+from referee.judging.answered_images import AnsweredImages
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
-from referee.judging.heat_courses import courses_before, with_courses
+from referee.judging.heat_courses import courses_before, powers_before, with_courses
 from referee.judging.heat_documents import heats_document
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.ranking import Place
@@ -89,13 +90,14 @@ def public_board(
     log: dict[str, Any] | None = None,
     heats: dict[str, Any] | None = None,
     before: Published | None = None,
+    answered: AnsweredImages | None = None,
 ) -> str:
     """Return the results at `now`, UTC. `found` are the published standings, if they are known already.
 
     `log` is a `log_head`; with None the document does not mention the log. `ranking` and `unranked` have the documents
     of `judging.standings`, each with affiliation and number of images. `figures` has, by station, the figures of its
     open run. `rules` has, by SHA-256, the rules of the runs on the board. `heats` are the published heats, if they are
-    known already; their courses continue those of the row `before`.
+    known already; their courses continue those of the row `before`. `answered` counts the images of open runs.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs.find()}
@@ -117,10 +119,17 @@ def public_board(
     opened = [run for run in runs.values() if run.state is RunState.OPEN]
     ranked = [runs[place.standing.run] for place in (*found.places, *found.unranked)]
     lost = lost_energies(contest)
+    answered = answered or AnsweredImages(store)
     heats = heats or heats_document(contest, published_only=True)
     return _document(
         contest,
-        heats=with_courses(contest, now, heats["heats"], courses_before(before)),
+        heats=with_courses(
+            contest,
+            now,
+            heats["heats"],
+            courses_before(before),
+            powers_before(before),
+        ),
         tournament=heats["standings"],
         energy_lost=[asdict(one) for one in lost],
         ranking=[public(place) for place in found.places],
@@ -129,7 +138,7 @@ def public_board(
             {"run": one.run, "team": one.team, "why": one.why} for one in found.left_out
         ],
         prizes=[asdict(one) for one in found.awards],
-        figures={run.station: _figures(contest, run, now) for run in opened},
+        figures={run.station: _figures(contest, run, now, answered) for run in opened},
         attempts=[{"team": team, "used": used[team]} for team in teams],
         corrections=_corrections(store),
         rules=_rules_of([*ranked, *opened]),
@@ -249,6 +258,7 @@ def _figures(
     contest: Contest,
     run: Run,
     now: datetime,
+    answered: AnsweredImages,
 ) -> dict[str, Any]:
     """Return the public figures of an open run; mAP, energy and score are given only with `public_score`.
 
@@ -267,6 +277,8 @@ def _figures(
         "ends_utc": _ends_utc(run),
         "power_w": power_w,
         "power": power,
+        "images_answered": answered.count(run.id),
+        "images": run.images,
         "figure_state": state,
         "as_of_utc": released and released.utc,
         "map": released and released.map,

@@ -152,9 +152,14 @@ def covered(one: Standing, other: Standing) -> str | None:
 
 
 def differences(signature: str, usual: str) -> tuple[str, ...]:
-    """Return the differences of a judgement's signature from the `usual` one; empty if it has an earlier version."""
+    """Return the differences of a judgement's signature from the `usual` one; empty if it has an earlier version.
+
+    Images that were drawn for each run (`per_attempt`) are no difference, as long as there are as many of them.
+    """
     mine = signature_parts(signature)
     others = signature_parts(usual)
+    if _drawn(mine) == _drawn(others):
+        mine[IMAGES] = others.get(IMAGES, "none")
     return tuple(
         f"{name} {mine.get(name, 'none')} instead of {others.get(name, 'none')}"
         for name in others | mine
@@ -162,6 +167,12 @@ def differences(signature: str, usual: str) -> tuple[str, ...]:
         and name not in NOT_COMPARED
         and mine.get(name) != others.get(name)
     )
+
+
+def _drawn(parts: Mapping[str, str]) -> str | None:
+    """Return how many images of how many were drawn for a run; which ones follows after a colon."""
+    images = parts.get(IMAGES)
+    return None if images is None else images.partition(":")[0]
 
 
 def best_of_each(best_first: Iterable[T], team: Callable[[T], str]) -> list[T]:

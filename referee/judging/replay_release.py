@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from referee.judging.freeze import Freeze, public_view
@@ -42,7 +42,11 @@ PUBLIC_SENTENCES = frozenset(
 )
 """Others may have words of an operator, or advice to one."""
 PAIR = 2
-NOT_YET_SHOWN = "Images, boxes and the score over time are shown once no team runs on these images any more."
+HIDDEN = "Images, boxes and the score over time are not shown here"
+NO_END = f"{HIDDEN}: this contest has set no time from which they may be."
+NOT_NOW = (
+    f"{HIDDEN} while a team runs or waits to run, or while the board hides results."
+)
 
 
 def published_places(row: Published) -> dict[int, dict[str, Any]]:
@@ -80,37 +84,43 @@ def mark_of(figures: Mapping[str, Any]) -> str:
     return json.dumps([figures[name] for name in FIGURES])
 
 
-def may_show_secrets(
+def why_hidden(
     secret_until: datetime | None, freeze: Freeze, now: datetime
-) -> bool:
-    """Return True if images, boxes and the course of the score may be public at `now`, UTC.
+) -> str | None:
+    """Return why images, boxes and the course of the score are not public at `now`, UTC; None if they are.
 
-    Only once `ground_truth_secret_until` is set and over: then the organiser gives away the answers anyway. Even then
-    not while a run is armed or open, a team is in the queue, or the board is frozen.
+    They are public only once `ground_truth_secret_until` is set and over: then the organiser gives away the answers
+    anyway. Even then not while a run is armed or open, a team is in the queue, or the board is frozen.
     """
-    if secret_until is None or now < secret_until:
-        return False
+    if secret_until is None:
+        return NO_END
+    if now < secret_until:
+        until = secret_until.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+        return f"{HIDDEN} before {until} UTC: the ground truth is secret until then."
     if freeze.row is None or freeze.hides_news(now):
-        return False
+        return NOT_NOW
     hall = public_view(freeze.row)
-    return not hall["now"] and not hall["next"]
+    return NOT_NOW if hall["now"] or hall["next"] else None
 
 
 def public_replay(
     document: Mapping[str, Any],
     place: Mapping[str, Any],
     *,
-    has_secrets: bool,
+    hidden: str | None,
 ) -> dict[str, Any]:
-    """Return the public part of a replay document; the final figures are those of its place on the board."""
+    """Return the public part of a replay document; the final figures are those of its place on the board.
+
+    `hidden` is the sentence why images, boxes and the course of the score are left out, or None.
+    """
     final = {name: place[name] for name in (*FIGURES, "needs_review")}
     public = {name: document[name] for name in HEAD} | {"final": final, "events": []}
-    if has_secrets:
+    if hidden is None:
         shown = ("frames", "boxes", "categories", "moments", "left_out")
         public |= {name: document[name] for name in shown}
     else:
         public |= _without_secrets(document)
-    public["missing"] = [*_sentences(document, has_secrets=has_secrets)]
+    public["missing"] = [*_sentences(document, hidden)]
     return public
 
 
@@ -128,7 +138,7 @@ def _without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sentences(document: Mapping[str, Any], *, has_secrets: bool) -> Iterator[str]:
-    if not has_secrets:
-        yield NOT_YET_SHOWN
+def _sentences(document: Mapping[str, Any], hidden: str | None) -> Iterator[str]:
+    if hidden is not None:
+        yield hidden
     yield from (one for one in document["missing"] if one in PUBLIC_SENTENCES)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from referee.contest import Contest
+from referee.judging.answered_images import AnsweredImages
+from referee.judging.run_course import first_served
 from referee.judging.run_figures import current_judgement, power_course
 from referee.store.records import Run
 
@@ -27,7 +29,12 @@ NOT_SHOWN = (
 )
 
 
-def dossier_of(contest: Contest, run: Run, most: int | None = MOST_LISTED) -> Document:
+def dossier_of(
+    contest: Contest,
+    run: Run,
+    answered: AnsweredImages,
+    most: int | None = MOST_LISTED,
+) -> Document:
     """Return the page's document of a run, open or over.
 
     Each list has its newest `most` entries, oldest first, and says how many are left out; of the checks, those that
@@ -41,7 +48,7 @@ def dossier_of(contest: Contest, run: Run, most: int | None = MOST_LISTED) -> Do
     happened = _newest(events, most)
     happened["shown"] = [_happened(run, event) for event in happened["shown"]]
     return {
-        "course": _course(contest, run, events),
+        "course": _course(contest, run, answered, events),
         "happened": happened,
         "refusals": _refusals(contest, run, most),
         "checks": _first(sorted(checks, key=_urgency), most),
@@ -51,6 +58,7 @@ def dossier_of(contest: Contest, run: Run, most: int | None = MOST_LISTED) -> Do
         "notes": _newest([vars(one) for one in store.notes.of_run(run.id)], most),
         "images": run.images,
         "images_served": len(store.served.images(run.id)),
+        "images_answered": answered.count(run.id),
         "rows": store.posts.count_detections(run.id),
         "posts": len(store.posts.arrivals(run.id)),
     }
@@ -86,20 +94,23 @@ def _refusals(contest: Contest, run: Run, most: int | None) -> Document:
     }
 
 
-def _course(contest: Contest, run: Run, events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return power, images served (cumulative) and posts over the seconds of the window, for a chart."""
+def _course(
+    contest: Contest,
+    run: Run,
+    answered: AnsweredImages,
+    events: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Return power, images served and answered (cumulative) and posts over the seconds of the window, for a chart."""
     store = contest.store
     course: dict[str, Any] = power_course(contest, run, MOST_POINTS)
-    first: dict[int, float] = {}
-    for image, at_s in store.served.in_order(run.id):
-        first.setdefault(image, at_s)
-    served_s = np.sort(np.array([*first.values()], np.float64))
+    _, served_s = first_served(store.served.in_order(run.id))
     shown_s = np.array(course["elapsed_s"], np.float64)
     served = np.searchsorted(served_s, shown_s, side="right")
     posts_s = [at_s for at_s, _ in store.posts.arrivals(run.id)]
     elapsed = [_elapsed_s(run, event["utc"]) for event in events]
     return course | {
         "served": served.tolist(),
+        "answered": answered.by_time(run.id, course["elapsed_s"]),
         "posts_s": _ticks(posts_s),
         "events_s": _ticks([one for one in elapsed if one is not None and one > 0]),
         "window_s": run.window_s,

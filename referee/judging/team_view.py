@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from referee.contest import Contest
+from referee.judging.answered_images import AnsweredImages
 from referee.judging.public_documents import answers_to_all
 from referee.judging.released_figures import released_document
 from referee.judging.run_figures import power_course
@@ -56,6 +57,7 @@ class TeamViews:
 
     def __init__(self, contest: Contest) -> None:
         self._contest = contest
+        self._answered = AnsweredImages(contest.store)
         self._over: dict[int, tuple[Run, Document]] = {}
 
     def read(self, team: str, now: datetime, known: TeamKnown) -> Document:
@@ -114,6 +116,7 @@ class TeamViews:
             served = len(store.served.images(run.id))
         sent = {
             "images_served": served,
+            "images_answered": self._answered.count(run.id),
             "detections_accepted": store.posts.count_detections(run.id),
             "rows_refused": store.posts.count_refused(run.id),
             "posts": posts,

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from referee.contest import Contest
 from referee.judging.freeze import Freeze
-from referee.judging.replay_release import may_show_secrets
+from referee.judging.replay_release import why_hidden
 from referee.store.records import RunState
 
 ACTIVE = (RunState.ARMED, RunState.OPEN)
@@ -20,7 +20,7 @@ def may_show_truth(contest: Contest, now: datetime) -> bool:
     store = contest.store
     freeze = Freeze(store.published.get(), contest.config.freeze_at)
     until = contest.config.ground_truth_secret_until
-    if not may_show_secrets(until, freeze, now):
+    if why_hidden(until, freeze, now) is not None:
         return False
     is_anyone_on = any(store.runs.find(state) for state in ACTIVE)
     return not is_anyone_on and not store.queue.teams()

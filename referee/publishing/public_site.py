@@ -9,6 +9,7 @@ from typing import Any
 
 from referee.contest import Contest
 from referee.judging.freeze import Freeze, public_view
+from referee.judging.prize_states import with_prize_states
 from referee.judging.public_documents import empty_board, public_board, public_hall
 from referee.store.records import BoardState, Published
 
@@ -60,6 +61,13 @@ def site_document(contest: Contest, now: datetime) -> SiteDocument:
     for name in OF_THE_HALL:
         board.pop(name, None)
     return SiteDocument(board | {"as_of_utc": as_of_utc}, as_of_utc)
+
+
+def as_final(document: SiteDocument) -> SiteDocument:
+    """Return the document of a contest that is over, whether or not attempts are left."""
+    board = document.board | {"is_over": True}
+    board["prizes"] = with_prize_states(board)
+    return replace(document, board=board)
 
 
 def team_page_name(team: str) -> str:

@@ -11,7 +11,7 @@ from referee.pages.badge import badge
 from referee.publishing.public_site import SiteDocument, team_page_name
 from referee.publishing.run_files import RunFiles, prizes_of
 
-ASSETS = ("style.css", "icon.svg", "times.js")
+ASSETS = ("style.css", "site.css", "icon.svg", "times.js")
 RENEWING = "renew.js"
 LISTS = ("ranking", "unranked", "left_out")
 
@@ -32,6 +32,7 @@ def pages_of(
         "pages": pages,
         "made": made,
         "every_s": every_s,
+        "held": _held(document.board),
     }
     front = _rendered("site_board.html", "", shared)
     found["index.html"] = _bytes_of(front)
@@ -40,6 +41,13 @@ def pages_of(
         page = _rendered("site_team.html", "../", values)
         found[name] = _bytes_of(page)
     return found
+
+
+def _held(board: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return when the first and the last run of the board were opened, UTC; None if none was."""
+    attempts = [one for team in board["teams"].values() for one in team["attempts"]]
+    opened = sorted(one["utc"] for one in attempts)
+    return (opened[0], opened[-1]) if opened else None
 
 
 def _of_team(board: Mapping[str, Any], team: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.freeze import Freeze
 from referee.publishing.packed_pages import packed
-from referee.publishing.public_site import SiteDocument, site_document
+from referee.publishing.public_site import SiteDocument, as_final, site_document
 from referee.publishing.run_files import RunFiles, write_run_files
 from referee.publishing.site_disk import SiteDisk
 from referee.publishing.site_folder import SiteFolder
@@ -59,6 +59,7 @@ def publish_site(
     document = site_document(contest, now)
     if final:
         require_over(contest, now)
+        document = as_final(document)
     site = SiteFolder(folder)
     disk = SiteDisk(contest.folder, folder)
     disk.require_space()

@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable
+
 from referee.auth.operator_names import is_reserved
+from referee.config.name_rule import name_problem, shown_name
 from referee.errors import RefereeError
 
 LONGEST_NAME = 60
 """Longest name of an operator."""
 
 
-def require_team_name(name: str) -> None:
-    """Raise RefereeError `team-name` if a name is blank or cannot be printed on one line."""
-    if not name.strip() or not name.isprintable():
-        raise RefereeError(
-            "team-name",
-            "A team needs a name that is not blank and can be printed on a line.",
-        )
+def team_problem(
+    team: str, affiliation: str | None, present: Iterable[str]
+) -> str | None:
+    """Return what is wrong with a new team as a clause; None if it may be registered beside those `present`."""
+    if not team.strip():
+        of = f" ({affiliation!r})" if affiliation else ""
+        return f"the team's name is blank{of}; write a name"
+    for name in (team, affiliation or ""):
+        if odd := name_problem(name):
+            return f"{shown_name(name)} {odd}"
+    same = next((one for one in present if folded(one) == folded(team)), team)
+    if same == team:
+        return None
+    if same.casefold() == team.casefold():
+        return f"{team!r} differs from {same!r} only in capitals; change one of them"
+    return f"{team!r} looks like {same!r}; change one of them"
+
+
+def folded(name: str) -> str:
+    """Return a name in the form in which names that look alike are equal."""
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def require_new_team(
+    team: str, affiliation: str | None, present: Iterable[str]
+) -> None:
+    """Raise RefereeError `team-name` unless a team may be registered beside those `present`."""
+    problem = team_problem(team, affiliation, present)
+    if problem is not None:
+        raise RefereeError("team-name", f"{problem[:1].upper()}{problem[1:]}.")
 
 
 def require_operator_name(name: str) -> None:

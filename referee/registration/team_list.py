@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from referee.errors import RefereeError
+from referee.registration.registered_names import folded, team_problem
 
 SURPLUS = "more cells than the header has columns"
 Row = tuple[int, dict[str | Any, str | Any]]
@@ -60,7 +60,7 @@ def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | 
     """
     reader, rows = _rows_of(text, source)
     listed: dict[str, str | None] = {}
-    seen = {_folded(team): team for team in present}
+    seen = {folded(team): team for team in present}
     lines: dict[str, int] = {}
     problems = (
         []
@@ -80,7 +80,7 @@ def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | 
         )
         if problem := problem or _problem(team, affiliation, lines, seen):
             problems.append(f"line {line}: {problem}")
-        seen.setdefault(_folded(team), team)
+        seen.setdefault(folded(team), team)
         lines.setdefault(team, line)
         listed[team] = affiliation or None
     if not listed and not problems:
@@ -129,11 +129,6 @@ def _delimiter(text: str) -> str:
     return next((one for one in (";", "\t") if one in first), ",")
 
 
-def _folded(name: str) -> str:
-    """Return a name in the form in which names that look alike are equal."""
-    return unicodedata.normalize("NFKC", name).casefold()
-
-
 def _problem(
     team: str, affiliation: str, lines: Mapping[str, int], seen: Mapping[str, str]
 ) -> str | None:
@@ -144,13 +139,7 @@ def _problem(
     if not team:
         of = f" ({affiliation!r})" if affiliation else ""
         return f"the team's name is blank{of}; write a name, or remove the line"
-    if not (team + affiliation).isprintable():
-        return f"{team!r} has characters that cannot be printed on a line; remove them"
     if team in lines:
         return f"{team!r} is in line {lines[team]} already; remove one of them"
-    same = seen.get(_folded(team), team)
-    if same == team:
-        return None
-    if same.casefold() == team.casefold():
-        return f"{team!r} differs from {same!r} only in capitals; change one of them"
-    return f"{team!r} looks like {same!r}; change one of them"
+    alike = seen.get(folded(team))
+    return team_problem(team, affiliation, [] if alike is None else [alike])

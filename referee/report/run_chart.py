@@ -89,7 +89,12 @@ def _draw_steps(axes: Any, steps: Sequence[PowerStep]) -> None:
         times_s += [one.start_s, one.end_s]
         levels += [one.power_w, one.power_w]
     axes.plot(times_s, levels, color=BROWN, linewidth=1.6)
-    axes.set_title("thick line: the same power in few steps", fontsize="medium", loc="right", color=BROWN)
+    axes.set_title(
+        "thick line: the same power in few steps",
+        fontsize="medium",
+        loc="right",
+        color=BROWN,
+    )
 
 
 def _draw_regret(axes: Any, regret: StopRegret) -> None:

@@ -21,6 +21,7 @@ from referee.clock import Clock
 from referee.config import LONGEST_WINDOW_S, ContestConfig, Station
 from referee.contest import Contest
 from referee.errors import AttemptsUsed, NotArmed, RefereeError, StationBusy
+from referee.runs.idle_station import IdleStations
 from referee.runs.image_order import image_order, images_had
 from referee.runs.run_recorder import note_event
 from referee.runs.run_recovery import energy_may_be_held, read_left_over
@@ -57,12 +58,14 @@ class Arming:
         clock: Clock,
         meters: StationMeters,
         lock_of: Callable[[str], threading.Lock],
+        idle: IdleStations,
     ) -> None:
         self._contest = contest
         self._store = contest.store
         self._clock = clock
         self._meters = meters
         self._lock_of = lock_of
+        self._idle = idle
         self._note = partial(note_event, contest.store, clock)
 
     def arm(
@@ -207,6 +210,7 @@ class Arming:
         self._require_attempt(team, anyway=anyway)
 
     def _require_free(self, team: str, station: Station) -> None:
+        self._idle.require_not_asked(station.name)
         run = self._running(station=station.name)
         if run is not None:
             what = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 
 from referee.auth.client_addresses import require_admitted
@@ -20,7 +20,7 @@ from referee.runs.heats import (
     runs_to_start,
     start_meters,
 )
-from referee.runs.idle_station import kept_idle
+from referee.runs.idle_station import IdleStations
 from referee.runs.live_runs import LiveRuns
 from referee.runs.meter_state import MeterState, after_the_run, state_of
 from referee.runs.open_run import OpenRun
@@ -45,7 +45,8 @@ class RunControl:
     start a heat, ordered by name), a live run's `closing`, a station's (any operation that frees or takes the station;
     several to make a heat, ordered by name). No other locks may be held while a meter is asked.
 
-    `board` is where teams wait for a heat's start signal, `heats` makes heats. No run is armed or opened until
+    `board` is where teams wait for a heat's start signal, `heats` makes heats, `idle` keeps stations free while their
+    meters are asked. No run is armed or opened until
     `checks`, if any, have passed.
     """
 
@@ -62,7 +63,8 @@ class RunControl:
         self._meters = StationMeters(contest, clock)
         self.board = StartBoard()
         self._locks: dict[str, threading.Lock] = {}
-        self._arming = Arming(contest, clock, self._meters, self._lock_of)
+        self.idle = IdleStations(contest.store, clock, self._lock_of)
+        self._arming = Arming(contest, clock, self._meters, self._lock_of, self.idle)
         self.heats = HeatMaking(
             contest, clock, self._checks, self._arming, self._lock_of
         )
@@ -340,11 +342,7 @@ class RunControl:
         lost = self._meters.lost_at_end(station)
         if lost is not None:
             return MeterState.LOST, after_the_run(lost)
-        return MeterState.IDLE, None
-
-    def idle_station(self, name: str) -> AbstractContextManager[None]:
-        """Keep runs away from a station; see `kept_idle`."""
-        return kept_idle(self._store, name, self._lock_of(f"station {name}"))
+        return MeterState.IDLE, self.idle.being_asked(station)
 
     def live_runs(self) -> dict[int, OpenRun]:
         """The open runs by number."""
@@ -374,7 +372,9 @@ class RunControl:
 
     def read_left_over(self) -> None:
         """Read the energies that closed runs left in their meters; a meter that does not answer takes seconds."""
-        read_all_left_over(self._contest, self._clock, self._meters, self._lock_of)
+        read_all_left_over(
+            self._contest, self._clock, self._meters, self._lock_of, self.idle
+        )
 
     def shutdown(self) -> None:
         """Close the links to the meters. Open runs stay open for the next start, with their integrators running."""

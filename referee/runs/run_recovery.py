@@ -12,6 +12,7 @@ from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError
+from referee.runs.idle_station import IdleStations
 from referee.runs.open_run import OpenRun
 from referee.runs.run_recorder import note_event
 from referee.runs.run_window import (
@@ -23,13 +24,11 @@ from referee.runs.run_window import (
     remaining_s,
     window_of,
 )
-from referee.runs.station_meters import RunMeter, StationMeters, was_started
+from referee.runs.station_meters import RunMeter, StationMeters
 from referee.store import Event
+from referee.store.held_stations import may_be_unread
 from referee.store.records import (
-    ENERGY_MISSING,
-    OVER,
     REBOOTED,
-    EnergyMissing,
     Run,
     RunState,
 )
@@ -185,11 +184,13 @@ def read_all_left_over(
     clock: Clock,
     meters: StationMeters,
     lock_of: Callable[[str], threading.Lock],
+    idle: IdleStations,
 ) -> None:
     """Read the unread energy at every station, each under its lock; failures are logged."""
     for station in contest.config.stations:
         try:
             with lock_of(f"station {station.name}"):
+                idle.require_not_asked(station.name)
                 read_left_over(contest, clock, meters, station)
         except RefereeError as error:
             # It is tried again before the station is armed.
@@ -264,20 +265,4 @@ def energy_may_be_held(contest: Contest, station: Station) -> bool:
 
 def _unread(contest: Contest, station: Station) -> Run | None:
     last = next(reversed(contest.store.runs.find(station=station.name)), None)
-    return last if last is not None and _may_be_held(contest, last) else None
-
-
-def _may_be_held(contest: Contest, run: Run) -> bool:
-    """Return True if the run has ended and the meter may still hold its energy."""
-    if (
-        run.state not in OVER
-        or run.energy_wh is not None
-        or not was_started(contest, run)
-    ):
-        return False
-    codes = [
-        event["code"]
-        for event in contest.store.log.of_run(run.id)
-        if event["kind"] == ENERGY_MISSING
-    ]
-    return not codes or codes[-1] == EnergyMissing.READ_LATER
+    return last if last is not None and may_be_unread(contest.store, last) else None

@@ -26,6 +26,7 @@ from referee.runs.missing_energy import (
 )
 from referee.runs.run_recorder import EvidenceLog, note_event
 from referee.runs.zero_levels import ZeroLevels
+from referee.store.held_stations import was_started
 from referee.store.lost_energy import energy_lost
 from referee.store.records import (
     ENERGY_MISSING,
@@ -191,7 +192,7 @@ class StationMeters:
         if run.id not in self._armed:
             self._armed[run.id] = self._set_up_again(
                 run,
-                take_over=was_started(self._contest, run),
+                take_over=was_started(self._store, run),
             )
 
     def _set_up_again(self, run: Run, *, take_over: bool) -> RunMeter:
@@ -237,7 +238,7 @@ class StationMeters:
         Raises MeterError, and RefereeError `storage-failed` before the meter is started.
         """
         kept = self._armed.pop(run.id, None)
-        take_over = kept is not None or was_started(self._contest, run)
+        take_over = kept is not None or was_started(self._store, run)
         try:
             # Recorded before the start, since a process that dies right after it leaves the integrator running.
             self._store.log.append(self._clock.utc(), run.id, METER_START)
@@ -357,10 +358,3 @@ class StationMeters:
             kept.sampler.close()
         for station in list(self._retired):
             self.release(station)
-
-
-def was_started(contest: Contest, run: Run) -> bool:
-    """Return True if the run's meter was started: if it integrates, then it does so for this run."""
-    return any(
-        event["kind"] == METER_START for event in contest.store.log.of_run(run.id)
-    )

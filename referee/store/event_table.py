@@ -21,6 +21,10 @@ _SETTINGS = (
     "SELECT detail FROM events WHERE kind = ? AND json_extract(detail, '$.values') IS NOT NULL"
     " ORDER BY id DESC LIMIT 1"
 )
+_SETTINGS_ACT = (
+    "SELECT detail FROM events WHERE kind = 'operator'"
+    " AND json_extract(detail, '$.action') IN ('settings', 'settings-not-written') ORDER BY id DESC LIMIT 1"
+)
 _QUEUE_ACT = (
     "SELECT detail FROM events WHERE kind = 'operator' AND json_extract(detail, '$.queue') IS NOT NULL"
     " ORDER BY id DESC LIMIT 1"
@@ -67,6 +71,11 @@ class EventTable:
     def last_settings(self) -> dict[str, Any] | None:
         """Return the detail of the newest server-start event that recorded all settings; None if there is none."""
         rows = self._database.rows(_SETTINGS, SETTINGS)
+        return json.loads(rows[0]["detail"]) if rows else None
+
+    def last_settings_act(self) -> dict[str, Any] | None:
+        """Return the detail of the newest change of contest.toml by a page, or of its failure; None without one."""
+        rows = self._database.rows(_SETTINGS_ACT)
         return json.loads(rows[0]["detail"]) if rows else None
 
     def append(

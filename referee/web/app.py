@@ -27,6 +27,7 @@ from referee.web.image_files import ImageFiles
 from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
 from referee.web.legacy import old_routes as legacy_routes
+from referee.web.listener import Listen
 from referee.web.live_status import LiveStatus
 from referee.web.operator import (
     board_routes,
@@ -100,8 +101,10 @@ ROUTES = (
 """The modules with a blueprint."""
 
 
-def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
-    """Return the WSGI app that serves `contest`; `control` owns its runs."""
+def create_app(
+    contest: Contest, control: RunControl, clock: Clock, listen: Listen | None = None
+) -> Flask:
+    """Return the WSGI app that serves `contest` at `listen`; `control` owns its runs."""
     app = Flask("referee", static_folder=None)
     app.url_map.merge_slashes = False  # else it redirects to the header Host
     app.json.sort_keys = False  # type: ignore[attr-defined]
@@ -124,7 +127,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     auto = AutomaticJudging(contest, judging)
     watches = ServerWatches(refusals, bodies, config_watch, journal_watch, auto)
     keep_parts(app, callers, limits, service, board, refusals, desk, watches)
-    keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging))
+    keep_parts(app, TeamLogIns(), boards, settings_desk(callers, judging, listen))
     keep_parts(app, PublishedReplays(board, images), RunReplays(contest))
     keep_parts(app, TeamsDesk(callers, board), ReceiptPages(contest))
     for routes in ROUTES:

@@ -6,17 +6,26 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from referee.auth.operator_names import COMMAND
 from referee.clock import Clock
-from referee.config import CONFIG_NAME, ContestConfig, read_config
+from referee.config import CONFIG_NAME, ContestConfig, config_of, read_config
+from referee.config.contest_file import read_contest_file
+from referee.config.contest_values import is_simulated
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.presence import is_there
 from referee.runs.run_recorder import note_event
 from referee.store.records import SETTINGS
+
+NOT_WRITTEN = "settings-not-written"
+"""The act of a change on record that did not reach contest.toml."""
+TABLES = ("stations", "tracks", "prizes")
+Row = dict[str, Any]
 
 logger = logging.getLogger(__name__)
 
@@ -69,18 +78,57 @@ class ConfigWatch:
 
 
 def differences(old: ContestConfig, new: ContestConfig) -> list[str]:
-    """Return the keys whose values differ, each as `key: old -> new`; tables of a list are identified by `name`."""
-    was = dict(_flat(asdict(old)))
-    now = dict(_flat(asdict(new)))
-    return [
-        f"{key}: {_shown(was.get(key))} -> {_shown(now.get(key))}"
-        for key in was | now
-        if was.get(key) != now.get(key)
+    """Return what differs: a row of a table that is new, gone or renamed, else each key as `key: old -> new`."""
+    found = []
+    was = asdict(old)
+    now = asdict(new)
+    for table in TABLES:
+        found += _rows_changed(table, was[table], now[table])
+    flat_was = dict(_flat(was))
+    flat_now = dict(_flat(now))
+    found += [
+        f"{key}: {_shown(flat_was.get(key))} -> {_shown(flat_now.get(key))}"
+        for key in flat_was | flat_now
+        if flat_was.get(key) != flat_now.get(key)
     ]
+    return found
+
+
+def _rows_changed(table: str, was: tuple[Row, ...], now: tuple[Row, ...]) -> list[str]:
+    """Return which rows of a table are new, gone or renamed; the others go on being compared, by their new names."""
+    one = table.removesuffix("s")
+    names = [row["name"] for row in now]
+    gone = [row for row in was if row["name"] not in names]
+    names_before = [row["name"] for row in was]
+    new = [row for row in now if row["name"] not in names_before]
+    said = []
+    for row in gone:
+        renamed = next((other for other in new if _is_same(row, other)), None)
+        if renamed is None:
+            said.append(f"{one} {row['name']} is taken away")
+            row.clear()
+        else:
+            new.remove(renamed)
+            said.append(f"{one} {row['name']} is now called {renamed['name']}")
+            row["name"] = renamed["name"]
+    for row in new:
+        what = next((row[key] for key in ("meter", "rule") if row.get(key)), None)
+        said.append(f"{one} {row['name']} is new{f' ({what})' if what else ''}")
+        row.clear()
+    return said
+
+
+def _is_same(row: Row, other: Row) -> bool:
+    """Return True if two rows with different names are one that was renamed: all else is equal, or its meter."""
+    alone = {key: value for key, value in row.items() if key != "name"}
+    others = {key: value for key, value in other.items() if key != "name"}
+    meter = row.get("meter", "sim:")
+    is_one_meter = not is_simulated(meter) and meter == other.get("meter")
+    return alone == others or is_one_meter
 
 
 def note_settings(contest: Contest, clock: Clock) -> None:
-    """Record the settings if they changed since the last start: all values, their digest, and [old, new] per change.
+    """Record the settings if they changed since the last start: values, text, digest, and [old, new] per change.
 
     contest.toml contains no secret.
     """
@@ -91,14 +139,48 @@ def note_settings(contest: Contest, clock: Clock) -> None:
     digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
     before = contest.store.log.last_settings()
     detail: dict[str, Any] = {"digest": digest}
-    if before is None or before["digest"] != digest:
+    text = text_in_use(contest)
+    is_new = before is None or before["digest"] != digest
+    lacks_text = text is not None and before is not None and "text" not in before
+    if is_new or lacks_text:
         was = values if before is None else before["values"]
         both = {key: [was.get(key), values.get(key)] for key in was | values}
         detail |= {
             "changed": {key: (o, n) for key, (o, n) in both.items() if o != n},
             "values": values,
         }
+        if text is not None:
+            detail["text"] = text  # what commands rank by while this server runs
     note_event(contest.store, clock, None, SETTINGS, **detail)
+
+
+def note_unwritten(contest: Contest, clock: Clock) -> None:
+    """Record that the newest change on record is not in contest.toml, if the file is as it was before that.
+
+    A change is put on record before it is written; the process may have been killed in between.
+    """
+    found = contest.store.log.last_settings_act() or {}
+    if "before" not in found:
+        return
+    with suppress(RefereeError):
+        if read_contest_file(contest.folder).version == found["before"]:
+            who = {"operator": COMMAND, "action": NOT_WRITTEN}
+            why = "The referee ended before the change was written."
+            now = clock.utc()
+            with contest.store.log.act(
+                now, None, **who, changed=found["changed"], why=why
+            ):
+                pass
+
+
+def text_in_use(contest: Contest) -> str | None:
+    """Return the text of contest.toml that has the contest's settings; None if it has others by now."""
+    try:
+        file = read_contest_file(contest.folder)
+        config = config_of(file.path, file.text)
+    except RefereeError:
+        return None
+    return file.text if config == contest.config else None
 
 
 def _flat(value: object, key: str = "") -> Iterator[tuple[str, object]]:
@@ -107,7 +189,8 @@ def _flat(value: object, key: str = "") -> Iterator[tuple[str, object]]:
             yield from _flat(one, f"{key}.{name}" if key else name)
     elif isinstance(value, tuple) and any(isinstance(one, dict) for one in value):
         for one in value:
-            yield from _flat(one, f"{key}.{one['name']}")
+            if one:  # not one that is told as a whole
+                yield from _flat(one, f"{key}.{one['name']}")
     else:
         yield key, value
 

@@ -6,6 +6,7 @@ import logging
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,14 +35,14 @@ def run_command(*words: str) -> tuple[subprocess.CompletedProcess[str], str]:
 
 
 class Judging:
-    """Judges runs one after the other. `runs` are the numbers of those being judged or waiting."""
+    """Judges runs one after the other, in one thread. `runs` are the numbers of those being judged or waiting."""
 
     def __init__(self, folder: Path, store: Store, clock: Clock) -> None:
         self._folder = folder
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._turn = threading.Lock()
+        self._waiting: deque[tuple[int, Sequence[str]]] = deque()
         self.runs: frozenset[int] = frozenset()
 
     def ask(self, runs: Sequence[int]) -> None:
@@ -50,26 +51,38 @@ class Judging:
         A run that has no judgement yet is judged at most once, even if the process of a worker that has died is still
         at it.
         """
+        asked = [(run, self._options(run)) for run in sorted(set(runs))]
         with self._lock:
-            new = sorted(set(runs) - self.runs)
-            self.runs |= frozenset(new)
-        for run in new:
-            options = ["--on-record"]
-            if self._store.runs.get(run).state is not RunState.JUDGED:
-                options.append("--first")
-            threading.Thread(
-                target=self._judge,
-                args=(run, options),
-                name=f"judge-{run}",
-                daemon=True,
-            ).start()
+            is_idle = not self.runs
+            new = [one for one in asked if one[0] not in self.runs]
+            self.runs |= {run for run, _ in new}
+            self._waiting.extend(new)
+        if is_idle and new:
+            threading.Thread(target=self._judge_all, name="judge", daemon=True).start()
+
+    def _judge_all(self) -> None:
+        """Judge what waits, until nothing does."""
+        while True:
+            with self._lock:
+                run, options = self._waiting.popleft()
+            try:
+                self._judge(run, options)
+            except Exception:
+                logger.exception("run %d: its judging broke off", run)
+            with self._lock:
+                self.runs -= {run}
+                if not self.runs:
+                    return
+
+    def _options(self, run: int) -> list[str]:
+        is_first = self._store.runs.get(run).state is not RunState.JUDGED
+        return ["--on-record", *(["--first"] if is_first else [])]
 
     def _judge(self, run: int, options: Sequence[str]) -> None:
         try:
-            with self._turn:
-                ended, said = run_command(
-                    "judge", str(run), *options, "--contest", str(self._folder)
-                )
+            ended, said = run_command(
+                "judge", str(run), *options, "--contest", str(self._folder)
+            )
             sentence = (
                 None
                 if ended.returncode == 0
@@ -80,5 +93,3 @@ class Judging:
         if sentence is not None:
             logger.error("run %d was not judged: %s", run, sentence)
             note_event(self._store, self._clock, run, JUDGE_FAILED, sentence=sentence)
-        with self._lock:
-            self.runs -= {run}

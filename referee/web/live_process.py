@@ -152,7 +152,7 @@ def main(words: Sequence[str] | None = None) -> None:
     end_with(arguments.parent)
     os.nice(NICENESS)
     try:
-        with open_contest(arguments.folder) as contest:
+        with open_contest(arguments.folder, as_served=True) as contest:
             contest.store.forgo_durability()
             copies = threading.Thread(
                 target=make_copies, args=(contest, clock, stop), daemon=True

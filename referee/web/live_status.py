@@ -61,6 +61,7 @@ class LiveStatus:
         self._boards = boards
         self.courses = RaceCourses()
         self._reader = StatusReader(contest)
+        self.answered = self._reader.answered
         self._lock = threading.Lock()
         self._look: tuple[float, Look] | None = None
         self.plugged: tuple[Document, ...] = ()

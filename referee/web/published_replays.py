@@ -16,9 +16,9 @@ from referee.judging.freeze import Freeze
 from referee.judging.replay_release import (
     latest_pair,
     mark_of,
-    may_show_secrets,
     public_replay,
     published_places,
+    why_hidden,
 )
 from referee.store.records import Published
 from referee.store.replay_table import StoredReplay
@@ -35,11 +35,11 @@ QUALITY = 60
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a public replay: the run, its place as JSON, and whether images and boxes are shown."""
+    """A version of a public replay: the run, its place as JSON, and why images and boxes are hidden, if they are."""
 
     run: int
     place: str
-    has_secrets: bool
+    hidden: str | None
 
 
 class PublishedReplays:
@@ -71,14 +71,14 @@ class PublishedReplays:
         place = self.places().get(run)
         if place is None:
             raise _unknown(run)
-        return Version(run, json.dumps(place), self.shows_secrets())
+        return Version(run, json.dumps(place), self.why_hidden())
 
-    def shows_secrets(self) -> bool:
-        """Return True if images and boxes may be public now."""
+    def why_hidden(self) -> str | None:
+        """Return why images and boxes are not public now; None if they are."""
         config = self._board.contest.config
         freeze = Freeze(self._board.row(), config.freeze_at)
         now = self._board.clock.utc()
-        return may_show_secrets(config.ground_truth_secret_until, freeze, now)
+        return why_hidden(config.ground_truth_secret_until, freeze, now)
 
     def picture(self, run: int, image: int) -> bytes:
         """Return an image of a public replay as a small JPEG, by the number that the team knows.
@@ -87,7 +87,7 @@ class PublishedReplays:
         """
         version = self.version(run)
         original = None
-        if version.has_secrets:
+        if version.hidden is None:
             stored = self._stored(run)
             original = json.loads(stored.originals).get(str(image))
         if original is None:
@@ -106,7 +106,7 @@ class PublishedReplays:
         if stored.made_of != mark_of(place):
             raise _unknown(version.run)
         document = json.loads(stored.document)
-        shown = public_replay(document, place, has_secrets=version.has_secrets)
+        shown = public_replay(document, place, hidden=version.hidden)
         text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
         return keep(text, "application/json")
 

@@ -1,4 +1,4 @@
-"""What the text of a question or an answer may contain."""
+"""What a text that a person types may contain: a question, an answer, a note, a reason, an announcement."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 """Letters that are printable and show nothing."""
 
 
-def question_text(given: str, what: str) -> str:
+def question_text(given: str, what: str, longest: int = LONGEST_TEXT) -> str:
     """Return a text with its lines ended by a newline, without blank space around it.
 
-    Raises RefereeError `bad-request` if it is blank, has more than LONGEST_TEXT characters, or characters that cannot
-    be shown; `what` it is, is named in the sentence.
+    Raises RefereeError `bad-request` if it is blank, has more than `longest` characters, or characters that cannot be
+    shown; `what` it is, is named in the sentence.
     """
     text = given.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ").strip()
     lines = text.split("\n")
     is_printable = all(line.isprintable() for line in lines)
     is_blank = not text.strip(BLANK_LETTERS + " \n")
-    if is_blank or len(text) > LONGEST_TEXT or not is_printable or _is_piled(text):
+    if is_blank or len(text) > longest or not is_printable or _is_piled(text):
         raise RefereeError(
             "bad-request",
-            f"The {what} must have 1 to {LONGEST_TEXT} printable characters and newlines, and at most {MOST_MARKS} "
+            f"The {what} must have 1 to {longest} printable characters and newlines, and at most {MOST_MARKS} "
             f"marks on a letter; it has {len(text)} characters.",
         )
     return text

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from referee.clock import Clock
-from referee.errors import StorageFailed
+from referee.errors import RefereeError
 from referee.store import Store
 from referee.web.arriving_bodies import ArrivingBodies
 from referee.web.automatic_judging import AutomaticJudging
@@ -31,6 +32,30 @@ class ServerWatches:
     auto_judging: AutomaticJudging
 
 
+class EachSecond:
+    """One of the looks made each second. What fails in it is logged, and again only after it has succeeded once.
+
+    A failure ends neither this look nor the others.
+    """
+
+    def __init__(self, look: Callable[[], object]) -> None:
+        self._look = look
+        self._logged = ""
+
+    def look(self) -> None:
+        """Look once."""
+        try:
+            self._look()
+        except Exception as error:
+            said = str(error) or type(error).__name__
+            if said != self._logged:
+                is_unexpected = not isinstance(error, RefereeError)
+                logger.error("%s", said, exc_info=is_unexpected)  # noqa: TRY400 - its words suffice
+            self._logged = said
+        else:
+            self._logged = ""
+
+
 def watch_files(
     watches: ServerWatches, store: Store, clock: Clock, ended: threading.Event
 ) -> None:
@@ -38,18 +63,17 @@ def watch_files(
 
     Each check also stores the requests refused since the last one, and has the runs judged that have ended.
     """
+    each_second = [
+        EachSecond(watches.config_watch.look),
+        EachSecond(lambda: store.integrity.watch(clock.utc())),
+        EachSecond(
+            store.served.flush
+        ),  # a run whose meter is silent stores nothing else
+        EachSecond(watches.refusals.store_new),
+        EachSecond(watches.auto_judging.look),
+    ]
     has_ended = False
-    logged = ""
     while not has_ended:
         has_ended = clock.wait(ended, clock.monotonic_s() + WATCH_S)
-        watches.config_watch.look()
-        try:
-            store.integrity.watch(clock.utc())
-            store.served.flush()  # a run whose meter is silent stores nothing else
-            watches.refusals.store_new()
-            watches.auto_judging.look()
-            logged = ""
-        except StorageFailed as error:
-            if error.sentence != logged:  # not each second
-                logger.error("%s", error.sentence)  # noqa: TRY400 - its words suffice
-            logged = error.sentence
+        for one in each_second:
+            one.look()

@@ -30,7 +30,7 @@ from referee.web.announcing import announce_server
 from referee.web.app import create_app
 from referee.web.app_parts import part_of
 from referee.web.attention_watch import AttentionWatch
-from referee.web.config_watch import note_settings
+from referee.web.config_watch import note_settings, note_unwritten
 from referee.web.gateway import App
 from referee.web.listener import Listen
 from referee.web.live_process import live_scores
@@ -81,6 +81,7 @@ def load_app(
     if contest.epoch > FIRST:
         contest.store.runs.take_over_open(contest.epoch, machine_name(), clock.utc())
     note_settings(contest, clock)
+    note_unwritten(contest, clock)
     control = RunControl(contest, clock, checks)
     was_interrupted = bool(contest.store.runs.find(RunState.OPEN))
     control.recover()
@@ -93,7 +94,7 @@ def load_app(
         # After an interruption teams are waiting, and none should wait for another team's meter.
         reader.join()
     resources.callback(reader.join)
-    app = create_app(contest, control, clock)
+    app = create_app(contest, control, clock, listen)
     service = part_of(app, RunService)
     watches = part_of(app, ServerWatches)
     plugged = part_of(app, PluggedPages)

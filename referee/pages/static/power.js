@@ -1,5 +1,5 @@
 // Draws power over time by uPlot: [data-course={"elapsed_s": [...], "power_w": [...]}] in the .chart within, which
-// keeps what is drawn: give it an id and data-keep.
+// keeps what is drawn: give it an id and data-keep. Charts within one [data-one-scale] have the same axes.
 "use strict";
 
 const charts = new WeakMap(), {dataset: {uplot}} = document.currentScript;
@@ -21,33 +21,43 @@ function withGaps(elapsed_s, power_w, ...others) {
   return columns;
 }
 
-function drawPower(element, {elapsed_s, power_w}) {
+function drawPower(element, {elapsed_s, power_w}, most) {
   const colours = getComputedStyle(element), line = colours.color, text = colours.outlineColor;
   const size = {width: element.clientWidth, height: element.clientHeight};
   const data = withGaps(elapsed_s, power_w), known = charts.get(element);
-  if (known && known.line === line) {
+  const px = Math.max(11, Math.round(parseFloat(getComputedStyle(document.documentElement).fontSize) * .62));
+  if (known && known.line === line && known.px === px) {
+    Object.assign(known.most, most);
     if (known.plot.width !== size.width || known.plot.height !== size.height) known.plot.setSize(size);
     known.plot.setData(data);
     return;
   }
   known?.plot.destroy();
-  const font = `11px ${colours.fontFamily}`, grid = {stroke: colours.borderTopColor, width: 1};
+  const font = `${px}px ${colours.fontFamily}`, grid = {stroke: colours.borderTopColor, width: 1};
   const axis = (unit, more) => ({stroke: text, font, grid, ticks: {show: false}, values: (_, all) => all.map(v => v + unit), ...more});
   const plot = new uPlot({
     ...size, cursor: {show: false}, legend: {show: false}, padding: [6, 8, 0, 0],
-    scales: {x: {time: false, range: (_, low, high) => [0, high || 1]}, y: {range: (_, low, high) => [0, (high || 1) * 1.15]}},
-    axes: [axis(" s", {size: 24, space: 70, gap: 6}), axis(" W", {size: 48, space: 28, gap: 3})],
+    scales: {x: {time: false, range: () => [0, most.elapsed_s || 1]}, y: {range: () => [0, (most.power_w || 1) * 1.15]}},
+    axes: [axis(" s", {size: px * 2.2, space: px * 6.4, gap: 6}), axis(" W", {size: px * 4.4, space: px * 2.6, gap: 3})],
     series: [{}, {stroke: line, width: 1.5, fill: `color-mix(in srgb, ${line} 12%, transparent)`, points: {show: false}}],
   }, data, element);
-  charts.set(element, {plot, line});
+  charts.set(element, {plot, line, px, most});
 }
 
 async function drawAll() {
   await loaded;
   for (const run of document.querySelectorAll("[data-course]")) {
     const chart = run.querySelector(".chart"), course = JSON.parse(run.dataset.course);
-    if (chart && course.elapsed_s.length > 1) drawPower(chart, course);
+    if (chart && course.elapsed_s.length > 1) drawPower(chart, course, highest(run, course));
   }
+}
+
+// The ends of the axes: those of the highest values of all that share them.
+function highest(run, course) {
+  const around = run.closest("[data-one-scale]");
+  const all = around ? [...around.querySelectorAll("[data-course]")].map(one => JSON.parse(one.dataset.course)) : [course];
+  const most = name => Math.max(0, ...all.flatMap(one => one[name]));
+  return {elapsed_s: most("elapsed_s"), power_w: most("power_w")};
 }
 
 document.addEventListener("live", drawAll);

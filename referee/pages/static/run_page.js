@@ -1,4 +1,4 @@
-// Draws a run over time by uPlot, which power.js loads: power, images served as steps, posts as ticks at the bottom, and
+// Draws a run over time by uPlot, which power.js loads: power, images answered as steps, posts as ticks at the bottom, and
 // events as upright lines: [data-timeline] with a .chart within.
 "use strict";
 
@@ -23,7 +23,7 @@ function ticks(plot, seconds, top, colour) {
 function drawTimeline(element, course) {
   const colours = getComputedStyle(element), line = colours.color, text = colours.outlineColor, quiet = colours.borderTopColor;
   const size = {width: element.clientWidth, height: element.clientHeight};
-  const data = withGaps(course.elapsed_s, course.power_w, course.served);
+  const data = withGaps(course.elapsed_s, course.power_w, course.answered);
   if (timeline && timelineLine === line) {
     timeline.course = course;
     timeline.setSize(size);

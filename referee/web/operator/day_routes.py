@@ -14,6 +14,7 @@ from referee.web.app_parts import part
 from referee.web.callers import Callers
 from referee.web.operator.operator_access import acting, require_operator
 from referee.web.operator.run_routes import act
+from referee.web.question_texts import question_text
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
 
@@ -99,12 +100,8 @@ def change(action: str) -> Response:
 def announce() -> tuple[Response, int]:
     """Publish an announcement to everyone, for so many `minutes`; without them until it is withdrawn."""
     text, minutes = read_texts("text", minutes="")
-    text = " ".join(text.split())
-    if len(text) > LONGEST_ANNOUNCEMENT or not text.isprintable():
-        raise RefereeError(
-            "bad-request",
-            f"An announcement has at most {LONGEST_ANNOUNCEMENT} printable characters, not {len(text)}.",
-        )
+    line = " ".join(text.split())
+    text = question_text(line, "announcement", LONGEST_ANNOUNCEMENT)
     store = part(Callers).contest.store
     now = part(Callers).clock.utc()
     expires = _expiry(minutes, now)

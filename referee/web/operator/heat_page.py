@@ -6,6 +6,7 @@ import orjson
 from flask import Blueprint, Response, request
 
 from referee.errors import RefereeError
+from referee.judging.heat_courses import power_of
 from referee.judging.heat_documents import heats_document
 from referee.judging.heat_race import race_of_status
 from referee.pages.figure_text import heat_text
@@ -51,10 +52,21 @@ def _race_part(name: str) -> str:
     desk = part(OperatorsDesk)
     status = orjson.loads(desk.status.look().body)
     heats = heats_document(desk.callers.contest)["heats"]
+    for side in (
+        side for heat in heats if heat["name"] == name for side in heat["sides"]
+    ):
+        run = desk.callers.contest.store.runs.get(side["run"])
+        side["power"] = power_of(desk.callers.contest, run)
     race = race_of_status(status, heats, desk.status.courses.by_run(), name)
     if race is None:
         sentence = f"There is no heat {name!r}; see: referee heat standings"
         raise RefereeError("heat-unknown", sentence)
     left = [side.get("remaining_s") for side in race["sides"]]
     race["remaining_s"] = max((one for one in left if one is not None), default=None)
-    return rendered("heats/race.html", race=race, state="live", rough=False)
+    return rendered(
+        "heats/race.html",
+        race=race,
+        state="live",
+        rough=False,
+        contest=desk.callers.contest.config.name,
+    )

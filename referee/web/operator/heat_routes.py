@@ -8,7 +8,7 @@ from dataclasses import asdict
 from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
-from referee.runs.heat_making import PlannedHeat
+from referee.runs.heat_making import LARGEST_ROUND, PlannedHeat
 from referee.store.acts import Act
 from referee.web.app_parts import part
 from referee.web.callers import Callers
@@ -18,6 +18,8 @@ from referee.web.operator.run_routes import NOT_GIVEN, act
 from referee.web.request_bodies import read_object, read_texts, text_in
 from referee.web.request_slots import OPERATOR_PATH
 
+MOST_SHOWN = 20
+"""Characters of a wrong value that a sentence repeats."""
 FORM = '"name": "...", "round": "1", "sides": {"STATION": "TEAM", ...}'
 
 blueprint = Blueprint("operator-heats", __name__, url_prefix=OPERATOR_PATH)
@@ -74,10 +76,12 @@ def _planned(body: dict[str, object]) -> PlannedHeat:
 def _round(text: str) -> int | None:
     if text == NOT_GIVEN:
         return None
-    if not (text.isascii() and text.isdigit()):
-        sentence = f'"round" is {text[:20]!r}; it must be a number, as "1".'
+    is_number = text.isascii() and text.isdigit()
+    if not is_number or len(text) > MOST_SHOWN:
+        shown = repr(text) if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]!r}…"
+        sentence = f'"round" is {shown}; it must be a number from 1 to {LARGEST_ROUND}, as "1".'
         raise RefereeError("bad-json", sentence)
-    return int(text[:9])
+    return int(text)
 
 
 @blueprint.post("/heats/start")

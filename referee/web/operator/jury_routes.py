@@ -30,11 +30,11 @@ from referee.web.operator.console import lead_to_log_in
 from referee.web.operator.operator_access import acting, csrf_token
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.operator.run_routes import act
+from referee.web.question_texts import question_text
 from referee.web.request_bodies import read_body, read_texts
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.web_request import present_request
 
-LONGEST_NOTE = 2000
 LARGEST_TIMELINE = 2**25
 NO_DOWNLOAD = Refused("report-failed", "The download cannot be made")
 BAD_TIMELINE = Refused("bad-timeline", "The file is not kept")
@@ -104,31 +104,27 @@ def _needed(status: dict[str, Any], number: int) -> list[dict[str, Any]]:
 def _fragment(shown: dict[str, Any]) -> str:
     """Return the changing part of the page; what is stored of the run is read only if it has changed."""
     contest = part(Callers).contest
+    desk = part(OperatorsDesk)
     number = shown["run"]["run"]
     mark = run_mark(contest.store.database, number)
     most = None if _lists() == "all" else MOST_LISTED
 
     def make() -> str:
         record = contest.store.runs.get(number)
-        dossier = dossier_of(contest, record, most)
+        dossier = dossier_of(contest, record, desk.status.answered, most)
         return rendered(
             "operator/run_live.html", **shown, record=record, dossier=dossier
         )
 
     key = (number, most, mark, orjson.dumps(shown))
-    return part(OperatorsDesk).fragments.get(key, make)
+    return desk.fragments.get(key, make)
 
 
 @blueprint.post("/note")
 def note(number: int) -> tuple[Response, int]:
     """Write a note on a run, which operators alone see."""
     (text,) = read_texts("text")
-    text = text.strip()
-    if len(text) > LONGEST_NOTE:
-        raise RefereeError(
-            "bad-request",
-            f"A note has at most {LONGEST_NOTE} characters, not {len(text)}.",
-        )
+    text = question_text(text, "note")
     store = part(Callers).contest.store
     store.runs.get(number)
     now = part(Callers).clock.utc()

@@ -25,6 +25,7 @@ from referee.web.http_answers import through_flask
 from referee.web.operator.operator_access import acting, require_operator, who
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.problem_documents import meter_problem
+from referee.web.question_texts import question_text
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
 
@@ -105,7 +106,8 @@ def close(number: int) -> Response:
 @blueprint.post("/runs/<int:number>/void")
 def void(number: int) -> Response:
     """Take a run out of the contest, recording the reason."""
-    (reason,) = read_texts("reason")
+    (given,) = read_texts("reason")
+    reason = question_text(given, "reason")
     with act("void", number, reason=reason) as under_way:
         voided = part(Callers).control.void(number, reason, under_way)
     return jsonify(asdict(voided))
@@ -123,7 +125,8 @@ def unvoid(number: int) -> Response:
 @blueprint.post("/runs/<int:number>/review")
 def review(number: int) -> Response:
     """Accept a run that is in review, with a note."""
-    (note,) = read_texts("note")
+    (given,) = read_texts("note")
+    note = question_text(given, "note")
     contest = part(Callers).contest
     now = part(Callers).clock.utc()
     with act("review", number, note=note) as under_way:
@@ -187,7 +190,7 @@ def _reason() -> str | None:
     if not request.content_length:
         return None
     (reason,) = read_texts(reason=NOT_GIVEN)
-    return reason or None
+    return question_text(reason, "reason") if reason.strip() else None
 
 
 def _only_station(contest: Contest) -> str:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from flask import Response, request
 
-from referee.config import read_config
+from lpirc_testsets import load_test_set
+from referee.config import CONFIG_NAME, ContestConfig, read_config
+from referee.config.contest_values import is_simulated, plain_address
+from referee.contest import require_metric
 from referee.errors import RefereeError
+from referee.judging.rank_changes import RankChanges, rank_changes
 from referee.runs.run_window import remaining_s
 from referee.web.callers import Callers
-from referee.web.config_watch import differences
+from referee.web.config_watch import differences, text_in_use
 from referee.web.judge_process import Judging
+from referee.web.listener import Listen
 from referee.web.operator.operator_access import acting, csrf_token, led_to_log_in, who
 from referee.web.setup.settings_desk import SettingsDesk
 
@@ -51,6 +56,13 @@ class ServedHall:
 
     callers: Callers
     judging: Judging
+    text_in_use: str | None
+    """contest.toml with the settings in use; None if it was changed while the server started."""
+
+    @property
+    def config(self) -> ContestConfig:
+        """The settings in use."""
+        return self.callers.contest.config
 
     def differences(self) -> list[str]:
         """Return the settings in contest.toml that differ from those in use."""
@@ -79,26 +91,61 @@ class ServedHall:
             return f"Run {names} is being judged; press Apply now in a moment."
         return None
 
+    def rank_changes(self, config: ContestConfig) -> RankChanges:
+        """Return what other settings would change in the ranking. Raises RefereeError, TestSetError."""
+        contest = self.callers.contest
+        test_set = contest.test_set
+        require_metric(config.metric, CONFIG_NAME)
+        if config.testset != contest.config.testset:
+            test_set = load_test_set(contest.folder / config.testset)
+        return rank_changes(contest, replace(contest, config=config, test_set=test_set))
+
     @contextmanager
-    def idle_meter(self, meter: str) -> Iterator[None]:
-        """Keep runs away from the station of a meter. Raises StationBusy if it has a run."""
+    def idle_meter(
+        self, station: str, meter: str, longest_s: float, *, resets: bool
+    ) -> Iterator[None]:
+        """Keep runs away from the stations that may have this meter; see `IdleStations.kept`.
+
+        A real meter that no station has may be one of theirs by another address, so all of them are kept free.
+        """
+        stations = self.callers.contest.config.stations
+        if is_simulated(meter):
+            names = [one.name for one in stations if one.name == station]
+        else:
+            asked = plain_address(meter)
+            names = [one.name for one in stations if plain_address(one.meter) == asked]
+            names = names or [one.name for one in stations]
+        with ExitStack() as held:
+            for name in names:
+                idle = self.callers.control.idle
+                held.enter_context(idle.kept(name, longest_s, resets=resets))
+            yield
+
+    @contextmanager
+    def idle_everywhere(self, longest_s: float) -> Iterator[None]:
+        """Keep runs away from all stations. Raises StationBusy if one of them has a run."""
         with ExitStack() as held:
             for station in self.callers.contest.config.stations:
-                if station.meter == meter:
-                    held.enter_context(self.callers.control.idle_station(station.name))
+                held.enter_context(
+                    self.callers.control.idle.kept(station.name, longest_s)
+                )
             yield
 
 
-def settings_desk(callers: Callers, judging: Judging) -> SettingsDesk:
-    """Return the desk of the settings' pages of a served contest."""
+def settings_desk(
+    callers: Callers, judging: Judging, listen: Listen | None
+) -> SettingsDesk:
+    """Return the desk of the settings' pages of a contest served at `listen`."""
     contest = callers.contest
-    hall = ServedHall(callers, judging)
+    is_open = listen is None or not listen.is_of_this_machine
+    has_proxy = bool(contest.config.trusted_proxy)
+    hall = ServedHall(callers, judging, text_in_use(contest))
     return SettingsDesk(
         contest.folder,
         contest.store,
         callers.clock,
         OperatorsSettings(),
         hall,
-        is_open_network=True,
+        is_open_network=is_open or has_proxy,
         url=contest.server_url or "",
     )

@@ -122,4 +122,10 @@ def _race_part(row: Published, name: str, *, old: bool) -> str:
         remaining_s(run, board["utc"]) for run in board["now"] if run["heat"] == name
     ]
     race["remaining_s"] = max((one for one in left if one is not None), default=None)
-    return rendered("heats/race.html", race=race, state=board["state"], rough=True)
+    return rendered(
+        "heats/race.html",
+        race=race,
+        state=board["state"],
+        rough=True,
+        contest=board["contest"],
+    )

@@ -8,27 +8,31 @@ from typing import Any
 from flask import Response, redirect, request
 
 from lpirc_power.meter_address import MeterAddress
-from lpirc_testsets import TestSetError
+from lpirc_testsets import TestSetError, load_test_set
 from referee.clock import Clock
 from referee.config import read_config
+from referee.config.contest_presets import PRESETS
 from referee.contest import open_contest, require_detection, require_unchanged
 from referee.errors import RefereeError
 from referee.installed import require_tracks
 from referee.judging.contest_status import program_version
 from referee.seams import Finding
 from referee.served import SETUP_NAME
+from referee.store.held_stations import require_stations_kept
 from referee.web.app_parts import part
 from referee.web.html_pages import page
 from referee.web.journal_watch import require_journal
 from referee.web.setup.day_page import day_findings
-from referee.web.setup.form_body import present_form
+from referee.web.setup.form_body import Form, present_form
+from referee.web.setup.form_fields import YES
 from referee.web.setup.hall_page import hall_findings
 from referee.web.setup.operator_page import operator_findings
 from referee.web.setup.prize_page import prize_findings
-from referee.web.setup.rule_page import rule_findings
+from referee.web.setup.rule_page import SURE, rank_effects, rule_findings
 from referee.web.setup.settings_desk import (
     SETTINGS_PATH,
     SettingsDesk,
+    led_to,
     settings_blueprint,
     step_page,
 )
@@ -71,10 +75,12 @@ def look() -> Response:
 def apply() -> Response:
     """End the worker if the next one can load the contest and no run is open."""
     desk = part(SettingsDesk)
+    form = present_form()
     try:
-        _require_settings(present_form().text("version"), desk)
+        _require_settings(form.text("version"), desk)
         _require_idle(desk)
         _require_loadable(desk)
+        _require_seen(desk, form)
         with desk.act("settings-applied"):
             pass
     except (RefereeError, TestSetError) as error:
@@ -85,6 +91,17 @@ def apply() -> Response:
         (desk.folder / SETUP_NAME).unlink(missing_ok=True)
     end_worker_soon()
     return response
+
+
+@blueprint.post("/apply/discard")
+def discard() -> Any:
+    """Put the settings in use back into contest.toml."""
+    desk = part(SettingsDesk)
+    try:
+        desk.discard(present_form().text("version"))
+    except RefereeError as error:
+        return _shown(error)
+    return led_to("apply", "discarded")
 
 
 @blueprint.get("/waiting")
@@ -99,9 +116,7 @@ def waiting() -> Any:
 
 def _waiting(to: str, worker: str) -> Response:
     address = f"{SETTINGS_PATH}/waiting?to={to}&of={worker}"
-    response = page("setup/waiting.html", address=address)
-    response.headers["Refresh"] = f"4; url={address}"
-    return response
+    return page("setup/waiting.html", address=address)
 
 
 def _require_settings(version: str, desk: SettingsDesk) -> None:
@@ -120,6 +135,7 @@ def _require_idle(desk: SettingsDesk) -> None:
 def _require_loadable(desk: SettingsDesk) -> None:
     """Raise RefereeError or TestSetError for what would keep the next worker from starting."""
     config = read_config(desk.folder)
+    require_stations_kept(desk.store, [one.name for one in config.stations])
     for station in config.stations:
         MeterAddress(station.meter).close()
     require_tracks(config)
@@ -128,6 +144,13 @@ def _require_loadable(desk: SettingsDesk) -> None:
         require_journal(contest, program_version(), Clock().utc())
         if desk.access.is_setup:
             require_unchanged(contest.test_set)
+
+
+def _require_seen(desk: SettingsDesk, form: Form) -> None:
+    """Raise RefereeError `not-sure` if runs lose their rank by the new settings and the form does not say yes to it."""
+    effects = rank_effects(desk, desk.config())
+    if effects and form.text(SURE) != YES:
+        raise RefereeError("not-sure", f"{' '.join(effects)} Tick that you want this.")
 
 
 def all_findings(desk: SettingsDesk) -> Iterator[tuple[str, list[Finding]]]:
@@ -139,11 +162,53 @@ def all_findings(desk: SettingsDesk) -> Iterator[tuple[str, list[Finding]]]:
 def _shown(failure: Any = None) -> Response:
     desk = part(SettingsDesk)
     hall = desk.hall
+    try:
+        by_step = dict(all_findings(desk))
+        effects = rank_effects(desk, desk.config())
+        facts = _facts(desk)
+    except RefereeError as error:  # a broken file can still be discarded
+        failure = error
+        by_step = {}
+        effects = []
+        facts = []
     return step_page(
         "apply",
         (),
         failure,
-        by_step=dict(all_findings(desk)),
+        by_step=by_step,
         differences=hall.differences() if hall else [],
         why_not=hall.why_not_now() if hall else None,
+        effects=effects,
+        can_discard=hall is not None and hall.text_in_use is not None,
+        facts=facts,
     )
+
+
+def _facts(desk: SettingsDesk) -> list[tuple[str, str, str]]:
+    """Return what holds after the start at a glance: the step, its title, and what was set there."""
+    config = desk.config()
+    preset = next(
+        (one.title for one in PRESETS if not one.settings(config)), "Rules of its own"
+    )
+    attempts = f"attempts of each team: {config.attempts or 'no limit'}"
+    rules = f"{preset}: {config.window_s} s, metric {config.metric}, {attempts}"
+    try:
+        images = f"{len(load_test_set(desk.folder / config.testset).images)} images"
+    except TestSetError:
+        images = "none yet"
+    stations = "; ".join(f"{one.name} at {one.meter}" for one in config.stations)
+    teams = len(desk.store.teams.all())
+    operators = ", ".join(desk.store.operators.password_hashes()) or "none"
+    return [
+        ("rules", "Rules", rules),
+        ("testset", "Test set", f"{images}, {config.testset}"),
+        ("stations", "Stations", stations),
+        ("teams", "Teams", str(teams)),
+        ("operators", "Operators", operators),
+        (
+            "day",
+            "Freeze",
+            config.freeze_at.isoformat() if config.freeze_at else "by hand",
+        ),
+        ("day", "Backups", config.backup.folder or "none"),
+    ]

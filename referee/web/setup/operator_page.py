@@ -42,7 +42,7 @@ def add() -> Any:
         register_operator(part(SettingsDesk), form.text("name"), password)
     except RefereeError as error:
         return _shown(error)
-    return led_to("operators", "written") if given else _shown(made=password)
+    return led_to("operators", "registered") if given else _shown(made=password)
 
 
 @blueprint.post("/operators/remove")

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Response
 
 from lpirc_score.metrics.offered import metric_names
 from lpirc_testsets import TestSetError, load_test_set
-from referee.config import ContestConfig
-from referee.config.contest_presets import PRESETS, preset_named
+from referee.config import ContestConfig, config_of
+from referee.config.contest_file import Change, differences
+from referee.config.contest_presets import PRESETS, Preset, preset_named
 from referee.config.contest_values import TOURNAMENTS
-from referee.config.toml_edits import Setting
+from referee.config.toml_edits import Setting, edited
 from referee.config.toml_lines import line_of
 from referee.errors import RefereeError
 from referee.findings.rule_findings import rule_advice
 from referee.seams import Finding
 from referee.web.app_parts import part
-from referee.web.setup.form_body import Form
-from referee.web.setup.form_fields import Field, fields_shown, settings_of
+from referee.web.setup.form_body import Form, present_form
+from referee.web.setup.form_fields import YES, Field, fields_shown, settings_of
 from referee.web.setup.settings_desk import (
     ReadOnly,
     SettingsDesk,
@@ -28,17 +30,24 @@ from referee.web.setup.settings_desk import (
     write,
 )
 
+SURE = "sure"
+"""Field of a form that was sent after its effects were shown."""
 OF_OTHER_STEPS = ("unguarded", "backup-missing")
 PUBLISHED_BY = (
     ("0", "at once"),
-    ("1", "one person confirms and publishes"),
-    ("2", "one person confirms, another publishes"),
+    ("1", "after one person's yes"),
+    ("2", "after two persons' yes"),
 )
 _HEATS = tuple((one, one or "none") for one in TOURNAMENTS)
 FIELDS = (
     Field("name", "Name of the contest"),
     Field("window_s", "Window, seconds", "whole", "from the first log-in"),
-    Field("metric", "Metric"),
+    Field(
+        "metric",
+        "Metric",
+        "text",
+        "how mAP is computed: lpirc as in the contest's rules, ilsvrc-det as in 2015-2019, coco as COCO's",
+    ),
     Field("attempts", "Attempts of each team", "whole", "0: no limit"),
     Field("per_attempt", "Images of a run", "whole", "0: all", "images"),
     Field(
@@ -48,7 +57,13 @@ FIELDS = (
         "blank: every run is ranked",
         may_be_blank=True,
     ),
-    Field("publish_by", "Results are public", "whole", choices=PUBLISHED_BY),
+    Field(
+        "publish_by",
+        "Results are public",
+        "whole",
+        "two: one confirms, another publishes",
+        choices=PUBLISHED_BY,
+    ),
     Field("heats", "Rounds of heats", choices=_HEATS, may_be_blank=True),
     Field(
         "idle_baseline_s",
@@ -63,7 +78,12 @@ FIELDS = (
     Field("live_score", "Operators see a provisional score", "flag"),
     Field("teams_see_score", "The team sees its provisional score", "flag"),
     Field("public_score", "Everyone sees the provisional score", "flag"),
-    Field("count_unserved", "Images that were not served count, too", "flag"),
+    Field(
+        "count_unserved",
+        "Images that were not served count, too",
+        "flag",
+        "rows on images that the run did not fetch are scored; leave it off unless teams have the images",
+    ),
 )
 
 blueprint = settings_blueprint("rules")
@@ -83,16 +103,58 @@ def change_rules() -> Any:
 
 @blueprint.post("/rules/preset")
 def take_preset() -> Any:
-    """Write the rules of a preset."""
+    """Write the rules of a preset; once there is a run, only after its changes were shown and accepted."""
+    desk = part(SettingsDesk)
 
     def settings(form: Form) -> list[Setting]:
         preset = preset_named(form.text("preset"))
-        return preset.settings(part(SettingsDesk).config())
+        return preset.settings(desk.config())
 
+    form = present_form()
+    if desk.store.runs.find() and form.text(SURE) != YES:
+        try:
+            edits = settings(form)
+            if edits:
+                return _shown(asked=_asked(desk, form.text("preset"), edits))
+        except RefereeError as error:
+            return _shown(error)
     return write("rules", settings, lambda error, _: _shown(error))
 
 
-def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Response:
+@dataclass(frozen=True)
+class AskedPreset:
+    """A preset that waits for a yes: what it changes in contest.toml, and what that does to the ranking."""
+
+    preset: Preset
+    changes: Sequence[Change]
+    effects: Sequence[str]
+
+
+def _asked(desk: SettingsDesk, name: str, edits: Sequence[Setting]) -> AskedPreset:
+    file = desk.file()
+    text = file.text
+    for edit in edits:
+        text = edited(text, edit)
+    then = config_of(file.path, text)
+    changes = list(differences(file.text, text))
+    return AskedPreset(preset_named(name), changes, rank_effects(desk, then))
+
+
+def rank_effects(desk: SettingsDesk, then: ContestConfig) -> list[str]:
+    """Return what settings would do to the ranking, in sentences."""
+    if desk.hall is None:
+        return []
+    try:
+        return desk.hall.rank_changes(then).sentences
+    except (RefereeError, TestSetError):  # Apply says why they cannot be used
+        return []
+
+
+def _shown(
+    failure: RefereeError | None = None,
+    form: Form | None = None,
+    asked: AskedPreset | None = None,
+) -> Response:
     desk = part(SettingsDesk)
     config = desk.config()
     text = desk.file().text
@@ -104,7 +166,8 @@ def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Res
         failure,
         fields=fields_shown(FIELDS, values, form),
         choices=choices,
-        presets=PRESETS,
+        presets=[(one, not one.settings(config)) for one in PRESETS],
+        asked=asked,
         read_only=[ReadOnly("id", config.id or "none", line_of(text, "id"))],
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
@@ -23,15 +23,19 @@ from referee.config import ContestConfig, config_of
 from referee.config.contest_file import (
     Change,
     ContestFile,
+    OnRecord,
     change_settings,
     read_contest_file,
+    replace_text,
 )
 from referee.config.toml_edits import Edit
 from referee.errors import RefereeError, SessionRefused
+from referee.judging.rank_changes import RankChanges
 from referee.seams import Finding
 from referee.store import Store
 from referee.store.acts import Act
 from referee.web.app_parts import part
+from referee.web.config_watch import NOT_WRITTEN
 from referee.web.html_pages import page
 from referee.web.http_answers import NOT_TO_BE_KEPT
 from referee.web.problem_documents import STATUS_OF_CODE
@@ -53,7 +57,13 @@ STEPS = (
 )
 ONWARD = dict(pairwise([*(name for name, _ in STEPS), "apply"]))
 """The step after each step."""
+ONWARD_PRESSED = "onward"
+"""Field of the button Next, which writes the form and leads to the next step."""
 SAID = {
+    "discarded": "contest.toml has the settings in use again.",
+    "recorded": "Done, and put on record.",
+    "listed": "Nothing was changed: every team of the list is registered.",
+    "registered": "Registered, and put on record.",
     "written": "Written into contest.toml, and put on record.",
     "chosen": "The test set is whole, and chosen.",
     "same": "Nothing was changed: contest.toml has these values.",
@@ -92,8 +102,24 @@ class Hall(Protocol):
     def why_not_now(self) -> str | None:
         """Return why the worker cannot be started again now, and until when; None if it can."""
 
-    def idle_meter(self, meter: str) -> AbstractContextManager[None]:
-        """Keep runs away from the station of a meter. Raises StationBusy if it has a run."""
+    def rank_changes(self, config: ContestConfig) -> RankChanges:
+        """Return what other settings would change in the ranking. Raises RefereeError, TestSetError."""
+
+    def idle_meter(
+        self, station: str, meter: str, longest_s: float, *, resets: bool
+    ) -> AbstractContextManager[None]:
+        """Keep runs away from the stations that may have a meter. Raises StationBusy if one of them has a run."""
+
+    def idle_everywhere(self, longest_s: float) -> AbstractContextManager[None]:
+        """Keep runs away from all stations. Raises StationBusy if one of them has a run."""
+
+    @property
+    def config(self) -> ContestConfig:
+        """The settings in use."""
+
+    @property
+    def text_in_use(self) -> str | None:
+        """The text of contest.toml with the settings in use, or None if it is not known."""
 
 
 @dataclass(frozen=True)
@@ -135,15 +161,51 @@ class SettingsDesk:
         with self.store.log.act(self.clock.utc(), None, **who, **detail) as under_way:
             yield under_way
 
+    def discard(self, version: str) -> list[Change]:
+        """Put the settings in use back into contest.toml. Raises the errors of `replace_text`."""
+        text = None if self.hall is None else self.hall.text_in_use
+        if text is None:
+            sentence = "The text of the settings in use is not known; change them back one by one."
+            raise RefereeError("bad-request", sentence)
+        return self._on_record(
+            version,
+            partial(replace_text, self.folder, version, text),
+            is_discarded=True,  # what is in use does not change
+        )
+
     def change(self, version: str, edits: Sequence[Edit]) -> list[Change]:
         """Write edits into contest.toml, put on record first. Raises the errors of `change_settings`."""
-        return change_settings(self.folder, version, edits, self._on_record)
+        return self._on_record(
+            version, partial(change_settings, self.folder, version, edits)
+        )
 
-    def _on_record(self, changes: Sequence[Change]) -> None:
-        self._require_no_fewer_people(changes)
-        changed = [str(one) for one in changes]
-        with self.act("settings", changed=changed):
-            pass
+    def _on_record(
+        self,
+        version: str,
+        change: Callable[[OnRecord], list[Change]],
+        *,
+        is_discarded: bool = False,
+    ) -> list[Change]:
+        """Make a change that is put on record first; if it is not written then, that is put on record, too."""
+        recorded: list[str] = []
+
+        def record(changes: Sequence[Change]) -> None:
+            if not is_discarded:
+                self._require_no_fewer_people(changes)
+            recorded.extend(str(one) for one in changes)
+            with self.act("settings", changed=recorded, before=version):
+                pass
+
+        try:
+            return change(record)
+        except RefereeError as error:
+            if recorded:
+                with (
+                    suppress(RefereeError),  # a full disk takes no record either
+                    self.act(NOT_WRITTEN, changed=recorded, why=error.sentence),
+                ):
+                    pass
+            raise
 
     def _require_no_fewer_people(self, changes: Sequence[Change]) -> None:
         """Raise RefereeError `second-person` if an operator lowers `publish_by` once the contest is served.
@@ -209,15 +271,24 @@ def step_page(
     findings: Iterable[Finding] = (),
     failure: Any = None,
     read_only: Sequence[ReadOnly] = (),
+    failed_at: str = "",
     **values: object,
 ) -> Response:
-    """Answer with the page of a step; `failure` is what was refused, `read_only` what only an editor changes."""
+    """Answer with the page of a step; `failure` is what was refused, `read_only` what only an editor changes.
+
+    A failure is shown at the top, unless `failed_at` names the row whose card shows it.
+    """
     desk = part(SettingsDesk)
+    version = ""
     try:
+        version = desk.file().version
         contest = desk.config().name
-    except RefereeError as error:
+        listed = list(findings)
+    except (
+        RefereeError
+    ) as error:  # what is shown may be a password that no one sees again
         contest = desk.folder.name
-        findings = [Finding(error.code, error.sentence)]
+        listed = [Finding(error.code, error.sentence)]
     response = page(
         f"setup/{step}.html",
         200 if failure is None else status_of(failure),
@@ -228,11 +299,12 @@ def step_page(
         contest=contest,
         is_setup=desk.access.is_setup,
         csrf=desk.access.csrf(),
-        version=desk.file().version,
-        findings=list(findings),
+        version=version,
+        findings=listed,
         failure=None if failure is None else failure.sentence,
         said=SAID.get(request.args.get("said", "")),
         read_only=read_only,
+        failed_at=failed_at,
         **values,
     )
     response.headers.set(*NOT_TO_BE_KEPT)
@@ -261,7 +333,10 @@ def write(
             return shown(error, form)
         except RefereeError as unreadable:
             return _kept(unreadable, form)
-    return led_to(step, said if changes or said != "written" else "same")
+    is_onward = bool(form.text(ONWARD_PRESSED))
+    if said == "written" and not changes:
+        said = "" if is_onward else "same"
+    return led_to(ONWARD[step] if is_onward else step, said)
 
 
 def _kept(failure: RefereeError, form: Form) -> Response:

@@ -24,6 +24,7 @@ from referee.clock import Clock
 from referee.config import CONFIG_NAME, config_of
 from referee.config.contest_presets import PRESETS, preset_named
 from referee.config.contest_text import BACKUP_FOLDER, Answers, config_text
+from referee.config.name_rule import name_problem, shown_name
 from referee.config.toml_edits import edited
 from referee.contest import create_contest, read_secrets
 from referee.errors import RefereeError
@@ -297,8 +298,10 @@ def _make(state: SettingUp, form: Form) -> None:
     name = form.text("name")
     operator = form.text("operator")
     password = form.texts.get("password", "")
-    if not name or not name.isprintable():
-        raise RefereeError("bad-request", "The contest needs a name of one line.")
+    odd = name_problem(name)
+    if not name or odd is not None:
+        what = f"{shown_name(name)} {odd}" if name else "a contest needs one"
+        raise RefereeError("bad-request", f"Name of the contest: {what}.")
     require_operator_name(operator)
     require_password(password)
     text = config_text(

@@ -1,40 +1,30 @@
-"""The step for stations: meters found and probed, ranges proposed by a ranging run."""
+"""The step for stations: their settings as forms. What asks their meters is in `meter_page`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Response
 
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE
 from lpirc_power.meter_address import MeterAddress
-from lpirc_testsets import TestSetError
 from referee.config import Station
+from referee.config.contest_values import plain_address
 from referee.config.toml_edits import Edit, NewRow, NoRow, Setting
-from referee.contest import open_contest
-from referee.errors import RefereeError
 from referee.findings.meter_findings import (
     TRIAL_S,
-    look_at_meter,
     look_at_ranges,
-    trial_run,
 )
 from referee.seams import Finding
+from referee.store.held_stations import require_not_needed
 from referee.web.app_parts import part
-from referee.web.setup.form_body import Form, present_form
+from referee.web.setup.form_body import Form
 from referee.web.setup.form_fields import (
     Field,
     Shown,
     fields_shown,
-    value_of,
-)
-from referee.web.setup.meter_commands import (
-    LONGEST_S,
-    find_meters,
-    probe_meter,
-    range_meter,
 )
 from referee.web.setup.row_edits import row_edits, written_elsewhere
 from referee.web.setup.settings_desk import (
@@ -50,7 +40,6 @@ RANGES_MISSING = (
     "The meter of {0} chooses a range by itself, so the energy is less certain. Press 'Ranging run of {0}' while its "
     "board works: it proposes the ranges to fix."
 )
-SECONDS = Field("seconds", "Seconds", "number")
 
 
 def _choices(values: Sequence[object]) -> tuple[tuple[str, str], ...]:
@@ -85,7 +74,12 @@ FIELDS = (
     Field("synchronize", "Synchronized by", choices=_choices(SYNCHRONIZE)),
     Field("element", "Element", choices=_choices(ELEMENTS)),
     Field("settle_s", "Seconds to settle", "number"),
-    Field("zero_max_age_min", "Zero level at most, minutes", "number", "0: never"),
+    Field(
+        "zero_max_age_min",
+        "Meter's zero level is renewed after, minutes",
+        "number",
+        "when a run is armed; 0: never",
+    ),
     Field("ambient_change_c", "Hall may warm or cool by, °C", "number"),
     Field(
         "clients",
@@ -105,13 +99,13 @@ blueprint = settings_blueprint("stations")
 @blueprint.get("/stations")
 def stations() -> Response:
     """Answer with the stations as they are; no meter is asked."""
-    return _shown()
+    return shown_stations()
 
 
 @blueprint.post("/stations")
 def change_station() -> Any:
     """Write what was changed of a station."""
-    return write(TABLE, _edits, _shown)
+    return write(TABLE, _edits, shown_stations)
 
 
 @blueprint.post("/stations/add")
@@ -123,7 +117,7 @@ def add_station() -> Any:
         values = {"name": form.text("name"), "meter": form.text("meter")}
         return [NewRow(TABLE, values)]
 
-    return write(TABLE, row, lambda error, _: _shown(error))
+    return write(TABLE, row, lambda error, form: shown_stations(error, form))
 
 
 @blueprint.post("/stations/remove")
@@ -131,118 +125,24 @@ def remove_station() -> Any:
     """Take a station away; its lines stay as comments."""
 
     def row(form: Form) -> list[Edit]:
-        return [NoRow(TABLE, form.text("station"))]
+        name = form.text("station")
+        require_not_needed(part(SettingsDesk).store, name)
+        return [NoRow(TABLE, name)]
 
-    return write(TABLE, row, lambda error, _: _shown(error))
-
-
-@blueprint.post("/stations/find")
-def find() -> Response:
-    """Search for meters, and list what answers."""
-    try:
-        return _shown(found=find_meters())
-    except RefereeError as error:
-        return _shown(error)
-
-
-@blueprint.post("/stations/probe")
-def probe() -> Response:
-    """Show which meter answers at a station, without changing it."""
-    station = _station()
-    try:
-        with _idle(station):
-            return _shown(probed={station.name: probe_meter(station.meter)})
-    except RefereeError as error:
-        return _shown(error)
-
-
-@blueprint.post("/stations/range")
-def ranging() -> Response:
-    """Watch the load of a station for some seconds, and propose fixed ranges."""
-    station = _station()
-    try:
-        seconds = _seconds(present_form().text("seconds"))
-        with _idle(station):
-            ranges = range_meter(station, seconds)
-        return _shown(ranged={station.name: ranges})
-    except RefereeError as error:
-        return _shown(error)
-
-
-@blueprint.post("/stations/ask")
-def ask() -> Response:
-    """Ask every meter, as doctor does, and show what is wrong."""
-    desk = part(SettingsDesk)
-    found: list[Finding] = []
-    for station in desk.config().stations:
-        try:
-            with _idle(station):
-                found += look_at_meter(desk.config(), desk.store, station)
-        except RefereeError as error:
-            found.append(Finding(error.code, error.sentence))
-    return _shown(asked=found)
-
-
-@blueprint.post("/stations/trial")
-def trial() -> Response:
-    """Measure the idle board for some seconds, as `doctor --run` does; the readings are not kept.
-
-    In a served contest only while no run is open or judged: a trial would share the machine with it.
-    """
-    desk = part(SettingsDesk)
-    station = _station()
-    try:
-        _require_no_run(desk)
-        with (
-            _idle(station),
-            open_contest(desk.folder, only_looks=True) as contest,
-        ):
-            with desk.act("trial-run", station=station.name):
-                pass
-            found = list(trial_run(contest, station))
-    except (RefereeError, TestSetError) as error:
-        return _shown(error)
-    return _shown(asked=found, tried=station.name)
-
-
-def _require_no_run(desk: SettingsDesk) -> None:
-    if desk.hall is not None and desk.hall.why_not_now() is not None:
-        words = "A run is open or being judged"
-        raise RefereeError("run-state", f"{words}; make the trial run when it is over.")
+    return write(TABLE, row, lambda error, form: shown_stations(error, form))
 
 
 def _edits(form: Form) -> list[Edit]:
-    found = row_edits(TABLE, form.text("station"), FIELDS, form)
+    station = form.text("station")
+    found = row_edits(TABLE, station, FIELDS, form)
     for one in found:
-        if isinstance(one, Setting) and one.key == "meter":
+        if not isinstance(one, Setting):
+            continue
+        if one.key == "meter":
             MeterAddress(str(one.value)).close()
+        if one.key == "name" and one.value != station:
+            require_not_needed(part(SettingsDesk).store, station)
     return found
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(value_of(SECONDS, text))
-    except ValueError as error:
-        raise RefereeError("bad-request", f"Seconds: {error}.") from error
-    if not 1 <= seconds <= LONGEST_S:
-        words = f"A ranging run lasts 1 to {LONGEST_S:g} s, not {seconds:g}"
-        raise RefereeError("bad-request", f"{words}; for a longer one: meter range.")
-    return seconds
-
-
-def _station() -> Station:
-    name = present_form().text("station")
-    for one in part(SettingsDesk).config().stations:
-        if one.name == name:
-            return one
-    raise RefereeError(
-        "station-unknown", f"There is no station {name!r}; load the page again."
-    )
-
-
-def _idle(station: Station) -> Any:
-    hall = part(SettingsDesk).hall
-    return nullcontext() if hall is None else hall.idle_meter(station.meter)
 
 
 def station_findings(desk: SettingsDesk) -> Iterator[Finding]:
@@ -257,37 +157,54 @@ def station_findings(desk: SettingsDesk) -> Iterator[Finding]:
                 yield one._replace(sentence=RANGES_MISSING.format(station.name))
 
 
-def _shown(
-    failure: Any = None,
-    form: Form | None = None,
-    *,
-    found: Sequence[Any] | None = None,
-    probed: Any = None,
-    ranged: Any = None,
-    asked: Sequence[Finding] | None = None,
-    tried: str = "",
+@dataclass(frozen=True)
+class Asked:
+    """What the meter of one station has answered, shown in the station's card: a probe, ranges or a trial run.
+
+    `station` is blank if all meters were asked; then `findings` has what is wrong, `found` the meters of a search.
+    """
+
+    station: str = ""
+    meter: str = ""
+    probe: Any = None
+    ranges: Any = None
+    trial: Any = None
+    findings: Sequence[Finding] = ()
+    found: Sequence[Any] | None = None
+
+
+def shown_stations(
+    failure: Any = None, form: Form | None = None, asked: Asked | None = None
 ) -> Response:
+    """Answer with the stations; a form that was refused, or from which a meter was asked, keeps what was typed."""
     desk = part(SettingsDesk)
     config = desk.config()
     forms = [(one.name, _fields(one, form)) for one in config.stations]
+    names = [one.name for one in config.stations]
     return step_page(
         TABLE,
-        [*station_findings(desk), *(asked or ())],
+        [*station_findings(desk), *(asked.findings if asked else ())],
         failure,
         stations=forms,
-        found=found,
-        probed=probed or {},
-        ranged=ranged or {},
-        is_asked=asked is not None,
-        used=[one.meter for one in config.stations],
-        next_name=f"station-{len(config.stations) + 1}",
+        failed_at=form.text("station") if failure and form else "",
+        asked=asked,
+        used=[plain_address(one.meter) for one in config.stations],
+        simulated=[one for one in config.stations if one.is_simulated],
+        next_name=_free_name(names),
         trial_s=TRIAL_S,
-        tried=tried,
         elsewhere=written_elsewhere(desk.file().text, TABLE, config.stations),
     )
 
 
+def _free_name(names: Sequence[str]) -> str:
+    number = len(names) + 1
+    while f"station-{number}" in names:
+        number += 1
+    return f"station-{number}"
+
+
 def _fields(station: Station, form: Form | None) -> list[Shown]:
     own = form if form is not None and form.text("station") == station.name else None
+    has_fields = own is not None and "name" in own.texts
     values = {one.name: getattr(station, one.key) for one in FIELDS}
-    return fields_shown(FIELDS, values, own)
+    return fields_shown(FIELDS, values, own if has_fields else None)

@@ -12,7 +12,7 @@ from flask import Response, request
 from referee.auth.passwords import generate_password, hash_password
 from referee.errors import RefereeError
 from referee.operating_system import lower_priority
-from referee.registration.registered_names import require_team_name
+from referee.registration.registered_names import require_new_team
 from referee.registration.team_list import OtherEncoding, teams_in, text_of_list
 from referee.registration.team_sheet import strips_of
 from referee.seams import Finding
@@ -44,9 +44,7 @@ def add_team() -> Response:
     name = form.text("team")
     affiliation = form.text("affiliation")
     try:
-        require_team_name(name)
-        if affiliation:
-            require_team_name(affiliation)
+        require_new_team(name, affiliation, part(SettingsDesk).store.teams.all())
         return _registered(
             {name: affiliation or None},
             "team-add",
@@ -70,7 +68,7 @@ def import_list() -> Any:
         new = {team: text for team, text in listed.items() if team not in present}
         _require_few(new)
         if not new:
-            return led_to("teams", "same")
+            return led_to("teams", "listed")
         return _registered(
             new,
             "team-import",
@@ -107,7 +105,7 @@ def switch(action: str) -> Any:
             action == "disable",
             under_way,
         )
-    return led_to("teams", "written")
+    return led_to("teams", "recorded")
 
 
 def _require_few(new: Mapping[str, str | None]) -> None:

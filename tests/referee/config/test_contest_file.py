@@ -20,6 +20,7 @@ from referee.config.contest_file import (
     read_contest_file,
 )
 from referee.config.contest_text import config_text
+from referee.config.name_rule import LONGEST_NAME
 from referee.config.toml_edits import NewRow, NoRow, Setting, edited
 from referee.errors import RefereeError
 
@@ -100,7 +101,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "name": st.text(
         st.characters(exclude_categories=["Cs"]),
         min_size=1,
-    ).filter(str.strip),
+        max_size=LONGEST_NAME,
+    ).filter(lambda name: name.strip() and name.isprintable()),
     "window_s": st.integers(
         1,
         86400,

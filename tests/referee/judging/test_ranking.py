@@ -188,6 +188,23 @@ def test_a_run_that_was_measured_otherwise_is_ranked_with_a_mark() -> None:
     ]
 
 
+def test_images_drawn_for_each_run_are_no_other_way_of_measuring() -> None:
+    drawn = [
+        SIGNATURE.replace("images:all", f"images:{images}")
+        for images in ("3-of-12:5f", "3-of-12:6a", "4-of-12:77")
+    ]
+    places = rank(
+        [
+            standing("ant", 0.3, 1, drawn[0]),
+            standing("bee", 0.2, 2, drawn[1]),
+            standing("cat", 0.1, 3, drawn[2]),
+        ],
+        {},
+    )
+    fewer = ("images 4-of-12:77 instead of 3-of-12:5f",)
+    assert [place.differs for place in places] == [(), (), fewer]
+
+
 def test_a_signature_of_an_earlier_form_is_not_compared() -> None:
     old = standing(
         "bee",

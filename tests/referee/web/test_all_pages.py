@@ -6,34 +6,47 @@ A new route needs a verdict here: an address in PAGES, or its endpoint in NO_PAG
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from flask import Flask
 
+from lpirc_testsets import TestSet
+from lpirc_tracks.submissions.entries import PUBLIC, board_by
+from lpirc_tracks.submissions.open_track import configured_track
 from referee.clock import Clock
+from referee.contest import Contest
 from referee.judging.board_publisher import Publisher
 from referee.judging.judge import judge
 from referee.judging.replay_publisher import ReplayPublisher
+from referee.registration.team_sheet import team_sheet
+from referee.store.model_records import Publication
 from referee.store.records import Heat
 from referee.web.app import create_app
+from referee.web.app_parts import part_of
+from referee.web.arriving_bodies import UNWATCHED
+from referee.web.listener import Listen
+from referee.web.setup.setup_access import SetupCode
+from referee.web.setup.setup_app import SettingUp, create_setup_app
 from tests.browser import browser
-from tests.contest_day import HASH, PASSWORD
+from tests.contest_day import HASH, PASSWORD, called
+from tests.page_faults import faults
 from tests.referee.factories import START, House, StillClock
+from tests.referee.factories import house as made_house
 from tests.referee.judging.judged_runs import closed_run, opened_run
 from tests.referee.web.served_app import served_app
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Browser, Page
 
 __all__ = ["browser"]
 TEAM = "moles"
 LONG = "A team whose name is much too long for any line of a screen, " + "w" * 39
-WIDTHS = (360, 768, 1440, 1920)
-THUMB = (360, 768)
-"""Widths of screens that are touched."""
 # The first runs are judged, of TEAM and of LONG, in the heat "final"; the third is open.
 PAGES = {
     "board.front": ["/", "/?view=projector"],
@@ -63,88 +76,97 @@ PAGES = {
     "settings-operators.operators": ["/operator/settings/operators"],
     "settings-day.day": ["/operator/settings/day"],
     "settings-apply.look": ["/operator/settings/apply"],
+    "settings-prizes.prizes": ["/operator/settings/prizes"],
+    "settings-tracks.tracks": ["/operator/settings/tracks"],
+    "settings-hall.hall": ["/operator/settings/hall"],
+    "console.report": ["/operator/runs/1/report?replay=yes"],
+    "tracks.as_page": ["/tracks/files"],
     "nowhere": ["/nowhere"],
 }
-PARTS = {
-    "board": r"/(\?|$|heats|teams|nowhere)",
-    "handouts": r"/(replay|docs|client|display|team/)",
-    "console": r"/operator/(?!settings)",
-    "settings": r"/operator/settings",
-}
-"""Pages that one test opens, by their addresses."""
+ADDRESSES = [path for paths in PAGES.values() for path in paths]
 SCREENS = ("view=projector", "/display/")
 """Pages that nobody touches, parts of their addresses."""
-# Data, files, changing parts of pages (each is in a page above), redirects, the help of 2015, which stays as it was,
-# and what has its own test of accessibility.
+# Data, files, changing parts of pages (each is in a page above), redirects, and the help of 2015, which is plain text.
 NO_PAGES = re.compile(
     r"contest\.|legacy\.|entries\.|work\.|pages\.static_file"
     r"|.*\.(live|part|as_json|as_badge|following|status|download|playlist|course|picture|bundle|export|one_file)"
     r"|team\.without_slash|team-runs\.|settings-apply\.(first|waiting)|public-team\.by_name"
     r"|(board|heats|projector)\.\w+_route|ceremony\.live|display\.image|documents\.to_list"
-    r"|client\.(to_page|list_of_sums)|console\.report|tracks\.as_(json|page)"
+    r"|client\.(to_page|list_of_sums)"
 )
-# Of axe's rules only those of colours see another scheme.
-RULES: dict[str, list[str] | None] = {
-    "light": None,
-    "dark": ["color-contrast", "link-in-text-block"],
-}
-BROKEN = """rules => axe.run({
-    resultTypes: ["violations"], ...(rules ? {runOnly: {type: "rule", values: rules}} : {}),
-  }).then(found => found.violations.map(
-    one => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map(node => node.target).join(" ; ")}`))"""
-# Links within a sentence are as high as its line.
-SMALL = """() => [...document.querySelectorAll(
-    "a, button, summary, select, [role=button], input, textarea, label:has(input)")]
-  .filter(one => one.getClientRects().length && !one.matches(
-    ".skip, p a, dd a, td a, li a, pre a, article a, [type=checkbox], [type=radio], [type=hidden]"))
-  .filter(one => one.getBoundingClientRect().height < 44 - 0.5)
-  .map(one => `${one.tagName} ${one.className} ${one.textContent.trim().slice(0, 30)}`)"""
 
 
-@pytest.fixture
-def house(build: Callable[..., House]) -> House:
-    made = build(public_score=True, heats="round-robin", teams_see_score=True)
-    contest = made.contest
-    store = contest.store
-    for team in (TEAM, LONG):
-        store.teams.add(team, HASH, START)
-    store.heats.put(Heat("final", START.isoformat(), "jo", 1))
-    for seed, team in enumerate((TEAM, LONG)):
-        run = closed_run(contest, team, 1.0 + seed, seed, heat="final")
-        judge(contest, run.id, Clock())
-    opened_run(contest, TEAM, 5)
-    store.queue.change(lambda _: [LONG])
-    store.announcements.add("jo", "Lunch at noon.", Clock().utc())
-    store.questions.ask(TEAM, "May we restart?", START, 3)
-    Publisher(contest, Clock()).tick()
-    replays = ReplayPublisher(contest, Clock())
-    for _ in store.runs.find():  # one each time
-        replays.tick()
-    return made
+@pytest.fixture(autouse=True)
+def no_database_is_left_open() -> None:
+    """Nothing is looked for: each thread that answers a browser opens the database of the module's contest."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def house(
+    tmp_path_factory: pytest.TempPathFactory, small_set: TestSet
+) -> Iterator[House]:
+    """A contest with what each page shows, for all tests: none changes what another sees."""
+    folder = tmp_path_factory.mktemp("pages") / "contest"
+    files = {"name": "files", "rule": "results", "testset": str(small_set.folder)}
+    settings: dict[str, Any] = {
+        "public_score": True,
+        "heats": "round-robin",
+        "teams_see_score": True,
+        "tracks": [files],
+    }
+    with made_house(folder, small_set, **settings) as made:
+        contest = made.contest
+        store = contest.store
+        for team in (TEAM, LONG):
+            store.teams.add(team, HASH, START)
+        store.heats.put(Heat("final", START.isoformat(), "jo", 1))
+        for seed, team in enumerate((TEAM, LONG)):
+            run = closed_run(contest, team, 1.0 + seed, seed, heat="final")
+            judge(contest, run.id, Clock())
+        opened_run(contest, TEAM, 5)
+        store.queue.change(lambda _: [LONG])
+        store.announcements.add("jo", "Lunch at noon.", Clock().utc())
+        store.questions.ask(TEAM, "May we restart?", START, 3)
+        publish_track(contest)
+        Publisher(contest, Clock()).tick()
+        replays = ReplayPublisher(contest, Clock())
+        for _ in store.runs.find():  # one each time
+            replays.tick()
+        yield made
+
+
+def publish_track(contest: Contest) -> None:
+    """Publish a final board of the track, with a place for each team."""
+    track = configured_track(contest, "files")
+    document = board_by(contest, track, [], PUBLIC)
+    place = {"entries": 2, "public_score": 0.5, "measured_by": None, "official": True}
+    for rank, team in enumerate((TEAM, LONG), start=1):
+        accepted = START.replace(hour=9 + rank).isoformat()[:19]
+        own = {"rank": rank, "team": team, "score": 0.6 / rank, "level_with": None}
+        document["places"].append(place | own | {"accepted_utc": accepted})
+    now = datetime.now(UTC).isoformat()
+    publication = Publication("files", now, "jo", "c" * 64, document)
+    publications = contest.store.publications
+    publications.publish(publication, publications.track_mark("files"), [])
+
+
+@pytest.fixture(scope="module")
 def app(house: House) -> Flask:
     return create_app(house.contest, house.control, StillClock(60.0))
 
 
-def test_every_route_that_is_read_has_a_verdict(app: Flask) -> None:
-    read = {
-        rule.endpoint
-        for rule in app.url_map.iter_rules()
-        if "GET" in (rule.methods or ())
-    }
-    known = {one for one in read if one in PAGES or NO_PAGES.fullmatch(one)}
-    known |= {one for one in read if NO_PAGES.match(one)}
-    assert read == known, "add each page to PAGES, and what is no page to NO_PAGES"
-    assert PAGES.keys() - {"nowhere"} <= read
-    for path in (one for paths in PAGES.values() for one in paths):
-        opened = [part for part, of in PARTS.items() if re.match(of, path)]
-        assert len(opened) == 1, (path, opened)
+@pytest.fixture(scope="module")
+def url(app: Flask) -> Iterator[str]:
+    with served_app(app) as url:
+        yield url
 
 
-def log_in(page: Page, url: str, house: House) -> None:
-    """Log in as an operator and as a team in the same browser."""
+@pytest.fixture(scope="module")
+def page(browser: Browser, url: str, house: House) -> Iterator[Page]:
+    """A page of a browser where an operator and a team have logged in."""
+    context = browser.new_context(has_touch=True)
+    page = context.new_page()
+    page.set_default_timeout(30_000)
     page.goto(f"{url}/operator/login")
     page.get_by_label("Name").fill("jo")
     page.get_by_label("Password").fill(house.contest.operator_key)
@@ -155,45 +177,78 @@ def log_in(page: Page, url: str, house: House) -> None:
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     page.wait_for_url("**/team/")
+    yield page
+    context.close()
 
 
-def faults(page: Page, path: str) -> Iterator[str]:
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function("w => innerWidth === w", arg=width)
-        for scheme in RULES:
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            for one in page.evaluate(BROKEN, RULES[scheme]):
-                yield f"{path} at {width}, {scheme}: {one}"
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        if wide > width:
-            yield f"{path} at {width}: it is {wide} wide"
-        is_touched = not any(part in path for part in SCREENS)
-        if width in THUMB and is_touched:
-            small = page.evaluate(SMALL)
-            if small:
-                yield f"{path} at {width}: {small}"
+def test_every_route_that_is_read_has_a_verdict(app: Flask) -> None:
+    read = {
+        rule.endpoint
+        for rule in app.url_map.iter_rules()
+        if "GET" in (rule.methods or ())
+    }
+    known = {one for one in read if one in PAGES or NO_PAGES.match(one)}
+    assert read == known, "add each page to PAGES, and what is no page to NO_PAGES"
+    assert PAGES.keys() - {"nowhere"} <= read
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_every_page_is_accessible_fits_and_has_targets_for_fingers(
-    app: Flask,
-    house: House,
-    browser: Browser,
-    part: str,
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_a_page_is_accessible_fits_and_has_targets_for_fingers(
+    page: Page,
+    url: str,
+    path: str,
 ) -> None:
-    with served_app(app) as url:
-        context = browser.new_context(has_touch=True)
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        log_in(page, url, house)
-        found = list[str]()
-        for paths in PAGES.values():
-            for path in filter(re.compile(PARTS[part]).match, paths):
-                answer = page.goto(url + path)
-                assert answer is not None
-                assert answer.ok or path == "/nowhere", f"{path}: {answer.status}"
-                page.evaluate(AXE_SCRIPT)
-                found += faults(page, path)
-        context.close()
+    answer = page.goto(url + path)
+    assert answer is not None
+    assert answer.ok or path == "/nowhere", answer.status
+    is_touched = not any(part in path for part in SCREENS)
+    found = list(faults(page, is_touched=is_touched))
+    assert found == [], "\n".join(found)
+
+
+def test_the_sheet_of_passwords_is_as_the_pages(page: Page, url: str) -> None:
+    page.goto(f"{url}/operator/settings/teams")
+    page.get_by_label("Team", exact=True).fill("x" * 90)
+    page.get_by_role("button", name="Register", exact=True).click()
+    page.get_by_role("heading", name="Passwords").wait_for()
+    found = list(faults(page))
+    assert found == [], "\n".join(found)
+
+
+def test_pages_that_are_files_are_as_the_pages(
+    page: Page,
+    house: House,
+    tmp_path: Path,
+) -> None:
+    named = {"contest": "Test", "url": "http://10.0.0.1:8080", "key": "k" * 44}
+    passwords = {TEAM: "word", LONG: "word"}
+    sheet = team_sheet(named, passwords, dict.fromkeys(passwords, "A school"))
+    (tmp_path / "sheet.html").write_text(sheet)
+    called("season", str(house.contest.folder), "--out", str(tmp_path))
+    for name in ("sheet.html", "season.html"):
+        page.goto((tmp_path / name).as_uri())
+        found = list(faults(page))
+        assert found == [], "\n".join((name, *found))
+
+
+def test_the_pages_of_a_set_up_are_as_the_pages(
+    page: Page,
+    tmp_path: Path,
+) -> None:
+    code = SetupCode.draw()
+    app = create_setup_app(tmp_path, Listen(), code, UNWATCHED)
+    found: list[str] = []
+
+    def look() -> None:
+        found.extend(f"{page.url} {fault}" for fault in faults(page))
+
+    with ExitStack() as stack:
+        url = stack.enter_context(served_app(app))
+        stack.callback(part_of(app, SettingUp).resources.close)
+        for path in ("/", "/setup/nowhere", f"/setup/?code={code.shown}"):
+            page.goto(url + path)
+            look()
+        page.get_by_role("button").click()
+        page.wait_for_url("**/setup/contest")
+        look()
     assert found == [], "\n".join(found)

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from referee.clock import Clock
 from referee.config import read_config
-from referee.web.config_watch import ConfigWatch, note_settings
+from referee.config.contest_file import read_contest_file
+from referee.web.config_watch import (
+    ConfigWatch,
+    differences,
+    note_settings,
+    note_unwritten,
+)
 from tests.contest_day import Day, until
 from tests.forbidden import LOOP, loop_at
 from tests.referee.factories import START, House
@@ -31,6 +37,44 @@ def test_what_changed_is_told_by_its_keys_and_taken_back(tmp_path: Path) -> None
     assert "backup.folder:  -> stick. " in str(watch.look())
     path.write_text(TEXT + "# a comment changes nothing\n")
     assert watch.look() is None
+
+
+def test_a_row_that_is_renamed_new_or_gone_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "contest.toml"
+    meter = 'meter = "TCPIP::1::INSTR"\n'
+    path.write_text(f'name = "Hall"\n[[stations]]\nname = "S2"\n{meter}')
+    before = read_config(tmp_path)
+    path.write_text(
+        f'name = "Hall"\n[[stations]]\nname = "Table 2"\n{meter}settle_s = 2\n'
+        '[[stations]]\nname = "S3"\nmeter = "sim:"\n'
+    )
+    after = read_config(tmp_path)
+    assert differences(before, after) == [
+        "station S2 is now called Table 2",
+        "station S3 is new (sim:)",
+        "stations.Table 2.settle_s: 0.0 -> 2.0",
+    ]
+    assert differences(after, before)[:2] == [
+        "station Table 2 is now called S2",
+        "station S3 is taken away",
+    ]
+
+
+def test_a_change_on_record_that_a_kill_kept_from_the_file_is_said_at_the_next_start(
+    build: Callable[..., House],
+) -> None:
+    made = build(name="hall")
+    (made.contest.folder / "contest.toml").write_text(TEXT)
+    version = read_contest_file(made.contest.folder).version
+    changed = ["window_s: 600 -> 900"]
+    act = {"operator": "ruth", "action": "settings", "changed": changed}
+    with made.store.log.act(START, None, **act, before=version):
+        pass
+    note_unwritten(made.contest, Clock())
+    note_unwritten(made.contest, Clock())
+    acts = [one.values for one in made.store.log.after(0) if one.kind == "operator"]
+    assert [one["action"] for one in acts] == ["settings", "settings-not-written"]
+    assert acts[1]["changed"] == changed
 
 
 def test_a_file_that_is_invalid_or_gone_is_told_by_its_own_sentence(

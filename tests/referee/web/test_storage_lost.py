@@ -74,3 +74,31 @@ def test_what_stays_wrong_is_logged_once_and_again_after_it_was_right(
     with caplog.at_level(logging.ERROR):
         watch_files(watches, store, clock, threading.Event())
     assert caplog.messages == ["gone", "gone"]
+
+
+def test_a_look_that_breaks_off_ends_no_other_look(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """An error in the automatic judging must not end the storing of refusals, of served images, and the watches."""
+    seen: list[str] = []
+    ends = iter([False, False, True])
+
+    def breaks() -> None:
+        raise ZeroDivisionError("odd")
+
+    store: Any = SimpleNamespace(
+        integrity=SimpleNamespace(watch=lambda _: breaks()),
+        served=SimpleNamespace(flush=lambda: seen.append("flush")),
+    )
+    clock: Any = SimpleNamespace(
+        wait=lambda *_: next(ends), monotonic_s=lambda: 0.0, utc=lambda: None
+    )
+    watches: Any = SimpleNamespace(
+        config_watch=SimpleNamespace(look=breaks),
+        refusals=SimpleNamespace(store_new=lambda: seen.append("refusals")),
+        auto_judging=SimpleNamespace(look=breaks),
+    )
+    with caplog.at_level(logging.ERROR):
+        watch_files(watches, store, clock, threading.Event())
+    assert seen == ["flush", "refusals"] * 3
+    assert caplog.messages == ["odd"] * 3, "once for each look that fails"

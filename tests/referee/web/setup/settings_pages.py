@@ -73,7 +73,7 @@ def fields(
 ) -> dict[str, str]:
     """The fields of the form that is sent to `action`."""
     found = re.findall(
-        rf'<form[^>]*action="/operator/settings/{action}"[^>]*>(.*?)</form>',
+        rf'<form[^>]*action="/operator/settings/{action}(?:#[^"]*)?"[^>]*>(.*?)</form>',
         page,
         re.DOTALL,
     )

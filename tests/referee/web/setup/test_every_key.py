@@ -436,10 +436,7 @@ def test_the_new_steps_are_whole_and_accessible_with_long_names(
 def test_a_trial_run_is_made_from_the_console_and_is_on_record(
     served: Day, pages: Pages
 ) -> None:
-    form = pages.form(
-        "stations",
-        "stations/trial",
-    )
+    form = pages.form("stations")
     tried = pages.post(
         "stations/trial",
         form,
@@ -457,10 +454,7 @@ def test_no_trial_run_disturbs_a_run(served: Day, pages: Pages) -> None:
     assert served.server is not None
     key = (served.folder / "operator-key").read_text().strip()
     arm = {"team": TEAM}
-    form = pages.form(
-        "stations",
-        "stations/trial",
-    )
+    form = pages.form("stations")
     answer = served.server.ask(
         "POST",
         "/operator/runs",

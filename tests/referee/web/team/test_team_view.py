@@ -206,7 +206,7 @@ def test_the_command_tells_the_same_in_plain_lines_and_as_json(
     assert lines[:3] == [
         "ant at Test day",
         "queue: not queued; attempts used: 1",
-        "run 1 at station-1: closed; 6 of 6 images, 4 detections in 2 posts",
+        "run 1 at station-1: closed; 2 of 6 images answered, 4 detections in 2 posts",
     ]
     assert lines[-3:] == [
         "question: May we use a fan?",

@@ -1,0 +1,78 @@
+"""How many images of a run are answered: what a client has finished, while it may have fetched all images long before.
+
+The first POST with rows for an image, or for an image that was served later, answers it, as in
+`referee.judging.run_course`.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from referee.store import Store
+
+
+@dataclass
+class _Read:
+    """What is read of a run: each image's place in the order of serving, and the POSTs.
+
+    A POST came at `posts_s`; `answered` is how many images it left answered. `not_placed` has the images of rows that
+    came before their image was served.
+    """
+
+    post: int = 0
+    served: int = 0
+    places: dict[int, int] = field(default_factory=dict)
+    not_placed: set[int] = field(default_factory=set)
+    posts_s: list[float] = field(default_factory=list)
+    answered: list[int] = field(default_factory=list)
+
+
+class AnsweredImages:
+    """Counts the answered images of runs; each look reads only what is new since the last one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: dict[int, _Read] = {}
+        self._lock = threading.Lock()
+
+    def count(self, run: int) -> int:
+        """Return how many images of a run are answered."""
+        with self._lock:
+            return max(self._renewed(run).answered, default=0)
+
+    def by_time(self, run: int, at_s: Iterable[float]) -> list[int]:
+        """Return how many images were answered at each of these seconds of the run."""
+        with self._lock:
+            read = self._renewed(run)
+            in_time = sorted(zip(read.posts_s, read.answered, strict=True))
+        posts_s = [one for one, _ in in_time]
+        most = np.maximum.accumulate([0, *(one for _, one in in_time)])
+        return [int(most[bisect_right(posts_s, one)]) for one in at_s]
+
+    def _renewed(self, run: int) -> _Read:
+        read = self._read.setdefault(run, _Read())
+        served, read.served = self._store.served.after(run, read.served)
+        for image in served:
+            read.places.setdefault(image, len(read.places) + 1)
+        rows, read.post = self._store.posts.detections_after(run, read.post)
+        images = rows[:, 0].astype(np.int64)
+        arrivals = self._store.posts.arrivals(run)[len(read.posts_s) :]
+        begin = 0
+        for at_s, count in arrivals:
+            if begin + count > len(images):
+                break  # it came after the rows were read
+            self._add(read, at_s, np.unique(images[begin : begin + count]).tolist())
+            begin += count
+        return read
+
+    def _add(self, read: _Read, at_s: float, images: list[int]) -> None:
+        of_post = {*images, *read.not_placed}
+        read.not_placed = {image for image in of_post if image not in read.places}
+        places = (read.places[image] for image in of_post - read.not_placed)
+        read.posts_s.append(at_s)
+        read.answered.append(max(places, default=0))

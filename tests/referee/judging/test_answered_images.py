@@ -1,0 +1,90 @@
+"""The number of answered images: read bit by bit or at once, it is that of a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from referee.judging.answered_images import AnsweredImages
+from referee.judging.replay_frames import sent_in
+from referee.judging.run_dossier import dossier_of
+from tests.referee.factories import START, House, stored_run
+from tests.referee.judging.judged_runs import opened_run
+
+IMAGES = 6
+POSTS = st.lists(st.lists(st.integers(1, IMAGES), max_size=4), max_size=6)
+
+
+def post(house: House, run: int, images: list[int], at_s: float) -> None:
+    found = np.array([[image, 1, 0.5, 0, 0, 5, 5] for image in images], np.float64)
+    house.store.posts.append(
+        run,
+        found.reshape(-1, 7),
+        sha256=f"{at_s}",
+        idempotency_key=None,
+        elapsed_s=at_s,
+        now=START,
+    )
+
+
+def test_images_that_were_only_fetched_are_not_answered(
+    build: Callable[..., House],
+) -> None:
+    house = build()
+    run = stored_run(house.store, images=IMAGES).id
+    answered = AnsweredImages(house.store)
+    assert answered.count(run) == 0
+    everything = [(image, 1000) for image in (3, 1, 2, 6, 5, 4)]
+    house.store.served.append(run, everything, 0.7)
+    house.store.served.flush()
+    assert answered.count(run) == 0, "all are fetched at once, none is answered"
+    post(house, run, [3], 4.0)
+    assert answered.count(run) == 1
+    post(house, run, [2, 2], 6.0)
+    assert answered.count(run) == 3, "the third one served, and those before it"
+    post(house, run, [], 7.0)
+    post(house, run, [1], 8.0)
+    assert answered.count(run) == 3
+    seconds = [0.0, 4.0, 5.9, 6.0, 9.0]
+    assert answered.by_time(run, seconds) == [0, 1, 1, 3, 3]
+    assert AnsweredImages(house.store).by_time(run, seconds) == [0, 1, 1, 3, 3]
+
+
+def test_any_posts_leave_as_many_answered_as_in_the_replay(
+    build: Callable[..., House],
+) -> None:
+    house = build()
+    numbers = iter(range(1000))
+
+    @settings(max_examples=25, deadline=None)
+    @given(st.permutations(range(1, IMAGES + 1)), POSTS)
+    def check(order: list[int], posts: list[list[int]]) -> None:
+        run = stored_run(house.store, team=f"team {next(numbers)}", images=IMAGES).id
+        house.store.served.append(run, [(one, 1000) for one in order], 0.5)
+        house.store.served.flush()
+        step_by_step = AnsweredImages(house.store)
+        for number, images in enumerate(posts):
+            post(house, run, images, 1.0 + number)
+            step_by_step.count(run)
+        replayed = int(np.isfinite(sent_in(house.store, run).answered_s).sum())
+        assert step_by_step.count(run) == replayed
+        assert AnsweredImages(house.store).count(run) == replayed
+
+    check()
+
+
+def test_the_run_page_s_steps_follow_the_answers(build: Callable[..., House]) -> None:
+    house = build()
+    run = opened_run(house.contest, "ant")
+    answered = AnsweredImages(house.store)
+    course = dossier_of(house.contest, run, answered)["course"]
+    before = [
+        count
+        for at_s, count in zip(course["elapsed_s"], course["answered"], strict=True)
+        if at_s < 10.0
+    ]
+    assert set(before) == {0}, "nothing was posted before second 10"
+    assert course["answered"][-1] == run.images

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from referee.auth.operator_names import is_reserved
 from referee.contest import Contest
@@ -23,6 +24,7 @@ from referee.store.decision_table import void_sentence
 from referee.store.records import Decision, DecisionKind, RunState
 
 BY_TWO = 2
+NOTHING_AWAITED: Mapping[str, Any] = {"waits_for": None, "barred": ()}
 NOT_PUBLISHED = "the jury has not published it yet"
 
 
@@ -92,6 +94,15 @@ def barred_from_publishing(contest: Contest) -> dict[int, list[str]]:
         same = {name for name in names if people.get(name, name) == person}
         barred[number] = sorted(same | {by})
     return barred
+
+
+def awaited_documents(contest: Contest) -> dict[int, dict[str, Any]]:
+    """Return what each run waits for, as the status says it, and who is barred from publishing it."""
+    barred = barred_from_publishing(contest)
+    return {
+        number: {"waits_for": its, "barred": barred.get(number, ())}
+        for number, its in unpublished(contest).items()
+    }
 
 
 def require_published(contest: Contest, number: int) -> None:

@@ -103,8 +103,8 @@ def _decisions(runs: Sequence[Document]) -> Iterator[Attention]:
         if len(waiting) > MOST_ALIKE:
             numbers = ", ".join(str(run["run"]) for run in reversed(waiting))
             sentence = f"{len(waiting)} runs wait to be {what.past}: {numbers}."
-            act = Act("Runs", f"{OPERATOR}/#runs")
-            yield Attention(what.verb, Severity.TO_DO, sentence, acts=(act,))
+            acts = (*_all_at_once(waiting, what), Act("Runs", f"{OPERATOR}/#runs"))
+            yield Attention(what.verb, Severity.TO_DO, sentence, acts=acts)
             continue
         for run in waiting:
             sentence = f"Run {run['run']} of {run['team']} waits to be {what.past}."
@@ -112,6 +112,18 @@ def _decisions(runs: Sequence[Document]) -> Iterator[Attention]:
                 what.verb.capitalize(), run["run"], what.verb, **_seen(run)
             )
             yield _of(run, what.verb, Severity.TO_DO, sentence, act)
+
+
+def _all_at_once(waiting: Sequence[Document], what: Decision) -> Iterator[Act]:
+    """Yield the act that decides on every run that nothing speaks against, if there is one."""
+    free = [
+        {"run": run["run"]} | _seen(run)
+        for run in reversed(waiting)
+        if run["objection"] is None
+    ]
+    if free:
+        label = f"{what.verb.capitalize()} all"
+        yield Act(label, f"{OPERATOR}/{what.verb}", {"runs": free})
 
 
 def _seen(run: Document) -> dict[str, str]:

@@ -30,6 +30,7 @@ from referee.judging.run_figures import (
     power_course,
     standing_review,
 )
+from referee.judging.run_objections import with_objection
 from referee.judging.standings import KnownStandings, Standings
 from referee.store import Store
 from referee.store.held_stations import stranded
@@ -176,7 +177,7 @@ class StatusReader:
                 for team in store.queue.teams()
                 if team in teams
             ],
-            "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
+            "runs": [with_objection(one, lost.get(one["run"])) for one in listed],
             "teams": list(teams.values()),
             "announcements": store.announcements.standing(now),
             "questions": [vars(one) for one in store.questions.all()],

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import cache
@@ -26,7 +26,11 @@ from referee.judging.heat_courses import courses_before, powers_before, with_cou
 from referee.judging.heat_documents import heats_document
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.ranking import Place
-from referee.judging.released_figures import released_of
+from referee.judging.released_figures import (
+    published_awards,
+    published_figures,
+    released_of,
+)
 from referee.judging.run_figures import power_course
 from referee.judging.standings import Standings, place_document, standings
 from referee.judging.team_attempts import attempts_by_team
@@ -95,56 +99,67 @@ def public_board(
     """Return the results at `now`, UTC. `found` are the published standings, if they are known already.
 
     `log` is a `log_head`; with None the document does not mention the log. `ranking` and `unranked` have the documents
-    of `judging.standings`, each with affiliation and number of images. `figures` has, by station, the figures of its
-    open run. `rules` has, by SHA-256, the rules of the runs on the board. `heats` are the published heats, if they are
-    known already; their courses continue those of the row `before`. `answered` counts the images of open runs.
+    of `judging.standings`, each with affiliation and number of images; all figures that depend on the ground truth are
+    rounded. `figures` has, by station, the figures of its open run. `rules` has, by SHA-256, the rules of the runs on
+    the board. `heats` are the published heats, if they are known already; their courses continue those of the row
+    `before`. `answered` counts the images of open runs.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs.find()}
     found = found or standings(contest, published_only=True)
     affiliations = store.teams.affiliations()
     used = Counter(run.team for run in runs.values() if run.state is not RunState.VOID)
-
-    def public(one: Place) -> dict[str, Any]:
-        place = place_document(one)
-        more = {
-            "affiliation": affiliations[place["team"]],
-            "images": runs[place["run"]].images,
-        }
-        # Only operators may read the note of a review.
-        is_reviewed = place["reviewed"] is not None
-        return place | more | {"reviewed": is_reviewed}
-
     teams = [team for team, is_disabled in store.teams.all().items() if not is_disabled]
     opened = [run for run in runs.values() if run.state is RunState.OPEN]
     ranked = [runs[place.standing.run] for place in (*found.places, *found.unranked)]
     lost = lost_energies(contest)
     answered = answered or AnsweredImages(store)
     heats = heats or heats_document(contest, published_only=True)
+    courses = with_courses(
+        contest,
+        now,
+        heats["heats"],
+        courses_before(before),
+        powers_before(before),
+    )
+    ranking = [_public_place(place, runs, affiliations) for place in found.places]
+    unranked = [_public_place(place, runs, affiliations) for place in found.unranked]
+    awards = [asdict(one) for one in found.awards]
     return _document(
         contest,
-        heats=with_courses(
-            contest,
-            now,
-            heats["heats"],
-            courses_before(before),
-            powers_before(before),
-        ),
+        heats=published_figures(courses),
         tournament=heats["standings"],
         energy_lost=[asdict(one) for one in lost],
-        ranking=[public(place) for place in found.places],
-        unranked=[public(place) for place in found.unranked],
+        ranking=ranking,
+        unranked=unranked,
         left_out=[
             {"run": one.run, "team": one.team, "why": one.why} for one in found.left_out
         ],
-        prizes=[asdict(one) for one in found.awards],
+        prizes=published_awards(awards, ranking),
         figures={run.station: _figures(contest, run, now, answered) for run in opened},
         attempts=[{"team": team, "used": used[team]} for team in teams],
         corrections=_corrections(store),
         rules=_rules_of([*ranked, *opened]),
-        teams=_teams(store, runs.values(), found),
+        teams=published_figures(_teams(store, runs.values(), found)),
         log=log,
     )
+
+
+def _public_place(
+    one: Place,
+    runs: Mapping[int, Run],
+    affiliations: Mapping[str, str | None],
+) -> dict[str, Any]:
+    """Return the document of a place as everyone may see it."""
+    place = place_document(one)
+    more = {
+        "affiliation": affiliations[place["team"]],
+        "images": runs[place["run"]].images,
+        # Only operators may read the note of a review.
+        "reviewed": place["reviewed"] is not None,
+    }
+    public: dict[str, Any] = published_figures(place | more)
+    return public
 
 
 def _teams(store: Store, runs: Iterable[Run], found: Standings) -> dict[str, Any]:

@@ -1,13 +1,15 @@
-"""The released figures of a run that is not judged yet: rounded, released seldom, over a secret half of its images.
+"""The figures that others than operators learn: rounded, so that they reveal little of the ground truth.
 
-A figure that changes with each row is an oracle: a team that asks often enough learns the ground truth. The figures
-released here reveal next to nothing (docs/security.md has the measurements), and in the end all images count.
+Those of a run that is not judged yet are also released seldom, over a secret half of its images. A figure that changes
+with each row is an oracle: a team that asks often enough learns the ground truth (docs/security.md has measurements).
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
@@ -35,6 +37,19 @@ Significant digits would show a small mAP more finely, which would again be an o
 
 SCORE_DIGITS = 2
 """Significant digits of a released score."""
+
+MAPS = ("map", "map_ilsvrc_det")
+SCORES = ("score", "score_low", "score_high")
+PUBLISHED_MAP_DIGITS = 5
+"""Decimal places of a published mAP, as pages show it."""
+PUBLISHED_SCORE_DIGITS = 4
+"""Decimal places of a published score, as pages show it; fewer for a small energy."""
+CHANCE_DIGITS = 3
+"""Decimal places of the chance that two teams are ordered rightly, a percentage with one place."""
+LEAST_WH = 0.1
+"""From this energy on, a published score reveals no more of the mAP than the published mAP does."""
+OF_AWARD = {"best-score": "score", "least-energy": "energy_wh", "highest-map": "map"}
+BARS_OF_MAP = ("least-energy",)
 
 
 def half_of(
@@ -185,3 +200,52 @@ def released_document(
     age = now - datetime.fromisoformat(released.utc)
     state = public_state(contest, run, now)
     return asdict(released) | {"age_s": age.total_seconds(), "figure_state": state}
+
+
+def published_figures(value: Any) -> Any:
+    """Return a document of results with mAP, score and chance rounded as they are published.
+
+    Ranks, prizes and points are decided before, on the exact figures.
+    """
+    if isinstance(value, list):
+        return [published_figures(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    energy_wh = value.get("energy_wh")
+    if not isinstance(energy_wh, (int, float)):
+        energy_wh = None  # unknown, or the course of a run
+    places = dict.fromkeys(MAPS, PUBLISHED_MAP_DIGITS)
+    places |= dict.fromkeys(SCORES, published_score_digits(energy_wh))
+    places["chance"] = CHANCE_DIGITS
+    found = {}
+    for name, one in value.items():
+        if name in places and isinstance(one, float):
+            found[name] = round(one, places[name])
+        else:
+            found[name] = published_figures(one)
+    return found
+
+
+def published_awards(
+    awards: Sequence[Mapping[str, Any]],
+    ranking: Sequence[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """Return the documents of awards with the published figure of the best team; `ranking` has published figures."""
+    of_team = {place["team"]: place for place in ranking}
+    found = []
+    for award in awards:
+        value = award["value"]
+        bar = award["bar"]
+        if value is not None:
+            value = of_team[award["teams"][0]][OF_AWARD[award["rule"]]]
+        if bar is not None and award["rule"] in BARS_OF_MAP:
+            bar = round(bar, PUBLISHED_MAP_DIGITS)
+        found.append({**award, "value": value, "bar": bar})
+    return found
+
+
+def published_score_digits(energy_wh: float | None) -> int:
+    """Return the decimal places of a published score, so that score times energy is no finer than a published mAP."""
+    if not energy_wh or energy_wh >= LEAST_WH:
+        return PUBLISHED_SCORE_DIGITS
+    return PUBLISHED_SCORE_DIGITS + math.floor(math.log10(energy_wh / LEAST_WH))

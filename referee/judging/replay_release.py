@@ -15,6 +15,7 @@ from typing import Any
 
 from referee.judging.freeze import Freeze, public_view
 from referee.judging.heat_results import DECIDED
+from referee.judging.released_figures import published_figures
 from referee.judging.replay import (
     NO_ENERGY_COURSE,
     NO_POSTS,
@@ -81,7 +82,8 @@ def latest_pair(row: Published, runs: Container[int]) -> tuple[int, ...]:
 
 def mark_of(figures: Mapping[str, Any]) -> str:
     """Return the figures of a judgement as text: equal for a replay and for a place on the board that fit together."""
-    return json.dumps([figures[name] for name in FIGURES])
+    published = published_figures({name: figures[name] for name in FIGURES})
+    return json.dumps([*published.values()])
 
 
 def why_hidden(

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.evidence.bundle_parts import export_bundle
-from referee.pages import page_style, template_environment
-from referee.publishing.public_site import SiteDocument, team_page_name
+from referee.publishing.certificates import write_certificates
+from referee.publishing.public_site import SiteDocument
 
 REPORTS = "reports"
 BUNDLES = "bundles"
-CERTIFICATES = "certificates"
 
 
 @dataclass(frozen=True)
@@ -63,55 +61,6 @@ def write_run_files(
             made.bundles[number] = f"{BUNDLES}/{bundle.name}"
         except RefereeError as error:
             made.left_out.append(error.sentence)
-    _write_certificates(document, folder, made)
+    written = write_certificates(document.board, folder, made.left_out)
+    made.certificates.update(written)
     return made
-
-
-def _write_certificates(
-    document: SiteDocument,
-    folder: Path,
-    made: RunFiles,
-) -> None:
-    """Write a certificate for each ranked team: as PDF, or as a page if no browser is installed to print it."""
-    printable = True
-    (folder / CERTIFICATES).mkdir()
-    for place in document.board["ranking"]:
-        name = Path(team_page_name(place["team"])).name
-        page = folder / CERTIFICATES / name
-        text = _certificate(document.board, place)
-        page.write_text(text, encoding="utf-8")
-        made.certificates[place["team"]] = f"{CERTIFICATES}/{name}"
-        if printable:
-            printable = _printed(page, place["team"], made)
-
-
-def _printed(page: Path, team: str, made: RunFiles) -> bool:
-    """Replace a certificate's page by its PDF. Return False if no browser can print any."""
-    from referee.report import print_pdf
-
-    try:
-        pdf = print_pdf(page)
-    except RefereeError as error:
-        sentence = error.sentence.replace("--pdf needs", "To print certificates needs")
-        made.left_out.append(f"Certificates are pages, not PDF. {sentence}")
-        return False
-    page.unlink()
-    made.certificates[team] = f"{CERTIFICATES}/{pdf.name}"
-    return True
-
-
-def _certificate(board: dict[str, Any], place: dict[str, Any]) -> str:
-    environment = template_environment("referee.publishing")
-    template = environment.get_template("certificate.html")
-    return template.render(
-        board=board,
-        place=place,
-        prizes=prizes_of(board, place["team"]),
-        style=page_style(),
-        theme="light",
-    )
-
-
-def prizes_of(board: Mapping[str, Any], team: str) -> list[str]:
-    """Return the names of the prizes of a team."""
-    return [one["name"] for one in board["prizes"] if team in one["teams"]]

@@ -8,8 +8,9 @@ from typing import Any
 
 from referee.pages import STATIC, template_environment
 from referee.pages.badge import badge
+from referee.publishing.certificates import prizes_of
 from referee.publishing.public_site import SiteDocument, team_page_name
-from referee.publishing.run_files import RunFiles, prizes_of
+from referee.publishing.run_files import RunFiles
 
 ASSETS = ("style.css", "site.css", "icon.svg", "times.js")
 RENEWING = "renew.js"
@@ -60,7 +61,7 @@ def _of_team(board: Mapping[str, Any], team: str) -> dict[str, object]:
             found["used"] = one["used"]
     known = board["teams"].get(team, {})
     found["attempts"] = known.get("attempts", [])
-    found["prizes"] = prizes_of(board, team)
+    found["prizes"] = [one.name for one in prizes_of(board, team)]
     return found
 
 

@@ -277,7 +277,7 @@ OTHERS = {
     "referee/journal/log_file.py",  # whose power is cut in `test_store.py`
     # in the folder of a site's next version, which is synced before it is linked
     *(
-        "referee/publishing/run_files.py",
+        "referee/publishing/certificates.py",
         "referee/publishing/site_manifest.py",
         "referee/publishing/site_pages.py",
     ),

@@ -2,7 +2,7 @@
 // keeps what is drawn: give it an id and data-keep. Charts within one [data-one-scale] have the same axes.
 "use strict";
 
-const charts = new WeakMap(), {dataset: {uplot}} = document.currentScript;
+const charts = new Map(), {dataset: {uplot}} = document.currentScript;
 const loaded = painted.then(() => new Promise(done => {
   document.head.append(Object.assign(document.createElement("script"), {src: uplot, onload: done}));
 }));
@@ -44,8 +44,18 @@ function drawPower(element, {elapsed_s, power_w}, most) {
   charts.set(element, {plot, line, px, most});
 }
 
+// A chart listens to the window: one that has left the page is ended, else it would stay for ever.
+function endGone(known) {
+  for (const [element, {plot}] of known) {
+    if (element.isConnected) continue;
+    plot.destroy();
+    known.delete(element);
+  }
+}
+
 async function drawAll() {
   await loaded;
+  endGone(charts);
   for (const run of document.querySelectorAll("[data-course]")) {
     const chart = run.querySelector(".chart"), course = JSON.parse(run.dataset.course);
     if (chart && course.elapsed_s.length > 1) drawPower(chart, course, highest(run, course));

@@ -12,7 +12,12 @@ from referee.judging.contest_status import Known, StatusReader
 from referee.judging.judge import judge
 from referee.store.records import BACKUP, ENERGY_LOST, JUDGE_FAILED, Refusal, Review
 from tests.referee.factories import START, House, StillClock
-from tests.referee.judging.judged_runs import armed_run, closed_run, opened_run
+from tests.referee.judging.judged_runs import (
+    READ_EACH_S,
+    armed_run,
+    closed_run,
+    opened_run,
+)
 
 Build = Callable[..., House]
 Found = dict[str, Any]
@@ -179,14 +184,21 @@ def test_what_the_jury_has_to_decide_names_the_judgement_and_many_are_one_line(
 ) -> None:
     house = build(publish_by=2)
     for team in ("ant", "bee", "cat", "dog"):
-        judge(house.contest, closed_run(house.contest, team).id, StillClock())
+        setup = {"setup": READ_EACH_S} if team == "dog" else {}
+        run = closed_run(house.contest, team, **setup)
+        judge(house.contest, run.id, StillClock())
         if team == "cat":
             found = [each for each in look(house) if each["code"] == "confirm"]
             assert [each["run"] for each in found] == [3, 2, 1]
             assert found[0]["acts"][0]["send"] == {"judged_utc": START.isoformat()}
     together = one(house, "confirm")
     assert together["sentence"] == "4 runs wait to be confirmed: 1, 2, 3, 4."
-    assert acts(together) == [("Runs", "/operator/#runs")]
+    assert acts(together) == [
+        ("Confirm all", "/operator/confirm"),
+        ("Runs", "/operator/#runs"),
+    ]
+    free = {"run": 4, "judged_utc": START.isoformat()}
+    assert together["acts"][0]["send"] == {"runs": [free]}, "the others have a warning"
 
 
 def test_failed_log_ins_are_added_up_and_urgent_while_the_team_s_run_is_armed(

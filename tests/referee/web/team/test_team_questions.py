@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from referee.contest import read_secrets
-from referee.web.question_texts import LONGEST_TEXT
+from referee.web.question_texts import LONGEST_TEXT, teams_named
 from tests.contest_day import PASSWORD, TEAM, Day, Server, problem, until
 from tests.referee.web.team.team_sessions import TeamBrowser, team_browser
 
@@ -196,3 +196,21 @@ def test_everyone_reads_no_team_s_name_in_a_text_that_the_jury_has_not_looked_at
     named = {"to_all": "yes", "may_name": "yes"}
     assert answered(asked, number, "Yes.", **named) == 200
     until(lambda: public_answers(asked)[0]["question"].endswith("BEE"))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("signed: Team GAMMA.", True),
+        ("from gam\u200dma", True),
+        ("from \uff27\uff41\uff4d\uff4d\uff41", True),
+        ("the Long  Name\nasks", True),
+        ("gammas and a long-name", False),
+    ],
+)
+def test_a_name_is_found_however_it_is_written_and_not_within_other_words(
+    text: str,
+    *,
+    names: bool,
+) -> None:
+    assert bool(teams_named(text, ["Gamma", "long name"])) is names

@@ -71,12 +71,16 @@ def shared(*parts: str) -> Path:
     return path
 
 
-def until(condition: Callable[[], object], timeout_s: float = TIMEOUT_S) -> None:
+def until(
+    condition: Callable[[], object],
+    timeout_s: float = TIMEOUT_S,
+    pause_s: float = 0.02,
+) -> None:
     """Wait for a condition; it must come true, however slow the machine."""
     deadline_s = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline_s, "it did not happen"
-        time.sleep(0.02)
+        time.sleep(pause_s)
 
 
 def is_running(pid: int) -> bool:

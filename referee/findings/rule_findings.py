@@ -11,6 +11,7 @@ from referee.config import ContestConfig
 from referee.config.contest_text import ATTEMPTS, LEAST_MAP, repeated_images
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.judging.standings import standings
 from referee.runs.arming import images_of_a_run
 from referee.seams import Finding
 
@@ -25,6 +26,19 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
     except RefereeError as error:
         yield Finding(error.code, error.sentence)
     yield from rule_advice(contest.config, len(contest.test_set.images))
+    yield from _left_out(contest)
+
+
+def _left_out(contest: Contest) -> Iterator[Finding]:
+    """Yield advice if judged runs have no rank because the settings were changed since."""
+    runs = [one.run for one in standings(contest).left_out if one.judged_by is not None]
+    if runs:
+        listed = ", ".join(map(str, runs))
+        words = f"Run {listed} was judged by another metric, test set or window than contest.toml has now"
+        way_out = "put those back, or judge again: referee rejudge --help"
+        yield Finding(
+            "runs-left-out", f"{words}, so it has no rank; {way_out}.", is_advice=True
+        )
 
 
 def rule_advice(config: ContestConfig, images: int) -> Iterator[Finding]:

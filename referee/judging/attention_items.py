@@ -27,7 +27,7 @@ class Act:
 
     label: str
     path: str
-    send: Mapping[str, str] | None = None
+    send: Mapping[str, Any] | None = None
     command: str | None = None
 
     def document(self) -> dict[str, Any]:

@@ -70,17 +70,23 @@ def _of_run(run: Document) -> Iterator[Attention]:
 
 def _of_judged(run: Document, name: str) -> Iterator[Attention]:
     number = run["run"]
-    if run["needs_review"] and run["review"] is None:
+    if is_in_review(run):
         failed = [
             one["code"] for one in run["failed_checks"] if one["severity"] == "error"
         ]
         prizes = run["prizes_at_stake"]
-        stake = f", and {' and '.join(prizes)} depends on it" if prizes else ""
+        depend = "depends" if len(prizes) == 1 else "depend"
+        stake = f", and {' and '.join(prizes)} {depend} on it" if prizes else ""
         sentence = f"{name} is in review{stake}; failed: {', '.join(failed)}."
         severity = Severity.PERSON_NEEDED if prizes else Severity.WARNING
         code = "review-of-prize" if prizes else "review"
         stand = act_of_run("Let stand", number, "review")
         yield _of(run, code, severity, sentence, stand, _void(run))
+
+
+def is_in_review(run: Document) -> bool:
+    """Return True if the jury still has to review a run, before it confirms its judgement."""
+    return bool(run["needs_review"]) and run["review"] is None
 
 
 def _decisions(runs: Sequence[Document]) -> Iterator[Attention]:
@@ -90,14 +96,15 @@ def _decisions(runs: Sequence[Document]) -> Iterator[Attention]:
             run
             for run in runs
             if run["waits_for"] == awaited
+            and not is_in_review(run)
             and run["judged_utc"] is not None
             and not run["judging"]
         ]
         if len(waiting) > MOST_ALIKE:
             numbers = ", ".join(str(run["run"]) for run in reversed(waiting))
             sentence = f"{len(waiting)} runs wait to be {what.past}: {numbers}."
-            act = Act("Runs", f"{OPERATOR}/#runs")
-            yield Attention(what.verb, Severity.TO_DO, sentence, acts=(act,))
+            acts = (*_all_at_once(waiting, what), Act("Runs", f"{OPERATOR}/#runs"))
+            yield Attention(what.verb, Severity.TO_DO, sentence, acts=acts)
             continue
         for run in waiting:
             sentence = f"Run {run['run']} of {run['team']} waits to be {what.past}."
@@ -105,6 +112,18 @@ def _decisions(runs: Sequence[Document]) -> Iterator[Attention]:
                 what.verb.capitalize(), run["run"], what.verb, **_seen(run)
             )
             yield _of(run, what.verb, Severity.TO_DO, sentence, act)
+
+
+def _all_at_once(waiting: Sequence[Document], what: Decision) -> Iterator[Act]:
+    """Yield the act that decides on every run that nothing speaks against, if there is one."""
+    free = [
+        {"run": run["run"]} | _seen(run)
+        for run in reversed(waiting)
+        if run["objection"] is None
+    ]
+    if free:
+        label = f"{what.verb.capitalize()} all"
+        yield Act(label, f"{OPERATOR}/{what.verb}", {"runs": free})
 
 
 def _seen(run: Document) -> dict[str, str]:

@@ -158,8 +158,8 @@ def differences(signature: str, usual: str) -> tuple[str, ...]:
     """
     mine = signature_parts(signature)
     others = signature_parts(usual)
-    if _drawn(mine) == _drawn(others):
-        mine[IMAGES] = others.get(IMAGES, "none")
+    if IMAGES in others and _drawn(mine) == _drawn(others):
+        mine[IMAGES] = others[IMAGES]
     return tuple(
         f"{name} {mine.get(name, 'none')} instead of {others.get(name, 'none')}"
         for name in others | mine

@@ -25,6 +25,8 @@ SECURITY_HEADERS = {
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
 """Content policy of a run's report, which is one file with its own styles and pictures, and no script."""
 
+PAGE_VERSION = "Page-Version"
+"""Header of pages and their parts: a page that is open learns by it that a server of another version answers."""
 THEMES = ("light", "dark")
 MOST_TEMPLATES = 256
 
@@ -36,6 +38,7 @@ def _environment() -> Any:
     environment = template_environment("referee.web")
     environment.globals |= {
         "static": static_url,
+        "page_version": page_version,
         "doer": doer,
         "team_address": team_address,
     }
@@ -71,6 +74,7 @@ def page(template: str, status: int = 200, **values: object) -> Response:
 def html(text: str, status: int = 200, *, packs: bool = True) -> Response:
     """Return a response with a page or a part of one; compressed if it `packs` and the browser reads gzip."""
     response = Response(text, status, content_type="text/html; charset=utf-8")
+    response.headers[PAGE_VERSION] = page_version()
     return revalidated(response, packs=packs)
 
 
@@ -89,6 +93,15 @@ def revalidated(response: Response, *, packs: bool = True) -> Response:
     if response.status_code == HTTPStatus.OK:
         response.make_conditional(request)
     return response
+
+
+@cache
+def page_version() -> str:
+    """Return a short digest of all static files: pages of one version have the same scripts and styles."""
+    digest = hashlib.sha256()
+    for name, content in sorted(_static_files().items()):
+        digest.update(name.encode() + b"\0" + content)
+    return digest.hexdigest()[:12]
 
 
 @cache

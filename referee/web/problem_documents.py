@@ -36,8 +36,8 @@ CODES_OF_STATUS = {
     "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "
     "heat-uneven heat-made heat-not-made team-absent station-busy team-busy team-queued window-closed display-failed "
     "run-state station-needed not-written not-sure board-state key-reused track-closed entry-repeated entry-withdrawn "
-    "submission-limit judged-again queue-changed decided-already not-confirmed not-published "
-    "nothing-to-publish "
+    "submission-limit judged-again queue-changed decided-already none-decided not-confirmed not-published "
+    "nothing-to-publish team-named "
     "not-replaceable upload-mismatch offset-mismatch upload-busy",
     408: "body-too-slow",
     411: "length-missing",

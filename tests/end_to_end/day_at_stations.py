@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from tests.end_to_end.console_acts import act, confirm, until_shown
 from tests.end_to_end.hall import Board
-from tests.end_to_end.persons import Day, whole
+from tests.end_to_end.persons import Day, fits, whole
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -40,15 +41,15 @@ def made(day: Day, name: str) -> list[Board]:
 def started(day: Day, name: str) -> list[Board]:
     """The boards knock, all lights are on, ruth starts, and the boards are let in."""
     boards = made(day, name)
-    for board in boards:
-        assert board.knock() == 409
-    day.ruth.locator(".heat.good").wait_for()
-    act(
-        day.ruth,
-        f"Start Heat {name}",
-    )
-    for board in boards:
-        board.enter()
+    with ThreadPoolExecutor(len(boards)) as at_the_door:
+        let_in = [at_the_door.submit(board.enter_at_the_start) for board in boards]
+        day.ruth.locator(".heat.good").wait_for()
+        act(
+            day.ruth,
+            f"Start Heat {name}",
+        )
+        for one in let_in:
+            one.result()
     return boards
 
 
@@ -78,7 +79,7 @@ def a_heat_with_a_killed_referee(day: Day, name: str) -> None:
     first.post()
     day.hall.referee.kill_all()
     day.ruth.locator("#lost").filter(has_text="What you see is").wait_for()
-    whole(day.ruth)
+    fits(day.ruth)
     day.hall.restart()
     day.ruth.locator("#lost").wait_for(state="hidden")
     until_shown(
@@ -87,7 +88,7 @@ def a_heat_with_a_killed_referee(day: Day, name: str) -> None:
         "meter integrating",
     )
     day.ruth.wait_for_function(SHOWS_A_GAP, arg="#power-station-1 canvas")
-    whole(day.ruth)
+    fits(day.ruth)
     first.leave()
     second.work_and_leave()
     for board in (first, second):
@@ -126,14 +127,14 @@ def a_heat_with_a_lost_meter(day: Day, name: str) -> Board:
         ".side",
         "Power as last read",
     )
-    whole(ruth)
+    fits(ruth)
     ruth.goto(f"{day.hall.url}/operator/runs/{second.run}")
     until_shown(
         ruth,
         "#attention li",
         lost,
     )
-    whole(ruth)
+    fits(ruth)
     ruth.get_by_role("button", name=f"Void run {second.run} …", exact=True).click()
     confirm(
         ruth,
@@ -160,7 +161,7 @@ def a_heat_with_a_lost_meter(day: Day, name: str) -> Board:
         ruth,
         first.run,
     )
-    whole(ruth)
+    fits(ruth)
     return second
 
 
@@ -185,7 +186,7 @@ def a_repeat_that_needs_a_review(day: Day, board: Board) -> None:
         "#attention li",
         "over-range",
     )
-    whole(day.eve)
+    fits(day.eve)
     line = day.eve.locator("#attention li").filter(has_text=review)
     line.get_by_role("button", name=f"Let stand run {board.run} …").click()
     confirm(

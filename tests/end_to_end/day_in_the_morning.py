@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.end_to_end.hall import Hall
-from tests.end_to_end.persons import whole
+from tests.end_to_end.persons import fits
 from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 TEAMS = tuple(f"team {letter}" for letter in "ABCDEFGHIJKLMNOP")
+RANGES = {"station-1": "150 V and 0.5 A", "station-2": "150 V and 0.1 A"}
 RUTHS_PASSWORD = "four short words"
 
 
@@ -74,7 +75,7 @@ def rules(page: Page) -> None:
         "Write",
     )
     assert said(page).startswith("Written into contest.toml")
-    whole(page)
+    fits(page)
 
 
 def a_test_set(page: Page) -> None:
@@ -125,17 +126,17 @@ def stations(page: Page, hall: Hall) -> None:
             f"Probe {name}",
         )
         assert "WT310" in page.locator(".probed").inner_text()
-    page.get_by_label("Seconds of the ranging run of station-2").fill("1")
-    press(
-        page,
-        "Ranging run of station-2",
-    )
-    whole(page)
-    press(
-        page,
-        "Fix 150 V and 0.1 A",
-    )
-    assert said(page).startswith("Written into contest.toml")
+    for name, ranges in RANGES.items():
+        page.get_by_label(f"Seconds of the ranging run of {name}").fill("1")
+        press(
+            page,
+            f"Ranging run of {name}",
+        )
+        press(
+            page,
+            f"Fix {ranges}",
+        )
+        assert said(page).startswith("Written into contest.toml")
 
 
 def teams(page: Page, hall: Hall, root: Path) -> None:
@@ -157,7 +158,7 @@ def teams(page: Page, hall: Hall, root: Path) -> None:
         password = strip.locator("dt:text-is('password') + dd").inner_text()
         hall.passwords[team] = password
     assert set(hall.passwords) == set(TEAMS)
-    whole(page)
+    fits(page)
 
 
 def a_second_operator(page: Page) -> str:
@@ -187,11 +188,11 @@ def start(page: Page) -> None:
         page,
         "Check and start",
     )
-    whole(page)
+    fits(page)
     press(
         page,
         "Start the contest",
     )
     page.wait_for_url("**/operator/")
     page.locator("#session >> text=ruth").wait_for()
-    whole(page)
+    fits(page)

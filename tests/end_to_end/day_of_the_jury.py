@@ -1,15 +1,20 @@
-"""What the jury decides: answers, confirms, publishes, freezes, unveils."""
+"""What the jury decides: answers, confirms, publishes, freezes, unveils, and the site that stays."""
 
 from __future__ import annotations
 
+import re
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from referee.publishing.site_verification import verify_site
 from referee.store.records import RunState
 from tests.browser import visit
 from tests.contest_day import until
 from tests.end_to_end.console_acts import act, until_shown
 from tests.end_to_end.day_in_the_morning import TEAMS, press
-from tests.end_to_end.persons import Day, whole
+from tests.end_to_end.persons import Day, fits, whole
+from tests.referee.publishing.test_site import web_server
 from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -36,7 +41,7 @@ def a_question(browser: Browser, day: Day) -> None:
             page,
             "Log in",
         )
-        whole(page)
+        fits(page)
         page.get_by_role("textbox", name="Question").fill(QUESTION)
         press(
             page,
@@ -47,7 +52,7 @@ def a_question(browser: Browser, day: Day) -> None:
             "#attention li",
             f"{team} asks: {QUESTION}",
         )
-        whole(day.eve)
+        fits(day.eve)
         act(
             day.eve,
             "Answer question 1",
@@ -59,27 +64,44 @@ def a_question(browser: Browser, day: Day) -> None:
             "#question-1",
             "One.",
         )
-        whole(page)
+        fits(page)
     until_shown(
         day.viewer,
         "#answers + dl",
         "One.",
     )
-    whole(day.viewer)
+    fits(day.viewer)
 
 
 def confirm_and_publish(day: Day) -> None:
     """What is in review stands, by eve; ruth confirms each judgement, eve publishes it."""
-    for page, verb in ((day.eve, "Let"), (day.ruth, "Confirm"), (day.eve, "Publish")):
-        buttons = page.locator(".runs").get_by_role("button", name=verb)
-        while buttons.count():
-            title = buttons.first.get_attribute("aria-label")
-            button = page.get_by_role("button", name=title, exact=True)
-            if verb == "Let":
-                act(page, str(title), note="It was the same for both.")
-            else:
-                act(page, str(title))
-            button.wait_for(state="detached")
+    one_by_one(day.eve, "Let", note="It was the same for both.")
+    all_at_once(day.ruth, "Confirm", "to publish")
+    one_by_one(day.ruth, "Confirm")
+    all_at_once(day.eve, "Publish", "Rejudge")
+    one_by_one(day.eve, "Publish")
+
+
+def all_at_once(page: Page, verb: str, then: str) -> None:
+    """Decide on all runs that nothing speaks against by one press, and wait until the list shows `then` for them."""
+    together = page.locator("#runs-panel header").get_by_role("button", name=verb)
+    until_shown(page, "#runs-panel header button", f"{verb} all")
+    said = act(page, str(together.get_attribute("aria-label")))
+    decided = re.findall(r"\d+", said.partition(".")[0])
+    assert decided, said
+    for run in decided:
+        until_shown(page, f"#run-{run}", then)
+        page.locator(f"#{verb.lower()}-{run}").wait_for(state="detached")
+
+
+def one_by_one(page: Page, verb: str, **fields: str) -> None:
+    """Press the button of each run that is left."""
+    buttons = page.locator(".runs").get_by_role("button", name=verb)
+    while buttons.count():
+        title = buttons.first.get_attribute("aria-label")
+        button = page.get_by_role("button", name=title, exact=True)
+        act(page, str(title), **fields)
+        button.wait_for(state="detached")
 
 
 def freeze(day: Day) -> None:
@@ -129,11 +151,11 @@ def unveil(day: Day) -> None:
         shown = ranking(day)
         assert shown == final[place:], shown
         if place == len(final) // 2:
-            whole(day.ruth)
-            whole(day.viewer)
+            fits(day.ruth)
+            fits(day.viewer)
         day.ruth.keyboard.press("PageDown")
     day.ruth.get_by_role("heading", name="Next: the prizes").wait_for()
-    whole(day.ruth)
+    fits(day.ruth)
     day.ruth.keyboard.press("PageDown")
     day.ruth.get_by_text("The board is live.").wait_for()
 
@@ -148,3 +170,23 @@ def ranking_of_the_database(day: Day) -> list[str]:
             assert run.energy_wh
             scores[run.team] = judged.map / run.energy_wh
     return sorted(scores, key=lambda team: -scores[team])
+
+
+def site(day: Day, browser: Browser, root: Path) -> None:
+    """Ruth publishes the site and downloads it; any web server shows the ranking of the database."""
+    ruth = day.ruth
+    ruth.get_by_role("link", name="Console", exact=True).click()
+    ruth.get_by_role("button", name="Site", exact=True).click()
+    act(
+        ruth,
+        "Publish the site",
+    )
+    download = ruth.get_by_role("button", name="Download the site (ZIP)")
+    download.wait_for()
+    with ruth.expect_download() as downloaded:
+        download.click()
+    shutil.unpack_archive(downloaded.value.path(), root, "zip")
+    assert verify_site(root / "site", None).problems == []
+    with web_server(root / "site") as address, visit(browser, address) as page:
+        teams = page.locator("#ranking + div th[scope=row] a").all_inner_texts()
+        assert teams == ranking_of_the_database(day)

@@ -20,6 +20,8 @@ from tests.contest_day import Meter, Program, is_running, program, until, worker
 from tests.ports import own_port
 from tests.timeouts import TIMEOUT_S
 
+KNOCK_AGAIN_S = 0.5
+
 
 class Referee(Program):
     """`referee serve` of a folder; a second one with the same command line goes on where the first one died."""
@@ -119,6 +121,10 @@ class Board:
 
     def enter(self) -> None:
         assert self.knock() == 201
+
+    def enter_at_the_start(self) -> None:
+        """Knock like a client, again and again, until the heat has started."""
+        until(lambda: self.knock() == 201, pause_s=KNOCK_AGAIN_S)
 
     def _ask(self, method: str, path: str, **more: Any) -> requests.Response:
         bearing = {"Authorization": f"Bearer {self.token}"}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
 
 WIDTHS = (360, 768, 1440, 1920)
+PHONE: ViewportSize = {"width": 360, "height": 900}
 DESK: ViewportSize = {"width": 1440, "height": 900}
 
 
@@ -33,12 +34,22 @@ class Day:
         return self.boards.setdefault(team, Board(self.hall, team, share))
 
 
-def whole(page: Page) -> None:
-    """The page has nothing to complain of on a phone in the dark and on a desk, and fits every screen."""
-    page.emulate_media(color_scheme="dark")
+def fits(page: Page) -> None:
+    """The page fits every screen."""
     for width in reversed(WIDTHS):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size(DESK)
+
+
+def whole(page: Page) -> None:
+    """The page fits every screen, and has nothing to complain of on a phone in the dark and on a desk.
+
+    For states that only a whole day has: the tests of each page visit the others.
+    """
+    fits(page)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(PHONE)
     assert_accessible(page)
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(DESK)

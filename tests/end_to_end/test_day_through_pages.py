@@ -21,10 +21,11 @@ from tests.end_to_end.day_of_the_jury import (
     confirm_and_publish,
     freeze,
     nothing_newer_is_seen,
+    site,
     unveil,
 )
 from tests.end_to_end.hall import hall_with_two_meters
-from tests.end_to_end.persons import Day, whole
+from tests.end_to_end.persons import Day
 from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ DYING = ("ERR_CONNECTION", "ERR_EMPTY")
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(600)
 def test_a_whole_day_is_held_through_pages_only(
     tmp_path: Path, browser: Browser
 ) -> None:
@@ -52,7 +53,6 @@ def test_a_whole_day_is_held_through_pages_only(
         day = Day(hall, ruth, eve, viewer)
 
         a_heat(day, "1")
-        whole(ruth)
         a_heat_with_a_killed_referee(day, "2")
         a_question(browser, day)
         lost = a_heat_with_a_lost_meter(day, "3")
@@ -65,3 +65,4 @@ def test_a_whole_day_is_held_through_pages_only(
         confirm_and_publish(day)
         nothing_newer_is_seen(day)
         unveil(day)
+        site(day, browser, tmp_path)

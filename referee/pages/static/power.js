@@ -2,10 +2,16 @@
 // keeps what is drawn: give it an id and data-keep. Charts within one [data-one-scale] have the same axes.
 "use strict";
 
-const charts = new WeakMap(), {dataset: {uplot}} = document.currentScript;
-const loaded = painted.then(() => new Promise(done => {
-  document.head.append(Object.assign(document.createElement("script"), {src: uplot, onload: done}));
-}));
+const charts = new Map(), {dataset: {uplot}} = document.currentScript;
+let loading = null;
+
+// Loads uPlot, which is half of all that a page of the hall loads, once the page has something to draw.
+function loaded() {
+  loading ??= painted.then(() => new Promise(done => {
+    document.head.append(Object.assign(document.createElement("script"), {src: uplot, onload: done}));
+  }));
+  return loading;
+}
 
 // Where nothing was read, as while the meter or the referee was away, the power is null and no line is drawn; `others`
 // stay as they were. A gap is four times the usual distance, and a second at least.
@@ -44,8 +50,19 @@ function drawPower(element, {elapsed_s, power_w}, most) {
   charts.set(element, {plot, line, px, most});
 }
 
+// A chart listens to the window: one that has left the page is ended, else it would stay for ever.
+function endGone(known) {
+  for (const [element, {plot}] of known) {
+    if (element.isConnected) continue;
+    plot.destroy();
+    known.delete(element);
+  }
+}
+
 async function drawAll() {
-  await loaded;
+  endGone(charts);
+  if (!document.querySelector("[data-course] .chart")) return;
+  await loaded();
   for (const run of document.querySelectorAll("[data-course]")) {
     const chart = run.querySelector(".chart"), course = JSON.parse(run.dataset.course);
     if (chart && course.elapsed_s.length > 1) drawPower(chart, course, highest(run, course));

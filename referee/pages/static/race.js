@@ -2,7 +2,7 @@
 // .chart within. A line has the colour of its side's [data-swatch] and a dash of its own.
 "use strict";
 
-const DASHES = [[], [10, 5], [2, 4], [12, 4, 2, 4]], races = new WeakMap();
+const DASHES = [[], [10, 5], [2, 4], [12, 4, 2, 4]], races = new Map();
 
 function drawRace(element, {x_unit, y_unit, lines}) {
   const style = getComputedStyle(element), text = style.outlineColor;
@@ -33,7 +33,9 @@ function drawRace(element, {x_unit, y_unit, lines}) {
 }
 
 async function drawRaces() {
-  await loaded;
+  endGone(races);
+  if (!document.querySelector("[data-race]")) return;
+  await loaded();
   for (const figure of document.querySelectorAll("[data-race]")) {
     drawRace(figure.querySelector(".chart"), JSON.parse(figure.dataset.race));
   }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from referee.web.html_pages import SECURITY_HEADERS
+from referee.web.html_pages import PAGE_VERSION, SECURITY_HEADERS, page_version
 from referee.web.http_answers import Answer, Environ
 from referee.web.packing import compress, takes_gzip
 
@@ -45,6 +45,7 @@ def answer_of(kept: Kept, environ: Environ) -> Answer:
         ("Cache-Control", caching),
         ("ETag", kept.etag),
         ("Vary", "Accept-Encoding"),
+        (PAGE_VERSION, page_version()),
     ]
     if _is_known(kept.etag, environ.get("HTTP_IF_NONE_MATCH", "")):
         return Answer(304, headers)

@@ -24,9 +24,10 @@ from referee.web.html_pages import page
 from referee.web.journal_watch import require_journal
 from referee.web.setup.day_page import day_findings
 from referee.web.setup.form_body import Form, present_form
-from referee.web.setup.form_fields import YES
+from referee.web.setup.form_fields import YES, local_text
 from referee.web.setup.hall_page import hall_findings
 from referee.web.setup.operator_page import operator_findings
+from referee.web.setup.page_words import in_page_words
 from referee.web.setup.prize_page import prize_findings
 from referee.web.setup.rule_page import SURE, rank_effects, rule_findings
 from referee.web.setup.settings_desk import (
@@ -156,7 +157,7 @@ def _require_seen(desk: SettingsDesk, form: Form) -> None:
 def all_findings(desk: SettingsDesk) -> Iterator[tuple[str, list[Finding]]]:
     """Yield the findings of each step."""
     for step, look_at in LOOKS:
-        yield step, list(look_at(desk))
+        yield step, [in_page_words(one) for one in look_at(desk)]
 
 
 def _shown(failure: Any = None) -> Response:
@@ -208,7 +209,9 @@ def _facts(desk: SettingsDesk) -> list[tuple[str, str, str]]:
         (
             "day",
             "Freeze",
-            config.freeze_at.isoformat() if config.freeze_at else "by hand",
+            local_text(config.freeze_at).replace("T", " ")
+            if config.freeze_at
+            else "by hand",
         ),
         ("day", "Backups", config.backup.folder or "none"),
     ]

@@ -22,7 +22,12 @@ from referee.findings.rule_findings import rule_advice
 from referee.seams import Finding
 from referee.web.app_parts import part
 from referee.web.setup.form_body import Form
-from referee.web.setup.form_fields import Field, fields_shown, settings_of
+from referee.web.setup.form_fields import (
+    Field,
+    fields_shown,
+    local_text,
+    settings_of,
+)
 from referee.web.setup.rule_page import value_of_config
 from referee.web.setup.settings_desk import (
     SettingsDesk,
@@ -31,7 +36,7 @@ from referee.web.setup.settings_desk import (
     write,
 )
 
-FORM = "with its offset from UTC: 2027-06-20T15:30+02:00"
+FORM = "by the clock of this machine, see below"
 FIELDS = (
     Field(
         "freeze_at",
@@ -116,7 +121,8 @@ def day_findings(desk: SettingsDesk) -> Iterator[Finding]:
     config = desk.config()
     now = desk.clock.utc()
     if config.freeze_at is not None and config.freeze_at <= now:
-        words = f"freeze_at = {config.freeze_at.isoformat()} is over: the board freezes as soon as it holds."
+        local = local_text(config.freeze_at).replace("T", " ")
+        words = f"The time at which the board freezes, {local}, is over: it freezes as soon as this is applied."
         yield Finding("freeze-over", words, is_advice=True)
     for one in rule_advice(config, 0):
         if one.code == "backup-missing":
@@ -137,6 +143,6 @@ def _shown(failure: RefereeError | None = None, form: Form | None = None) -> Res
         day_findings(desk),
         failure,
         fields=fields_shown(FIELDS, values, form),
-        local=local.isoformat(timespec="minutes"),
+        local=f"{local:%Y-%m-%d %H:%M}, UTC{local.isoformat()[-6:]}",
         usual=BACKUP_FOLDER,
     )

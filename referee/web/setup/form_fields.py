@@ -55,7 +55,7 @@ def text_of(value: object) -> str:
     if value is True:
         return YES
     if isinstance(value, datetime):
-        return value.isoformat(timespec="minutes")
+        return local_text(value)
     if isinstance(value, tuple | list):
         return ", ".join(map(str, value))
     if isinstance(value, float):
@@ -143,12 +143,17 @@ def _number(given: str) -> float | int:
     return int(value) if value.is_integer() else value
 
 
+def local_text(moment: datetime) -> str:
+    """Return a time as a date-time picker has it: by this machine's clock, without an offset."""
+    local = moment.astimezone().replace(tzinfo=None)
+    return local.isoformat(timespec="seconds" if local.second else "minutes")
+
+
 def _moment(given: str) -> datetime:
+    """Return the time of a date-time picker, which is by this machine's clock, or of a text with its own offset."""
     try:
         value = datetime.fromisoformat(given)
-    except ValueError:
-        value = datetime.min  # noqa: DTZ901 - it has no offset and is refused below
-    if value.tzinfo is None:
-        form = "2027-06-20T15:30+02:00"
-        raise ValueError(f"{given!r} is not a time with its offset, such as {form}")
-    return value
+        return value.astimezone() if value.tzinfo is None else value
+    except (ValueError, OverflowError, OSError) as error:
+        form = "2027-06-20T15:30"
+        raise ValueError(f"{given!r} is not a time, such as {form}") from error

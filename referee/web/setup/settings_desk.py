@@ -42,6 +42,7 @@ from referee.web.problem_documents import STATUS_OF_CODE
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.setup.form_body import Form, present_form
 from referee.web.setup.form_fields import WAS
+from referee.web.setup.page_words import in_page_words
 
 SETTINGS_PATH = f"{OPERATOR_PATH}/settings"
 STEPS = (
@@ -283,7 +284,7 @@ def step_page(
     try:
         version = desk.file().version
         contest = desk.config().name
-        listed = list(findings)
+        listed = [in_page_words(one) for one in findings]
     except (
         RefereeError
     ) as error:  # what is shown may be a password that no one sees again

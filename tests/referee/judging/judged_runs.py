@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lpirc_power.meter import Setup
 from lpirc_testsets import read_ground_truth
 from referee.contest import Contest
 from referee.store.records import Run, RunState
@@ -14,6 +15,8 @@ from tests.referee.factories import START, steady_readings, stored_run
 
 MEASURED_S = 60.0
 METER = "YOKOGAWA WT310 C2PH13047V F1.03"
+READ_EACH_S = Setup(150.0, 0.5, update_interval_s=1.0, integrator_timer_s=600)
+"""A run with this setup has no warning that readings are missed."""
 
 
 def armed_run(contest: Contest, team: str, **different: Any) -> Run:

@@ -218,6 +218,7 @@ def test_it_says_that_the_server_is_lost_and_outlives_a_restart_and_a_session_s_
         page.wait_for_selector("#lost", state="hidden")
         assert page.locator("#theme").is_visible()
         profile.clear_cookies()
+        page.get_by_role("link", name="Log in again").click()
         page.wait_for_url("**/operator/login**")
         log_in(page, key)
         page.wait_for_selector("#theme")

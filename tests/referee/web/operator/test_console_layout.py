@@ -175,3 +175,18 @@ def test_a_destructive_button_is_reached_by_keyboard_and_asks_first(page: Page) 
     page.keyboard.press("Escape")
     assert outline != "none"
     assert not page.get_by_role("dialog").is_visible()
+
+
+def test_a_dialog_with_a_long_name_can_be_left_and_confirmed_on_a_phone(
+    page: Page,
+) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.get_by_role("button", name=f"Remove {TEAMS[2]} from the queue").click()
+    dialog = page.get_by_role("dialog").bounding_box()
+    assert dialog is not None
+    for button in ("#ask-cancel", "#ask-do"):
+        box = page.locator(button).bounding_box()
+        assert box is not None
+        assert box["x"] >= dialog["x"], button
+        assert box["x"] + box["width"] <= dialog["x"] + dialog["width"], button
+    page.click("#ask-cancel")

@@ -34,6 +34,7 @@ def test_a_heat_is_made_by_one_request_and_what_it_cannot_be_is_said(
         {"name": "a", "sides": [TEAM]},
         {"name": "a", "sides": {"station-1": 3}},
         {"name": "a", "sides": SIDES, "round": "one"},
+        {"name": "a", "sides": SIDES, "round": "1" * 5000},
         {"name": "a", "sides": SIDES, "round": True},
     ):
         problem(ask(made, "/heats", body), 400, "bad-json")
@@ -43,6 +44,9 @@ def test_a_heat_is_made_by_one_request_and_what_it_cannot_be_is_said(
         {"name": "a", "sides": {"station-1": TEAM}},
     )
     problem(refused, 400, "bad-request")
+    whole = ask(made, "/heats", {"name": "a", "sides": SIDES, "round": "12345678901"})
+    problem(whole, 400, "bad-request")
+    assert "Round 12345678901 must be" in whole.json()["detail"]
     answer = ask(
         made,
         "/heats",

@@ -263,6 +263,8 @@ def test_a_note_too_long_blank_or_on_no_run_is_refused(served: Day, key: str) ->
     for path, text, status, code in (
         ("1/note", "x" * 2001, 400, "bad-request"),
         ("1/note", "  ", 400, "bad-json"),
+        ("1/note", "a\0b", 400, "bad-request"),
+        ("1/note", "\x1b[2J", 400, "bad-request"),
         ("99/note", "x", 404, "run-unknown"),
     ):
         problem(
@@ -271,3 +273,5 @@ def test_a_note_too_long_blank_or_on_no_run_is_refused(served: Day, key: str) ->
             code,
         )
     assert ask(served, key, "GET", "99").status_code == 404
+    odd = ask(served, key, "POST", "1/void", json={"reason": "a\x1b[2J"})
+    problem(odd, 400, "bad-request")

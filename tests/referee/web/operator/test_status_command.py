@@ -73,7 +73,7 @@ def test_status_shows_what_the_console_does_by_one_call(hall: Day, token: str) -
     assert lines[1].startswith(
         "station-1: meter integrating, run 1 of ant is open, 9:5"
     )
-    assert ", 6 of 6 images, " in lines[1]
+    assert ", 2 of 6 images answered, " in lines[1]
     assert "next: no team is queued" in lines
 
 
@@ -82,7 +82,7 @@ def test_run_show_of_an_open_run_tells_what_the_status_knows(
     token: str,
 ) -> None:
     hall.post(hall.fetched(token))
-    until(lambda: "6 of 6 images" in hall.refers("run", "show", "1").stdout)
+    until(lambda: "2 of 6 images" in hall.refers("run", "show", "1").stdout)
     shown = hall.refers("run", "show", "1").stdout
     assert "now  run 1 of ant is open, 9:5" in shown
     live = json.loads(hall.refers("run", "show", "1", "--json").stdout)["live"]

@@ -84,6 +84,8 @@ def test_what_is_written_and_not_applied_takes_no_rank(
     found, said = ranks(ranked)
     assert found == {}, "without a server the file counts"
     assert "is left out" in said
+    found_by_doctor = refers("doctor", str(ranked.folder)).stdout
+    assert "runs-left-out: Run 1, 2 was judged by another metric" in found_by_doctor
 
 
 def test_apply_names_the_runs_that_lose_their_rank_and_asks(
@@ -123,6 +125,16 @@ def test_next_writes_what_was_changed(ranked: Day, pages: Pages) -> None:
     assert read_config(ranked.folder).attempts == 4
     nothing = pages.post("rules", pages.form("rules") | {"onward": "yes"})
     assert nothing.url.endswith("/testset")
+
+
+def test_findings_on_pages_name_fields_and_no_keys(ranked: Day, pages: Pages) -> None:
+    edit(ranked, "shuffle = true", "shuffle = false")
+    for step in ("rules", "apply"):
+        beside = pages.get(step).text.partition("<aside")[2]
+        found = html.unescape(beside[beside.index("What doctor finds") :])
+        assert "Tick “Each run sees the images in its own secret order”" in found
+        assert "write" not in found
+        assert "shuffle =" not in found
 
 
 def test_the_preset_in_the_file_is_marked(ranked: Day, pages: Pages) -> None:

@@ -330,7 +330,7 @@ def test_a_team_of_the_page_logs_in_at_once_and_its_markup_is_text(
         ("rules", {"window_s": "ten"}, "Window, seconds: &#39;ten&#39; is not a whole"),
         ("rules", {"window_s": "0"}, "window_s = 0 must lie between 1 and"),
         ("rules", {"name": ""}, "Name of the contest: it is blank"),
-        ("day", {"freeze_at": "noon"}, "is not a time with its offset"),
+        ("day", {"freeze_at": "noon"}, "is not a time, such as"),
         ("day", {"backup.folder": "/nowhere/at/all"}, "There is no folder /nowhere"),
         ("stations", {"meter": "TCPIP"}, "TCPIP"),
         ("stations", {"voltage_range_v": "-1"}, "voltage_range_v = -1"),

@@ -6,15 +6,21 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
 
 from referee.config import read_config
+from tests.browser import assert_accessible, browser, visit
 from tests.contest_day import TEAM, Day, until
 from tests.referee.web.setup.settings_pages import Pages, edit, fields
 from tests.timeouts import TIMEOUT_S
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+__all__ = ["browser"]
 
 
 @pytest.fixture
@@ -196,6 +202,56 @@ def test_a_trial_run_says_what_it_measured_in_the_card_of_its_station(
     assert tried_.status_code == 200
     card = tried_.text.partition('id="station-1"')[2].partition("</section>")[0]
     assert re.search(r"has measured [\d.e-]+ Wh, [\d.]+ W in the mean", card)
+
+
+def test_a_long_measurement_says_how_long_and_its_result_is_in_view(
+    served: Day, pages: Pages, browser: Browser
+) -> None:
+    with visit(browser, f"{pages.url}/stations") as page:
+        page.fill("[name=name]", "ruth")
+        page.fill("[name=password]", key_of(served))
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".steps")
+        trial = page.get_by_role("button", name="Trial run of station-1")
+        page.route("**/trial", lambda route: route.fulfill(status=204))  # page stays
+        trial.click()
+        busy = page.get_by_role("button", name="Measuring, ")
+        busy.wait_for()
+        assert busy.is_disabled()
+        page.unroute("**/trial")
+        page.reload()
+        trial.click()
+        tried = page.locator(".tried")
+        tried.wait_for()
+        assert page.url.endswith("/stations/trial#station-1")
+        shown = tried.bounding_box()
+        assert shown is not None
+        assert 0 <= shown["y"] <= 700
+        assert_accessible(page)
+
+
+def test_edits_that_are_not_written_are_asked_about_before_the_page_is_left(
+    served: Day, pages: Pages, browser: Browser
+) -> None:
+    asked: list[str] = []
+
+    def leave(dialog: Any) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    with visit(browser, f"{pages.url}/stations") as page:
+        page.fill("[name=name]", "ruth")
+        page.fill("[name=password]", key_of(served))
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".steps")
+        page.on("dialog", leave)
+        page.get_by_role("link", name="Prizes").click()
+        page.get_by_role("link", name="Stations").click()
+        assert asked == []
+        page.get_by_label("Voltage range, V").fill("300")
+        page.get_by_role("link", name="Prizes").click()
+        page.wait_for_url("**/prizes")
+        assert asked == ["beforeunload"]
 
 
 # What the page cannot read, it says

@@ -191,4 +191,5 @@ def test_a_page_left_open_leads_to_the_log_in_once_its_session_has_ended(
         log_in(page, TEAM)
         with served.store() as store:
             store.teams.set_disabled(TEAM, disabled=True)
+        page.get_by_role("link", name="Log in again").click()
         page.wait_for_url("**/team/login")

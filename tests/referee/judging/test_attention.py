@@ -22,6 +22,7 @@ from referee.store.records import (
     METER_START,
     EnergyMissing,
     Refusal,
+    Review,
     RunState,
 )
 from tests.referee.factories import START, House, StillClock
@@ -135,6 +136,21 @@ def test_the_prize_that_depends_on_a_review_is_named(build: Build) -> None:
     assert "Best score" in found["sentence"]
     assert acts(found)[0] == ("Let stand", "/operator/runs/1/review")
     assert one(house, "review")["run"] == 3, "it would win nothing"
+
+
+def test_a_run_in_review_is_not_offered_to_be_confirmed_before_its_review(
+    build: Build,
+) -> None:
+    house = build(publish_by=1, prizes=[])
+    run = closed_run(house.contest, "ant", odd=True)
+    judge(house.contest, run.id, StillClock())
+    assert [each["code"] for each in look(house)] == ["review"]
+    judged = house.store.scores.latest(run.id)
+    assert judged is not None
+    codes = tuple(each.code for each in judged.checks if not each.ok)
+    review = Review("Eva", "It may stand.", START.isoformat(), codes)
+    house.store.reviews.add(run.id, review)
+    assert [each["code"] for each in look(house)] == ["confirm"]
 
 
 def test_a_judging_again_that_fails_hides_no_review_on_which_a_prize_depends(

@@ -16,6 +16,7 @@ from lpirc_client.terminal import result
 
 PATH = "/v1/team"
 LINE = "  "
+PRESENT = ("armed", "open")
 
 
 def add_parser(subparsers: Any, from_file: str, ca_cert: str) -> None:
@@ -61,7 +62,12 @@ def in_lines(document: dict[str, Any]) -> Iterator[str]:
     """Yield the document in plain lines."""
     yield f"{document['team']} at {document['contest']}"
     place = document["place_in_queue"]
-    queued = "not queued" if place is None else f"{place} of {document['queued']}"
+    present = [one for one in document["runs"] if one["state"] in PRESENT]
+    queued = "not queued"
+    if place is not None:
+        queued = f"{place} of {document['queued']}"
+    elif present:
+        queued = f"at {present[0]['station']}"
     attempts = document["attempts"]
     of = "" if attempts["of"] is None else f" of {attempts['of']}"
     yield f"queue: {queued}; attempts used: {attempts['used']}{of}"

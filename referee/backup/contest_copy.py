@@ -25,6 +25,8 @@ from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
 from referee.config.tracks import MODELS
 from referee.contest import contest_id
 from referee.errors import RefereeError
+from referee.judging.kept_timelines import FOLDER as TIMELINES
+from referee.judging.kept_timelines import timeline_files
 from referee.presence import entries, is_free, is_there
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
 from referee.store import DATABASE_NAME, Store
@@ -52,6 +54,7 @@ def back_up(
     if keys:
         names_of_files += [*SECRETS, SIGNING_KEY_NAME]
     files = [(name, folder / name) for name in names_of_files]
+    files += [(f"{TIMELINES}/{one.name}", one) for one in timeline_files(folder)]
     for given in _test_sets(config) if test_sets else ():
         found = load_test_set(folder / given)
         place = os.path.normpath(given)

@@ -14,16 +14,24 @@ from referee.contest import open_contest
 
 @click.command()
 @click.argument("number", metavar="RUN", type=run_number)
+@click.option(
+    "--truth",
+    is_flag=True,
+    help="Add the objects of each image, found or missed, and which boxes are right.",
+)
 @contest_folder
-def replay(number: int, folder: Path) -> None:
+def replay(number: int, folder: Path, *, truth: bool) -> None:
     """Print the course of a run as JSON: images, boxes, power, energy and score, each when it came.
 
     It has the images' numbers as the team knows them, and no pictures. For operators: it shows what is secret while
     teams may run again on the same images.
     """
     from referee.judging.replay import replay_of  # with NumPy
+    from referee.judging.replay_truth import with_truth
 
     with open_contest(folder) as contest:
         run = contest.store.runs.get(number)
         document = replay_of(contest, run, Clock().utc())
+        if truth:
+            document = with_truth(contest, run, document)
     click.echo(json.dumps(document, ensure_ascii=False, separators=(",", ":")))

@@ -1,4 +1,4 @@
-"""The client's files for download, made from the installed distribution: a wheel, a zipapp, and the examples.
+"""The client's files for download, made from the installed distributions: wheels, a zipapp, and the examples.
 
 The same installation makes the same bytes, so a SHA-256 that was compared once stays right.
 """
@@ -10,7 +10,7 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -24,7 +24,7 @@ NEEDED = (
     ("idna", "idna"),
     ("charset-normalizer", "charset_normalizer"),
 )
-"""What the client needs, as distribution and package; the zipapp holds them all."""
+"""What the client needs, as distribution and package: parts of the zipapp, and wheels of their own for pip."""
 EXAMPLES = "lpirc_client/examples/"
 VERIFIER = "lpirc_client/verify_site.py"
 ONE_FILE = "python/client.py"
@@ -60,7 +60,16 @@ def client_files() -> Mapping[str, ClientFile]:
     client = installed(*CLIENT)
     if client is None:
         return {}
-    made = [_one_file(client), *_zipapp(client), _wheel(client)]
+    needed = [installed(*one) for one in NEEDED]
+    parts = [part for part in needed if part is not None]
+    is_whole = len(parts) == len(NEEDED)
+    made = [_one_file(client)]
+    if is_whole:
+        made.append(_zipapp([client, *parts]))
+    about = f"for pip; it needs requests and Python {client.needs_python}"
+    made.append(_wheel(client, about))
+    if is_whole:
+        made += [_wheel(part, "for pip, which lpirc-client needs") for part in parts]
     made += [*_examples(client), _verifier(client)]
     return {file.name: file for file in made}
 
@@ -82,21 +91,15 @@ def _verifier(client: Installed) -> ClientFile:
     return ClientFile("verify_site.py", content, TEXT, about)
 
 
-def _zipapp(client: Installed) -> list[ClientFile]:
-    """Return the client with all that it needs as one program; nothing if a part of it is not installed."""
-    parts = [client]
-    for name, package in NEEDED:
-        part = installed(name, package)
-        if part is None:
-            return []
-        parts.append(part)
+def _zipapp(parts: Sequence[Installed]) -> ClientFile:
+    """Return the client with all that it needs as one program."""
     files = {"__main__.py": MAIN}
     for part in parts:
         files |= part.package_files() | part.information()
     least = max(_least_python(part) for part in parts)
     about = f"lpirc-client with all that it needs, Python 3.{least} or newer"
     content = START + _zipped(files)
-    return [ClientFile(ZIPAPP, content, BINARY, about)]
+    return ClientFile(ZIPAPP, content, BINARY, about)
 
 
 def _least_python(part: Installed) -> int:
@@ -104,16 +107,16 @@ def _least_python(part: Installed) -> int:
     return int(found[1]) if found else 0
 
 
-def _wheel(client: Installed) -> ClientFile:
-    info = client.info_folder
+def _wheel(part: Installed, about: str) -> ClientFile:
+    """Return a wheel for any system: of a package with compiled parts, one that works without them."""
+    info = part.info_folder
     lines = ["Wheel-Version: 1.0", "Generator: lpirc-referee", "Root-Is-Purelib: true"]
     lines += ["Tag: py3-none-any", ""]
-    files = client.package_files() | client.information()
+    files = part.package_files() | part.information()
     files[f"{info}/WHEEL"] = "\n".join(lines).encode()
     record = [_record_line(name, content) for name, content in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,", ""]).encode()
-    name = f"lpirc_client-{client.version}-py3-none-any.whl"
-    about = f"for pip; it needs requests and Python {client.needs_python}"
+    name = f"{part.package}-{part.version}-py3-none-any.whl"
     return ClientFile(name, _zipped(files), BINARY, about)
 
 

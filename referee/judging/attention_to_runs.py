@@ -70,17 +70,23 @@ def _of_run(run: Document) -> Iterator[Attention]:
 
 def _of_judged(run: Document, name: str) -> Iterator[Attention]:
     number = run["run"]
-    if run["needs_review"] and run["review"] is None:
+    if is_in_review(run):
         failed = [
             one["code"] for one in run["failed_checks"] if one["severity"] == "error"
         ]
         prizes = run["prizes_at_stake"]
-        stake = f", and {' and '.join(prizes)} depends on it" if prizes else ""
+        depend = "depends" if len(prizes) == 1 else "depend"
+        stake = f", and {' and '.join(prizes)} {depend} on it" if prizes else ""
         sentence = f"{name} is in review{stake}; failed: {', '.join(failed)}."
         severity = Severity.PERSON_NEEDED if prizes else Severity.WARNING
         code = "review-of-prize" if prizes else "review"
         stand = act_of_run("Let stand", number, "review")
         yield _of(run, code, severity, sentence, stand, _void(run))
+
+
+def is_in_review(run: Document) -> bool:
+    """Return True if the jury still has to review a run, before it confirms its judgement."""
+    return bool(run["needs_review"]) and run["review"] is None
 
 
 def _decisions(runs: Sequence[Document]) -> Iterator[Attention]:
@@ -90,6 +96,7 @@ def _decisions(runs: Sequence[Document]) -> Iterator[Attention]:
             run
             for run in runs
             if run["waits_for"] == awaited
+            and not is_in_review(run)
             and run["judged_utc"] is not None
             and not run["judging"]
         ]

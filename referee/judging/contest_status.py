@@ -20,7 +20,7 @@ from referee.judging.attention import attention_of
 from referee.judging.freeze import Freeze
 from referee.judging.heat_lights import waiting_heats
 from referee.judging.host_status import Told, host_status, told_by_log
-from referee.judging.jury_decisions import unpublished
+from referee.judging.jury_decisions import NOTHING_AWAITED, awaited_documents
 from referee.judging.lost_energy_notices import lost_energies
 from referee.judging.prizes_at_stake import prizes_at_stake
 from referee.judging.run_checks import rows_refused
@@ -278,7 +278,7 @@ class StatusReader:
             if made_of is None or was_made_of != made_of:
                 document = self._run(run, reviews.get(run.id), now)
                 self._runs[run.id] = (made_of, document)
-        waiting = unpublished(self._contest)
+        waiting = awaited_documents(self._contest)
         notes = self._store.notes.counts()
         failed = self._told().judging
         at_stake = self._prizes_at_stake()
@@ -286,11 +286,11 @@ class StatusReader:
         for run in reversed(runs):
             changing = {
                 "judging": run.id in known.judging,
-                "waits_for": waiting.get(run.id),
                 "notes": notes.get(run.id, 0),
                 "judge_failed": failed.get(run.id),
                 "prizes_at_stake": at_stake.get(run.id, ()),
             }
+            changing |= waiting.get(run.id, NOTHING_AWAITED)
             documents.append(self._runs[run.id][1] | changing)
         return documents
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from referee.auth.operator_names import is_reserved
 from referee.contest import Contest
@@ -23,6 +24,7 @@ from referee.store.decision_table import void_sentence
 from referee.store.records import Decision, DecisionKind, RunState
 
 BY_TWO = 2
+NOTHING_AWAITED: Mapping[str, Any] = {"waits_for": None, "barred": ()}
 NOT_PUBLISHED = "the jury has not published it yet"
 
 
@@ -69,6 +71,38 @@ def is_published(contest: Contest, number: int) -> bool:
     if not contest.config.publish_by:
         return True
     return awaited(contest.store.decisions.latest().get(number, ())) is None
+
+
+def barred_from_publishing(contest: Contest) -> dict[int, list[str]]:
+    """Return the operators whom `publish_by = 2` keeps from publishing, for each run that waits for a second person."""
+    if contest.config.publish_by != BY_TWO:
+        return {}
+    decisions = contest.store.decisions.latest()
+    confirmed = {
+        number: by
+        for number, its in unpublished(contest).items()
+        if its is Awaited.PUBLICATION
+        and (by := _who_confirmed(decisions, number)) is not None
+    }
+    if not confirmed:
+        return {}
+    people = people_of(contest.store)
+    names = set(contest.store.operators.password_hashes())
+    barred = {}
+    for number, by in confirmed.items():
+        person = people.get(by, by)
+        same = {name for name in names if people.get(name, name) == person}
+        barred[number] = sorted(same | {by})
+    return barred
+
+
+def awaited_documents(contest: Contest) -> dict[int, dict[str, Any]]:
+    """Return what each run waits for, as the status says it, and who is barred from publishing it."""
+    barred = barred_from_publishing(contest)
+    return {
+        number: {"waits_for": its, "barred": barred.get(number, ())}
+        for number, its in unpublished(contest).items()
+    }
 
 
 def require_published(contest: Contest, number: int) -> None:

@@ -242,7 +242,7 @@ def answers_to_all(store: Store) -> list[dict[str, Any]]:
         {
             "id": one.id,
             "utc": one.answered_utc,
-            "question": one.text,
+            "question": one.public_text,
             "answer": one.answer,
         }
         for one in answered

@@ -23,7 +23,10 @@ MOST_TICKS = 500
 MOST_LISTED = 30
 """Entries of each list, unless all are asked for: the page is sent again with each change of an open run."""
 Document = dict[str, Any]
-NOT_SHOWN = ("utc", "kind", "address", "rules", "before", "signature", "public_key")
+NOT_SHOWN = (
+    *("utc", "kind", "address", "rules", "before", "signature", "public_key"),
+    *("judged_utc", "reviewed_utc"),
+)
 
 
 def dossier_of(
@@ -48,7 +51,7 @@ def dossier_of(
         "course": _course(contest, run, answered, events),
         "happened": happened,
         "refusals": _refusals(contest, run, most),
-        "checks": _first(sorted(checks, key=lambda check: check["ok"]), most),
+        "checks": _first(sorted(checks, key=_urgency), most),
         "judgements": len(store.scores.judgements(run.id)),
         "reviews": _newest([vars(one) for one in store.reviews.of_run(run.id)], most),
         "decisions": [vars(one) for one in decisions],
@@ -59,6 +62,13 @@ def dossier_of(
         "rows": store.posts.count_detections(run.id),
         "posts": len(store.posts.arrivals(run.id)),
     }
+
+
+def _urgency(check: Document) -> int:
+    """Return the place of a check in the list: failed, warning, holds."""
+    if check["ok"]:
+        return 2
+    return 0 if check["severity"] == "error" else 1
 
 
 def _newest(entries: Sequence[Document], most: int | None) -> Document:

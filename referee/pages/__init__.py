@@ -30,7 +30,7 @@ def template_environment(*packages: str) -> Environment:
         select_autoescape,
     )
 
-    from referee.pages.local_times import TIME_FILTERS
+    from referee.pages.local_times import MARKUP_FILTERS
 
     loader = ChoiceLoader(
         [PackageLoader(package) for package in (*packages, "referee.pages")]
@@ -42,7 +42,7 @@ def template_environment(*packages: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= FILTERS | TIME_FILTERS
+    environment.filters |= FILTERS | MARKUP_FILTERS
     return environment
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from referee.pages.figure_text import NONE
+from referee.pages.short_digests import short_digests
 
 FORMS = {"time": "%H:%M:%S", "minute": "%H:%M", "date": "%Y-%m-%d %H:%M"}
 
@@ -44,7 +45,8 @@ def _element(utc: str | None, form: str) -> str:
     )
 
 
-TIME_FILTERS = {
+MARKUP_FILTERS = {
+    "short": short_digests,
     "local_time": local_time,
     "local_minute": local_minute,
     "local_date": local_date,

@@ -89,7 +89,12 @@ def _draw_steps(axes: Any, steps: Sequence[PowerStep]) -> None:
         times_s += [one.start_s, one.end_s]
         levels += [one.power_w, one.power_w]
     axes.plot(times_s, levels, color=BROWN, linewidth=1.6)
-    axes.set_title("thick: as steps", fontsize="medium", loc="right", color=BROWN)
+    axes.set_title(
+        "thick line: the same power in few steps",
+        fontsize="medium",
+        loc="right",
+        color=BROWN,
+    )
 
 
 def _draw_regret(axes: Any, regret: StopRegret) -> None:
@@ -117,7 +122,7 @@ def _draw_regret(axes: Any, regret: StopRegret) -> None:
     if regret.is_earlier:
         axes.axvline(regret.elapsed_s[regret.best], color=BROWN, linestyle="--")
         title += "; dashed: the best time"
-    axes.set_ylabel("log-out / run")
+    axes.set_ylabel("times the score")
     axes.set_ylim(0, max(1.2, 1.1 * float(np.nanmax(band.ratio))))
     axes.set_title(title, fontsize="medium", loc="right", color=BLUE)
 

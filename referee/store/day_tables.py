@@ -55,6 +55,7 @@ DAY_TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "id": int, "utc": str, "team": str, "text": str,
             "answered_utc": str, "operator": str, "answer": str,  # NULL: not answered yet
             "to_all": int,  # 1: everyone may read question and answer
+            "wording": str,  # of the question for everyone, as the jury has changed it; NULL: as asked
         },
         {"pk": "id", "foreign_keys": [("team", "teams", "name")]},
     ),

@@ -13,11 +13,13 @@ from referee.store.schema import insert
 
 ASKED = "question"
 """Kind of the event when a team asks."""
-_COLUMNS = "id, utc, team, text, answered_utc, operator, answer, to_all"
+UNANSWERED = ("id", "answered_utc", "operator", "answer", "to_all")
+_COLUMNS = "id, utc, team, text, answered_utc, operator, answer, to_all, wording"
 _ALL = f"SELECT {_COLUMNS} FROM questions ORDER BY id DESC"  # noqa: S608 - a constant
 _OPEN = "SELECT count(*) FROM questions WHERE team = ? AND answered_utc IS NULL"
 _ANSWER = (
-    "UPDATE questions SET answered_utc = :utc, operator = :operator, answer = :answer, to_all = :to_all"
+    "UPDATE questions SET answered_utc = :utc, operator = :operator, answer = :answer, to_all = :to_all,"
+    " wording = :wording"
     " WHERE id = :id"
 )
 
@@ -33,7 +35,7 @@ class QuestionTable:
 
         Raises RefereeError `too-many-questions` if `most_open` questions of the team wait for an answer.
         """
-        values = dict.fromkeys(("id", "answered_utc", "operator", "answer", "to_all"))
+        values = dict.fromkeys((*UNANSWERED, "wording"))
         asked = {"utc": now.isoformat(), "team": team, "text": text}
         with self._database.transaction() as connection:
             (waiting,) = connection.execute(_OPEN, (team,)).fetchone()
@@ -56,15 +58,20 @@ class QuestionTable:
         now: datetime,
         *,
         to_all: bool,
+        wording: str | None = None,
         act: Act | None = None,
     ) -> None:
-        """Answer a question, for its team or `to_all`. Raises RefereeError `question-unknown`."""
+        """Answer a question, for its team or `to_all`, who read the question as `wording` has it, or as asked.
+
+        Raises RefereeError `question-unknown`.
+        """
         values = {
             "id": min(number, LARGEST_NUMBER),
             "utc": now.isoformat(),
             "operator": operator,
             "answer": text,
             "to_all": int(to_all),
+            "wording": wording,
         }
         with self._database.transaction() as connection:
             if not connection.execute(_ANSWER, values).rowcount:
@@ -72,6 +79,13 @@ class QuestionTable:
                     "question-unknown", f"There is no question {number}."
                 )
             put_on_record(connection, act)
+
+    def get(self, number: int) -> Question:
+        """Return a question. Raises RefereeError `question-unknown`."""
+        for one in self.all():
+            if one.id == number:
+                return one
+        raise RefereeError("question-unknown", f"There is no question {number}.")
 
     def all(self) -> list[Question]:
         """Return all questions, newest first."""

@@ -350,7 +350,8 @@ class Heat:
 class Question:
     """A team's question to the jury; `answered_utc`, `operator` and `answer` are None until it is answered.
 
-    With `to_all` everyone may read the question and its answer.
+    With `to_all` everyone may read the question and its answer; `wording` is the question as the jury has changed it
+    for that, or None.
     """
 
     id: int
@@ -361,6 +362,12 @@ class Question:
     operator: str | None
     answer: str | None
     to_all: bool
+    wording: str | None = None
+
+    @property
+    def public_text(self) -> str:
+        """The question as everyone reads it."""
+        return self.wording or self.text
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ CODES_OF_STATUS = {
     "heat-uneven heat-made heat-not-made team-absent station-busy team-busy team-queued window-closed display-failed "
     "run-state station-needed not-written not-sure board-state key-reused track-closed entry-repeated entry-withdrawn "
     "submission-limit judged-again queue-changed decided-already none-decided not-confirmed not-published "
-    "nothing-to-publish "
+    "nothing-to-publish team-named "
     "not-replaceable upload-mismatch offset-mismatch upload-busy",
     408: "body-too-slow",
     411: "length-missing",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Iterable
 
 from referee.errors import RefereeError
 
@@ -38,6 +40,21 @@ def question_text(given: str, what: str, longest: int = LONGEST_TEXT) -> str:
             "emoji.",
         )
     return text
+
+
+def teams_named(text: str, teams: Iterable[str]) -> list[str]:
+    """Return the teams whose names occur in a text as words, in any case, width, and with joiners between letters."""
+    folded = _folded(text)
+    return [
+        team
+        for team in teams
+        if re.search(rf"(?<!\w){re.escape(_folded(team))}(?!\w)", folded)
+    ]
+
+
+def _folded(text: str) -> str:
+    shown = "".join(one for one in text if unicodedata.category(one) != "Cf")
+    return " ".join(unicodedata.normalize("NFKC", shown).casefold().split())
 
 
 def _is_printable(line: str) -> bool:

@@ -76,6 +76,19 @@ function say(sentence) {
   forget = setTimeout(() => { part("said").textContent = ""; }, 12000);
 }
 
+// With two people who decide, no one publishes what the same person has confirmed: a word stands in place of the button.
+const viewer = document.querySelector("meta[name=operator]")?.content;
+function bar() {
+  for (const button of document.querySelectorAll("[data-not-by]")) {
+    button.hidden = JSON.parse(button.dataset.notBy).includes(viewer);
+    button.parentElement.querySelector("[data-instead]").hidden = !button.hidden;
+    const way = document.querySelector(`[data-presses="${button.querySelector("button").id}"]`);
+    if (way) way.hidden = button.hidden;
+  }
+}
+document.addEventListener("live", bar);
+bar();
+
 // The server's time of day, from when it made the page, in the operator's time zone.
 if (part("utc")) {
   const made_ms = Date.parse(part("utc").dataset.utc) - performance.now();

@@ -3,9 +3,15 @@
 "use strict";
 
 const charts = new Map(), {dataset: {uplot}} = document.currentScript;
-const loaded = painted.then(() => new Promise(done => {
-  document.head.append(Object.assign(document.createElement("script"), {src: uplot, onload: done}));
-}));
+let loading = null;
+
+// Loads uPlot, which is half of all that a page of the hall loads, once the page has something to draw.
+function loaded() {
+  loading ??= painted.then(() => new Promise(done => {
+    document.head.append(Object.assign(document.createElement("script"), {src: uplot, onload: done}));
+  }));
+  return loading;
+}
 
 // Where nothing was read, as while the meter or the referee was away, the power is null and no line is drawn; `others`
 // stay as they were. A gap is four times the usual distance, and a second at least.
@@ -54,8 +60,9 @@ function endGone(known) {
 }
 
 async function drawAll() {
-  await loaded;
   endGone(charts);
+  if (!document.querySelector("[data-course] .chart")) return;
+  await loaded();
   for (const run of document.querySelectorAll("[data-course]")) {
     const chart = run.querySelector(".chart"), course = JSON.parse(run.dataset.course);
     if (chart && course.elapsed_s.length > 1) drawPower(chart, course, highest(run, course));

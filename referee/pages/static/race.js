@@ -33,8 +33,9 @@ function drawRace(element, {x_unit, y_unit, lines}) {
 }
 
 async function drawRaces() {
-  await loaded;
   endGone(races);
+  if (!document.querySelector("[data-race]")) return;
+  await loaded();
   for (const figure of document.querySelectorAll("[data-race]")) {
     drawRace(figure.querySelector(".chart"), JSON.parse(figure.dataset.race));
   }

@@ -7,6 +7,7 @@
 const SPEEDS = [1, 2, 5, 10, 20], STEP_S = 5, REST_MS = 9000, RETRY_MS = 5000;
 // No picture is held for less than this: faster changes are flashes, which may cause seizures.
 const HOLD_MS = 400, CALM_MS = 1000, KEPT_PICTURES = 40, MOST_NAMED = 4;
+const RIGHT = ["#7cc7ff", [2, 3]], WRONG = ["#ff6b5e", [6, 4]];
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 const clockText = s => `${Math.floor(s / 60)}:${String(Math.floor(s % 60)).padStart(2, "0")}`;
@@ -41,9 +42,9 @@ function viewsOf(run) {
   return views;
 }
 
-function boxesByFrame(run) {
+function byFrame(frames) {
   const found = new Map();
-  (run.boxes?.frame ?? []).forEach((frame, box) => found.set(frame, [...found.get(frame) ?? [], box]));
+  (frames ?? []).forEach((frame, one) => found.set(frame, [...found.get(frame) ?? [], one]));
   return found;
 }
 
@@ -58,7 +59,9 @@ class Lane {
     this.name = `Run ${run.run} of ${run.team}`;
     this.element.querySelector("[data-name]").textContent = this.name;
     this.views = viewsOf(run);
-    this.boxes = boxesByFrame(run);
+    this.boxes = byFrame(run.boxes?.frame);
+    this.objects = byFrame(run.truth?.frame);
+    this.showsTruth = false;
     this.answers = run.frames.answered_s.filter(one => one !== null).sort((one, other) => one - other);
     this.loaded = new Map();
     this.shown = null;
@@ -183,15 +186,30 @@ class Lane {
     if (picture?.naturalWidth) context.drawImage(picture, left, top, wide * scale, high * scale);
     else outline(context, colours.borderTopColor, 1, left + 0.5, top + 0.5, wide * scale - 1, high * scale - 1);
     context.font = `600 ${Math.max(12, height / 28)}px ${colours.fontFamily}`;
+    if (this.showsTruth) this.paintObjects(context, frame, scale, left, top, height);
     // The most confident boxes come last, on top of the others, and only they have words beside them.
     const confident = [...came].sort((one, other) => boxes.confidence[one] - boxes.confidence[other]);
     confident.forEach((box, at) => {
       const isNamed = at >= confident.length - MOST_NAMED;
       const place = [left + boxes.x[box] * scale, top + boxes.y[box] * scale, boxes.width[box] * scale, boxes.height[box] * scale];
+      const [colour, dashes] = this.showsTruth ? boxes.right[box] ? RIGHT : WRONG : ["#ffd54a", []];
       outline(context, "#000", 4, ...place);
-      outline(context, "#ffd54a", isNamed ? 2.5 : 1.2, ...place);
+      context.setLineDash(dashes);
+      outline(context, colour, isNamed ? 2.5 : 1.2, ...place);
+      context.setLineDash([]);
       if (isNamed) written(context, this.label(box), place[0] + 3, Math.max(place[1] - 4, height / 26));
     });
+  }
+
+  // The objects of the image, as in the report: the missed ones with their names.
+  paintObjects(context, frame, scale, left, top, height) {
+    const {truth} = this.run;
+    for (const one of this.objects.get(frame) ?? []) {
+      const place = [left + truth.x[one] * scale, top + truth.y[one] * scale, truth.width[one] * scale, truth.height[one] * scale];
+      outline(context, "#000", 6, ...place);
+      outline(context, truth.found[one] ? "#fff" : "#ffd54a", truth.found[one] ? 1.5 : 4, ...place);
+      if (!truth.found[one]) written(context, `missed: ${truth.name[one]}`, place[0] + 3, Math.min(place[1] + place[3] + height / 26, height - 4));
+    }
   }
 
   // Without the image's size the frame is as large as its boxes reach.
@@ -241,6 +259,22 @@ class Lane {
     drawn(steps.power_at_s, steps.power_w, colours.outlineColor, 1.5);
     drawn(steps.at_s, this.scores, colours.color, 2.5);
     context.fillRect(x(Math.min(t, this.run.elapsed_s)), 0, 1, height);
+    this.drawScales(context, width, height, end, colours);
+  }
+
+  // What the height of each line is at the top, and the end of the time; both lines begin at 0.
+  drawScales(context, width, height, end, colours) {
+    const {power_w} = this.run.steps, size = Math.max(11 * devicePixelRatio, height * 0.13);
+    const most = values => Math.max(0, ...values.filter(one => one !== null));
+    const word = (text, x, y, align, colour) => {
+      Object.assign(context, {font: `${size}px ${colours.fontFamily}`, textAlign: align, fillStyle: colour});
+      context.fillText(text, x, y);
+    };
+    if (most(power_w)) word(`${most(power_w).toFixed(1)} W`, 3, size, "left", colours.outlineColor);
+    if (most(this.scores)) word(`score ${most(this.scores).toFixed(4)}`, width - 3, size, "right", colours.color);
+    word("0", 3, height - 7, "left", colours.outlineColor);
+    word(clockText(end), width - 3, height - 7, "right", colours.outlineColor);
+    context.textAlign = "start";
   }
 }
 
@@ -276,10 +310,11 @@ class Player {
     this.end = this.time = 0;
     this.isPlaying = false;
     this.speed = Number(root.dataset.speed ?? 1);
-    for (const name of ["play", "seek", "speed", "clock", "status", "table", "lanes", "finish"]) this[`${name}Element`] = root.querySelector(`[data-${name}-element]`);
+    for (const name of ["play", "seek", "speed", "clock", "status", "table", "lanes", "finish", "truth"]) this[`${name}Element`] = root.querySelector(`[data-${name}-element]`);
     this.playElement.addEventListener("click", () => this.toggle());
     this.seekElement.addEventListener("input", () => this.seek(Number(this.seekElement.value)));
     this.speedElement.addEventListener("change", () => { this.speed = Number(this.speedElement.value); });
+    this.truthElement.addEventListener("change", () => this.showTruth());
     (root.dataset.keys === "page" ? document : root).addEventListener("keydown", event => this.press(event));
     root.addEventListener("picture", () => this.draw());
     root.querySelector("details").addEventListener("toggle", () => this.fillTable());
@@ -317,6 +352,7 @@ class Player {
     this.seekElement.max = Math.ceil(this.end);
     for (const element of [this.playElement, this.seekElement, this.speedElement]) element.disabled = this.end === 0;
     this.speedElement.value = this.speed;
+    this.root.querySelector("[data-truth-label]").hidden = !this.lanes.some(lane => lane.run.truth);
     this.say("", false);
     this.seek(0);
     this.root.dataset.ready = this.lanes.map(lane => lane.run.run).join(" ");
@@ -334,6 +370,15 @@ class Player {
       } else await new Promise(done => setTimeout(done, RETRY_MS));
       if (this.root.dataset.then) return location.replace(this.root.dataset.then);
     }
+  }
+
+  // For the jury only: other documents have no ground truth.
+  showTruth() {
+    for (const lane of this.lanes) {
+      lane.showsTruth = this.truthElement.checked && Boolean(lane.run.truth);
+      lane.element.querySelector("[data-truth-key]").hidden = !lane.showsTruth;
+    }
+    this.draw();
   }
 
   toggle() { if (this.isPlaying) this.pause(); else this.play(); }

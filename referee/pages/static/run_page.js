@@ -44,7 +44,7 @@ function drawTimeline(element, course) {
 }
 
 async function drawRun() {
-  await loaded;
+  await loaded();
   const around = document.querySelector("[data-timeline]"), course = JSON.parse(around.dataset.timeline);
   if (course.elapsed_s.length > 1) drawTimeline(around.querySelector(".chart"), course);
 }

@@ -1,6 +1,8 @@
 // Set-up and settings: the page that waits for the next worker goes on by itself, and a form that takes long says so.
 "use strict";
 
+for (const button of document.querySelectorAll("[data-prints]")) button.addEventListener("click", () => print());
+
 const waiting = document.getElementById("waiting");
 
 async function look() {

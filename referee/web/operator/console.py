@@ -108,6 +108,7 @@ def report(number: int) -> Response:
     if has_replay:
         policy += f"; script-src {player_hash()}"
     response.headers["Content-Security-Policy"] = policy
+    response.headers["Content-Disposition"] = f'inline; filename="{path.name}"'
     return response
 
 

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections import OrderedDict
 
 from referee.contest import Contest
-from referee.errors import RefereeError
 from referee.store.records import Run
-from referee.web.judge_process import run_command
+from referee.web.command_turns import CommandTurns, Refused, output_of
 from referee.web.public.kept_answers import Kept, keep
 
 KEPT = 6
-WAIT_S = 30.0  # for replays that another operator has requested
-
-logger = logging.getLogger(__name__)
+BUSY = "Other replays are being made; try again when they are done."
+NO_REPLAY = Refused("replay-failed", "The replay cannot be made")
 
 
 class RunReplays:
-    """The replays of any runs as JSON documents, for operators only."""
+    """The replays of any runs as JSON documents, with the ground truth, for operators only."""
 
     def __init__(self, contest: Contest) -> None:
         self._contest = contest
-        self._turn = threading.Lock()
+        self._turns = CommandTurns(BUSY)
         self._made: OrderedDict[int, tuple[object, Kept]] = OrderedDict()
 
     def document(self, run: Run) -> Kept:
         """Return the replay of a run. Raises RefereeError `replay-failed`, `too-many-requests`."""
-        if not self._turn.acquire(timeout=WAIT_S):
-            sentence = "Other replays are being made; try again when they are done."
-            raise RefereeError("too-many-requests", sentence)
-        try:
+        with self._turns.turn():
             mark = self._mark(run)
             known = self._made.get(run.id)
             if known is not None and known[0] == mark:
@@ -42,8 +35,6 @@ class RunReplays:
             if len(self._made) > KEPT:
                 self._made.popitem(last=False)
             return made
-        finally:
-            self._turn.release()
 
     def _mark(self, run: Run) -> object:
         """Return a value that differs once the replay would."""
@@ -60,9 +51,6 @@ class RunReplays:
 
     def _replay(self, number: int) -> Kept:
         folder = str(self._contest.folder)
-        done, said = run_command("replay", str(number), "--contest", folder)
-        if done.returncode:
-            logger.error("the replay of run %s: %s", number, done.stderr.strip())
-            sentence = f"The replay cannot be made: {said}"
-            raise RefereeError("replay-failed", sentence)
-        return keep(done.stdout, "application/json")
+        words = ("replay", str(number), "--truth", "--contest", folder)
+        printed = output_of(*words, refused=NO_REPLAY)
+        return keep(printed, "application/json")

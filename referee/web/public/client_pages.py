@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from flask import Blueprint, Response, abort, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -23,7 +25,10 @@ def to_page() -> AnyResponse:
 @blueprint.get(PATH)
 def how_to_begin() -> Response:
     """Answer with how to begin, and the files with their SHA-256."""
-    return page("public/client.html", url=_own_url(), files=[*client_files().values()])
+    url = _own_url()
+    host = urlsplit(url).netloc
+    files = [*client_files().values()]
+    return page("public/client.html", url=url, host=host, files=files)
 
 
 @blueprint.get(PATH + SUMS)

@@ -55,6 +55,8 @@ def report(number: int) -> Response:
     _require_published(run)  # the board may have been frozen meanwhile
     response = html(text)
     response.headers["Content-Security-Policy"] = REPORT_POLICY
+    name = f"report-run-{number}.html"
+    response.headers["Content-Disposition"] = f'inline; filename="{name}"'
     response.headers["Cache-Control"] = OF_ONE_TEAM
     return response
 

@@ -45,6 +45,9 @@ def folder(tmp_path: Path, small_set: TestSet) -> Path:
     (made / "models").mkdir()
     (made / "models" / f"{'5' * 64}.tflite").write_bytes(b"a model")
     (made / "models" / f"{'6' * 64}.onnx").write_bytes(b"another")
+    (made / "timelines").mkdir()
+    (made / "timelines" / "run-1.json").write_bytes(b"a timeline")
+    (made / "timelines" / ".run-1.json-half").write_bytes(b"half of one")
     with open_contest(made) as contest:
         stored_run(contest.store)
     return made
@@ -95,6 +98,8 @@ def test_all_of_it_is_there_at_another_path_and_only_its_owners(
     assert "# testset of the finals: unknown" in (copy / "contest.toml").read_text()
     assert (copy / "models" / f"{'5' * 64}.tflite").read_bytes() == b"a model"
     assert (copy / "models" / f"{'6' * 64}.onnx").read_bytes() == b"another"
+    (kept,) = (copy / "timelines").iterdir()
+    assert (kept.name, kept.read_bytes()) == ("run-1.json", b"a timeline")
     with open_contest(copy) as contest:
         assert contest.test_set.digest == small_set.digest
         assert contest.store.runs.find() == runs
@@ -141,6 +146,7 @@ def test_a_copy_without_test_set_says_where_it_is_missed_or_takes_it_and_the_key
     assert set(zipfile.ZipFile(newest).namelist()) == {
         "contest.toml",
         "contest.db",
+        "timelines/run-1.json",
         "backup.json",
     }
     told = called("restore", str(newest), str(tmp_path / "alone"))

@@ -66,8 +66,11 @@ def test_the_one_file_client_starts_on_python_3_6() -> None:
     assert b"Error" not in told.stderr
 
 
-def test_the_wheel_lists_each_of_its_files_with_its_sum() -> None:
-    (name,) = (one for one in client_files() if one.endswith(".whl"))
+WHEELS = [one for one in client_files() if one.endswith(".whl")]
+
+
+@pytest.mark.parametrize("name", WHEELS, ids=lambda one: one.partition("-")[0])
+def test_a_wheel_lists_each_of_its_files_with_its_sum(name: str) -> None:
     with zipfile.ZipFile(io.BytesIO(client_files()[name].content)) as wheel:
         held = {one: wheel.read(one) for one in wheel.namelist()}
     (record_name,) = (one for one in held if one.endswith(".dist-info/RECORD"))
@@ -77,10 +80,19 @@ def test_the_wheel_lists_each_of_its_files_with_its_sum() -> None:
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest())
         assert stated.pop(path) == f"sha256={digest.decode().rstrip('=')}"
     assert stated == {}
+    assert any("/licenses/LICENSE" in path for path in held)
+    assert not any("__pycache__" in path or path.endswith(".so") for path in held)
+
+
+def test_the_wheels_are_the_client_and_all_that_it_needs() -> None:
+    assert [one.partition("-")[0] for one in WHEELS] == [
+        "lpirc_client",
+        *(package for _, package in files_module.NEEDED),
+    ]
+    with zipfile.ZipFile(io.BytesIO(client_files()[WHEELS[0]].content)) as wheel:
+        held = wheel.namelist()
     assert "lpirc_client/cli.py" in held
     assert "lpirc_client/examples/go/client.go" in held
-    assert any(path.endswith("/licenses/LICENSE") for path in held)
-    assert not any("__pycache__" in path for path in held)
 
 
 def test_the_zipapp_runs_without_anything_installed_and_names_its_licences(

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from referee.config import Station
+from referee.errors import RefereeError
 from referee.judging.attention import attention_of, rounded_mb
 from referee.judging.contest_status import Known, StatusReader
 from referee.judging.judge import judge
-from referee.store.records import BACKUP, ENERGY_LOST, JUDGE_FAILED, Refusal
+from referee.store.held_stations import require_not_needed
+from referee.store.records import (
+    BACKUP,
+    ENERGY_LOST,
+    ENERGY_MISSING,
+    JUDGE_FAILED,
+    METER_START,
+    EnergyMissing,
+    Refusal,
+    Review,
+    RunState,
+)
 from tests.referee.factories import START, House, StillClock
 from tests.referee.judging.judged_runs import (
     READ_EACH_S,
@@ -124,6 +138,21 @@ def test_the_prize_that_depends_on_a_review_is_named(build: Build) -> None:
     assert one(house, "review")["run"] == 3, "it would win nothing"
 
 
+def test_a_run_in_review_is_not_offered_to_be_confirmed_before_its_review(
+    build: Build,
+) -> None:
+    house = build(publish_by=1, prizes=[])
+    run = closed_run(house.contest, "ant", odd=True)
+    judge(house.contest, run.id, StillClock())
+    assert [each["code"] for each in look(house)] == ["review"]
+    judged = house.store.scores.latest(run.id)
+    assert judged is not None
+    codes = tuple(each.code for each in judged.checks if not each.ok)
+    review = Review("Eva", "It may stand.", START.isoformat(), codes)
+    house.store.reviews.add(run.id, review)
+    assert [each["code"] for each in look(house)] == ["confirm"]
+
+
 def test_a_judging_again_that_fails_hides_no_review_on_which_a_prize_depends(
     build: Build,
 ) -> None:
@@ -229,3 +258,26 @@ def test_questions_backups_plug_ins_and_troubles_are_findings_too(
     assert acts(found[2]) == [("Answer", "/operator/questions/1/answer")]
     house.store.log.append(START, None, BACKUP, sentence="Again.", failed=False)
     assert "backup" not in [each["code"] for each in look(house)]
+
+
+def test_an_energy_left_in_the_meter_of_a_station_that_is_gone_needs_a_person(
+    build: Build,
+) -> None:
+    """A renamed station's meter would be armed again as a new one, which resets it: the energy is lost for good."""
+    house = build()
+    run = opened_run(house.contest, "ant")
+    store = house.store
+    store.log.append(START, run.id, METER_START)
+    late = EnergyMissing.READ_LATER
+    store.log.append(START, run.id, ENERGY_MISSING, code=late, reason="It hangs.")
+    store.runs.change(run.id, (RunState.OPEN,), state=RunState.CLOSED.value)
+    with pytest.raises(RefereeError, match="may hold the energy of run 1 of ant"):
+        require_not_needed(store, run.station)
+    stations = (Station("Table 2", "sim:"),)
+    config = replace(house.contest.config, stations=stations)
+    status = StatusReader(replace(house.contest, config=config)).read(START, Known())
+    (found,) = [one for one in status["attention"] if one["code"] == "station-gone"]
+    assert found["severity"] == URGENT
+    assert "it is never read" in found["sentence"]
+    store.runs.change(run.id, (RunState.CLOSED,), state="void", void_reason="lost")
+    require_not_needed(store, run.station)

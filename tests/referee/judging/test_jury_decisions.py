@@ -14,6 +14,7 @@ from referee.judging.judge import judge
 from referee.judging.jury_decisions import (
     Awaited,
     Seen,
+    barred_from_publishing,
     confirm,
     is_published,
     publish,
@@ -207,3 +208,17 @@ def test_removing_the_account_that_confirmed_does_not_make_a_second_person(
     assert code_of(contest, publish, "Ann") == "second-person"
     publish(contest, 1, JUDGED, "Eva", LATER)
     assert is_published(contest, 1)
+
+
+def test_who_confirmed_is_named_as_one_who_cannot_publish(
+    by: Callable[[int], Contest],
+) -> None:
+    contest = by(2)
+    registered(contest, "Eva", "command")
+    registered(contest, "Max", "command")
+    registered(contest, "Bob", "Eva")
+    assert barred_from_publishing(contest) == {}
+    confirm(contest, 1, JUDGED, "Bob", LATER)
+    assert barred_from_publishing(contest) == {1: ["Bob", "Eva"]}
+    publish(contest, 1, JUDGED, "Max", LATER)
+    assert barred_from_publishing(contest) == {}

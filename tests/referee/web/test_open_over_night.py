@@ -30,6 +30,7 @@ MOST_MORE = {"Nodes": 1000, "JSEventListeners": 100}
 # Answers each poll at once by what the server answered at first, in turn with and without the open run, each time of
 # another number: as a day of runs.
 DAY_OF_RUNS = """async () => {
+  window.most = 0;
   const live = document.querySelector("[data-live]");
   const full = await (await fetch(live.dataset.live + "?lists=none")).text();
   const parsed = new DOMParser().parseFromString(full, "text/html");
@@ -37,7 +38,8 @@ DAY_OF_RUNS = """async () => {
   const empty = parsed.body.innerHTML;
   live.dataset.every = "0";
   window.polls = 0;
-  window.fetch = async () => new Response(
+  const until = async () => { while (polls >= most) await new Promise(done => setTimeout(done, 20)); };
+  window.fetch = async () => await until() || new Response(
     ++polls % 2 ? full.replaceAll("run-1", `run-${polls}`).replaceAll(/data-key="[^"]*"/g, `data-key="${polls}"`)
                 : empty.replace("</h1>", ` ${polls}</h1>`));
 }"""
@@ -91,7 +93,9 @@ def test_a_day_of_runs_adds_no_nodes_and_no_listeners(
         session.send("Performance.enable")
 
         def at(polls: int) -> dict[str, int]:
-            page.wait_for_function("most => window.polls >= most", arg=polls)
+            page.evaluate("polls => { window.most = polls }", polls)
+            page.wait_for_function("() => polls >= most")
+            page.wait_for_timeout(200)
             session.send("HeapProfiler.collectGarbage")
             metrics = session.send("Performance.getMetrics")["metrics"]
             return {

@@ -24,7 +24,7 @@ from referee.judging.replay_publisher import ReplayPublisher
 from referee.publishing.site_publication import publish_site
 from referee.store.records import Heat
 from referee.web.app import create_app
-from tests.contest_day import HASH, PASSWORD
+from tests.contest_day import HASH, PASSWORD, called
 from tests.referee.factories import START, House, StillClock
 from tests.referee.judging.judged_runs import closed_run
 
@@ -223,3 +223,19 @@ def test_the_published_site_shows_the_figures_of_the_rows_and_no_others(
         assert found <= every | bars_of(best_of(results)), page.name
         seen |= found
     assert seen >= every
+
+
+def test_the_season_page_shows_the_figures_of_the_rows_and_no_others(
+    house: House,
+    tmp_path: Path,
+) -> None:
+    results = results_of(house.contest.folder)
+    every = {text for one in results.values() for text in one.texts}
+    out = tmp_path / "season"
+    called("season", str(house.contest.folder), "--out", str(out))
+    markup = (out / "season.html").read_text()
+    assert set(FIGURE.findall(read(markup))) == every
+    best = best_of(results)
+    text = read(markup.partition("<details")[0])
+    at = [text.index(f"{one.score:.4f}") for one in best]
+    assert at == sorted(at)

@@ -37,7 +37,9 @@ def _look_at_models(contest: Contest) -> Iterator[Finding]:
     if not any(map(takes_models, contest.config.tracks)):
         return
     found = confinement_of(hidden_files(contest))
-    if found.is_in_force:
+    # Set-up pages ask at each view, in threads without a command's context: the sentence is for a terminal alone.
+    is_command = click.get_current_context(silent=True) is not None
+    if found.is_in_force and is_command:
         words = "The server's log says how the server confines models."
         click.echo(f"{found.sentence} {words}", err=True)
     for track, sentence in unconfined_tracks(contest, found):

@@ -160,6 +160,37 @@ COLOURS = """() => {
 }"""
 
 
+def test_the_controls_are_in_sight_on_a_laptop_and_the_jury_sees_the_truth(
+    served: Day,
+    browser: Browser,
+    key: str,
+) -> None:
+    with visit(browser, server_of(served).url + PATH) as page:
+        page.set_viewport_size({"width": 1366, "height": 768})
+        log_in(page, key)
+        page.locator(".replay[data-ready]").wait_for()
+        for name in ("[data-play-element]", "[data-seek-element]", "[data-picture]"):
+            box = page.locator(name).bounding_box()
+            assert box is not None
+            assert box["y"] + box["height"] <= 768, name
+        page.get_by_role("link", name=f"Page of run {JUDGED}").wait_for()
+        page.keyboard.press("End")
+        page.wait_for_function(
+            "() => /Image [0-9], [0-9]+ box/.test(document.querySelector('[data-picture]').ariaLabel)"
+        )
+        before = page.evaluate(PICTURE)
+        page.get_by_label("Ground truth").check()
+        page.get_by_text("missed object").wait_for()
+        with_truth = page.evaluate(PICTURE)
+        assert with_truth != before
+        assert_accessible(page)
+        page.get_by_label("Ground truth").uncheck()
+        assert page.evaluate(PICTURE) != with_truth
+
+
+PICTURE = "document.querySelector('[data-picture]').toDataURL()"
+
+
 def test_a_run_without_readings_and_posts_is_played_and_says_so(
     served: Day,
     browser: Browser,

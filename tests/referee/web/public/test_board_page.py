@@ -122,8 +122,7 @@ def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(
     browser: Browser,
 ) -> None:
     with visit(browser, url(hall)) as page:
-        # Loaded after the first paint.
-        page.wait_for_function("() => typeof uPlot !== 'undefined'")
+        page.wait_for_function("() => performance.getEntriesByType('paint').length")
         sizes = page.evaluate(BLOCKING)
         assert len(sizes) == 2
         assert sum(sizes) < 25_000

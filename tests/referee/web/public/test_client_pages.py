@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ import requests
 from referee.store.records import RunState
 from tests.browser import assert_accessible, browser, visit
 from tests.contest_day import PASSWORD, TIMEOUT_S, Day, contest_day
+from tests.referee.handouts.test_client_files import OLD_PYTHONS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -23,7 +26,7 @@ __all__ = ["browser"]
 DETECTOR = (
     "def detect(jpeg, categories):\n    yield categories[0].id, 0.5, 1, 2, 3, 4\n"
 )
-TEAMS = ("zipapp", "onefile")
+TEAMS = ("zipapp", "onefile", "oldjetson", "pip")
 SIZES = (360, 768, 1440, 1920)
 
 
@@ -76,18 +79,61 @@ def test_the_downloaded_zipapp_answers_a_whole_run_with_nothing_installed(
     assert images_of(hall, "zipapp") == 6
 
 
-def test_the_downloaded_file_answers_a_whole_run(hall: Day, tmp_path: Path) -> None:
-    program = fetched(hall, "client.py", tmp_path)
-    secret = tmp_path / "secret"
+def run_of_one_file(hall: Day, python: str | Path, team: str, folder: Path) -> None:
+    program = fetched(hall, "client.py", folder)
+    secret = folder / "secret"
     secret.write_text(PASSWORD)
     done = subprocess.run(
-        [sys.executable, "-I", str(program), url(hall), "onefile", str(secret)],
+        [python, "-I", str(program), url(hall), team, str(secret)],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert images_of(hall, "onefile") == 6
+    assert images_of(hall, team) == 6
+
+
+def test_the_downloaded_file_answers_a_whole_run(hall: Day, tmp_path: Path) -> None:
+    run_of_one_file(hall, sys.executable, "onefile", tmp_path)
+
+
+def test_the_downloaded_file_answers_a_whole_run_on_python_3_6(
+    hall: Day,
+    tmp_path: Path,
+) -> None:
+    old = next((one for one in OLD_PYTHONS if os.access(one, os.X_OK)), None)
+    if old is None:
+        pytest.skip("Python 3.6 is not installed here")
+    run_of_one_file(hall, old, "oldjetson", tmp_path)
+
+
+def test_pip_installs_the_client_from_the_referee_alone_and_it_answers_a_whole_run(
+    hall: Day,
+    tmp_path: Path,
+) -> None:
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    found = ["--no-index", "--find-links", url(hall, "/client/")]
+    installed = subprocess.run(
+        [python, "-I", "-m", "pip", "install", *found, "lpirc-client"],
+        env={"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert installed.returncode == 0, installed.stdout + installed.stderr
+    (tmp_path / "mine.py").write_text(DETECTOR)
+    command = [str(python.with_name("lpirc-client")), "run", url(hall)]
+    done = subprocess.run(
+        [*command, "--team", "pip", "--detector", "mine:detect"],
+        env={"LPIRC_PASSWORD": PASSWORD, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert images_of(hall, "pip") == 6
 
 
 def test_the_board_leads_contestants_systems_to_version_1(
@@ -99,6 +145,7 @@ def test_the_board_leads_contestants_systems_to_version_1(
         page.wait_for_url("**/client/")
         text = page.inner_text("main")
         assert f"curl -O {url(hall)}/client/client.py" in text
+        assert f"--find-links {url(hall)}/client/ --trusted-host 127.0.0.1" in text
         links = page.locator("main a").evaluate_all("all => all.map(a => a.pathname)")
         assert {"/docs/", "/docs/contestants", "/v1/openapi.json"} <= {*links}
         assert requests.get(url(hall, "/help"), timeout=TIMEOUT_S).ok

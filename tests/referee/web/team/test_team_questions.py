@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from referee.contest import read_secrets
-from referee.web.question_texts import LONGEST_TEXT
+from referee.web.question_texts import LONGEST_TEXT, teams_named
 from tests.contest_day import PASSWORD, TEAM, Day, Server, problem, until
 from tests.referee.web.team.team_sessions import TeamBrowser, team_browser
 
@@ -176,3 +176,41 @@ def test_a_team_that_is_refused_reads_why_on_its_page(asked: Day) -> None:
     until(lambda: "bad-rows" in refusals(ant))
     assert "bad-rows" in ant.ask("GET", "/team/").text
     assert refusals(team_browser(server_of(asked), "bee")) == []
+
+
+def test_everyone_reads_no_team_s_name_in_a_text_that_the_jury_has_not_looked_at(
+    asked: Day,
+) -> None:
+    """A team signs its question, to be named on the board; so does an answer by mistake."""
+    bee = team_browser(server_of(asked), "bee")
+    number = bee.question("May we use a fan? \u2013 Team BEE").json()["id"]
+    assert answered(asked, number, "Yes.", to_all="yes") == 409
+    worded = {"to_all": "yes", "wording": "May a team use a fan?"}
+    assert answered(asked, number, "Yes, bee.", **worded) == 409
+    assert public_answers(asked) == []
+    assert answered(asked, number, "Yes, beekeepers may.", **worded) == 200
+    until(lambda: public_answers(asked))
+    (shared,) = public_answers(asked)
+    assert shared["question"] == "May a team use a fan?"
+    assert bee.view()["questions"][0]["text"].endswith("Team BEE"), "its own words"
+    named = {"to_all": "yes", "may_name": "yes"}
+    assert answered(asked, number, "Yes.", **named) == 200
+    until(lambda: public_answers(asked)[0]["question"].endswith("BEE"))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("signed: Team GAMMA.", True),
+        ("from gam\u200dma", True),
+        ("from \uff27\uff41\uff4d\uff4d\uff41", True),
+        ("the Long  Name\nasks", True),
+        ("gammas and a long-name", False),
+    ],
+)
+def test_a_name_is_found_however_it_is_written_and_not_within_other_words(
+    text: str,
+    *,
+    names: bool,
+) -> None:
+    assert bool(teams_named(text, ["Gamma", "long name"])) is names

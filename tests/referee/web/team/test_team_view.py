@@ -136,6 +136,8 @@ def test_the_report_is_the_one_of_the_command_and_follows_the_published_result(
     first = ant.ask("GET", path)
     assert first.status_code == 200, first.text
     assert "default-src 'none'" in first.headers["Content-Security-Policy"]
+    named = f'filename="report-run-{number}.html"'
+    assert named in first.headers["Content-Disposition"]
     (written,) = (made.folder / "reports").glob("*.html")
     assert first.text == written.read_text()
     written.write_text("as kept")

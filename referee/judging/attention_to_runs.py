@@ -115,13 +115,13 @@ def _decisions(runs: Sequence[Document]) -> Iterator[Attention]:
 
 
 def _all_at_once(waiting: Sequence[Document], what: Decision) -> Iterator[Act]:
-    """Yield the act that decides on every run that nothing speaks against, if there is one."""
+    """Yield the act that decides on every run that nothing speaks against, if these are several."""
     free = [
         {"run": run["run"]} | _seen(run)
         for run in reversed(waiting)
         if run["objection"] is None
     ]
-    if free:
+    if len(free) > 1:
         label = f"{what.verb.capitalize()} all"
         yield Act(label, f"{OPERATOR}/{what.verb}", {"runs": free})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.end_to_end.hall import Hall
+from tests.end_to_end.hall import WINDOW_S, Hall
 from tests.end_to_end.persons import fits
 from tests.timeouts import TIMEOUT_S
 
@@ -67,7 +67,7 @@ def morning(page: Page, hall: Hall, root: Path) -> str:
 
 
 def rules(page: Page) -> None:
-    page.get_by_label("Window, seconds").fill("120")
+    page.get_by_label("Window, seconds").fill(str(WINDOW_S))
     page.get_by_label("Rounds of heats").select_option("knock-out")
     page.get_by_label("Everyone sees the provisional score").check()
     press(

@@ -85,7 +85,8 @@ def confirm_and_publish(day: Day) -> None:
 def all_at_once(page: Page, verb: str, then: str) -> None:
     """Decide on all runs that nothing speaks against by one press, and wait until the list shows `then` for them."""
     together = page.locator("#runs-panel header").get_by_role("button", name=verb)
-    until_shown(page, "#runs-panel header button", f"{verb} all")
+    if not together.count():
+        return  # something speaks against each of them, as on a machine that pauses
     said = act(page, str(together.get_attribute("aria-label")))
     decided = re.findall(r"\d+", said.partition(".")[0])
     assert decided, said

@@ -188,5 +188,5 @@ def site(day: Day, browser: Browser, root: Path) -> None:
     shutil.unpack_archive(downloaded.value.path(), root, "zip")
     assert verify_site(root / "site", None).problems == []
     with web_server(root / "site") as address, visit(browser, address) as page:
-        teams = page.locator("#ranking + div th[scope=row] a").all_inner_texts()
+        teams = page.locator("#ranking + table th[scope=row] a").all_inner_texts()
         assert teams == ranking_of_the_database(day)

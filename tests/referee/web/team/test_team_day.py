@@ -10,8 +10,10 @@ import pytest
 
 from referee.contest import read_secrets
 from referee.store.records import RunState
+from tests import warm_programs
 from tests.browser import assert_accessible, browser, visit
 from tests.contest_day import PASSWORD, TEAM, Day, Server, contest_day, until
+from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -83,6 +85,8 @@ def in_a_run(day: Day, page: Page) -> int:
     page.wait_for_selector(".present .clock")
     page.wait_for_selector("dt:has-text('Power') + dd:has-text('36.0')")
     assert day.post(token).ok
+    assert day.post(token, [[1, 99, 0.5, 0, 0, 5, 5]]).status_code == 422
+    page.wait_for_selector("#refusals + ul li:has-text('422') >> text=99")
     page.wait_for_selector("dt:has-text('Detections accepted') + dd:has-text('2')")
     page.wait_for_selector(".chart canvas")
     assert_whole(page)
@@ -133,6 +137,8 @@ def test_a_team_s_day_needs_nothing_but_its_page(
         assert MARKUP in page.inner_text("#question-1")
         assert_whole(page)
 
+        _command_tells_the_same(served, page, run)
+
         operate(served, "board/freeze")
         page.wait_for_selector("text=The board is frozen")
         assert page.query_selector(f"text=Report of run {run}") is None
@@ -160,6 +166,19 @@ def _answer_in_the_console(day: Day, browser: Browser) -> None:
         assert_accessible(page)
 
 
+def _command_tells_the_same(day: Day, page: Page, run: int) -> None:
+    """`lpirc-client status` has the run with its figures, the refusal and the answer, as the page has them."""
+    command = ["lpirc-client", "status", server_of(day).url, "--team", TEAM]
+    environment = {"LPIRC_PASSWORD": PASSWORD, "NO_COLOR": "1"}
+    told = warm_programs.run(command, TIMEOUT_S, day.folder, environment)
+    assert told.returncode == 0, told.stderr
+    assert f"run {run} at " in told.stdout
+    assert ": judged" in told.stdout
+    refusal = page.inner_text("#refusals + ul li .name").partition(" From ")[0]
+    assert refusal in told.stdout
+    assert "  answer: Yes.\n" in told.stdout
+
+
 def _everyone_reads_the_answer(url: str, browser: Browser) -> None:
     with visit(browser, f"{url}/") as page:
         answers = page.locator("#answers + dl")
@@ -170,6 +189,29 @@ def _everyone_reads_the_answer(url: str, browser: Browser) -> None:
         page.click(f".attempts a:has-text('{TEAM}')")
         page.wait_for_selector("h1 >> text=ant")
         assert_accessible(page)
+
+
+def test_the_sheet_has_what_leads_to_the_team_s_page(
+    served: Day,
+    browser: Browser,
+    tmp_path: Path,
+) -> None:
+    listed = tmp_path / "teams.csv"
+    listed.write_text("team,affiliation\nnewt,Pond\n")
+    sheet = tmp_path / "sheet.html"
+    url = server_of(served).url
+    made = served.refers(
+        "team", "import", str(listed), "--sheet", str(sheet), "--url", url
+    )
+    assert made.returncode == 0, made.stderr
+    with visit(browser, sheet.as_uri()) as page:
+        address = page.locator("dt:text-is('your page') + dd code").inner_text()
+        password = page.locator("dt:text-is('password') + dd").inner_text()
+    with visit(browser, address) as page:
+        log_in(page, "newt", password)
+        assert page.inner_text("h1") == "newt"
+        operate(served, "queue/add", team="newt")
+        page.wait_for_selector("dd >> text=1 of 1")
 
 
 def test_a_page_of_a_very_long_name_stays_within_its_window(

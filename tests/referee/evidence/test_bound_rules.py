@@ -137,6 +137,8 @@ def test_a_rule_edited_while_a_run_is_open_is_not_its_rule(day: Day) -> None:
 def test_a_run_judged_by_another_metric_says_so_everywhere(day: Day) -> None:
     whole(day)
     assert day.refers("judge", "1").returncode == 0
+    assert day.server is not None
+    assert day.server.end() == 0
     rewritten(day, metric='"voc-area"')
     done = day.refers(
         "rejudge", "1", "--metric", "voc-area", "--reason", "the old one was wrong"

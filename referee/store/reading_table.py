@@ -25,7 +25,7 @@ _NEWEST_WITH_ENERGY = "SELECT * FROM readings WHERE run = ? AND energy_wh IS NOT
 # The closing event of a run of form 14 or earlier has the hash of its readings without that column.
 _KNOWS_STOPS = "SELECT 1 FROM readings WHERE run = ? AND stopped IS NOT NULL LIMIT 1"
 _POWER = (
-    "SELECT avg(elapsed_s) AS elapsed_s, avg(power_w) AS power_w FROM readings WHERE run = ? AND power_w IS NOT NULL"
+    "SELECT avg(elapsed_s) AS elapsed_s, avg(power_w) AS power_w FROM readings WHERE run = ? AND abs(power_w) < 9e999"
     " GROUP BY CAST(elapsed_s * ? AS INTEGER) ORDER BY 1"
 )
 
@@ -76,7 +76,8 @@ class ReadingTable:
     ) -> tuple[Sequence[float], Sequence[float]]:
         """Return the power of a run over time as (elapsed_s, power_w).
 
-        The values are means over equal parts of its window, at most `most` of them.
+        The values are means over equal parts of its window, at most `most` of them. Readings without a value, or above
+        the meter's range (infinite), are left out.
         """
         rows = self._database.rows(_POWER, run, most / window_s)[:most]
         return [row["elapsed_s"] for row in rows], [row["power_w"] for row in rows]

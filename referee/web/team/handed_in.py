@@ -7,6 +7,8 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from typing import Any
 
+from flask import copy_current_request_context
+
 from referee.web.plugged_pages import PluggedPages
 
 WAIT_S = 1.0
@@ -24,7 +26,10 @@ class HandedIn:
         self._said: dict[str, Documents] = {}
 
     def of_team(self, team: str) -> Documents:
-        """Return what a team has handed in; after WAIT_S, or while an earlier answer is late, what is known."""
+        """Return what a team has handed in; after WAIT_S, or while an earlier answer is late, what is known.
+
+        It is called within a request, and so is the plug-in.
+        """
         if not self._plugged.offers:
             return []
         with self._lock:
@@ -35,7 +40,10 @@ class HandedIn:
         if is_late:
             return self._said.get(team, [])
         threading.Thread(
-            target=self._ask, args=(team, answer), name=f"handed-in {team}", daemon=True
+            target=copy_current_request_context(self._ask),
+            args=(team, answer),
+            name=f"handed-in {team}",
+            daemon=True,
         ).start()
         try:
             return answer.result(WAIT_S)

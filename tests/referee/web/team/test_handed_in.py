@@ -16,7 +16,7 @@ from referee.web.team.handed_in import HandedIn
 from tests.contest_day import until
 
 APP = "contest"
-SCORED = {"state": "scored", "file": "a.csv"}
+SCORED: dict[str, object] = {"state": "scored", "file": "a.csv"}
 ANT = {"team": "ant", "app": APP}
 BEE = {"team": "bee", "app": APP}
 

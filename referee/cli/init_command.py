@@ -19,7 +19,7 @@ from referee.cli.init_answers import (
     yes_option,
 )
 from referee.cli.shared_options import any_path, listening, listening_options
-from referee.config import LONGEST_WINDOW_S, read_config
+from referee.config import CONFIG_NAME, LONGEST_WINDOW_S, config_of, read_config
 from referee.config.contest_text import BACKUP_FOLDER, config_text, repeated_images
 from referee.contest import create_contest, place_of, require_no_contest
 from referee.findings.rule_findings import unguarded
@@ -84,10 +84,9 @@ def init(
     ).complete(images)
     place = "testset" if testset is None else place_of(testset, folder)
     name = name or Path(os.path.realpath(folder)).name
-    create_contest(
-        folder,
-        config_text(name, window_s, meter, place, auto_arm=auto_arm, answers=answers),
-    )
+    text = config_text(name, window_s, meter, place, auto_arm=auto_arm, answers=answers)
+    config_of(folder / CONFIG_NAME, text)  # raises before anything is made
+    create_contest(folder, text)
     if taken:
         click.echo(f"Taken by default: {' '.join(taken)}", err=True)
     repeated = repeated_images(answers.attempts, answers.per_attempt, images)

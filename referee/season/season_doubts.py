@@ -14,6 +14,11 @@ from typing import Any, Protocol
 
 from lpirc_score.metrics.contest_score import score as score_of
 from referee.errors import RefereeError
+from referee.judging.released_figures import (
+    PUBLISHED_MAP_DIGITS,
+    published_figures,
+    published_score_digits,
+)
 from referee.season.log_claims import Record
 from referee.store.records import Run, RunState
 
@@ -103,9 +108,12 @@ def doubts_of_run(
     run), or is None if the bodies were not read. With `is_shown`, the figures are those of a frozen board, and may come
     from any judgement of the run.
     """
+    judged = record.judged.get(run.id, [])
+    if is_shown:
+        judged = [_as_shown(one, figures) for one in judged]
     found = [
-        *_of_score(figures),
-        *_of_judgement(run, figures, record.judged.get(run.id, []), is_shown),
+        *_of_score(figures, is_shown),
+        *_of_judgement(run, figures, judged, is_shown),
     ]
     if not is_shown and figures.energy_wh != run.energy_wh:
         clause = (
@@ -137,7 +145,13 @@ def doubts_of_run(
     return tuple(found)
 
 
-def _of_score(figures: Figures) -> list[Doubt]:
+def _as_shown(said: dict[str, Any], figures: Figures) -> dict[str, Any]:
+    """Return a logged judgement with the figures that a board shows of it: rounded, or exact on an earlier one."""
+    rounded: dict[str, Any] = published_figures(said)
+    return said if said.get("map") == figures.map else rounded
+
+
+def _of_score(figures: Figures, is_shown: bool) -> list[Doubt]:
     stated = figures.score
     energy_wh = figures.energy_wh
     if stated is None or energy_wh is None:
@@ -151,12 +165,20 @@ def _of_score(figures: Figures) -> list[Doubt]:
                 f"it has a score of {stated:.6g}, but {error.sentence}".rstrip("."),
             )
         ]
-    if math.isclose(stated, right, rel_tol=TOLERANCE):
+    off = _rounding(energy_wh) if is_shown else 0.0
+    if math.isclose(stated, right, rel_tol=TOLERANCE, abs_tol=off):
         return []
     quotient = f"{figures.map:.6g} / {energy_wh:.6g} Wh = {right:.6g}"
     return [
         Doubt(DoubtCode.SCORE, f"its score of {stated:.6g} is not mAP / Wh: {quotient}")
     ]
+
+
+def _rounding(energy_wh: float) -> float:
+    """Return how far a published score may be from the quotient of the published mAP: each is rounded."""
+    of_map = 0.5 * 10**-PUBLISHED_MAP_DIGITS / energy_wh
+    of_score = 0.5 * 10.0 ** -published_score_digits(energy_wh)
+    return of_map + of_score
 
 
 def _of_judgement(

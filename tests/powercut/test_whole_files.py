@@ -25,7 +25,6 @@ from referee.backup.contest_copy import back_up, restore
 from referee.contest import create_contest, open_contest
 from referee.publishing import site_folder
 from referee.publishing.site_folder import SiteFolder
-from referee.publishing.site_manifest import SiteManifest, digests_of
 from referee.store.integrity import Integrity
 from tests.powercut.examination import lay
 from tests.powercut.recording import Journal, recorded
@@ -138,12 +137,9 @@ def test_a_version_of_a_site_is_whole_before_it_is_linked(
     linked = []
 
     def publish(_: Path) -> None:
-        with site.locked():
-            staged = site.stage()
-            (staged / "teams").mkdir()
-            (staged / "teams/ant.html").write_bytes(LARGE[0])
-            manifest = SiteManifest(digests_of(staged), {}, b"{}")
-            assert site.replace(staged, manifest)
+        with site.locked(), site.staged() as staged:
+            site.place(staged, {"teams/ant.html": LARGE[0]})
+            site.replace(staged)
         linked.append((folder / "site").readlink())
 
     forgetful = mock.patch.object(site_folder, "_sync", nothing)
@@ -279,7 +275,7 @@ OTHERS = {
     *(
         "referee/publishing/certificates.py",
         "referee/publishing/site_manifest.py",
-        "referee/publishing/site_pages.py",
+        "referee/publishing/site_folder.py",
     ),
     # in the folder that `new_folder` syncs
     *(

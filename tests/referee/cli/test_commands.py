@@ -243,7 +243,7 @@ def test_the_contest_may_come_from_the_environment_or_the_present_folder(
     ("name", "password", "words"),
     [
         ("ant", "x", "exists already"),
-        ("", "x", "not blank"),
+        ("", "x", "is blank"),
         ("two\nlines", "x", "printed on a line"),
         ("owl", "", "password is empty"),
         ("owl", None, "--password-file"),
@@ -349,21 +349,30 @@ def test_a_reader_that_goes_away_gets_no_traceback(day: Day) -> None:
     process.wait()
 
 
-@pytest.mark.parametrize(
-    "name",
-    ['Contest \U0001f600 "q" \\ ü', "bell \x7f\x07", "tab\there"],
-)
-def test_a_contest_of_any_name_can_be_read_again(
+def test_a_contest_of_any_printable_name_can_be_read_again(
     tmp_path: Path,
     small_set: Path,
-    name: str,
 ) -> None:
+    name = 'Contest \U0001f600 "q" \\ ü'
     made = called(
         "init", str(tmp_path / "day"), "--testset", str(small_set), "--name", name
     )
     assert made.returncode == 0
     with open_contest(tmp_path / "day") as contest:
         assert contest.config.name == name
+
+
+@pytest.mark.parametrize("name", ["bell \x7f\x07", "tab\there"])
+def test_a_name_that_cannot_be_printed_makes_no_contest(
+    tmp_path: Path,
+    small_set: Path,
+    name: str,
+) -> None:
+    folder = tmp_path / "day"
+    told = called("init", str(folder), "--testset", str(small_set), "--name", name)
+    assert told.returncode == 1
+    assert "the contest's name" in told.stderr
+    assert not folder.exists()
 
 
 def test_a_contest_s_files_are_its_owner_s_only(

@@ -29,6 +29,7 @@ from tests.contest_day import called
 from tests.referee.factories import START, House, house, reading, stored_run
 
 VOID_ELEMENTS = {"meta", "link", "br", "img", "hr", "input"}
+LINK = re.compile("<link[^>]*>")
 LOADS = re.compile(r"https?:|//|url\(\s*['\"]?(?!data:|#)|@import", re.IGNORECASE)
 MARKUP = "<script>alert('1')</script>"
 
@@ -161,11 +162,12 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     assert done.stderr == ""
     text = Path(done.stdout.strip()).read_text()
     page = Page(text)
-    assert page.tags.isdisjoint({"script", "link", "img", "iframe"})
+    assert page.tags.isdisjoint({"script", "img", "iframe"})
+    assert LINK.findall(text) == ['<link rel="icon" href="data:,">']
     assert [
         one
         for one in page.references
-        if not one.startswith(("data:image/jpeg;base64,", "#"))
+        if not one.startswith(("data:image/jpeg;base64,", "#")) and one != "data:,"
     ] == []
     assert not LOADS.search(
         re.sub(r"url\(\"data:[^\"]*\"\)|/\*.*?\*/", "", page.styles, flags=re.DOTALL)

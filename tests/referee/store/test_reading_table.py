@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from referee.store import Store
-from tests.referee.factories import stored_run, reading
+from tests.referee.factories import reading, stored_run
 
 
 def test_a_reading_without_a_value_or_above_the_range_is_no_power(store: Store) -> None:

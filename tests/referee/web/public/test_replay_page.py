@@ -138,6 +138,7 @@ def test_what_is_pressed_on_a_touch_screen_is_44_pixels_high(
 TARGETS = """() => [...document.querySelectorAll("main :is(button, select, input, a, summary)")]
   .filter(one => one.getClientRects().length).map(one => one.getBoundingClientRect().height)"""
 HEIGHTS = """() => [...document.querySelectorAll(".controls :is(button, select, input)")]
+  .filter(one => one.checkVisibility())
   .map(one => one.getBoundingClientRect().height)"""
 
 

@@ -159,7 +159,7 @@ def _answer_in_the_console(day: Day, browser: Browser) -> None:
         dialog = page.get_by_role("dialog")
         assert MARKUP in dialog.inner_text()
         dialog.get_by_label("Answer", exact=True).fill("Yes.\nIt is metered, too.")
-        dialog.get_by_label("Everyone may read").check()
+        dialog.get_by_label("Everyone may read question").check()
         assert_accessible(page)
         page.click("#ask-do")
         page.wait_for_selector("#question-1 >> text=to everyone")

@@ -176,8 +176,8 @@ def _of_score(figures: Figures, is_shown: bool) -> list[Doubt]:
 
 def _rounding(energy_wh: float) -> float:
     """Return how far a published score may be from the quotient of the published mAP: each is rounded."""
-    of_map = 0.5 * 10**-PUBLISHED_MAP_DIGITS / energy_wh
-    of_score = 0.5 * 10.0 ** -published_score_digits(energy_wh)
+    of_map = 0.5 * math.pow(10, -PUBLISHED_MAP_DIGITS) / energy_wh
+    of_score = 0.5 * math.pow(10, -published_score_digits(energy_wh))
     return of_map + of_score
 
 

@@ -93,7 +93,14 @@ def _published(
     from referee.publishing.site_publication import publish_site
 
     with open_contest(folder, as_served=True) as contest:
-        return publish_site(contest, out, clock.utc(), final=final, every_s=every_s)
+        return publish_site(
+            contest,
+            out,
+            clock.utc(),
+            final=final,
+            every_s=every_s,
+            utc=clock.utc,
+        )
 
 
 def _said(

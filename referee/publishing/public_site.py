@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -45,12 +46,21 @@ class SiteDocument:
         return [one["run"] for one in shown]
 
 
-def site_document(contest: Contest, now: datetime) -> SiteDocument:
-    """Return what is public at `now`: computed now, unless the board hides newer results."""
+def site_document(
+    contest: Contest, now: datetime, utc: Callable[[], datetime]
+) -> SiteDocument:
+    """Return what is public at `now`: computed now, unless the board hides newer results.
+
+    The board may be frozen while that takes its time, so row and clock, `utc`, are read once more at the end.
+    """
     row = contest.store.published.get()
     freeze = Freeze(row, contest.config.freeze_at)
     if not freeze.hides_news(now):
-        row = _present(contest, row, now)
+        computed = _present(contest, row, now)
+        row = contest.store.published.get()
+        freeze = Freeze(row, contest.config.freeze_at)
+        if not freeze.hides_news(utc()):
+            row = computed
     if row is None:
         row = Published("", empty_board(contest), BoardState.LIVE, 0)
     board = public_view(row)
@@ -79,7 +89,7 @@ def team_page_name(team: str) -> str:
 def _present(contest: Contest, row: Published | None, now: datetime) -> Published:
     """Return the board as it would be published at `now`, in full minutes."""
     minute = now.replace(second=0, microsecond=0).isoformat()
-    document = public_board(contest, now)
+    document = public_board(contest, now, before=row)
     hall = public_hall(contest, now)
     if row is None:
         return Published(minute, document, BoardState.LIVE, 0, hall=hall)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -50,13 +50,15 @@ def publish_site(
     *,
     final: bool = False,
     every_s: int | None = None,
+    utc: Callable[[], datetime] | None = None,
 ) -> Publication:
     """Publish the site in `folder`; `final` adds reports, bundles and certificates, which show the test set's images.
 
-    `every_s` is how often it will be published again: the pages renew themselves as often. Raises RefereeError
-    `contest-not-over`, `site-target`, `site-busy`, `site-disk-full`; OSError.
+    `every_s` is how often it will be published again: the pages renew themselves as often. `utc` reads the clock again
+    once the board is computed; without it that takes no time. Raises RefereeError `contest-not-over`, `site-target`,
+    `site-busy`, `site-disk-full`; OSError.
     """
-    document = site_document(contest, now)
+    document = site_document(contest, now, utc or (lambda: now))
     if final:
         require_over(contest, now)
         document = as_final(document)

@@ -10,6 +10,7 @@ import errno
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -116,9 +117,9 @@ def change_settings(
 ) -> list[Change]:
     """Make the edits in contest.toml, made from `version` of it, and return what changed.
 
-    `on_record` is called with the changes just before the file is replaced; if it raises, nothing
-    is written. Raises SettingsChanged; RefereeError `bad-config` for a file or a result that is not valid,
-    `settings-form` for a file that is written in a way these edits do not know, `not-accessible`.
+    `on_record` is called with the changes just before the file is replaced; if it raises, or an editor has written the
+    file meanwhile, nothing is written. Raises SettingsChanged; RefereeError `bad-config` for a file or a result that is
+    not valid, `settings-form` for a file that is written in a way these edits do not know, `not-accessible`.
     """
     with _lock:
         file = read_contest_file(folder)
@@ -133,6 +134,7 @@ def change_settings(
             return []
         config_of(file.path, text)
         on_record(changes)
+        _require_same(file, edits)
         _replace(file, text)
     return changes
 
@@ -152,8 +154,20 @@ def replace_text(
         if file.raw == _raw(file, text):
             return []
         on_record(changes)
+        _require_same(file)
         _replace(file, text)
     return changes
+
+
+def _require_same(file: ContestFile, edits: Sequence[Edit] = ()) -> None:
+    """Raise SettingsChanged if an editor has written the file since it was read: a record may wait for a busy disk."""
+    present = read_contest_file(file.path.parent)
+    if present.version == file.version:
+        return
+    conflicts: list[Change] = []
+    with suppress(RefereeError, ValueError, RecursionError):  # half written
+        conflicts = _conflicts(present.text, edits)
+    raise SettingsChanged(conflicts)
 
 
 def _raw(file: ContestFile, text: str) -> bytes:

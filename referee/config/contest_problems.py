@@ -41,6 +41,9 @@ STATION_CHOICES: dict[str, tuple[object, ...]] = {
 }
 
 
+NUL = "\0"
+
+
 Problem = tuple[str, int, str, str]
 """The location of a wrong value (the table's name, its index and the key), and a sentence about it."""
 
@@ -58,6 +61,7 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
             "per_attempt",
             f"images: per_attempt = {drawn} must be 0 (all images) or more.",
         )
+    yield from _path_problems(config)
     yield from journal_problems(config.journal)
     yield from _station_problems(config.stations)
     yield from _prize_problems(config.prizes)
@@ -66,6 +70,22 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
             ("tracks", number, key, words) for key, words in track_problems(track)
         )
     yield from _name_problems(config)
+
+
+def _path_problems(config: ContestConfig) -> Iterator[Problem]:
+    """Yield each path with the character NUL, which no path can have."""
+    paths = [
+        ("", 0, "testset", config.testset),
+        ("backup", 0, "folder", config.backup.folder),
+        ("journal", 0, "path", config.journal.path),
+    ]
+    for number, track in enumerate(config.tracks, start=1):
+        paths.append(("tracks", number, "testset", track.testset))
+        paths.append(("tracks", number, "holdout", track.holdout))
+    for table, number, key, path in paths:
+        if NUL in path:
+            words = f"{key} = {path!r} has the character NUL, which no path can have."
+            yield table, number, key, words
 
 
 def _name_problems(config: ContestConfig) -> Iterator[Problem]:
@@ -102,6 +122,8 @@ def _day_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
         )
     if config.board_url and not config.board_url.startswith(("http://", "https://")):
         yield "board_url", "must begin with http:// or https://, as a phone opens it."
+    elif len(config.board_url.split()) > 1 or not config.board_url.isprintable():
+        yield "board_url", "has a blank or a line break, which no address can have."
     if config.heats not in TOURNAMENTS:
         yield "heats", f"must be one of {', '.join(map(repr, TOURNAMENTS))}."
 

@@ -114,13 +114,22 @@ def _rows_of(text: str, source: str) -> tuple[csv.DictReader[str], list[Row]]:
         ]
         rows = [(reader.line_num + above, row) for row in reader]
     except csv.Error as error:
-        line = reader.line_num + above
+        line = _begun_line(text, reader.line_num) + above
         sentence = (
             f"{source}: line {line} cannot be read as CSV ({error}); write one team per line: team,affiliation, and a "
             "quote inside a name twice. Nothing is imported."
         )
         raise RefereeError("bad-team-list", sentence) from error
     return reader, rows
+
+
+def _begun_line(text: str, before: int) -> int:
+    """Return the line, from 1, at which the row after line `before` begins: blank lines are no rows."""
+    lines = list(io.StringIO(text, newline=None))
+    line = before
+    while line < len(lines) and not lines[line].strip():
+        line += 1
+    return line + 1
 
 
 def _delimiter(text: str) -> str:

@@ -163,12 +163,14 @@ def all_findings(desk: SettingsDesk) -> Iterator[tuple[str, list[Finding]]]:
 def _shown(failure: Any = None) -> Response:
     desk = part(SettingsDesk)
     hall = desk.hall
+    is_readable = True
     try:
         by_step = dict(all_findings(desk))
         effects = rank_effects(desk, desk.config())
         facts = _facts(desk)
     except RefereeError as error:  # a broken file can still be discarded
         failure = error
+        is_readable = False
         by_step = {}
         effects = []
         facts = []
@@ -176,6 +178,7 @@ def _shown(failure: Any = None) -> Response:
         "apply",
         (),
         failure,
+        is_readable=is_readable,
         by_step=by_step,
         differences=hall.differences() if hall else [],
         why_not=hall.why_not_now() if hall else None,

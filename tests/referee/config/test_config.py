@@ -153,6 +153,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
     [
         ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'; the keys are attempts, auto_arm, auto_judge"),
         ('board_url = "hall.example"\n' + GOOD, "board_url = 'hall.example' must begin with http:// or https://"),
+        ('board_url = "https://hall/a b"\n' + GOOD, "board_url = 'https://hall/a b' has a blank or a line break"),
         (GOOD + "settle_s = 31\n", "settle_s = 31 must be at most 30 seconds: arming takes that long."),
         (GOOD + "settle_s = -1\n", "settle_s = -1 must be a number of 0 or more."),
         (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are ambient_change_c, clients, crest_factor"),
@@ -222,6 +223,8 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         ("backup = 5\n" + GOOD, "backup must be written as an [backup] table"),
         (GOOD + '[backup]\nplace = "x"\n', "backup: unknown key 'place'; the keys are every_min, folder"),
         (GOOD + "[backup]\nfolder = 5\n", "backup: folder = 5 must be a string"),
+        (GOOD + '[backup]\nfolder = "a\\u0000"\n', ", line 6: folder = 'a\\x00' has the character NUL"),
+        (GOOD + '[journal]\npath = "\\u0000"\n', ", line 6: path = '\\x00' has the character NUL"),
         (GOOD + "[backup]\nevery_min = 0\n", ", line 6, backup: every_min = 0 must be a number above 0"),
         (GOOD + "[images]\nper_attempt = -1\n", "images: per_attempt = -1 must be 0 (all images) or more"),
         ('count_unserved = "no"\n' + GOOD, "count_unserved = 'no' must be true or false"),

@@ -18,6 +18,7 @@ from referee.config.contest_file import (
     SettingsChanged,
     change_settings,
     read_contest_file,
+    replace_text,
 )
 from referee.config.contest_text import config_text
 from referee.config.name_rule import LONGEST_NAME
@@ -402,6 +403,33 @@ def test_a_file_that_another_hand_has_written_is_not_overwritten(
     )
     assert "window_s is 700 in the file, 900 in your form" in refused.value.sentence
     assert read_contest_file(tmp_path).text == by_hand
+
+
+@pytest.mark.parametrize("saved", [TEXT.replace("600", "700", 1), "window_s = [half"])
+def test_what_an_editor_saves_while_a_change_is_put_on_record_stays(
+    tmp_path: Path, saved: str
+) -> None:
+    """A record may wait seconds for a busy disk, in which someone saves the file by hand."""
+    version = made(tmp_path)
+
+    def slow(changes: Sequence[Change]) -> None:
+        made(tmp_path, saved)
+
+    with pytest.raises(SettingsChanged):
+        change_settings(tmp_path, version, [Setting("window_s", 900)], slow)
+    assert (tmp_path / "contest.toml").read_text() == saved
+
+
+def test_what_an_editor_saves_while_changes_are_discarded_stays(tmp_path: Path) -> None:
+    version = made(tmp_path)
+    saved = TEXT.replace("600", "700", 1)
+
+    def slow(changes: Sequence[Change]) -> None:
+        made(tmp_path, saved)
+
+    with pytest.raises(SettingsChanged):
+        replace_text(tmp_path, version, TEXT.replace("600", "800", 1), slow)
+    assert (tmp_path / "contest.toml").read_text() == saved
 
 
 def test_a_half_written_file_is_named_with_its_line_and_stays(tmp_path: Path) -> None:

@@ -53,7 +53,9 @@ def test_windows_1252_is_shown_as_it_would_read_and_never_taken_unseen() -> None
         ("Fox,", "line 2: 'Fox' differs from 'fox' only in capitals; change"),
         ("fox²,", "line 2: 'fox²' looks like 'fox2'; change one of them"),
         ("a\tb,", "line 2: 'a\\tb' has characters that cannot be printed"),
-        ('"ant,', "cannot be read as CSV"),
+        ('"ant,', "line 2 cannot be read as CSV"),
+        ('ant,\n\n"bee"s,', "line 4 cannot be read as CSV"),
+        ('ant,\n"bee,\ncow,', "line 3 cannot be read as CSV"),
     ],
 )
 def test_a_bad_line_is_said_with_its_number_its_value_and_what_to_do(

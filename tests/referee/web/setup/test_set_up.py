@@ -373,6 +373,11 @@ def test_a_set_up_that_was_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
         )
         assert page.url.endswith("/operator/settings/rules")
         assert "The day" in page.text
+        (folder / "contest.toml").write_text("window_s = [half")
+        broken = session.get(f"{server.url}/operator/settings/apply").text
+        assert "contest.toml cannot be read" in broken
+        for untrue in ("Nothing keeps", "Nothing is wrong", "Start the contest"):
+            assert untrue not in broken
 
 
 def test_a_making_that_was_cut_off_is_made_again(tmp_path: Path) -> None:

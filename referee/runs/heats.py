@@ -95,7 +95,8 @@ def require_joinable(store: Store, heat: str) -> None:
     if not heat.isprintable() or len(heat) > LONGEST_NAME:
         sentence = f"A heat's name has at most {LONGEST_NAME} printable characters, not {heat[:80]!r}."
         raise RefereeError("bad-request", sentence)
-    if heat in UNADDRESSABLE or heat.startswith("/"):
+    parts = heat.split("/")
+    if heat.startswith("/") or any(one in UNADDRESSABLE for one in parts):
         sentence = f"A heat cannot be called {heat!r}, since its page would have no address of its own."
         raise RefereeError("bad-request", sentence)
     _require_unstarted(store, store.runs.find(heat=heat), heat)

@@ -21,7 +21,9 @@ Detector = Callable[[bytes, Sequence[Category]], Any]
 NOT_OWN = ("<", *(f"{Path(one).parent}{os.sep}" for one in (__file__, os.__file__)))
 """Path prefixes of files that belong to this package or the standard library."""
 
-OWN_DETECTOR = "name a detector of your own, which does not need it: --detector module:function"
+OWN_DETECTOR = (
+    "name a detector of your own, which does not need it: --detector module:function"
+)
 
 INSTALLED = {"site-packages", "dist-packages"}
 

@@ -8,11 +8,14 @@ from functools import cache
 
 from referee.pages import STATIC
 
+SCRIPTS = ("replay_lane.js", "replay.js")
+"""The player, in the order in which a page loads it."""
+
 
 @cache
 def player_script() -> str:
     """Return the text of the player."""
-    return (STATIC / "replay.js").read_text(encoding="utf-8")
+    return "".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS)
 
 
 @cache

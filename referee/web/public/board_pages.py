@@ -18,11 +18,9 @@ from referee.web.made_once import made_once
 from referee.web.plugged_pages import PluggedPages
 from referee.web.public import projector, shown_board
 from referee.web.public.kept_answers import Kept, answer_of, keep
-from referee.web.public.shown_board import bar_of, document_of, remaining_s
+from referee.web.public.shown_board import document_of, page_of
 from referee.web.published_board import PublishedBoard
 from referee.web.web_request import WebRequest, present_request
-
-BAR_WIDTH = 200  # of the picture of an interval, in its own units
 
 BADGE_PATH = "/badge.svg"
 JSON_PATH = "/board.json"
@@ -115,11 +113,5 @@ def _kept_live_part(row: Published, *, is_old: bool) -> Kept:
 
 @made_once(4)
 def _live_part(row: Published, *, is_old: bool) -> str:
-    board = document_of(row, is_old=is_old)
-    for run in board["now"]:
-        run["remaining_s"] = remaining_s(run, board["utc"])
-    highest = (place["score_high"] or place["score"] for place in board["ranking"])
-    most = max(highest, default=0.0) or 1.0
-    for place in board["ranking"]:
-        place["bar"] = bar_of(place, most, BAR_WIDTH)
+    board = page_of(row, is_old=is_old)
     return rendered("public/board_live.html", board=board)

@@ -20,7 +20,7 @@ from referee.web.operator.operator_access import csrf_token
 from referee.web.public import shown_board
 from referee.web.public.hall_address import code_of, hall_address
 from referee.web.public.kept_answers import Kept, answer_of, keep
-from referee.web.public.shown_board import bar_of, document_of, remaining_s
+from referee.web.public.shown_board import page_of
 from referee.web.published_board import PublishedBoard
 from referee.web.web_request import WebRequest, present_request
 
@@ -28,7 +28,6 @@ VIEW = "projector"
 LIVE_PATH = "/board/projector"
 REPLAY_AND_BOARD = "/replay?view=projector&turn=board"
 LEADERS = 3
-BAR_WIDTH = 200  # of the picture of an interval, in its own units
 
 blueprint = Blueprint("projector", __name__)
 
@@ -79,13 +78,7 @@ def _kept_live_part(row: Published, *, is_old: bool) -> Kept:
 
 @made_once(4)
 def _live_part(row: Published, *, is_old: bool) -> str:
-    board = document_of(row, is_old=is_old)
-    for run in board["now"]:
-        run["remaining_s"] = remaining_s(run, board["utc"])
-    highest = (place["score_high"] or place["score"] for place in board["ranking"])
-    most = max(highest, default=0.0) or 1.0
-    for place in board["ranking"]:
-        place["bar"] = bar_of(place, most, BAR_WIDTH)
+    board = page_of(row, is_old=is_old)
     has_unveiled = row.state is BoardState.LIVE and row.unveiled_utc is not None
     return rendered(
         "public/projector_live.html",

@@ -13,6 +13,7 @@ from flask import Blueprint, Response, request
 
 from referee.errors import RefereeError
 from referee.judging.kept_timelines import timeline_file
+from referee.judging.released_figures import published_figures
 from referee.judging.replay_release import FIGURES
 from referee.judging.run_figures import current_judgement
 from referee.judging.truth_release import may_show_truth
@@ -107,10 +108,13 @@ def _require_published(run: Run) -> None:
 
 
 def _is_of(result: Mapping[str, Any], judged: Score) -> bool:
-    """Return True if a published result is that of a judgement. One that the board leaves out has no figures."""
-    return all(
-        result[name] == getattr(judged, name) for name in FIGURES if name in result
-    )
+    """Return True if a published result is that of a judgement, whose figures are published rounded.
+
+    A result that the board leaves out has no figures.
+    """
+    exact = {name: getattr(judged, name) for name in FIGURES}
+    published = published_figures(exact)
+    return all(result[name] == published[name] for name in FIGURES if name in result)
 
 
 def _report_of(run: Run, *, for_team: bool) -> str:

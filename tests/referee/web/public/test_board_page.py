@@ -145,6 +145,7 @@ def test_a_projector_pages_through_a_long_ranking_and_follows_the_unveiling(
     hall: Day,
     browser: Browser,
 ) -> None:
+    hall.login()
     with visit(browser, url(hall, "/?view=projector"), size=(1920, 1080)) as page:
         page.get_by_text("Page ").wait_for()
         assert page.evaluate("document.documentElement.scrollHeight") <= 1080

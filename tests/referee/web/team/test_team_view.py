@@ -146,6 +146,37 @@ def test_the_report_is_the_one_of_the_command_and_follows_the_published_result(
     problem(ant.ask("GET", path), 409, "board-state")
 
 
+def boxes_of_one_image(day: Day, images: int) -> list[list[float]]:
+    """The boxes of the test set's first image, for every image of a run: right once, so the mAP has many digits."""
+    truth = json.loads((day.testset / "ground_truth.json").read_text())
+    boxes = [one for one in truth["annotations"] if one["image_id"] == 1]
+    rows = []
+    for number in range(1, images + 1):
+        for box in boxes:
+            left, top, width, height = box["bbox"]
+            corners = [left, top, left + width - 1, top + height - 1]
+            rows.append([number, box["category_id"], 0.5, *corners])
+    return rows
+
+
+def test_a_report_follows_a_result_whose_published_figures_are_rounded(
+    day: Callable[..., Day],
+) -> None:
+    made = day(auto_arm=True)
+    login = made.login()
+    token = made.fetched(login["token"])
+    assert made.post(token, boxes_of_one_image(made, login["images"])).ok
+    server_of(made).ask("DELETE", "/v1/session", token)
+    ant = team_browser(server_of(made))
+    number = newest_run(ant)["run"]
+    operate(made, f"runs/{number}/judge")
+    until(lambda: newest_run(ant)["result"] is not None)
+    exact = json.loads(made.refers("judge", str(number), "--json").stdout)["map"]
+    assert newest_run(ant)["result"]["map"] == round(exact, 5) != exact
+    answer = ant.ask("GET", f"/team/runs/{number}/report")
+    assert answer.status_code == 200, answer.text
+
+
 def test_a_person_logs_in_from_where_no_station_is_and_a_board_does_not_wait_for_it(
     day: Callable[..., Day],
 ) -> None:

@@ -79,7 +79,9 @@ def test_a_missing_energy_is_told_apart_from_none_used() -> None:
     assert told.sentence.endswith("so there is no score: Its cable is out.")
     assert "0 Wh; a score needs an energy above 0 Wh" in none_used.sentence
     absurd = run_checks(closed(1e200), [], 0.0)[0]
-    assert "1e+200 Wh; a score needs an energy above 0 Wh and at most" in absurd.sentence
+    assert (
+        "1e+200 Wh; a score needs an energy above 0 Wh and at most" in absurd.sentence
+    )
 
 
 def test_an_energy_that_covers_more_than_the_run_is_found() -> None:

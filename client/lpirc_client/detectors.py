@@ -21,6 +21,10 @@ Detector = Callable[[bytes, Sequence[Category]], Any]
 NOT_OWN = ("<", *(f"{Path(one).parent}{os.sep}" for one in (__file__, os.__file__)))
 """Path prefixes of files that belong to this package or the standard library."""
 
+OWN_DETECTOR = (
+    "name a detector of your own, which does not need it: --detector module:function"
+)
+
 INSTALLED = {"site-packages", "dist-packages"}
 
 
@@ -95,5 +99,7 @@ def _sample() -> Detector:
     try:
         from lpirc_client.sample_detector.detector import detect
     except ImportError as error:
-        raise missing_extra("the sample detector", error.name, "detector") from error
+        raise missing_extra(
+            "the sample detector", error.name, "detector", instead=OWN_DETECTOR
+        ) from error
     return detect

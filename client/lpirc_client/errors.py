@@ -58,9 +58,15 @@ def missing_extra(
     what: str,
     module: str | None,
     extra: str,
+    instead: str = "",
 ) -> ModelError:
-    """Return the error for a client installed without `extra`: `module`, needed by `what`, is missing."""
+    """Return the error for a client installed without `extra`: `module`, needed by `what`, is missing.
+
+    `instead` says what works without it.
+    """
     sentence = f'{what} needs {module}; in the project\'s folder: pip install "./client[{extra}]"'
+    if instead:
+        sentence += f". Or {instead}"
     return ModelError("missing-extra", sentence, missing=module)
 
 

@@ -30,9 +30,15 @@ def strips_of(
             "affiliation": new[team],
             "password": password,
             "log_in": _curl(url, team, password),
+            "client": _client(url, team),
         }
         for team, password in passwords.items()
     ]
+
+
+def _client(url: str, team: str) -> str:
+    command = ("lpirc-client", "run", url, "--team", team)
+    return f"{shlex.join(command)} --detector mymodule:detect"
 
 
 def _curl(url: str, team: str, password: str) -> str:

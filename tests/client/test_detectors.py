@@ -74,8 +74,12 @@ def test_the_sample_detector_says_which_extra_it_needs(
         raising=False,
     )
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ClientError, match=r'pip install "\./client\[detector\]"'):
+    with pytest.raises(
+        ClientError, match=r'pip install "\./client\[detector\]"'
+    ) as caught:
         detectors.load("sample")
+    # In a hall there is no folder of the project: a team has the zipapp alone.
+    assert "--detector module:function" in caught.value.sentence
 
 
 def test_an_exception_names_the_image_also_when_it_comes_late() -> None:

@@ -77,7 +77,10 @@ def operator_findings(desk: SettingsDesk) -> Iterator[Finding]:
     names = desk.store.operators.password_hashes()
     needed = max(1, desk.config().publish_by)
     if len(names) < needed:
-        words = f"{len(names)} operators are registered, and {needed} are needed"
+        registered = (
+            "1 operator is" if len(names) == 1 else f"{len(names)} operators are"
+        )
+        words = f"{registered} registered, and {needed} are needed"
         why = ": another one publishes what one confirmed" if needed > 1 else ""
         yield Finding("operators-missing", f"{words}{why}.", is_advice=True)
         return

@@ -176,6 +176,8 @@ def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(
     assert "<script>alert(1)</script>" in shown
     assert "A & B" in shown
     assert "curl http://10.0.0.7:8080/v1/session -H" in shown
+    run = "lpirc-client run http://10.0.0.7:8080 --team"
+    assert f"{run} '<script>alert(1)</script>' --detector" in shown
     with closing(Store.open(folder / "contest.db")) as store:
         assert shown.count(str(store.identity.public_key())) == 2
     passwords = set(

@@ -147,6 +147,26 @@ def test_the_sentence_that_the_server_is_lost_covers_no_button(page: Page) -> No
     assert page.evaluate(CUT) == []
 
 
+def test_the_sentence_that_something_is_done_takes_no_click(page: Page) -> None:
+    page.evaluate("document.getElementById('said').textContent = 'The run is armed.'")
+    assert page.evaluate(CUT) == []
+    assert page.evaluate(
+        """() => {
+          const box = document.getElementById("said").getBoundingClientRect();
+          return document.elementFromPoint(box.x + 5, box.y + 5).id !== "said";
+        }"""
+    )
+
+
+def test_the_settings_of_a_start_are_one_line_of_the_events(page: Page) -> None:
+    settings = page.locator(".log li", has=page.get_by_text("settings", exact=True))
+    assert settings.count()
+    for text in settings.all_inner_texts():
+        assert "read when the server started" in text
+        assert "[[stations]]" not in text
+        assert len(text) < 200
+
+
 def test_what_destroys_looks_otherwise_and_lies_apart(page: Page) -> None:
     looks: dict[bool, set[str]] = {True: set(), False: set()}
     found = page.evaluate(LOOKS)

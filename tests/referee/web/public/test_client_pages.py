@@ -151,6 +151,19 @@ def test_the_board_leads_contestants_systems_to_version_1(
         assert requests.get(url(hall, "/help"), timeout=TIMEOUT_S).ok
 
 
+def test_a_phone_shows_each_download_whole_in_a_few_lines(
+    hall: Day,
+    browser: Browser,
+) -> None:
+    with visit(browser, url(hall, "/client/"), size=(360, 780)) as page:
+        rows = page.locator(".downloads tbody tr, .downloads > tr")
+        assert rows.count() > 5
+        for box in (row.bounding_box() for row in rows.all()):
+            assert box is not None
+            assert box["x"] + box["width"] <= 360
+            assert box["height"] < 200
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["/client/", "/docs/", "/docs/http"])
 def test_the_pages_are_accessible_at_every_width(

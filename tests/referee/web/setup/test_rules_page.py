@@ -127,6 +127,13 @@ def test_next_writes_what_was_changed(ranked: Day, pages: Pages) -> None:
     assert nothing.url.endswith("/testset")
 
 
+@pytest.mark.parametrize("step", ["rules", "hall", "day"])
+def test_next_beside_one_form_sends_that_form(pages: Pages, step: str) -> None:
+    text = pages.get(step).text
+    assert f'form="{step}" name="onward" value="yes"' in text
+    assert f'id="{step}"' in text
+
+
 def test_findings_on_pages_name_fields_and_no_keys(ranked: Day, pages: Pages) -> None:
     edit(ranked, "shuffle = true", "shuffle = false")
     for step in ("rules", "apply"):

@@ -40,7 +40,8 @@ def energy_course(
 ) -> EnergyCourse | None:
     """Return times (m,) and the energies (m,) known at them: 0 at 0, the readings, and the final energy at the end.
 
-    Return None without an energy or readings, and if the readings fall.
+    Return None without an energy or readings, and if the readings fall or the final energy is below the last one: then
+    parts of the run would have more energy than the whole.
     """
     if run.energy_wh is None:
         return None
@@ -54,7 +55,7 @@ def energy_course(
         if when < end_s and math.isfinite(energy)
     ]
     when_s, energy_wh = np.array([(0.0, 0.0), *known, (end_s, run.energy_wh)]).T
-    if not known or (np.diff(energy_wh[:-1]) < 0).any():
+    if not known or (np.diff(energy_wh) < 0).any():
         return None
     return when_s, energy_wh
 

@@ -17,6 +17,8 @@ NOT_ASKED = "the meter's settings were not read back"
 REASONS = 3  # shown at most
 IMAGES_NOT_FETCHED = "images-not-fetched"
 MAP_WITH_THEM = "map_with_them"
+LARGEST_WH = 1e9
+"""No board of a contest uses more; the squares of what a broken driver gives would be beyond all numbers."""
 NOT_SCORED = "are not scored"
 
 
@@ -193,8 +195,8 @@ def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
 
 
 def is_scorable(energy_wh: float | None) -> TypeGuard[float]:
-    """Return True if a score can be computed: the meter gave an energy, and it is a finite number above 0."""
-    return energy_wh is not None and math.isfinite(energy_wh) and energy_wh > 0
+    """Return True if a score can be computed: the meter gave an energy above 0 and at most LARGEST_WH."""
+    return energy_wh is not None and 0 < energy_wh <= LARGEST_WH
 
 
 def _energy_measured(run: Run, missing: str | None) -> Check:
@@ -203,5 +205,7 @@ def _energy_measured(run: Run, missing: str | None) -> Check:
         sentence = f"There is no energy, so there is no score: {missing or 'the meter gave no energy at the end.'}"
     else:
         wanted = "" if ok else "; a score needs an energy above 0 Wh"
+        if not ok and run.energy_wh > 0:
+            wanted += f" and at most {LARGEST_WH:g} Wh"
         sentence = f"The meter measured {run.energy_wh:.6g} Wh{wanted}."
     return Check("energy-measured", ok, "error", sentence, {"energy_wh": run.energy_wh})

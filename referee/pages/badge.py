@@ -13,6 +13,7 @@ HEIGHT = 20
 PADDING = 6
 LETTER_WIDTH = 6.6  # about, of 11 px sans-serif
 LONGEST_TEXT = 40
+SHORTEST_NAME = 8
 COLOURS = {"live": "#17683a", "frozen": "#0a5aa8", "unveiling": "#7a4b00"}
 FORM = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" role="img" aria-label="{label}: {text}">'
@@ -53,16 +54,21 @@ def leader_text(board: dict[str, Any]) -> str:
     first = [place for place in board["ranking"] if place["rank"] == 1]
     if not first:
         return "no rank yet" if board["state"] == "live" else str(board["state"])
-    words = f"{_short(first[0]['team'])} {score_text(first[0]['score'])}"
-    return words if board["state"] == "live" else f"{words} ({board['state']})"
+    others = f" and {len(first) - 1} more" if len(first) > 1 else ""
+    said = f"{others} {score_text(first[0]['score'])}"
+    if board["state"] != "live":
+        said += f" ({board['state']})"
+    # A long name is cut, not the score or the state.
+    longest = max(SHORTEST_NAME, LONGEST_TEXT - len(said))
+    return _short(first[0]["team"], longest) + said
 
 
-def _short(text: str) -> str:
+def _short(text: str, longest: int = LONGEST_TEXT) -> str:
     """Return a text in one line that XML can hold, cut where it is too long."""
     printable = "".join(map(_printable, text))
-    if len(printable) <= LONGEST_TEXT:
+    if len(printable) <= longest:
         return printable
-    return f"{printable[: LONGEST_TEXT - 1]}…"
+    return f"{printable[: longest - 1]}…"
 
 
 def _printable(letter: str) -> str:

@@ -59,7 +59,7 @@ def test_a_sound_run_passes_every_check() -> None:
     assert len({check.code for check in checks}) == len(checks) == 15
 
 
-@pytest.mark.parametrize("energy_wh", [None, 0.0, -0.1, math.inf])
+@pytest.mark.parametrize("energy_wh", [None, 0.0, -0.1, math.inf, math.nan, 1e200])
 def test_a_run_without_energy_fails_the_check_that_it_was_measured(
     energy_wh: float | None,
 ) -> None:
@@ -78,6 +78,10 @@ def test_a_missing_energy_is_told_apart_from_none_used() -> None:
     told = run_checks(closed(None), [], 0.0, missing="Its cable is out.")[0]
     assert told.sentence.endswith("so there is no score: Its cable is out.")
     assert "0 Wh; a score needs an energy above 0 Wh" in none_used.sentence
+    absurd = run_checks(closed(1e200), [], 0.0)[0]
+    assert (
+        "1e+200 Wh; a score needs an energy above 0 Wh and at most" in absurd.sentence
+    )
 
 
 def test_an_energy_that_covers_more_than_the_run_is_found() -> None:

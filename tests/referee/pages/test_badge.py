@@ -32,3 +32,14 @@ def test_it_says_who_leads_and_how_the_board_stands() -> None:
     assert "no rank yet" in badge(board(ranking=[]))
     hidden = [{"rank": None, "team": "otters", "score": 0.5}]
     assert "otters" not in badge(board(state="unveiling", ranking=hidden))
+
+
+def test_a_long_name_hides_neither_the_score_nor_that_the_board_is_frozen() -> None:
+    place = {"rank": 1, "team": "w" * 200, "score": 0.5}
+    made = badge(board(state="frozen", ranking=[place]))
+    assert "w… 0.5000 (frozen)</text>" in made
+
+
+def test_of_teams_that_share_the_first_rank_none_is_said_to_lead_alone() -> None:
+    first, other = ({"rank": 1, "team": team, "score": 0.5} for team in ("a", "b"))
+    assert "a and 1 more 0.5000</text>" in badge(board(ranking=[first, other]))

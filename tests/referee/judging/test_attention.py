@@ -116,7 +116,11 @@ def test_a_lost_energy_comes_before_a_review_of_a_newer_run(build: Build) -> Non
     house = build()
     run = opened_run(house.contest, "dog")
     house.store.log.append(START, run.id, ENERGY_LOST, code="meter-reset")
-    for team, energy_wh, odd in (("bee", 1.0, False), ("cat", 9.0, False), ("ant", 0.5, True)):
+    for team, energy_wh, odd in (
+        ("bee", 1.0, False),
+        ("cat", 9.0, False),
+        ("ant", 0.5, True),
+    ):
         other = closed_run(house.contest, team, energy_wh, odd=odd)
         judge(house.contest, other.id, StillClock())
     urgent = [each["code"] for each in look(house) if each["severity"] == URGENT]

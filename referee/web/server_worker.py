@@ -18,13 +18,16 @@ from pathlib import Path
 from flask import Flask
 
 from referee.clock import Clock
-from referee.contest import open_contest
+from referee.config import read_config
+from referee.contest import open_contest, served_config
 from referee.errors import RefereeError
 from referee.installed import require_tracks
 from referee.journal.epochs import FIRST
 from referee.operating_system import machine_name
+from referee.presence import is_there
 from referee.runs.run_control import RunControl
 from referee.runs.start_checks import StartChecks
+from referee.served import SERVER_NAME
 from referee.store.records import RunState
 from referee.web.announcing import announce_server
 from referee.web.app import create_app
@@ -76,7 +79,8 @@ def load_app(
 ) -> Flask:
     """Take up the runs and make the app; it is announced once it answers."""
     resources = ExitStack()
-    contest = resources.enter_context(open_contest(folder))
+    goes_on = _goes_on(folder)
+    contest = resources.enter_context(open_contest(folder, as_served=goes_on))
     clock = Clock()
     if contest.epoch > FIRST:
         contest.store.runs.take_over_open(contest.epoch, machine_name(), clock.utc())
@@ -125,6 +129,23 @@ def load_app(
     gc.collect()
     gc.freeze()
     return app
+
+
+def _goes_on(folder: Path) -> bool:
+    """Return True if this worker replaces one, and contest.toml cannot be read: then the settings in use go on.
+
+    Someone may be editing the file while runs are open. Raises RefereeError if these settings are not known either.
+    """
+    if not is_there(folder / SERVER_NAME):  # no worker of this server has answered yet
+        return False
+    try:
+        read_config(folder)
+    except RefereeError as error:
+        if served_config(folder) is None:
+            raise
+        logger.error("%s The settings in use go on.", error.sentence)  # noqa: TRY400
+        return True
+    return False
 
 
 def _begin(resources: ExitStack, name: str, work: Callable[[], object]) -> None:

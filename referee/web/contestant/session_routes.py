@@ -140,15 +140,19 @@ def _provisional(found: Run) -> dict[str, object]:
 
 @blueprint.delete("/session")
 def log_out() -> Response:
-    """Close the run and stop its meter. A repeated log-out changes nothing."""
+    """Close the run and stop its meter. A repeated log-out changes nothing.
+
+    The energy is a result: a frozen board hides it.
+    """
     callers = part(Callers)
     own = own_run_of(callers, present_request())
     run = callers.control.close(own.id, "logout")
+    is_hidden = part(PublishedBoard).is_frozen()
     return jsonify(
         run=run.id,
         phase=RunState.VOID if run.state is RunState.VOID else RunState.CLOSED,
         elapsed_s=run.elapsed_s,
-        energy_wh=run.energy_wh,
+        energy_wh=None if is_hidden else run.energy_wh,
         detections_accepted=callers.contest.store.posts.count_detections(run.id),
         **closing_receipt(part(Callers).contest, run.id),
     )

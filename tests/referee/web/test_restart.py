@@ -244,6 +244,45 @@ def test_a_frozen_worker_is_replaced_and_the_run_goes_on(
     assert "the worker has shown no sign of life for 15 s" in text
 
 
+@pytest.mark.parametrize("half", ["window_s = [", None])
+def test_a_worker_that_dies_while_contest_toml_is_half_written_is_replaced_all_the_same(
+    day: Callable[..., Day], half: str | None
+) -> None:
+    """An editor has the file open in the middle of a run: the run goes on with the settings in use."""
+    made = day()
+    assert made.server is not None
+    server = made.server
+    token = made.login()["token"]
+    made.post(token)
+    file = made.folder / "contest.toml"
+    whole = file.read_text()
+    if half is None:
+        file.unlink()  # some editors write the new file beside it first
+    else:
+        file.write_text(half)
+    (worker,) = workers_of(server.pid)
+    os.kill(worker, signal.SIGKILL)
+    assert server.first_line() == server.ready
+    assert made.post(token).json()["received_total"] == 2 * len(ROWS)
+    assert "The settings in use go on" in (made.folder / "server.log").read_text()
+    file.write_text(whole)
+    assert server.ask("DELETE", "/v1/session", token).status_code == 200
+
+
+def test_a_server_does_not_start_with_a_file_that_cannot_be_read(
+    day: Callable[..., Day],
+) -> None:
+    """The settings on record are those of the last start; whoever has changed the file since wants others."""
+    made = day()
+    assert made.server is not None
+    made.server.kill()
+    until(lambda: made.server is not None and not workers_of(made.server.pid))
+    (made.folder / "contest.toml").write_text("window_s = [")
+    refused = refers("serve", str(made.folder), "--port", "0")
+    assert refused.returncode == 1
+    assert "cannot be read" in refused.stderr
+
+
 def test_rows_count_for_an_image_that_was_fetched_just_before_the_server_was_killed(
     day: Callable[..., Day],
     tiny_set: Path,

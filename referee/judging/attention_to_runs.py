@@ -35,7 +35,8 @@ DECISIONS = {
 
 def run_findings(status: Document) -> Iterator[Attention]:
     """Yield what each run needs, and one finding for all runs that wait to be judged."""
-    for run in status["runs"]:
+    # A lost energy comes first: the window of its run goes on, and another run can be armed at once.
+    for run in sorted(status["runs"], key=lambda run: run["energy_lost"] is None):
         yield from _of_run(run)
     yield from _decisions(status["runs"])
     waiting = [run for run in status["runs"] if _waits_for_judging(run)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from referee.contest import Contest
 from referee.judging.bound_rules import judged_otherwise
+from referee.judging.released_figures import published_figures
 from referee.judging.run_checks import without_truth
 from referee.judging.run_figures import (
     Figures,
@@ -60,11 +61,16 @@ def judged_section(run: Run, judged: Score, figures: Figures) -> dict[str, Any]:
 
 
 def team_section(run: Run, judged: Score, figures: Figures) -> dict[str, Any]:
-    """Return what the result's section shows to a team that may run again on these images."""
+    """Return what the result's section shows to a team that may run again on these images.
+
+    mAP and score are rounded as on the board: exact ones tell of the ground truth.
+    """
     checks = [without_truth(one) for one in judged.checks]
     known = score_document(run, judged)
-    document = {name: known[name] for name in OF_TEAM}
+    document = published_figures({name: known[name] for name in OF_TEAM})
+    rounded = replace(judged, map=document["map"], score=document["score"])
     return _of_result(run, judged, document, figures) | {
+        "judged": rounded,
         "checks": checks,
         "intervals": (),
         "interval": None,

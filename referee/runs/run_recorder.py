@@ -50,6 +50,7 @@ class EvidenceLog:
         self._before: Reading | None = None
         self._found_back: frozenset[str] = frozenset()
         self._lost_with_it: frozenset[str] = frozenset()
+        self._told_settings: set[str] = set()
 
     @property
     def warnings(self) -> list[str]:
@@ -174,13 +175,12 @@ class EvidenceLog:
         self._doubts = found
         # The sampler has asked twice, and does not ask again with every reading. What a meter lost with the energy, its
         # return has told.
-        is_told = self._was_lost_before or self._lost_with_it.issuperset(
-            reading.changed.split("; ")
-        )
-        if reading.changed and not is_told:
-            lasting |= {
-                f"the meter has other settings than those of the run ({reading.changed})"
-            }
+        if reading.changed and not self._was_lost_before:
+            untold = self._untold(reading.changed)
+            if untold:
+                lasting |= {
+                    f"the meter has other settings than those of the run ({untold})"
+                }
         begun = self._run
         if begun is None:
             return
@@ -194,11 +194,27 @@ class EvidenceLog:
                 doubt,
             )
 
+    def _untold(self, changed: str) -> str:
+        """Return the changes whose settings no warning has named yet, nor the meter's return.
+
+        Once its fixed ranges are lost a meter chooses them itself, so its range has another value every second.
+        """
+        told = {_setting_of(one) for one in self._lost_with_it} | self._told_settings
+        untold = [one for one in changed.split("; ") if _setting_of(one) not in told]
+        if self._run is not None:
+            self._told_settings |= {_setting_of(one) for one in untold}
+        return "; ".join(untold)
+
     def _try_to_flush(self) -> None:
         try:
             self.flush()
         except RefereeError as error:
             logger.warning("readings wait in memory: %s", error.sentence)
+
+
+def _setting_of(change: str) -> str:
+    """Return the header of the command that makes a setting: a change begins with it."""
+    return change.partition(" ")[0]
 
 
 def _doubts(reading: Reading) -> list[str]:

@@ -112,6 +112,21 @@ def test_a_lost_energy_is_one_finding_and_hides_what_follows_from_it(
     assert found[0]["acts"][0]["command"] == "referee run void 1"
 
 
+def test_a_lost_energy_comes_before_a_review_of_a_newer_run(build: Build) -> None:
+    house = build()
+    run = opened_run(house.contest, "dog")
+    house.store.log.append(START, run.id, ENERGY_LOST, code="meter-reset")
+    for team, energy_wh, odd in (
+        ("bee", 1.0, False),
+        ("cat", 9.0, False),
+        ("ant", 0.5, True),
+    ):
+        other = closed_run(house.contest, team, energy_wh, odd=odd)
+        judge(house.contest, other.id, StillClock())
+    urgent = [each["code"] for each in look(house) if each["severity"] == URGENT]
+    assert urgent == ["energy-lost", "review-of-prize"]
+
+
 def test_a_review_that_decides_no_prize_can_wait(
     build: Build,
 ) -> None:

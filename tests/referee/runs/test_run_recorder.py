@@ -214,6 +214,31 @@ def test_a_power_cut_of_the_meter_is_one_loss_and_no_warning_of_what_follows_fro
     assert message.endswith(" Void the run and arm another.")
 
 
+def test_ranges_that_a_meter_chooses_itself_are_warned_of_once(store: Store) -> None:
+    _, log = begun(store)
+    automatic = ":INPUT:CURRENT:AUTO OFF was set, it is 1"
+    ranges = [f":INPUT:CURRENT:RANGE 1 was set, it is {amps}" for amps in (2, 5, 10)]
+    for second, one in enumerate(ranges, 4):
+        changed = f"{automatic}; {one}"
+        log.reading(
+            reading(100.0 + second, integrator_s=float(second), changed=changed)
+        )
+    (warning,) = log.warnings
+    assert warning.endswith(f"({automatic}; {ranges[0]})")
+
+
+def test_ranges_that_a_meter_chooses_itself_after_its_loss_are_told_by_the_loss(
+    store: Store,
+) -> None:
+    _, log = begun(store)
+    lost_range = ":INPUT:CURRENT:RANGE 1 was set, it is 20"
+    log.link(LinkEvent("meter-back", 106.0, START, "It is back.", (lost_range,)))
+    for second, amps in ((6.0, 10), (7.0, 5), (8.0, 2)):
+        changed = f":INPUT:CURRENT:RANGE 1 was set, it is {amps}"
+        log.reading(reset(second, changed=changed))
+    assert log.warnings == []
+
+
 def test_what_has_another_cause_than_the_loss_is_warned_of_all_the_same(
     store: Store,
 ) -> None:

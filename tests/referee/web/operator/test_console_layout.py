@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -165,6 +165,20 @@ def test_the_settings_of_a_start_are_one_line_of_the_events(page: Page) -> None:
         assert "read when the server started" in text
         assert "[[stations]]" not in text
         assert len(text) < 200
+
+
+def test_a_start_after_which_no_setting_had_changed_is_an_event_too(
+    day: Callable[..., Day],
+) -> None:
+    made = day()
+    assert made.server is not None
+    key = (made.folder / "operator-key").read_text().strip()
+    for _ in range(2):
+        made.server.close()
+        made.serve()
+        live = made.server.ask("GET", "/operator/live", key)
+        assert live.status_code == 200, live.text
+        assert "read when the server started" in live.text
 
 
 def test_what_destroys_looks_otherwise_and_lies_apart(page: Page) -> None:

@@ -57,6 +57,8 @@ NAMES = (
     " spaced ",
     "naïve ünï",
 )
+HIDDEN_BESIDE = """() => [...document.querySelectorAll(".scroll")]
+  .filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)"""
 LINK = re.compile(r'<a class="name" href="([^"]*)">(.*?)</a>')
 
 
@@ -212,6 +214,7 @@ def test_the_page_is_accessible_and_whole_at_every_size(
         for width, height in ((360, 740), (768, 1024), (1440, 900), (1920, 1080)):
             page.set_viewport_size({"width": width, "height": height})
             assert page.evaluate("document.body.scrollWidth") <= width
+            assert page.evaluate(HIDDEN_BESIDE) == []
             for scheme in ("light", "dark"):
                 page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
                 assert_accessible(page)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import http.client
 import json
 import logging
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from contextlib import closing
@@ -172,9 +174,15 @@ def test_a_report_follows_a_result_whose_published_figures_are_rounded(
     operate(made, f"runs/{number}/judge")
     until(lambda: newest_run(ant)["result"] is not None)
     exact = json.loads(made.refers("judge", str(number), "--json").stdout)["map"]
-    assert newest_run(ant)["result"]["map"] == round(exact, 5) != exact
+    published = newest_run(ant)["result"]
+    assert published["map"] == round(exact, 5) != exact
     answer = ant.ask("GET", f"/team/runs/{number}/report")
     assert answer.status_code == 200, answer.text
+    # More digits tell of the ground truth, also those of the document within the report.
+    assert str(exact)[:9] not in answer.text
+    told = re.search(r"\"score\": ([0-9.]+)", html.unescape(answer.text))
+    assert told is not None
+    assert float(told[1]) == published["score"]
 
 
 def test_a_person_logs_in_from_where_no_station_is_and_a_board_does_not_wait_for_it(

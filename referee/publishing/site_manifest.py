@@ -18,6 +18,9 @@ MANIFEST = "manifest.json"
 ENVELOPE = "manifest.dsse.json"
 SIGNED_WITH = (MANIFEST, ENVELOPE)
 
+NO_FILE = "that of no file"
+"""Instead of the SHA-256 of what cannot be read as a file."""
+
 
 @dataclass(frozen=True)
 class SiteManifest:
@@ -89,5 +92,7 @@ def digests(contents: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _sha256(path: Path) -> str:
+    if not path.is_file():  # a link to a folder or to nothing, a pipe
+        return NO_FILE
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

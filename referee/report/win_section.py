@@ -63,13 +63,21 @@ def lever_section(
     course: Course,
     shown: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the changes that would have raised the score, with their words, from the sections in `shown`."""
+    """Return the changes that would have raised the score, with their words, from the sections in `shown`.
+
+    What rests on the energy is left out if a check failed: it may be off by more than any interval says.
+    """
+    regret = None
+    waiting = None
+    if not judged.needs_review:
+        regret = shown["regret"]
+        waiting = effect_of_waiting(contest, run, course)
     found = levers(
         shown["gaps"].above,
         judged.map,
         shown["lever_costs"],
-        shown["regret"],
-        effect_of_waiting(contest, run, course),
+        regret,
+        waiting,
     )
     return {"levers": [(one, _lever_words(one)) for one in found]}
 

@@ -122,3 +122,17 @@ def test_a_picture_of_noise_is_bounded(tmp_path: Path, size: tuple[int, int]) ->
     uri = bounded_uri(tmp_path / "noise.png")
     assert uri is not None
     assert len(uri) <= MOST_URI
+
+
+def test_no_advice_rests_on_an_energy_that_failed_a_check(
+    build: Callable[..., House],
+) -> None:
+    """It may be off by much more than the intervals of the advice cover."""
+    hall = build()
+    sound = words(hall.contest, judged_run(hall, team="sound"))
+    assert "Do this first: log out about 4.0 s after the start." in sound
+    assert "may be off" not in sound
+    doubtful = words(hall.contest, judged_run(hall, team="doubtful", odd=True))
+    assert "This run is in review" in doubtful
+    assert "Do this first" not in doubtful
+    assert "its energies may be off by more than the band covers" in doubtful

@@ -11,7 +11,7 @@ import pytest
 from referee.clock import Clock
 from referee.judging.judge_many import judge_with_interval
 from referee.report import write_report
-from referee.store.records import Refusal
+from referee.store.records import Refusal, RunState
 from tests.browser import assert_accessible, visit
 from tests.referee.factories import START, House
 from tests.referee.judging.sent_runs import closed_run, guesses
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 LONG = "bumblebees-of-the-far-north-with-a-name-that-never-ends-" * 2
+
+
+def test_a_run_of_some_minutes_fits_a_phone(
+    build: Callable[..., House], browser: Browser, tmp_path: Path
+) -> None:
+    """Its times have three digits before the point; so have the powers of a large board."""
+    contest = build().contest
+    run = closed_run(contest, guesses(contest, 0.8), energy_wh=9.0)
+    state = RunState.CLOSED
+    contest.store.runs.change(run.id, (state,), elapsed_s=599.123, integrator_s=599.0)
+    judge_with_interval(contest, run.id, Clock())
+    page = write_report(contest, run.id, tmp_path)
+    with visit(browser, page.as_uri(), size=(360, 740)) as shown:
+        assert shown.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 @pytest.mark.parametrize("for_team", [False, True])

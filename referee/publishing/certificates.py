@@ -84,6 +84,15 @@ def _printed(page: Path, team: str, left_out: list[str]) -> Path | None:
     return pdf
 
 
+def date_of(board: Mapping[str, Any], place: Mapping[str, Any]) -> str:
+    """Return the day, by UTC, on which the run of a place opened; "" if the board does not have it."""
+    team = board["teams"].get(place["team"], {"attempts": ()})
+    for attempt in team["attempts"]:
+        if attempt["run"] == place["run"]:
+            return str(attempt["utc"])[: len("2027-06-20")]
+    return ""
+
+
 def _certificate(board: Mapping[str, Any], place: Mapping[str, Any]) -> str:
     environment = template_environment("referee.publishing")
     template = environment.get_template("certificate.html")
@@ -91,6 +100,7 @@ def _certificate(board: Mapping[str, Any], place: Mapping[str, Any]) -> str:
     return template.render(
         board=board,
         place=place,
+        date=date_of(board, place),
         prizes=prizes_of(board, place["team"]),
         sharing=ranks.count(place["rank"]),
         size_of=size_of,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from referee.errors import RefereeError
-from referee.publishing.certificates import CERTIFICATES, write_certificates
+from referee.publishing.certificates import CERTIFICATES, date_of, write_certificates
 from referee.publishing.printed_glyphs import lacks_glyphs
 from referee.publishing.public_site import team_page_name
 from referee.report.pdf import find_browser
@@ -44,6 +44,14 @@ def board_of(*names: str, rank: int | None = None) -> dict[str, Any]:
         "public_key": "ab" * 32,
         "ranking": places,
         "prizes": prizes,
+        "teams": {
+            name: {
+                "attempts": [
+                    {"run": number, "utc": f"2027-06-{19 + number}T10:00:00+00:00"}
+                ]
+            }
+            for number, name in enumerate(names, 1)
+        },
     }
 
 
@@ -104,6 +112,14 @@ def test_a_shared_rank_and_both_prizes_are_told(
         made[names[1]]
         == f"{CERTIFICATES}/" + Path(team_page_name(names[1])).with_suffix(".pdf").name
     )
+
+
+def test_a_certificate_says_of_which_day_its_run_is() -> None:
+    board = board_of("otters", "badgers")
+    dates = [date_of(board, place) for place in board["ranking"]]
+    assert dates == ["2027-06-20", "2027-06-21"]
+    board["teams"] = {}
+    assert date_of(board, board["ranking"][0]) == ""
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,12 @@ function turnLine(line) {
   line.scrollTop = Math.floor(Date.now() / LINE_MS) % lines * line.clientHeight;
 }
 
-// How many rows fit below the place of the first.
+// How many rows fit below the place of the first, above the screen's margin, where they would be cut.
 function fitting(rows) {
   if (!rows.length) return 1;
   const {top, height} = rows[0].getBoundingClientRect();
-  return Math.max(1, Math.floor((innerHeight - top) / height));
+  const margin = parseFloat(getComputedStyle(document.querySelector("main")).paddingBottom);
+  return Math.max(1, Math.floor((innerHeight - margin - top + .5) / height));
 }
 
 // Hides all but one page of the items: page `chosen`, or one after the other.

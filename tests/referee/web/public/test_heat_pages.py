@@ -286,6 +286,18 @@ def test_a_round_robin_shows_its_table_and_what_is_left_to_play(
     assert "2 meetings to play" in live
 
 
+def test_a_knock_out_without_a_round_says_so(build: Build, clock: SetClock) -> None:
+    house = build(heats="knock-out")
+    judged_pair(house, "one", TEAM, "voles", round_=None)
+    publish(house, clock)
+    client = create_app(house.contest, house.control, clock).test_client()
+    live = text(client, "/live/heats")
+    assert "a heat without a round does not count here" in live
+    judged_pair(house, "two", TEAM, "voles")
+    publish(house, clock)
+    assert "does not count here" not in text(client, "/live/heats")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_heats_are_accessible_and_whole_at_every_size(
     made: House,

@@ -69,6 +69,7 @@ LOOK = """() => {
     cut: [
       ...parts.filter(one => !within(box(one), screen)),
       ...inner.filter(one => !within(box(one), box(one.closest("article")))),
+      ...rows.filter(one => !within(box(one), box(one.closest(".ranking")))),
       ...cells.filter(one => !within(box(one), box(one.parentElement))),
     ].map(say),
     overlap: [...apart, join].flatMap((one, at, all) =>

@@ -12,6 +12,7 @@ from typing import Any
 from referee.errors import RefereeError
 from referee.registration.registered_names import folded, team_problem
 
+COLUMNS = ("team", "affiliation")
 SURPLUS = "more cells than the header has columns"
 Row = tuple[int, dict[str | Any, str | Any]]
 """A line's number, and its cells by column."""
@@ -62,11 +63,14 @@ def teams_in(text: str, source: str, present: Iterable[str]) -> dict[str, str | 
     listed: dict[str, str | None] = {}
     seen = {folded(team): team for team in present}
     lines: dict[str, int] = {}
-    problems = (
-        []
-        if "team" in (reader.fieldnames or ())
-        else ["its first line must be: team,affiliation"]
-    )
+    columns = [*(reader.fieldnames or ())]
+    problems = [
+        f"its first line has the column {name!r} twice; remove one of them"
+        for name in COLUMNS
+        if columns.count(name) > 1
+    ]
+    if "team" not in columns:
+        problems = ["its first line must be: team,affiliation"]
     for line, row in rows if not problems else ():
         surplus = row.pop(SURPLUS, [])
         team = row["team"].strip()

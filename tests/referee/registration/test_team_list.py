@@ -82,3 +82,9 @@ def test_a_name_in_markup_is_a_name_and_200_teams_are_read() -> None:
     names = [MARKUP, *(f"team-{number}" for number in range(199))]
     text = "team\n" + "\n".join(names)
     assert [*read(text.encode())] == names
+
+
+def test_of_two_columns_of_one_name_none_is_taken_silently() -> None:
+    with pytest.raises(RefereeError) as refused:
+        read(b"Team,affiliation,team\nant,Ants,bee\n")
+    assert "the column 'team' twice" in refused.value.sentence

@@ -331,7 +331,7 @@ def test_a_job_whose_worker_is_killed_is_done_by_the_next(
         stay.end()
 
     assert stay.carried_out(store, workers, kill) == [""]
-    assert len(set(stay.times())) == 2
+    assert len(set(stay.times())) >= 2, "a busy host may lose the next one, too"
     job = store.jobs.get("stay")
     assert job.state == JobState.DONE
     assert job.failures == 0

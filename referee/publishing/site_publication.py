@@ -109,8 +109,9 @@ def _packed_pages(
 
 
 def _written(staged: Path, made: RunFiles) -> dict[str, bytes]:
-    """Return the reports, which are pages, too."""
-    return {name: (staged / name).read_bytes() for name in made.reports.values()}
+    """Return reports and certificates: pages, too, where they are not PDF."""
+    names = (*made.reports.values(), *made.certificates.values())
+    return {name: (staged / name).read_bytes() for name in names}
 
 
 def _published(

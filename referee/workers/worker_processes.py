@@ -120,7 +120,10 @@ def _work(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
-        work, args, kwargs = pipe.recv()
+        try:
+            work, args, kwargs = pipe.recv()
+        except (EOFError, OSError):  # the referee is gone
+            return
         try:
             pipe.send((True, work(*args, **kwargs)))
         except Exception as error:  # noqa: BLE001 - it is the outcome

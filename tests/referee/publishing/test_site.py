@@ -448,6 +448,8 @@ def test_without_a_browser_certificates_are_pages_and_it_is_said(
 
     monkeypatch.setattr("referee.report.print_pdf", missing)
     made = published(final=True)
-    assert len([*(made.folder / "certificates").glob("*.html")]) == len(TEAMS)
+    pages = [*(made.folder / "certificates").glob("*.html")]
+    assert len(pages) == len(TEAMS)
+    assert all(page.with_name(f"{page.name}.gz").is_file() for page in pages)
     assert any("Certificates are pages" in one for one in made.left_out)
     assert sys.modules["referee.publishing.run_files"] is run_files

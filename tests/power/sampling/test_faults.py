@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import socket
 import time
@@ -18,6 +19,8 @@ from lpirc_power.meter import IntegratorState, Setup
 from lpirc_power.meter_address import limits_of
 from tests.power.busy_host import failed
 from tests.timeouts import TIMEOUT_S
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -104,7 +107,11 @@ class Run:
     def failed(self) -> set[str]:
         # A busy host shifts the edges of so short a window by more than the trapezoid's tolerance; the energy itself is
         # compared with what the meter knows to be true.
-        return set(failed(self.checks().values())) - {"integrator-trapezoid"}
+        checks = self.checks().values()
+        for check in checks:
+            if not check.ok:
+                logger.warning("%s: %s", check.code, check.sentence)
+        return set(failed(checks)) - {"integrator-trapezoid"}
 
 
 @pytest.fixture

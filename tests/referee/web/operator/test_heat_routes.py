@@ -94,15 +94,18 @@ def test_the_status_command_prints_the_lights_of_a_heat(
     )
     assert f"  ! {OTHER_TEAM} has not logged in within the last 5 s" in lines
 
+    looks = []
+
     def is_ready() -> bool:
         assert made.server is not None
         for team in SIDES.values():
             login = {"team": team, "password": PASSWORD}
             made.server.ask("POST", "/v1/session", json=login)
-        return "heat semi final, round 2: ready\n" in made.refers("status").stdout
+        looks.append(made.refers("status").stdout)
+        return "heat semi final, round 2: ready\n" in looks[-1]
 
     until(is_ready)
-    shown = made.refers("status").stdout
+    shown = looks[-1]
     assert "team on (waits for the start)" in shown
     assert "    referee run start 'semi final'" in shown.splitlines()
 

@@ -46,16 +46,14 @@ def test_a_station_from_free_to_armed_waiting_open_and_without_its_meter(
     assert armed["meter_state"] == "ready"
     assert armed["run"]["state"] == "armed"
     assert armed["run"]["waiting"] is False
-    problem(
-        made.server.ask(
-            "POST",
-            "/v1/session",
-            json={"team": TEAM, "password": PASSWORD},
-        ),
-        409,
-        "not-started",
-    )
-    until(lambda: station(made)["run"]["waiting"])
+
+    def is_seen_to_wait() -> bool:
+        login = {"team": TEAM, "password": PASSWORD}
+        answer = made.server.ask("POST", "/v1/session", json=login)
+        problem(answer, 409, "not-started")
+        return bool(station(made)["run"]["waiting"])
+
+    until(is_seen_to_wait)
     made.refers("run", "void", "1", "--reason", "only one came")
 
     made.refers("run", "arm", TEAM)

@@ -139,6 +139,8 @@ def test_a_run_with_many_findings_has_a_small_page_that_is_sent_only_when_it_cha
             many_findings(contest)
             found = len(contest.store.log.of_run(1))
         until(lambda: "refusal 351" in ask(day, key, "GET", "1/live").text)
+        # The provisional figures of the closed run change the page once more.
+        until(lambda: SCORE_TO_COME not in ask(day, key, "GET", "1/live").text)
         short = ask(
             day,
             key,
@@ -176,6 +178,7 @@ def test_a_run_with_many_findings_has_a_small_page_that_is_sent_only_when_it_cha
 
 
 LARGEST_BYTES = 60_000
+SCORE_TO_COME = "<dt>Score</dt><dd>\N{EN DASH}</dd>"
 
 
 def many_findings(contest: Contest) -> None:

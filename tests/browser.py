@@ -63,6 +63,7 @@ def visit(
     )
     try:
         page = profile.new_page()
+        page.set_default_timeout(TIMEOUT_S * 1000)
         expected = [
             f"status of {one} " if isinstance(one, int) else one for one in refused
         ]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tests.end_to_end.hall import WINDOW_S, Hall
 from tests.end_to_end.persons import fits
-from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -32,7 +31,6 @@ def said(page: Page) -> str:
 
 
 def log_in(page: Page, name: str, password: str) -> None:
-    page.set_default_timeout(TIMEOUT_S * 1000)
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password, or the operator key").fill(password)
     press(
@@ -44,7 +42,6 @@ def log_in(page: Page, name: str, password: str) -> None:
 
 def morning(page: Page, hall: Hall, root: Path) -> str:
     """Set the contest up and start it; returns the password of eve, the second operator."""
-    page.set_default_timeout(TIMEOUT_S * 1000)
     press(
         page,
         "Begin",

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from referee.contest import open_contest
+from referee.judging.jury_decisions import Awaited, unpublished
 from referee.publishing.site_verification import verify_site
 from referee.store.records import RunState
 from tests.browser import visit
@@ -15,12 +17,12 @@ from tests.end_to_end.console_acts import act, until_shown
 from tests.end_to_end.day_in_the_morning import TEAMS, press
 from tests.end_to_end.persons import Day, fits, whole
 from tests.referee.publishing.test_site import web_server
-from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 RANKED_AT_NOON = 8
+MARKS = {Awaited.CONFIRMATION: "to confirm", Awaited.PUBLICATION: "to publish"}
 QUESTION = "May we use <b>two</b> fans?"
 
 
@@ -34,7 +36,6 @@ def a_question(browser: Browser, day: Day) -> None:
     """A team asks on its page, by its password; eve answers everyone."""
     team = TEAMS[0]
     with visit(browser, f"{day.hall.url}/team/") as page:
-        page.set_default_timeout(TIMEOUT_S * 1000)
         page.fill("[name=team]", team)
         page.fill("[name=password]", day.hall.passwords[team])
         press(
@@ -75,11 +76,23 @@ def a_question(browser: Browser, day: Day) -> None:
 
 def confirm_and_publish(day: Day) -> None:
     """What is in review stands, by eve; ruth confirms each judgement, eve publishes it."""
+    until_all_are_shown(day, day.eve)
     one_by_one(day.eve, "Let", note="It was the same for both.")
+    until_all_are_shown(day, day.ruth)
+    day.ruth.get_by_text("! in review").first.wait_for(state="detached")
     all_at_once(day.ruth, "Confirm", "to publish")
     one_by_one(day.ruth, "Confirm")
+    until_all_are_shown(day, day.eve)
     all_at_once(day.eve, "Publish", "Rejudge")
     one_by_one(day.eve, "Publish")
+
+
+def until_all_are_shown(day: Day, page: Page) -> None:
+    """Wait until the page of one person shows what the other has decided last."""
+    with open_contest(day.hall.folder) as contest:
+        waiting = unpublished(contest)
+    for run, its in waiting.items():
+        until_shown(page, f"#run-{run} .mark", MARKS[its])
 
 
 def all_at_once(page: Page, verb: str, then: str) -> None:

@@ -21,7 +21,7 @@ from tests.ports import own_port
 from tests.timeouts import TIMEOUT_S
 
 KNOCK_AGAIN_S = 0.5
-WINDOW_S = 120
+WINDOW_S = 600
 METERED_S = 1.5
 """The shortest run of a board: fifteen updates of its meter."""
 

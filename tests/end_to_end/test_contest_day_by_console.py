@@ -15,7 +15,6 @@ from lpirc_testsets import read_ground_truth, synthesize
 from tests.browser import visit
 from tests.contest_day import (
     PASSWORD,
-    TIMEOUT_S,
     Day,
     Meter,
     contest_day,
@@ -130,7 +129,6 @@ def test_an_operator_runs_the_whole_day_from_the_console(
     assert day.server is not None
     key = (day.folder / "operator-key").read_text().strip()
     with visit(browser, f"{day.server.url}/operator/", refused=[401]) as page:
-        page.set_default_timeout(TIMEOUT_S * 1000)
         enter(page, "wrong")
         until_shown(page, "[role=alert]", "wrong")
         enter(page, key)

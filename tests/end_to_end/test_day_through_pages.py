@@ -26,7 +26,6 @@ from tests.end_to_end.day_of_the_jury import (
 )
 from tests.end_to_end.hall import hall_with_two_meters
 from tests.end_to_end.persons import Day
-from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -37,7 +36,7 @@ DYING = ("ERR_CONNECTION", "ERR_EMPTY")
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_a_whole_day_is_held_through_pages_only(
     tmp_path: Path, browser: Browser
 ) -> None:
@@ -49,7 +48,6 @@ def test_a_whole_day_is_held_through_pages_only(
         )
         log_in(eve, "eve", eves_password)
         viewer = people.enter_context(visit(browser, f"{hall.url}/", refused=DYING))
-        viewer.set_default_timeout(TIMEOUT_S * 1000)
         day = Day(hall, ruth, eve, viewer)
 
         a_heat(day, "1")

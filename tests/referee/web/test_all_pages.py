@@ -38,6 +38,7 @@ from tests.referee.factories import START, House, StillClock
 from tests.referee.factories import house as made_house
 from tests.referee.judging.judged_runs import closed_run, opened_run
 from tests.referee.web.served_app import served_app
+from tests.timeouts import TIMEOUT_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,7 +167,7 @@ def page(browser: Browser, url: str, house: House) -> Iterator[Page]:
     """A page of a browser where an operator and a team have logged in."""
     context = browser.new_context(has_touch=True)
     page = context.new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(TIMEOUT_S * 1000)
     page.goto(f"{url}/operator/login")
     page.get_by_label("Name").fill("jo")
     page.get_by_label("Password").fill(house.contest.operator_key)

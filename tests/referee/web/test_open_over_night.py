@@ -119,7 +119,7 @@ def test_after_a_night_asleep_it_asks_once_and_not_for_each_second_that_it_misse
         with page.expect_response("**/board/live"):
             pass
         page.on("request", lambda request: asked.append(request.url))
-        page.clock.pause_at(page.evaluate("Date.now()") + 1000)
+        page.clock.pause_at(page.evaluate("Date.now()") + HOUR_MS)
         asked.clear()
         page.clock.fast_forward(12 * HOUR_MS)
         page.clock.run_for(500)
@@ -144,7 +144,9 @@ def test_a_server_that_is_away_is_asked_ever_more_rarely_and_found_again(
         polls = page.evaluate("polls")
         assert 100 < polls < 130, "each 5 s, not each second"
         assert page.locator("#lost").is_visible()
-        assert re.search(r"is (59\d|60\d) s old", page.inner_text("#age"))
+        age = re.search(r"is (\d+) s old", page.inner_text("#age"))
+        assert age is not None
+        assert int(age[1]) >= 590
         page.evaluate("window.fetch = real; 0")
         page.clock.run_for(6000)
         page.clock.resume()

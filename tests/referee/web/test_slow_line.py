@@ -58,6 +58,9 @@ class Traffic:
         path = self.under_way.pop(event["requestId"], "")
         self.came.setdefault(path, []).append(event["encodedDataLength"])
 
+    def fails(self, event: dict[str, Any]) -> None:
+        self.under_way.pop(event["requestId"], None)
+
 
 @contextmanager
 def phone(browser: Browser, url: str) -> Iterator[tuple[Page, Traffic]]:
@@ -70,6 +73,7 @@ def phone(browser: Browser, url: str) -> Iterator[tuple[Page, Traffic]]:
         session.send("Network.emulateNetworkConditions", SLOW)
         session.on("Network.requestWillBeSent", traffic.begins)
         session.on("Network.loadingFinished", traffic.ends)
+        session.on("Network.loadingFailed", traffic.fails)
         yield page, traffic
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 __all__ = ["browser"]
-TIMEOUT_MS = 30_000
 WIDTHS = (360, 768, 1440, 1920)
 # What a person hears: the tones that were begun.
 COUNT_TONES = """
@@ -39,7 +38,6 @@ def served(tmp_path: Path, tiny_set: Path) -> Iterator[Day]:
 def log_in(day: Day, page: Page) -> None:
     with open_contest(day.folder) as contest:
         key = contest.operator_key
-    page.set_default_timeout(TIMEOUT_MS)
     page.fill("[name=name]", "ruth")
     page.fill("[name=password]", key)
     with page.expect_navigation():

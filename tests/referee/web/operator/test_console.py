@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["browser"]
 MARKUP = "<script>alert(1)</script>"
 LONG = "a name of a hundred characters" * 3 + "0123456789"
-TIMEOUT_MS = 30_000
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +81,6 @@ def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whol
         f"{server_of(served).url}/operator/",
         color_scheme="light",
     ) as page:
-        page.set_default_timeout(TIMEOUT_MS)
         assert "/operator/login" in page.url
         assert_accessible(page)
         log_in(page, key)
@@ -139,7 +137,6 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
         refused=[404, 401],
         color_scheme="dark",
     ) as page:
-        page.set_default_timeout(TIMEOUT_MS)
         log_in(page, key)
         page.click("#add-bee")
         page.click("#ask-do")

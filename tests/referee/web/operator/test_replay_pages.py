@@ -140,6 +140,8 @@ def test_the_jury_plays_a_run_with_its_images_by_keyboard_alone(
         page.keyboard.press("ArrowUp")
         page.keyboard.press("ArrowUp")
         assert page.locator("[data-speed-element]").input_value() == "20"
+        for _ in range(4):  # else the run may be over before the second press
+            page.keyboard.press("ArrowDown")
         page.keyboard.press("Space")
         page.get_by_role("button", name="Pause", exact=True).wait_for()
         page.keyboard.press("Space")

@@ -237,7 +237,7 @@ def test_an_announcement_that_has_expired_leaves_the_line(
     browser: Browser,
 ) -> None:
     with visit(browser, projector(hall), size=SIZES[0]) as page:
-        said = ask(hall, "/announcements", text="Doors close soon.", minutes="0.05")
+        said = ask(hall, "/announcements", text="Doors close soon.", minutes="0.5")
         assert said["expires_utc"] is not None
         page.get_by_text("Doors close soon.").wait_for()
         page.get_by_text("Doors close soon.").wait_for(state="detached")

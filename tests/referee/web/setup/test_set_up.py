@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["browser"]
 PASSWORD = "four short words"
-TIMEOUT_MS = 60_000
 SIZES = ((360, 740), (768, 1024), (1440, 900), (1920, 1080))
 BETWEEN_WORKERS = ("ERR_CONNECTION", "ERR_EMPTY")
 """A page that waits for the next worker asks until one answers."""
@@ -156,7 +155,6 @@ def test_from_an_empty_folder_to_an_armed_run_through_pages_only(
             color_scheme=scheme,
             refused=(400, *BETWEEN_WORKERS),
         ) as page:
-            page.set_default_timeout(TIMEOUT_MS)
             whole(page)
             begun(page)
             whole(page)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +73,6 @@ def test_a_change_is_written_put_on_record_and_holds_after_apply_now(
     assert status(served)["window_s"] == 600
     page = pages.get("apply").text
     assert "window_s: 600 -&gt; 900" in page
-    begun_s = time.monotonic()
     waiting = pages.post(
         "apply",
         pages.form("apply"),
@@ -90,7 +88,6 @@ def test_a_change_is_written_put_on_record_and_holds_after_apply_now(
             900,
         )
     )
-    assert time.monotonic() - begun_s < 15
     assert "Nothing: contest.toml has the settings in use." in pages.get("apply").text
     changed = [one for one in acts(served) if one.get("action") == "settings"]
     assert changed[-1]["changed"] == ["window_s: 600 -> 900", "attempts: not set -> 2"]

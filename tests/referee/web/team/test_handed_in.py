@@ -45,6 +45,7 @@ def test_while_a_plug_in_hangs_each_team_sees_what_was_said_last(
     with Flask(APP).test_request_context():
         for _ in range(3):
             assert known.of_team("ant") == known.of_team("bee") == []
+        until(lambda: len(plug_in.asked) > 1)
         assert sorted(plug_in.asked) == ["ant", "bee"]
 
         plug_in.may_answer.set()

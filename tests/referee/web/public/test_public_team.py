@@ -209,6 +209,8 @@ def test_the_page_is_accessible_and_whole_at_every_size(
             run = closed_run(contest, "x" * 200, energy_wh, odd=energy_wh < 1)
             judge(contest, run.id, Clock())
     server = made.serve()
+    # Before the board is published, no team is known.
+    until(lambda: server.ask("GET", "/board.json").json()["teams"])
     with visit(browser, server.url + team_address("x" * 200)) as page:
         page.wait_for_selector("circle")
         for width, height in ((360, 740), (768, 1024), (1440, 900), (1920, 1080)):

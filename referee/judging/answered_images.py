@@ -21,13 +21,13 @@ class _Read:
     """What is read of a run: each image's place in the order of serving, and the POSTs.
 
     A POST came at `posts_s`; `answered` is how many images it left answered. `not_placed` has the images of rows that
-    came before their image was served.
+    came before their image was served, each with the index of the first such POST.
     """
 
     post: int = 0
     served: int = 0
     places: dict[int, int] = field(default_factory=dict)
-    not_placed: set[int] = field(default_factory=set)
+    not_placed: dict[int, int] = field(default_factory=dict)
     posts_s: list[float] = field(default_factory=list)
     answered: list[int] = field(default_factory=list)
 
@@ -56,9 +56,6 @@ class AnsweredImages:
 
     def _renewed(self, run: int) -> _Read:
         read = self._read.setdefault(run, _Read())
-        served, read.served = self._store.served.after(run, read.served)
-        for image in served:
-            read.places.setdefault(image, len(read.places) + 1)
         rows, read.post = self._store.posts.detections_after(run, read.post)
         images = rows[:, 0].astype(np.int64)
         arrivals = self._store.posts.arrivals(run)[len(read.posts_s) :]
@@ -66,13 +63,20 @@ class AnsweredImages:
         for at_s, count in arrivals:
             if begin + count > len(images):
                 break  # it came after the rows were read
-            self._add(read, at_s, np.unique(images[begin : begin + count]).tolist())
+            for image in np.unique(images[begin : begin + count]).tolist():
+                read.not_placed.setdefault(image, len(read.posts_s))
+            read.posts_s.append(at_s)
+            read.answered.append(0)
             begin += count
+        # Only now: served images are committed no later than the POST that answers them.
+        served, read.served = self._store.served.after(run, read.served)
+        for image in served:
+            read.places.setdefault(image, len(read.places) + 1)
+        self._place(read)
         return read
 
-    def _add(self, read: _Read, at_s: float, images: list[int]) -> None:
-        of_post = {*images, *read.not_placed}
-        read.not_placed = {image for image in of_post if image not in read.places}
-        places = (read.places[image] for image in of_post - read.not_placed)
-        read.posts_s.append(at_s)
-        read.answered.append(max(places, default=0))
+    def _place(self, read: _Read) -> None:
+        """Count for each POST the images of its rows that are served by now."""
+        for image in read.not_placed.keys() & read.places.keys():
+            post = read.not_placed.pop(image)
+            read.answered[post] = max(read.answered[post], read.places[image])

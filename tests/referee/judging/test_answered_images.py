@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,20 +62,48 @@ def test_any_posts_leave_as_many_answered_as_in_the_replay(
     numbers = iter(range(1000))
 
     @settings(max_examples=25, deadline=None)
-    @given(st.permutations(range(1, IMAGES + 1)), POSTS)
-    def check(order: list[int], posts: list[list[int]]) -> None:
+    @given(st.permutations(range(1, IMAGES + 1)), st.integers(0, IMAGES), POSTS)
+    def check(order: list[int], late: int, posts: list[list[int]]) -> None:
         run = stored_run(house.store, team=f"team {next(numbers)}", images=IMAGES).id
-        house.store.served.append(run, [(one, 1000) for one in order], 0.5)
+        images_served = [(one, 1000) for one in order]
+        house.store.served.append(run, images_served[late:], 0.5)
         house.store.served.flush()
         step_by_step = AnsweredImages(house.store)
         for number, images in enumerate(posts):
             post(house, run, images, 1.0 + number)
             step_by_step.count(run)
+        house.store.served.append(run, images_served[:late], 9.0)
+        house.store.served.flush()
         replayed = int(np.isfinite(sent_in(house.store, run).answered_s).sum())
         assert step_by_step.count(run) == replayed
         assert AnsweredImages(house.store).count(run) == replayed
 
     check()
+
+
+@pytest.mark.parametrize(
+    ("table", "read"),
+    [("served", "after"), ("posts", "detections_after"), ("posts", "arrivals")],
+)
+def test_a_post_that_comes_while_it_looks_is_counted_by_the_next_look(
+    build: Callable[..., House], monkeypatch: pytest.MonkeyPatch, table: str, read: str
+) -> None:
+    """A client may fetch everything and post it at once, and no POST after that one mends the count."""
+    house = build()
+    run = stored_run(house.store, images=1).id
+    answered = AnsweredImages(house.store)
+    look = getattr(getattr(house.store, table), read)
+
+    def look_and_meet_a_post(*given: int) -> Any:
+        found = look(*given)
+        monkeypatch.undo()
+        house.store.served.append(run, [(1, 1000)], 0.5)
+        post(house, run, [1], 1.0)
+        return found
+
+    monkeypatch.setattr(getattr(house.store, table), read, look_and_meet_a_post)
+    answered.count(run)
+    assert answered.count(run) == 1
 
 
 def test_the_run_page_s_steps_follow_the_answers(build: Callable[..., House]) -> None:

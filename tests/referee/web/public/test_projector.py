@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpirc_testsets import TestSet
-from referee.judging.figure_state import FigureState
-from referee.pages.figure_text import state_text
 from referee.web.operator.day_routes import LONGEST_ANNOUNCEMENT
 from tests.browser import assert_accessible, browser, visit
 from tests.contest_day import Day
@@ -42,18 +40,8 @@ LEAST_ARC_MINUTES = 16
 LEAST_PIXELS = 60  # of 1080
 WORDS = "The next heat begins when the power at every station is measured and all of the boards are cold again. "
 ANNOUNCEMENT = (WORDS * 9)[:LONGEST_ANNOUNCEMENT]
-OPEN = """() => [...document.querySelectorAll(".runs .figures")].filter(one => one.querySelector(".clock"))"""
-WITH_WARNING = f"""said => {{  // as soon as a meter is away: no score is shown, and no power
-  for (const figures of ({OPEN})()) {{
-    figures.querySelector("div:has(.score)")?.remove();
-    figures.querySelector(".power").textContent = "";
-    figures.querySelector(".warn") ?? figures.insertAdjacentHTML("beforeend", '<p class="warn"></p>');
-    figures.querySelector(".warn").textContent = said;
-  }}
-}}"""
-WARNING = max(map(state_text, FigureState), key=len)
 WITH_FIGURES = """() => {  // as from half a minute on, when a score is released
-  for (const warning of document.querySelectorAll(".runs .warn")) warning.remove();
+  for (const warning of document.querySelectorAll(".runs .warn")) warning.remove();  // shown without a score only
   for (const clock of document.querySelectorAll(".runs .clock")) clock.textContent = "59:59";  // the widest
   for (const figures of document.querySelectorAll(".runs dl")) {
     while (figures.children.length > 2) figures.children[1].remove();
@@ -163,10 +151,6 @@ def assert_whole(page: Page, articles: int) -> None:
             "([w, h]) => innerWidth === w && innerHeight === h",
             arg=[width, height],
         )
-        warned = page.evaluate(
-            f"said => {{ turn(); ({WITH_WARNING})(said); return ({LOOK})(); }}", WARNING
-        )
-        assert warned["cut"] == warned["overlap"] == [], f"{width}x{height}: {warned}"
         seen: dict[str, Any] = page.evaluate(
             f"() => {{ turn(); ({WITH_FIGURES})(); return ({LOOK})(); }}"
         )

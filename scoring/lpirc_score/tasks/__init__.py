@@ -1,0 +1,4 @@
+"""Tasks beside boxes: what an answer is, how a body carries it, how it is checked and scored.
+
+Start with `task_kinds`.
+"""

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.metrics.coco import coco_boxes_of
+from lpirc_score.metrics.coco_shapes import coco_boxes_of
 from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
 from lpirc_score.metrics.groups import Ids, group_objects, list_detections
 from lpirc_score.metrics.matching import (

@@ -28,13 +28,12 @@ from lpirc_score.metrics.coco_ranking import (
     matched_at_each_iou,
     rank,
 )
+from lpirc_score.metrics.coco_shapes import BoxShapes, ShapesOf
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.evaluation_result import Counts, Evaluation
 from lpirc_score.metrics.groups import Listing, group_objects, list_detections
-from lpirc_score.metrics.matching import Objects, Pairs, in_turn, pairs_of
+from lpirc_score.metrics.matching import Pairs, in_turn
 from lpirc_score.metrics.metric_kinds import OFFICIAL, Blacklist, OwnMetric
-from lpirc_score.metrics.overlap import Edges
-from lpirc_testsets.box_corners import coco_from_corners
 from lpirc_testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
@@ -64,6 +63,15 @@ def evaluate_coco(
     Raises `CodedError` `unknown-image` or `unknown-category`.
     """
     results = results_by_area(ground_truth, detections, blacklist)
+    return evaluation_of_areas(ground_truth, detections, results)
+
+
+def evaluation_of_areas(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    results: Mapping[str, AreaResult],
+) -> Evaluation:
+    """Return the outcome from the result for each of AREAS."""
     summary = _summarize(results)
     everything = results["all"]
     precision = everything.precision
@@ -105,9 +113,10 @@ def results_by_area(
     ground_truth: GroundTruth,
     detections: Detections,
     banned: Blacklist,
+    shapes_of: ShapesOf = BoxShapes,
 ) -> dict[str, AreaResult]:
     """Match and rank in each of AREAS. Raises as `evaluate_coco` does."""
-    matching = _Matching(ground_truth, detections, banned)
+    matching = _Matching(ground_truth, detections, banned, shapes_of)
     counts = [matching.groups.counts(~each) for each in matching.ignored]
 
     def results(first: int, last: int) -> list[AreaResult]:
@@ -167,9 +176,10 @@ def ranked_coco(
     ground_truth: GroundTruth,
     detections: Detections,
     banned: Blacklist,
+    shapes_of: ShapesOf = BoxShapes,
 ) -> Iterator[CocoCategory]:
     """Match in the range of all areas and yield every category, in order of id. Raises as `evaluate_coco` does."""
-    matching = _Matching(ground_truth, detections, banned)
+    matching = _Matching(ground_truth, detections, banned, shapes_of)
     groups = matching.groups
     ignored = matching.ignored[_ALL]
     counted = groups.objects[~ignored]
@@ -222,6 +232,7 @@ class _Matching:
         ground_truth: GroundTruth,
         detections: Detections,
         banned: Blacklist,
+        shapes_of: ShapesOf,
     ) -> None:
         every = np.ones(len(ground_truth.image), np.bool_)
         groups = group_objects(ground_truth, every, banned)
@@ -231,9 +242,7 @@ class _Matching:
         self.crowd = ground_truth.crowd[chosen]
         is_inside = _inside(ground_truth.area[chosen])
         self.ignored = self.crowd | ~is_inside
-        edges = Edges.of_coco(ground_truth.coco_boxes[chosen])
-        least = np.full(len(self.crowd), LEAST_OVERLAPS[0])
-        self._objects = Objects(edges, least, self.crowd)
+        self._shapes = shapes_of(ground_truth, detections, chosen)
         self.listing = list_detections(detections, groups)
 
     def batch(
@@ -249,15 +258,14 @@ class _Matching:
         )
         within = _within(listing, first, last, ranks)
         is_listed = within < MOST[-1]
-        inside = _inside(_areas(detections, members)) & is_listed
+        inside = _inside(self._shapes.areas(members)) & is_listed
 
-        found = pairs_of(
+        found = self._shapes.pairs(
             listing,
             self.groups,
             first,
             last,
-            self._boxes,
-            self._objects,
+            is_listed.take(ranks),
         )
         pairs = in_turn(found, ranks, last_first=True)
         pairs = pairs.take(is_listed.take(pairs.detection))
@@ -270,9 +278,6 @@ class _Matching:
             inside,
             within,
         )
-
-    def _boxes(self, chosen: Ints) -> Edges:
-        return Edges.of_coco(coco_boxes_of(self._detections, chosen))
 
 
 def _joined(parts: Iterable[AreaResult]) -> AreaResult:
@@ -309,14 +314,6 @@ def _within(
     return within
 
 
-def _areas(detections: Detections, members: Ints) -> Floats:
-    """Return the areas (n,) of some detections."""
-    boxes = coco_boxes_of(detections, members)
-    with np.errstate(over="ignore", invalid="ignore"):
-        area: Floats = boxes[:, 2] * boxes[:, 3]
-    return area
-
-
 def _inside(area: Floats) -> NDArray[np.bool_]:
     """Return which areas (M,) lie inside each of AREAS (ranges, M)."""
     rows = []
@@ -324,13 +321,6 @@ def _inside(area: Floats) -> NDArray[np.bool_]:
         is_outside = (area < least) | (area > most)
         rows.append(~is_outside)
     return np.array(rows)
-
-
-def coco_boxes_of(source: Detections | GroundTruth, chosen: Ints) -> Floats:
-    """Return the COCO boxes (n, 4) of some detections or objects."""
-    if source.coco_boxes is not None:
-        return source.coco_boxes.take(chosen, axis=0)
-    return coco_from_corners(source.boxes.take(chosen, axis=0))
 
 
 def _by_category(ground_truth: GroundTruth, values: Floats) -> dict[int, float | None]:

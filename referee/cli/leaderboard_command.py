@@ -10,7 +10,6 @@ import click
 from lpirc_score.cli.terminal_tables import Column
 from lpirc_score.metrics.evaluation_result import (
     DIGEST_LENGTH,
-    RULES_VERSION,
     signature_parts,
 )
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
@@ -21,6 +20,7 @@ from referee.cli.shared_options import contest_folder
 from referee.config import read_config
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
+from referee.judging.bound_rules import rules_version
 from referee.judging.prizes import Award
 from referee.judging.ranking import NotRanked, Place, Standing
 from referee.judging.standings import Standings, place_document, standings
@@ -51,7 +51,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
     with open_contest(folder, only_looks=True, as_served=True) as contest:
         warn_of_other_settings(contest)
         found = standings(contest)
-        metric = contest.config.metric
+        metric = contest.config.scored_by
         name = contest.config.name
         if form == "html":
             warn_while_frozen(contest, WHILE_FROZEN)
@@ -111,9 +111,9 @@ def _otherwise(judged_by: str, contest: Contest) -> str:
     config = contest.config
     was = signature_parts(judged_by)
     now = {
-        "metric": config.metric,
+        "metric": config.scored_by,
         "window": f"{config.window_s}s",
-        "rules": str(RULES_VERSION),
+        "rules": str(rules_version(config)),
     }
     now["gt"] = contest.test_set.digest[:DIGEST_LENGTH]
     differ = [name for name, value in now.items() if was.get(name, value) != value]

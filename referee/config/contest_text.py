@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from lpirc_score.tasks import BOXES
+
 ATTEMPTS = 1
 LEAST_MAP = (
     0.01  # a third of the weakest champion's; a hundred blind rows reached 0.0002
@@ -98,6 +100,14 @@ def answer_lines(answers: Answers) -> tuple[str, str]:
     return "\n".join(own), "\n".join(tables)
 
 
+def _task_line(task: str) -> str:
+    """Return the line of the task; a contest of boxes has it as a comment."""
+    is_set = task != BOXES
+    shown = json.dumps(task if is_set else "classification")
+    what = "what teams answer instead of boxes; each task has its own figure: docs/scoring.md"
+    return _line(is_set, f"task = {shown}", what)
+
+
 def _line(is_set: bool, setting: str, comment: str) -> str:
     written = setting if is_set else f"# {setting}"
     return f"{written.ljust(COMMENT_COLUMN)}  # {comment}"
@@ -114,6 +124,7 @@ def config_text(
     update_interval_s: float = 0.25,
     ranges: tuple[float, float] | None = None,
     answers: Answers | None = None,
+    task: str = BOXES,
 ) -> str:
     """Return the text of a contest.toml with one station, all strings quoted.
 
@@ -135,6 +146,7 @@ def config_text(
 name = {quoted["name"]}
 window_s = {window_s}              # whole seconds from the first log-in
 metric = "lpirc"            # the contests of 2015-2019 ran "ilsvrc-det": docs/scoring.md
+{_task_line(task)}
 testset = {quoted["testset"]}      # a test-set folder, relative to this file
 shuffle = true              # each run sees the images in its own secret order
 auto_arm = {str(auto_arm).lower()}            # true: a team's log-in arms its run, as in rehearsals

@@ -92,7 +92,7 @@ def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> Non
     was = signature_parts(judged.signature) if judged else {}
     counts = "unserved-too" if contest.config.count_unserved else "served"
     now = {
-        "metric": contest.config.metric,
+        "metric": contest.config.scored_by,
         "gt": contest.test_set.digest[:DIGEST_LENGTH],
         "counts": counts,
     }
@@ -174,7 +174,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
         "contest": {
             "id": contest.store.identity.first_id(),
             "name": config.name,
-            "metric": config.metric,
+            "metric": config.scored_by,
             "count_unserved": config.count_unserved,
             "ground_truth_secret_until": until.isoformat() if until else None,
         },

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lpirc_score.tasks import BOXES
 from referee.config import ContestConfig
 from referee.config.contest_text import ATTEMPTS, LEAST_MAP, repeated_images
-from referee.contest import Contest
+from referee.contest import Contest, require_truth
 from referee.errors import RefereeError
 from referee.judging.standings import standings
 from referee.runs.arming import images_of_a_run
@@ -25,8 +26,16 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
         images_of_a_run(contest)
     except RefereeError as error:
         yield Finding(error.code, error.sentence)
+    yield from _truth_missing(contest)
     yield from rule_advice(contest.config, len(contest.test_set.images))
     yield from _left_out(contest)
+
+
+def _truth_missing(contest: Contest) -> Iterator[Finding]:
+    try:
+        require_truth(contest.test_set, contest.config.task)
+    except RefereeError as error:
+        yield Finding(error.code, error.sentence)
 
 
 def _left_out(contest: Contest) -> Iterator[Finding]:
@@ -65,6 +74,12 @@ def unguarded(config: ContestConfig) -> str | None:
 
 
 def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
+    if config.task != BOXES and config.metric != ContestConfig.metric:
+        yield (
+            "metric-unused",
+            f'task = "{config.task}": its answers are scored by the task itself, and metric = "{config.metric}" is not '
+            "used; remove the metric.",
+        )
     if not config.attempts:
         yield (
             "attempts-unlimited",

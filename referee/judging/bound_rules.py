@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import TASK_RULES_VERSION
 from referee.config import ContestConfig
 from referee.contest import Contest
+from referee.errors import RefereeError
 from referee.store.records import Run, Score
 
 
@@ -17,6 +21,7 @@ def as_judged(
     """Return the contest with the rules for judging a run: its own rules, else those of contest.toml.
 
     An organizer may judge the run by another `metric`. The judgement then states that its rules are not the bound ones.
+    Raises RefereeError `no-metric` if the run's task is not boxes.
     """
     bound = run.rules
     config = contest.config
@@ -24,10 +29,21 @@ def as_judged(
         config = replace(
             config,
             metric=bound.metric,
+            task=bound.task or BOXES,
             count_unserved=bound.count_unserved,
             least_map=bound.least_map,
         )
+    if metric is not None and config.task != BOXES:
+        raise RefereeError(
+            "no-metric",
+            f"Run {run.id} answers the task {config.task}, which has its own figure; judge it without a metric.",
+        )
     return replace(contest, config=replace(config, metric=metric or config.metric))
+
+
+def rules_version(config: ContestConfig) -> int:
+    """Return the version of the rules by which the contest's answers are scored now."""
+    return RULES_VERSION if config.task == BOXES else TASK_RULES_VERSION
 
 
 def judged_otherwise(run: Run, judged: Score) -> tuple[str, ...]:

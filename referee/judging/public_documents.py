@@ -205,7 +205,7 @@ def _document(contest: Contest, **changing: object) -> str:
     config = contest.config
     fixed = {
         "contest": config.name,
-        "metric": config.metric,
+        "metric": config.scored_by,
         "window_s": config.window_s,
         "images": config.images.per_attempt or len(contest.test_set.images),
         "attempts_each": config.attempts,

@@ -9,11 +9,15 @@ from typing import Any
 from lpirc_score.analysis.interval import Halved
 from lpirc_score.metrics.evaluation_result import (
     DIGEST_LENGTH,
-    RULES_VERSION,
     signature_parts,
 )
 from referee.contest import Contest
-from referee.judging.bound_rules import as_judged, judged_otherwise, other_prizes
+from referee.judging.bound_rules import (
+    as_judged,
+    judged_otherwise,
+    other_prizes,
+    rules_version,
+)
 from referee.judging.figure_state import judged_state
 from referee.judging.jury_decisions import NOT_PUBLISHED, unpublished
 from referee.judging.prizes import Award, awards
@@ -249,9 +253,10 @@ def _is_comparable(
     """Return True if a score was made by the contest's metric, the current scoring rules and the contest's test set."""
     parts = signature_parts(judged.signature)
     config = contest.config
-    same_rules = parts["metric"] == config.metric and parts.get(RULES) in (
+    version = rules_version(config)
+    same_rules = parts["metric"] == config.scored_by and parts.get(RULES) in (
         None,
-        str(RULES_VERSION),
+        str(version),
     )
     # Not the test set at arming, because the ground truth may have been corrected since.
     judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])

@@ -17,7 +17,8 @@ class Rules:
 
     `window_s` is the contest's window and `extra_s` the operator's extension for this run, in seconds. Each of `prizes`
     has a name and a rule. `setup` is the value of `Setup.stated` for the run's meter. `official_makers` are the makers
-    whose meters count; None if an earlier version armed the run: then only those of YOKOGAWA count.
+    whose meters count; None if an earlier version armed the run: then only those of YOKOGAWA count. `task` is None for
+    boxes; for any other task, `metric` is its name, too.
     """
 
     attempts: int
@@ -32,6 +33,7 @@ class Rules:
     testset_digest: str
     window_s: int
     official_makers: tuple[str, ...] | None = None
+    task: str | None = None
 
     @property
     def makers(self) -> tuple[str, ...]:
@@ -44,6 +46,8 @@ class Rules:
         values = asdict(self)
         if self.official_makers is None:
             del values["official_makers"]
+        if self.task is None:
+            del values["task"]
         return values
 
     @property

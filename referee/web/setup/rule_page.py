@@ -9,6 +9,7 @@ from typing import Any
 from flask import Response
 
 from lpirc_score.metrics.offered import metric_names
+from lpirc_score.tasks.offered import task_names
 from lpirc_testsets import TestSetError, load_test_set
 from referee.config import ContestConfig, config_of
 from referee.config.contest_file import Change, differences
@@ -47,6 +48,12 @@ FIELDS = (
         "Metric",
         "text",
         "how mAP is computed: lpirc as in the contest's rules, ilsvrc-det as in 2015-2019, coco as COCO's",
+    ),
+    Field(
+        "task",
+        "Task",
+        "text",
+        "what teams answer: boxes, scored by the metric above, or a task with a figure of its own",
     ),
     Field("attempts", "Attempts of each team", "whole", "0: no limit"),
     Field("per_attempt", "Images of a run", "whole", "0: all", "images"),
@@ -159,7 +166,10 @@ def _shown(
     config = desk.config()
     text = desk.file().text
     values = {one.name: value_of_config(config, one) for one in FIELDS}
-    choices = {"metric": tuple((name, name) for name in metric_names())}
+    choices = {
+        "metric": tuple((name, name) for name in metric_names()),
+        "task": tuple((name, name) for name in task_names()),
+    }
     return step_page(
         "rules",
         rule_findings(desk),

@@ -11,7 +11,7 @@ from flask import Response
 
 from lpirc_testsets import TestSet, TestSetError, load_test_set
 from referee.config.toml_edits import Setting
-from referee.contest import place_of, require_detection, require_unchanged
+from referee.contest import place_of, require_truth, require_unchanged
 from referee.errors import RefereeError
 from referee.presence import is_there
 from referee.seams import Finding
@@ -56,7 +56,7 @@ def _chosen(form: Form) -> list[Setting]:
     if not path:
         raise RefereeError("bad-request", "Write the path of a test-set folder.")
     folder = part(SettingsDesk).folder
-    found = _sound(folder / path)
+    found = _sound(folder / path, part(SettingsDesk).config().task)
     return [Setting("testset", place_of(found.folder, folder))]
 
 
@@ -87,14 +87,14 @@ def _free_name(folder: Path) -> str:
     return name
 
 
-def _sound(folder: Path) -> TestSet:
-    """Return a test set that is whole and made for detection. Raises RefereeError `testset-unfit`."""
+def _sound(folder: Path, task: str) -> TestSet:
+    """Return a test set that is whole and has ground truth for the task. Raises RefereeError `testset-unfit`."""
     try:
         found = load_test_set(folder)
     except TestSetError as error:
         raise RefereeError("testset-unfit", f"{error.sentence}.") from error
     require_unchanged(found)
-    require_detection(found)
+    require_truth(found, task)
     return found
 
 
@@ -103,7 +103,7 @@ def testset_findings(desk: SettingsDesk) -> Iterator[Finding]:
     config = desk.config()
     try:
         found = load_test_set(desk.folder / config.testset)
-        require_detection(found)
+        require_truth(found, config.task)
     except (RefereeError, TestSetError) as error:
         yield Finding(error.code, f"{error.sentence.removesuffix('.')}.")
         return

@@ -2,3 +2,6 @@
 
 Start with `task_kinds`.
 """
+
+BOXES = "boxes"
+"""The task of contests that name no task: bounding boxes, scored by a metric."""

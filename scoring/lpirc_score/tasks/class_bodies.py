@@ -64,7 +64,8 @@ def classes_problem(classes: list[object], known: frozenset[int]) -> str:
 def _from_json(body: bytes, problems: AnswerProblems) -> Iterator[tuple[int, Given]]:
     for place, item in enumerate(json_array(body, FORM), start=1):
         if isinstance(item, dict) and item.keys() == KEYS:
-            image, classes = item["image"], item["classes"]
+            image = item["image"]
+            classes = item["classes"]
         elif isinstance(item, list) and len(item) == 2:
             image, classes = item
         else:

@@ -38,8 +38,7 @@ def read(body: bytes, content_type: str, question: Question) -> Sequence[Answer]
 
 def read_truth(test_set: TestSet) -> Truth:
     """Return the category id of each image. Raises TestSetError if the set has no classes."""
-    labels = import_module("lpirc_testsets.task_truth").read_class_truth(test_set)
-    return Truth(test_set.categories, labels)
+    return Truth(*import_module("lpirc_testsets.task_truth").read_class_truth(test_set))
 
 
 def statistics(

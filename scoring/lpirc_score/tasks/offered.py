@@ -14,15 +14,13 @@ from contextlib import contextmanager
 
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, VERSION
+from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.task_kinds import SummedTask, Task, WholeTask
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.plugins import Plugin, PluginError, Seam, UnknownPlugin
 
 HOME = "lpirc-score"
 SEAM = Seam("lpirc.tasks", "task", HOME)
-
-BOXES = "boxes"
-"""The task of contests that name no task: bounding boxes, scored by a metric."""
 
 TASK_RULES_VERSION = 1
 """Version of the scoring of the built-in tasks, raised whenever a figure could change."""

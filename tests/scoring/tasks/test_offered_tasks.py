@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from lpirc_score.errors import CodedError
+from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import (
-    BOXES,
     task_engine,
     task_missing,
     task_named,

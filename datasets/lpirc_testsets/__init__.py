@@ -24,12 +24,19 @@ if TYPE_CHECKING:
     from lpirc_testsets.open_images_import import import_open_images
     from lpirc_testsets.set_check import check
     from lpirc_testsets.synthetic import category_names, synthesize
+    from lpirc_testsets.task_truth import (
+        Instance,
+        read_class_truth,
+        read_instances,
+        read_label_maps,
+    )
     from lpirc_testsets.voc_import import import_voc
 
 __all__ = [
     "Category",
     "GroundTruth",
     "Image",
+    "Instance",
     "Labels",
     "Problems",
     "Reports",
@@ -43,7 +50,10 @@ __all__ = [
     "import_open_images",
     "import_voc",
     "load_test_set",
+    "read_class_truth",
     "read_ground_truth",
+    "read_instances",
+    "read_label_maps",
     "read_labels",
     "synthesize",
     "verify",
@@ -76,6 +86,12 @@ _MODULES = {
     "synthetic": (
         "category_names",
         "synthesize",
+    ),
+    "task_truth": (
+        "Instance",
+        "read_class_truth",
+        "read_instances",
+        "read_label_maps",
     ),
     "voc_import": ("import_voc",),
 }

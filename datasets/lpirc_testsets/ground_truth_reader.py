@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import numpy as np
 
 from lpirc_testsets import coco_reader, csv_reader
 from lpirc_testsets.errors import Problems, TestSetError
-from lpirc_testsets.folder import load_test_set, sha256_of
+from lpirc_testsets.file_bytes import file_bytes
+from lpirc_testsets.folder import TestSet, load_test_set
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.presence import is_file, is_folder
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE, read_marks
 from lpirc_testsets.voc_reader import read_voc_folder, voc_files
 
 
@@ -26,7 +29,8 @@ def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
 
     Raises TestSetError with every problem found, at most 20, in `problems`: `ground-truth-missing`,
     `ground-truth-unreadable` (not accessible, neither JSON nor text, or other columns), `ground-truth-invalid`
-    (values), and those of `load_test_set`. `testset-damaged` is also raised for a folder whose ground truth does not
+    (values), and those of `load_test_set`. For a folder with ground truth of another kind it is `ground-truth-invalid`,
+    for one without ground truth `no-truth`. `testset-damaged` is also raised for a folder whose ground truth does not
     match the manifest.
     """
     try:
@@ -49,23 +53,35 @@ def _read(path: Path) -> GroundTruth:
     if annotations := voc_files(path):
         return read_voc_folder(annotations)
     if is_folder(path):
-        test_set = load_test_set(path)
-        path = test_set.ground_truth_path
-        if not is_file(path):
-            raise TestSetError("testset-damaged", f"{path}: no such file")
-        if sha256_of(path) != test_set.ground_truth_sha256:
-            raise TestSetError(
-                "testset-damaged", f"{path}: changed since the manifest was written"
-            )
-        if test_set.has_labels:
-            sentence = (
-                f"{test_set.folder}: a set for classification has labels and no boxes"
-            )
-            raise TestSetError("ground-truth-invalid", sentence)
-        return coco_reader.read_coco(path)
+        return _of_set(load_test_set(path))
     if _looks_like_json(path):
         return coco_reader.read_coco(path)
     return csv_reader.read_csv(path)
+
+
+def _of_set(test_set: TestSet) -> GroundTruth:
+    path = test_set.ground_truth_path
+    if not is_file(path):
+        raise TestSetError("testset-damaged", f"{path}: no such file")
+    content = file_bytes(path)
+    if hashlib.sha256(content).hexdigest() != test_set.ground_truth_sha256:
+        raise TestSetError(
+            "testset-damaged", f"{path}: changed since the manifest was written"
+        )
+    folder = test_set.folder
+    if test_set.has_labels:
+        raise TestSetError(
+            "ground-truth-invalid",
+            f"{folder}: a set for classification has labels and no boxes",
+        )
+    if not test_set.objects:
+        raise TestSetError("no-truth", f"{folder}: {NO_TRUTH_SENTENCE}")
+    if b'"bbox"' not in content:
+        has = read_marks(test_set).has
+        raise TestSetError(
+            "ground-truth-invalid", f"{folder}: the set has {has} and no boxes"
+        )
+    return coco_reader.read_coco(path, content)
 
 
 def _looks_like_json(path: Path) -> bool:

@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,7 +31,10 @@ from lpirc_testsets.presence import is_folder, is_there
 
 @dataclass(frozen=True)
 class ObjectRecord:
-    """One object: `image` is its image's number 1..N, `bbox` is x, y, w, h as in COCO, `area` is in square pixels."""
+    """One object: `image` is its image's number 1..N, `bbox` is x, y, w, h as in COCO, `area` is in square pixels.
+
+    `segmentation` is JSON as COCO's field of this name (`lpirc_testsets.segmentations`).
+    """
 
     image: int
     category: int
@@ -39,6 +42,32 @@ class ObjectRecord:
     area: float
     crowd: bool = False
     difficult: bool = False
+    segmentation: bytes | None = None
+
+
+@dataclass(frozen=True)
+class ClassRecord:
+    """The class of a whole image."""
+
+    image: int
+    category: int
+
+
+@dataclass(frozen=True)
+class RegionRecord:
+    """The pixels of one category in a label map: `counts` are compressed run lengths of `area` pixels in all.
+
+    `size` is the image's (width, height).
+    """
+
+    image: int
+    category: int
+    counts: str
+    area: int
+    size: tuple[int, int]
+
+
+Record = ObjectRecord | ClassRecord | RegionRecord
 
 
 def require_new(out: Path) -> None:
@@ -110,13 +139,18 @@ def write_records(
     name: str,
     images: Sequence[Image],
     categories: Sequence[Category],
-    objects: Iterable[ObjectRecord],
+    records: Iterable[Record],
+    info: Mapping[str, str] | None = None,
 ) -> None:
-    """Write `ground_truth.json`, then `manifest.json`; the images must already be in `images/`."""
+    """Write `ground_truth.json`, then `manifest.json`; the images must already be in `images/`.
+
+    `info` is the ground truth's own, if it needs one.
+    """
     annotations = [
-        _annotation(number, record) for number, record in enumerate(objects, start=1)
+        _annotation(number, record) for number, record in enumerate(records, start=1)
     ]
-    ground_truth = {
+    ground_truth: dict[str, Any] = {"info": dict(info)} if info else {}
+    ground_truth |= {
         "images": [
             {
                 "id": image.number,
@@ -143,16 +177,33 @@ def write_records(
     _write_json(folder / MANIFEST, manifest)
 
 
-def _annotation(number: int, record: ObjectRecord) -> dict[str, Any]:
-    return {
+def _annotation(number: int, record: Record) -> dict[str, Any]:
+    entry: dict[str, Any] = {
         "id": number,
         "image_id": record.image,
         "category_id": record.category,
+    }
+    if isinstance(record, ObjectRecord):
+        entry |= _object(record)
+    elif isinstance(record, RegionRecord):
+        width, height = record.size
+        entry |= {
+            "segmentation": {"size": [height, width], "counts": record.counts},
+            "area": record.area,
+        }
+    return entry
+
+
+def _object(record: ObjectRecord) -> dict[str, Any]:
+    entry: dict[str, Any] = {
         "bbox": [_plain(value) for value in record.bbox],
         "area": _plain(record.area),
         "iscrowd": int(record.crowd),
         "difficult": int(record.difficult),
     }
+    if record.segmentation is not None:
+        entry["segmentation"] = json.loads(record.segmentation)
+    return entry
 
 
 def _plain(value: float) -> float:

@@ -23,9 +23,10 @@ from lpirc_testsets import (
     Reports,
     TestSet,
     TestSetError,
-    read_ground_truth,
     read_labels,
 )
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
+from lpirc_testsets.truth_records import kind_of, truth_of
 from referee.cli.shared_options import any_path
 
 out_option = click.option(
@@ -112,16 +113,36 @@ def report(test_set: TestSet, *, as_json: bool) -> None:
         "objects": test_set.objects,
         "digest": test_set.digest,
     }
-    if test_set.has_labels:
+    facts["ground_truth"] = kind = kind_of(test_set)
+    what = ""
+    if kind == "labels":
         facts["labels"] = len(set(read_labels(test_set).by_image.tolist()))
         what = f" of {facts['labels']} labels"
-    else:
-        truth = read_ground_truth(test_set.folder)
-        facts["categories_with_objects"] = len(set(truth.category.tolist()))
-        facts["images_without_objects"] = empty = len(test_set.images) - len(
-            set(truth.image.tolist())
-        )
-        what = f"{test_set.objects} objects in {facts['categories_with_objects']} of {facts['categories']} categories"
-        what = f" ({empty} without objects), {what}" if empty else f", {what}"
+    elif kind != "nothing":
+        what = _contents(test_set, kind, facts)
     line = f"{test_set.folder}: {len(test_set.images)} images{what}, digest {test_set.digest}"
-    click.echo(json.dumps(facts) if as_json else line)
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    click.echo(line)
+    if kind == "nothing":
+        click.echo(NO_TRUTH_SENTENCE)
+
+
+def _contents(
+    test_set: TestSet,
+    kind: str,
+    facts: dict[str, object],
+) -> str:
+    """Add figures to `facts`, and return them in words."""
+    truth = truth_of(test_set)
+    used = len(set(truth.category.tolist()))
+    empty = len(test_set.images) - len(set(truth.image.tolist()))
+    facts["categories_with_objects"] = used
+    facts["images_without_objects"] = empty
+    categories = f"{used} of {len(test_set.categories)} categories"
+    if kind == "classes":
+        return f" of {categories}"
+    noun = "regions" if kind == "label maps" else "objects"
+    without = f" ({empty} without {noun})" if empty else ""
+    return f"{without}, {test_set.objects} {noun} in {categories}"

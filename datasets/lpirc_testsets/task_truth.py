@@ -1,0 +1,219 @@
+"""The ground truth of a test set for the tasks beside boxes: classes, label maps, instances.
+
+Each reader raises TestSetError `no-truth-for-task` if the set has ground truth of another kind, or none, and those of
+`truth_marks.read_marks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_testsets.errors import Problems, TestSetError
+from lpirc_testsets.folder import Category, TestSet
+from lpirc_testsets.run_lengths import area as area_of
+from lpirc_testsets.run_lengths import decode
+from lpirc_testsets.segmentations import counts_of
+from lpirc_testsets.truth_marks import Mark, Marks, Sizes, read_marks, sizes_of
+from lpirc_testsets.values import LARGEST_NUMBER, shown
+
+VOID = -1
+"""In a label map: a pixel that has no label and does not count."""
+
+LARGEST_LABEL = 65535  # of a PNG
+IMPORT = {
+    "classes": "testset import classes",
+    "label maps": "testset import masks",
+    "instances": "testset import coco, from annotations with segmentation",
+}
+LabelMap = NDArray[np.int32]
+Categories = tuple[Category, ...]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An object with its mask: `counts` are compressed run lengths of the image's size, as COCO's.
+
+    `box` is x, y, w, h in pixels and `area` in square pixels, both as the ground truth states them.
+    """
+
+    category: int
+    counts: str
+    box: tuple[float, float, float, float]
+    area: float
+    is_crowd: bool
+
+
+def read_class_truth(test_set: TestSet) -> tuple[Categories, dict[int, int]]:
+    """Return the categories and each image's category by image number."""
+    marks = read_marks(test_set)
+    if marks.kinds != {"classes"}:
+        raise _has_none(test_set, marks, "classes")
+    problems = Problems()
+    classes = class_of_images(marks, sizes_of(test_set), problems)
+    problems.raise_if_any("ground-truth-invalid")
+    return marks.categories, classes
+
+
+def class_of_images(
+    marks: Marks,
+    sizes: Sizes,
+    problems: Problems,
+) -> dict[int, int]:
+    """Return each image's category; add images with several or none to `problems`."""
+    classes: dict[int, int] = {}
+    for mark in marks.marks:
+        if mark.image in classes:
+            problems.add(f"{mark.place}: image {mark.image} has a class already")
+        classes.setdefault(mark.image, mark.category)
+    problems.add(
+        *(f"image {image} has no class" for image in sizes if image not in classes)
+    )
+    return classes
+
+
+def read_label_maps(test_set: TestSet) -> tuple[Categories, Mapping[int, LabelMap]]:
+    """Return the categories and the label maps by image number, each made when it is asked for.
+
+    A label map (height, width) has the category id of each pixel, or `VOID`. An image without annotations is void as a
+    whole. A map in which two regions overlap raises TestSetError `ground-truth-invalid` when it is asked for.
+    """
+    marks = read_marks(test_set)
+    if not marks.marks or marks.where(lambda mark: mark.segmentation is None):
+        raise _has_none(test_set, marks, "label maps")
+    twice = repeated_region(marks)
+    if twice is not None:
+        raise _has_none(test_set, marks, "label maps", twice)
+    problems = Problems()
+    problems.add(*label_problems_of(marks))
+    problems.raise_if_any("ground-truth-invalid")
+    return marks.categories, LabelMaps(marks, sizes_of(test_set))
+
+
+def repeated_region(marks: Marks) -> str | None:
+    """Return a sentence about a category that has two annotations in one image, as instances have."""
+    seen = set()
+    for mark in marks.marks:
+        key = (mark.image, mark.category)
+        if key in seen:
+            return (
+                f"{mark.place}: image {mark.image} has category {mark.category} already"
+            )
+        seen.add(key)
+    return None
+
+
+def label_problems_of(marks: Marks) -> list[str]:
+    """Return sentences about category ids that a label map cannot hold."""
+    return [
+        f"category {one.id}: a label map holds ids from 0 to {LARGEST_LABEL}"
+        for one in marks.categories
+        if not 0 <= one.id <= LARGEST_LABEL
+    ]
+
+
+class LabelMaps(Mapping[int, LabelMap]):
+    """The label maps of a set by image number, made from the regions when they are asked for."""
+
+    def __init__(self, marks: Marks, sizes: Sizes) -> None:
+        self._sizes = sizes
+        self._regions: dict[int, list[Mark]] = {image: [] for image in sizes}
+        for mark in marks.marks:
+            self._regions[mark.image].append(mark)
+
+    def __getitem__(self, image: int) -> LabelMap:
+        """Return the label map of an image. Raises TestSetError `ground-truth-invalid` if regions overlap."""
+        width, height = self._sizes[image]
+        labels = np.full((height, width), VOID, np.int32)
+        for mark in self._regions[image]:
+            inside = decode(
+                counts_of(mark.segmentation, (width, height)), height, width
+            )
+            taken = labels[inside] != VOID
+            if taken.any():
+                other = int(labels[inside][taken][0])
+                raise TestSetError(
+                    "ground-truth-invalid",
+                    f"{mark.place}: {np.count_nonzero(taken)} pixels of image {image} "
+                    f"have category {other} already",
+                )
+            labels[inside] = mark.category
+        return labels
+
+    def __iter__(self) -> Iterator[int]:
+        """Iterate over the numbers of all images."""
+        return iter(self._sizes)
+
+    def __len__(self) -> int:
+        """Return the number of images."""
+        return len(self._sizes)
+
+
+def read_instances(test_set: TestSet) -> tuple[Categories, dict[int, list[Instance]]]:
+    """Return the categories and the instances of each image by its number; polygons are filled."""
+    marks = read_marks(test_set)
+    without = marks.where(lambda mark: not (mark.has_box and mark.segmentation))
+    if not marks.marks or len(without) == len(marks.marks):
+        raise _has_none(test_set, marks, "instances")
+    problems = Problems()
+    problems.add(
+        *(f"{mark.place}: it has no bbox with a segmentation" for mark in without)
+    )
+    sizes = sizes_of(test_set)
+    found: dict[int, list[Instance]] = {image: [] for image in sizes}
+    for mark in marks.where(lambda mark: mark.has_box and mark.segmentation):
+        try:
+            found[mark.image].append(_instance(mark, sizes[mark.image]))
+        except ValueError as error:
+            problems.add(f"{mark.place}: {error}")
+    problems.raise_if_any("ground-truth-invalid")
+    return marks.categories, found
+
+
+def _instance(mark: Mark, size: tuple[int, int]) -> Instance:
+    entry = mark.entry
+    x, y, width, height = _four(entry["bbox"])
+    counts = counts_of(mark.segmentation, size)
+    area = entry.get("area")
+    if area is None:
+        area = area_of(counts, size[1], size[0])
+    if type(area) not in (int, float) or not 0 <= area <= LARGEST_NUMBER**2:
+        raise ValueError(f"area {shown(area)} is not a number of square pixels")
+    is_crowd = entry.get("iscrowd", 0)
+    if is_crowd not in (0, 1):
+        raise ValueError(f"iscrowd {shown(is_crowd)} is neither 0 nor 1")
+    return Instance(
+        mark.category,
+        counts,
+        (x, y, width, height),
+        float(area),
+        bool(is_crowd),
+    )
+
+
+def _four(box: object) -> list[float]:
+    if not isinstance(box, list) or len(box) != 4:
+        raise ValueError(f"bbox {shown(box)} is not four numbers")
+    if any(type(one) not in (int, float) or abs(one) > LARGEST_NUMBER for one in box):
+        raise ValueError(f"bbox {shown(box)} is not four finite numbers")
+    return [float(one) for one in box]
+
+
+def _has_none(
+    test_set: TestSet,
+    marks: Marks,
+    wanted: str,
+    why: str = "",
+) -> TestSetError:
+    has = marks.has
+    if test_set.has_labels:
+        has = "labels for the model tracks"
+    reason = f" ({why})" if why else ""
+    return TestSetError(
+        "no-truth-for-task",
+        f"{test_set.folder}: the set has {has}, and {wanted} are needed{reason}; "
+        f"make one with {IMPORT[wanted]}",
+    )

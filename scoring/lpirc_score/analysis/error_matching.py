@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +105,8 @@ def find(
     needed[ground_truth.crowd] = np.nextafter(
         iou, np.inf
     )  # a crowd asks for more than the threshold
-    members, ranks, pairs = _pairs(ground_truth, detections, needed, rule)
+    of_all = pairs_of_any_category(ground_truth, detections, needed, rule)
+    members, ranks, pairs = of_all
     is_own = category.take(pairs.detection) == object_category.take(pairs.object)
     meets = pairs.overlap >= needed.take(pairs.object)
 
@@ -150,15 +152,23 @@ def find(
     )
 
 
-def _pairs(
+class PairsOfAll(NamedTuple):
+    """The detections (M,) by rank, the rank (M,) of each, and the pairs of detections and objects, by their indices."""
+
+    members: Ints
+    ranks: Ints
+    pairs: Pairs
+
+
+def pairs_of_any_category(
     ground_truth: GroundTruth,
     detections: Detections,
     needed: Floats,
     rule: Rule,
-) -> tuple[Ints, Ints, Pairs]:
-    """Return the detections (M,) by rank, the rank (M,) of each, and the pairs of detections and objects.
+) -> PairsOfAll:
+    """Return the pairs of detections and objects that share an image, but not necessarily a category.
 
-    A pair shares an image but not necessarily a category. `needed` (G,) is the overlap that each object requires; pairs
+    Ranks are by confidence, over all categories together. `needed` (G,) is the overlap that each object requires; pairs
     down to BACKGROUND_OVERLAP are kept even if it is less than that.
     """
     one = np.zeros(1, np.int64)
@@ -192,10 +202,11 @@ def _pairs(
         objects,
     )
     detection = listing.order.take(pairs.detection).astype(np.int64)
-    return (
+    objects_of_pairs = groups.objects.take(pairs.object)
+    return PairsOfAll(
         members,
         ranks,
-        Pairs(detection, groups.objects.take(pairs.object), pairs.overlap),
+        Pairs(detection, objects_of_pairs, pairs.overlap),
     )
 
 

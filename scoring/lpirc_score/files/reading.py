@@ -14,6 +14,8 @@ from lpirc_score.metrics.metric_kinds import Tolerance
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.ground_truth_reader import read_ground_truth
 
+__all__ = ["GroundTruth", "read_detections", "read_truth"]
+
 Name = str | os.PathLike[str]
 
 

@@ -122,25 +122,18 @@ def _binned(
     count = np.bincount(place, minlength=bins)
     true = np.bincount(place, is_true, bins)
     total = np.bincount(place, confidence, bins)
-    size = np.maximum(count, 1)
-    rows = zip(
-        edges[:-1].tolist(),
-        edges[1:].tolist(),
-        count.tolist(),
-        (true / size).tolist(),
-        (total / size).tolist(),
-        strict=True,
-    )
-    return tuple(
-        CalibrationBin(
-            low,
-            high,
-            number,
-            precision if number else None,
-            mean if number else None,
-        )
-        for low, high, number, precision, mean in rows
-    )
+    binned = []
+    for at in range(bins):
+        low = float(edges[at])
+        high = float(edges[at + 1])
+        size = int(count[at])
+        if size:
+            precision = float(true[at] / size)
+            mean = float(total[at] / size)
+            binned.append(CalibrationBin(low, high, size, precision, mean))
+        else:
+            binned.append(CalibrationBin(low, high, 0, None, None))
+    return tuple(binned)
 
 
 def _error(binned: tuple[CalibrationBin, ...]) -> float:

@@ -10,6 +10,7 @@ from functools import cached_property
 from lpirc_power.energy import Check
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing, counts_by_identity
+from lpirc_score.tasks import BOXES
 from referee.store.hash_links import LOG_START, receipt_link
 from referee.store.run_rules import Rules
 
@@ -96,6 +97,13 @@ class Run:
     images_digest: str | None = None
     extra_s: float | None = None
     rules: Rules | None = None
+
+    @property
+    def task(self) -> str:
+        """What the run's team answers: boxes, unless its rules name another task."""
+        if self.rules is None:
+            return BOXES
+        return self.rules.task or BOXES
 
     @property
     def contest_window_s(self) -> float:

@@ -13,8 +13,9 @@ from lpirc_score.tasks import BOXES
 from lpirc_testsets import TestSet
 from referee.config import read_config
 from referee.config.contest_text import config_text as new_text
-from referee.contest import create_contest, open_contest
+from referee.contest import create_contest, open_contest, require_truth
 from referee.errors import RefereeError
+from referee.findings.rule_findings import look_at_rules
 from referee.judging.bound_rules import as_judged
 from referee.runs.arming import rules_now
 from referee.store.run_rules import read_rules
@@ -70,6 +71,22 @@ def test_a_task_that_is_not_installed_is_refused(
         open_contest(tmp_path / "day"),
     ):
         pass
+
+
+def test_a_set_without_ground_truth_for_the_task_is_named(
+    small_set: TestSet,
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(RefereeError, match="no ground truth for the task classif"):
+        require_truth(small_set, "classification")
+    folder = tmp_path / "day"
+    create_contest(folder, config_text(small_set, task="classification", metric="coco"))
+    with open_contest(folder) as contest:
+        found = {one.code: one for one in look_at_rules(contest)}
+    assert not found["testset-unfit"].is_advice
+    assert "the task classification" in found["testset-unfit"].sentence
+    assert found["metric-unused"].is_advice
+    assert 'metric = "coco" is not used' in found["metric-unused"].sentence
 
 
 def test_a_run_keeps_its_task_whatever_contest_toml_says_later(

@@ -1,0 +1,88 @@
+"""Answers of tasks other than boxes over HTTP: which path takes them, how large they may be, how a body is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpirc_score.detections.plausibility import PLAUSIBLE, Implausible
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import task_named
+from lpirc_score.tasks.taken_answers import TakenAnswers
+from lpirc_score.tasks.task_bodies import read_answers
+from lpirc_score.tasks.task_kinds import Question, Task
+from referee.errors import RefereeError
+from referee.web.request_bodies import LARGEST_BODY_BYTES
+
+if TYPE_CHECKING:
+    from lpirc_testsets import TestSet
+    from referee.runs.open_run import OpenRun
+    from referee.store.records import Run
+
+ANSWERS_PATH = "/v1/answers"
+
+
+def require_path(run: Run, path: str) -> None:
+    """Raise RefereeError `other-task` unless the path takes answers of the run's task."""
+    if (path == ANSWERS_PATH) == (run.task != BOXES):
+        return
+    advice = "answers are boxes: POST them to /v1/detections"
+    if run.task != BOXES:
+        task = task_named(run.task)
+        types = " or ".join(task.content_types)
+        advice = f"answers are {task.answers} ({types}): POST them to {ANSWERS_PATH}"
+    sentence = (
+        f"Run {run.id} has the task {run.task}, so its {advice}; nothing was taken."
+    )
+    raise RefereeError("other-task", sentence, task=run.task)
+
+
+def largest_body_bytes(run: Run) -> int:
+    """Return the size of the largest body that a run takes."""
+    if run.task == BOXES:
+        return LARGEST_BODY_BYTES
+    return task_named(run.task).largest_body_bytes
+
+
+def question_of(live: OpenRun, test_set: TestSet) -> Question:
+    """Return the images of an open run, in the team's numbering, and the categories."""
+    images = [test_set.images[number - 1] for number in live.order.tolist()]
+    sizes = np.array([(one.width, one.height) for one in images], np.int64)
+    ids = sorted(one.id for one in test_set.categories)
+    return Question(sizes.reshape(-1, 2), np.array(ids, np.int64))
+
+
+def told_task(run: Run) -> dict[str, object]:
+    """Return what a log-in says of the run's task; nothing for boxes."""
+    if run.task == BOXES:
+        return {}
+    task = task_named(run.task)
+    return {
+        "task": {
+            "name": task.name,
+            "title": task.title,
+            "accuracy": task.accuracy,
+            "answers": task.answers,
+            "path": ANSWERS_PATH,
+            "content_types": list(task.content_types),
+            "largest_body_bytes": task.largest_body_bytes,
+            "is_once": task.is_once,
+        }
+    }
+
+
+@dataclass
+class AnswerReader:
+    """Reads one body of answers. `found` is what `BodyReader` has: nothing here, since a task refuses what is odd."""
+
+    task: Task
+    content_type: str
+    question: Question
+    found: Implausible = PLAUSIBLE
+
+    def __call__(self, body: bytes) -> TakenAnswers:
+        """Return what is kept of the body. Raises what `read_answers` raises."""
+        answers = read_answers(self.task, body, self.content_type, self.question)
+        return TakenAnswers([one.image for one in answers], self.task.is_once)

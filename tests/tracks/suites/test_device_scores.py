@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lpirc_tracks.suites.device_scores import device_scores, grouped
+from lpirc_tracks.suites.suite_plan import SuitePlan, read_plan
+from lpirc_tracks.suites.suite_table import SuiteRow
+from referee.errors import RefereeError
+
+SHA256 = "ab" * 32
+# 72 % in 20 ms: 36 images/s of 0.5 GFLOP.
+DONE = SuiteRow(
+    "board",
+    "tflite_cpu",
+    "small",
+    "72.0",
+    "20.0",
+    "5000",
+    SHA256,
+    "images",
+    "",
+    "default",
+)
+FAILED = replace(DONE, accuracy_percent="", time_ms="", sentence="it broke")
+MODELS = """\
+[[models]]
+model = "small"
+implementations = ["tflite_cpu", "tflite_nnapi"]
+file = "small.tflite"
+mflops = 500
+published_percent = 72.5
+
+[[models]]
+model = "large"
+implementations = ["tflite_cpu", "tflite_nnapi"]
+file = "large.tflite"
+mflops = 4000
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> SuitePlan:
+    return planned(tmp_path, MODELS)
+
+
+def planned(folder: Path, text: str) -> SuitePlan:
+    path = folder / "suite.toml"
+    path.write_text(text)
+    return read_plan(path)
+
+
+def test_every_test_of_the_plan_that_the_table_lacks_is_missing(
+    plan: SuitePlan,
+) -> None:
+    found = device_scores(plan, [DONE])
+    (score,) = found.scores
+    assert score.vips == pytest.approx(36)
+    assert score.vops_gflops == pytest.approx(18)
+    assert score.missing == (
+        "tflite_nnapi small",
+        "tflite_cpu large",
+        "tflite_nnapi large",
+    )
+    assert found.notes == ()
+
+
+def test_each_device_of_the_table_is_held_to_the_whole_plan(plan: SuitePlan) -> None:
+    other = replace(DONE, device="phone", implementation="tflite_nnapi")
+    board, phone = device_scores(plan, [DONE, other]).scores
+    assert len(board.missing) == len(phone.missing) == 3
+    assert "tflite_cpu small" in phone.missing
+
+
+def test_whole_implementations_are_named_in_a_word(plan: SuitePlan) -> None:
+    (score,) = device_scores(plan, [DONE]).scores
+    assert grouped(score, plan) == "tflite_nnapi (all 2), tflite_cpu large"
+    (nothing,) = device_scores(plan, [FAILED]).scores
+    assert grouped(nothing, plan) == "tflite_cpu (all 2), tflite_nnapi (all 2)"
+
+
+def test_a_row_of_another_model_file_adds_nothing_and_is_told(tmp_path: Path) -> None:
+    pinned = MODELS.replace("mflops = 500", f'mflops = 500\nsha256 = "{"cd" * 32}"', 1)
+    found = device_scores(planned(tmp_path, pinned), [DONE])
+    (score,) = found.scores
+    assert score.vips == 0
+    assert "tflite_cpu small" in score.missing
+    (note,) = found.notes
+    assert note.startswith("board, small (tflite_cpu) is left out")
+    assert SHA256 in note
+    same = pinned.replace("cd" * 32, SHA256)
+    (score,) = device_scores(planned(tmp_path, same), [DONE]).scores
+    assert score.vips == pytest.approx(36)
+
+
+@pytest.mark.parametrize(
+    ("percent", "images", "is_doubted"),
+    [
+        ("72.5", "5000", False),
+        ("69.6", "5000", False),
+        ("69.4", "5000", True),
+        ("75.6", "5000", True),
+        ("40.0", "5", False),
+        ("0.1", "5000", True),
+        ("0.1", "many", False),
+    ],
+)
+def test_an_accuracy_far_from_the_published_one_is_doubted(
+    plan: SuitePlan, percent: str, images: str, is_doubted: bool
+) -> None:
+    rows = [replace(DONE, accuracy_percent=percent, images=images)]
+    notes = device_scores(plan, rows).notes
+    assert any("72.5 % is published" in note for note in notes) is is_doubted
+
+
+def test_fewer_images_than_the_benchmark_has_are_told(plan: SuitePlan) -> None:
+    (note,) = device_scores(plan, [replace(DONE, images="1000")]).notes
+    expected = "was measured on 1000 images; AIoTBench has 5000"
+    assert note == f"board, small (tflite_cpu) {expected}"
+
+
+def test_a_failed_test_says_why(plan: SuitePlan) -> None:
+    (note,) = device_scores(plan, [FAILED]).notes
+    assert note == "board, small (tflite_cpu) failed: it broke"
+
+
+def test_one_file_under_two_names_and_two_sets_of_images_are_told(
+    plan: SuitePlan,
+) -> None:
+    large = replace(DONE, model="large", images_sha256="others")
+    assert device_scores(plan, [DONE, large]).notes == (
+        "the tests were measured on 2 different sets of images",
+        "small and large were measured with one model file",
+    )
+
+
+def test_a_model_without_flops_is_refused(plan: SuitePlan) -> None:
+    with pytest.raises(RefereeError) as failure:
+        device_scores(plan, [replace(DONE, model="huge")])
+    assert failure.value.code == "unknown-flops"

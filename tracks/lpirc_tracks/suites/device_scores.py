@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from lpirc_tracks.rules.aiotbench import SuiteScore, SuiteTest, scores
 from lpirc_tracks.suites.plan_rows import PlannedTest
@@ -66,20 +65,17 @@ def with_missing(plan: SuitePlan, tests: Iterable[SuiteTest]) -> list[SuiteTest]
 
 def grouped(score: SuiteScore, plan: SuitePlan) -> str:
     """Name the tests that a score lacks, whole implementations in one word: "caffe2 (all 6), tflite_cpu mnasnet"."""
-    all_of = {
-        name: [f"{name} {one.model}" for one in ones]
-        for name, ones in groupby(
-            sorted(plan.tests, key=lambda test: test.implementation),
-            key=lambda test: test.implementation,
-        )
-    }
     left = dict.fromkeys(score.missing)
+    by_implementation: dict[str, list[str]] = {}
+    for test in plan.tests:
+        name = test.implementation
+        by_implementation.setdefault(name, []).append(f"{name} {test.model}")
     words = []
-    for name, tests in all_of.items():
-        if len(tests) > 1 and all(test in left for test in tests):
+    for name, tests in sorted(by_implementation.items()):
+        if len(tests) > 1 and left.keys() >= set(tests):
             words.append(f"{name} (all {len(tests)})")
-            for test in tests:
-                del left[test]
+            for one in tests:
+                del left[one]
     return ", ".join([*words, *left])
 
 

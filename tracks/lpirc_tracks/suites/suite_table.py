@@ -42,11 +42,13 @@ class SuiteRow:
     @property
     def test(self) -> SuiteTest:
         """Return the test in the form that is scored."""
-        figures = (
-            float(cell) if cell else None
-            for cell in (self.accuracy_percent, self.time_ms)
-        )
-        return SuiteTest(self.device, self.implementation, self.model, *figures)
+        accuracy = _number(self.accuracy_percent)
+        time = _number(self.time_ms)
+        return SuiteTest(self.device, self.implementation, self.model, accuracy, time)
+
+
+def _number(cell: str) -> float | None:
+    return float(cell) if cell else None
 
 
 COLUMNS = tuple(field.name for field in fields(SuiteRow))

@@ -64,7 +64,8 @@ def save(
 
     made = workload.make(images, per_image)
     random = np.random.default_rng(0)
-    height, width = workload.HEIGHT_PX, workload.WIDTH_PX
+    height = workload.HEIGHT_PX
+    width = workload.WIDTH_PX
     truth = made.coco_dataset()
     for entry, polygon in zip(
         truth["annotations"], _outlines(random, made.gt_boxes), strict=True

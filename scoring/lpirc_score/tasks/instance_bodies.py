@@ -14,8 +14,12 @@ from lpirc_testsets.values import shown
 
 JSON = "application/json"
 LARGEST_BODY_BYTES = 16 * 2**20
+LONGEST_OUTLINE_PX = 2**19
 LONGEST_OUTLINES_PX = 2**22
-"""Of all polygons of one body. Filling costs as much as an outline is long, however short its text."""
+"""Of the polygons of one answer, and of one body. Filling costs as much as an outline is long, however short its text.
+
+An outline that passes each pixel of an image of 800 x 600 once is as long as the first.
+"""
 
 KEYS = ("image_id", "category_id", "score", "segmentation")
 FORM = '{"image_id": 7, "category_id": 1, "score": 0.9, "segmentation": ...}, as in COCO\'s results'
@@ -42,7 +46,7 @@ def read_instances(
         sizes,
         frozenset(question.category_ids.tolist()),
         partial(image_problem, question=question),
-        LONGEST_OUTLINES_PX,
+        (LONGEST_OUTLINE_PX, LONGEST_OUTLINES_PX),
     )
 
 
@@ -51,9 +55,11 @@ def instances_of(
     sizes: Sizes,
     known: frozenset[int],
     image_problem_of: ImageProblem,
-    longest_outlines_px: float = math.inf,
+    longest_px: tuple[float, float] = (math.inf, math.inf),
 ) -> list[Answer]:
-    """Return the instances of COCO's results; `known` are the ids of the categories.
+    """Return the instances of COCO's results.
+
+    `known` are the ids of the categories; `longest_px` are the longest outlines of one answer and of all.
 
     Raises `CodedError` `bad-answers` with every problem.
     """
@@ -79,9 +85,16 @@ def instances_of(
         except ValueError as error:
             problems.add(place, image, str(error))
             continue
-        outlines += outline_px(segmentation)
-        if outlines > longest_outlines_px:
-            problems.add(place, image, _too_long(outlines, longest_outlines_px))
+        outline = outline_px(segmentation)
+        outlines += outline
+        if outline > longest_px[0]:
+            problems.add(
+                place, image, _too_long("its outlines", outline, longest_px[0])
+            )
+            continue
+        if outlines > longest_px[1]:
+            whose = "with it the outlines of all polygons"
+            problems.add(place, image, _too_long(whose, outlines, longest_px[1]))
             break
         instance = Instance(category, float(score), mask_of(segmentation, size))
         answers.append(Answer(image, instance))
@@ -101,8 +114,9 @@ def _score_problem(score: object) -> str:
     return f"the score {shown(score)} is not a finite number"
 
 
-def _too_long(outlines: float, most: float) -> str:
-    return (
-        f"with it the outlines of all polygons are {outlines:,.0f} pixels long; "
-        f"send at most {most:,} at once, or run lengths"
-    )
+def _too_long(
+    whose: str,
+    found: float,
+    most: float,
+) -> str:
+    return f"{whose} are {found:,.0f} pixels long, and {most:,} is the most; send run lengths"

@@ -11,9 +11,12 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lpirc_score.errors import CodedError
-from lpirc_testsets.run_lengths import compressed
+from lpirc_testsets.run_lengths import compressed, decode
+
+Pixels = NDArray[np.bool_]
 
 
 class Mask(NamedTuple):
@@ -27,6 +30,10 @@ class Mask(NamedTuple):
     def coco(self) -> dict[str, Any]:
         """The form that pycocotools takes."""
         return {"size": [self.height, self.width], "counts": self.counts}
+
+    def pixels(self) -> Pixels:
+        """Return which pixels (height, width) are inside."""
+        return decode(self.counts.decode(), self.height, self.width)
 
 
 class Instance(NamedTuple):

@@ -25,6 +25,7 @@ from lpirc_score.metrics.coco_shapes import ShapesOf
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.tasks.instance_bodies import JSON, LARGEST_BODY_BYTES, read_instances
 from lpirc_score.tasks.instance_masks import TrueInstance
+from lpirc_score.tasks.instance_overlay import shown_instance
 from lpirc_score.tasks.instance_truth import read_truth
 from lpirc_score.tasks.mask_shapes import mask_shapes
 from lpirc_score.tasks.task_kinds import (
@@ -137,6 +138,7 @@ TASK = WholeTask(
     content_types=(JSON,),
     read=read_instances,
     read_truth=read_truth,
+    show=shown_instance,
     largest_body_bytes=LARGEST_BODY_BYTES,
     is_once=False,
     source='COCOeval of pycocotools with iouType="segm"',

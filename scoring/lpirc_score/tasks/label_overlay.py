@@ -5,16 +5,23 @@ from __future__ import annotations
 import io
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from lpirc_score.tasks.label_maps import NO_CLASS, VOID, LabelMap, TrueLabels
 from lpirc_score.tasks.task_kinds import Shown
 
-# Red, green, blue and opacity; told apart also by people who do not see red and green.
-CLEAR = (0, 0, 0, 0)
-RIGHT = (0, 158, 115, 90)
-WRONG = (213, 94, 0, 190)
-MISSED = (0, 114, 178, 190)
+# What a pixel is, as an index into the colours.
+NOTHING = 0
+HIT = 1
+OFF = 2
+LOST = 3
+
+# Red, green, blue and opacity of each; told apart also by people who do not see red and green.
+_COLOURS = np.array(
+    [(0, 0, 0, 0), (0, 158, 115, 90), (213, 94, 0, 190), (0, 114, 178, 190)],
+    np.uint8,
+)
 
 
 def shown_beside(truth: TrueLabels, given: LabelMap | None) -> Shown:
@@ -22,18 +29,22 @@ def shown_beside(truth: TrueLabels, given: LabelMap | None) -> Shown:
 
     A pixel is missed if its value is NO_CLASS and the true one is not.
     """
-    kind = np.zeros(truth.shape, np.uint8)
+    kinds = np.full(truth.shape, NOTHING, np.uint8)
     counts = truth != VOID
-    kind[counts] = 3
+    kinds[counts] = LOST
     if given is not None:
         labels = given.labels()
-        kind[counts & (labels != NO_CLASS)] = 2
-        kind[counts & (labels == truth)] = 1
-    colours = np.array([CLEAR, RIGHT, WRONG, MISSED], np.uint8)
+        kinds[counts & (labels != NO_CLASS)] = OFF
+        kinds[counts & (labels == truth)] = HIT
+    by_kind = np.bincount(kinds.ravel(), minlength=len(_COLOURS)).tolist()
+    return Shown(_sentence(given is not None, *by_kind), overlay_png(kinds))
+
+
+def overlay_png(kinds: NDArray[np.uint8]) -> bytes:
+    """Return the PNG of pixels (height, width) of these kinds: right green, wrong orange, missed blue."""
     out = io.BytesIO()
-    Image.fromarray(colours[kind]).save(out, "PNG", compress_level=1)
-    by_kind = np.bincount(kind.ravel(), minlength=4).tolist()
-    return Shown(_sentence(given is not None, *by_kind), out.getvalue())
+    Image.fromarray(_COLOURS[kinds]).save(out, "PNG", compress_level=1)
+    return out.getvalue()
 
 
 def _sentence(

@@ -95,12 +95,10 @@ def figures(total: Floats, categories: Sequence[Category]) -> Figures:
     dice = iou.copy()
     np.divide(right, both - right, out=iou, where=occurs)
     np.divide(2 * right, both, out=dice, where=occurs)
-    by_category = {
-        category.id: value if known else None
-        for category, value, known in zip(
-            categories, iou.tolist(), occurs.tolist(), strict=True
-        )
-    }
+    ids = (category.id for category in categories)
+    by_category: dict[int, float | None] = dict(zip(ids, iou.tolist(), strict=True))
+    for place in np.flatnonzero(~occurs).tolist():
+        by_category[categories[place].id] = None
     pixels = float(true.sum())
     accuracy = float(right.sum()) / pixels if pixels else 0.0
     return Figures(

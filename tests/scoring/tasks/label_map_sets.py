@@ -17,10 +17,17 @@ from lpirc_testsets.task_truth import VOID
 Pixels = np.ndarray[Any, np.dtype[Any]]
 
 
-def png_of(pixels: Pixels, palette: bool = False) -> bytes:
+def png_of(
+    pixels: Pixels,
+    palette: bool = False,
+) -> bytes:
     image = Image.fromarray(pixels)
     if palette:
-        image = Image.frombytes("P", image.size, pixels.astype(np.uint8).tobytes())
+        image = Image.frombytes(
+            "P",
+            image.size,
+            pixels.astype(np.uint8).tobytes(),
+        )
         image.putpalette([*range(256)] * 3)
     out = io.BytesIO()
     image.save(out, "PNG")
@@ -29,12 +36,23 @@ def png_of(pixels: Pixels, palette: bool = False) -> bytes:
 
 def map_of(pixels: Pixels) -> LabelMap:
     height, width = pixels.shape
-    return LabelMap(png_of(pixels), width, height)
+    return LabelMap(
+        png_of(pixels),
+        width,
+        height,
+    )
 
 
-def truth_of(pixels: Pixels, categories: Sequence[int]) -> Pixels:
+def truth_of(
+    pixels: Pixels,
+    categories: Sequence[int],
+) -> Pixels:
     counts = np.isin(pixels, [*categories])
-    return np.where(counts, pixels.astype(np.int32), np.int32(VOID))
+    return np.where(
+        counts,
+        pixels.astype(np.int32),
+        np.int32(VOID),
+    )
 
 
 def random_maps(
@@ -44,13 +62,29 @@ def random_maps(
     """Images of some sizes: the truth with void pixels, and an answer or none."""
     found: list[tuple[Pixels, Pixels | None]] = []
     kind = np.uint16 if max(categories) > 255 else np.uint8
-    some = chance.choice([*categories], min(len(categories), 3), replace=False)
+    some = chance.choice(
+        [*categories],
+        min(len(categories), 3),
+        replace=False,
+    )
     for _ in range(int(chance.integers(1, 5))):
-        size = chance.integers(1, 12, 2)
+        size = chance.integers(
+            1,
+            12,
+            2,
+        )
         true = chance.choice(np.append(some, VOID), size)
         wrong = chance.choice([0, *categories], size)
-        predicted = np.where(chance.random(size) < chance.random(), true, wrong)
-        predicted = np.where(predicted == VOID, wrong, predicted).astype(kind)
+        predicted = np.where(
+            chance.random(size) < chance.random(),
+            true,
+            wrong,
+        )
+        predicted = np.where(
+            predicted == VOID,
+            wrong,
+            predicted,
+        ).astype(kind)
         given = None if chance.random() < 0.1 else predicted
         found.append((true.astype(np.int32), given))
     return found

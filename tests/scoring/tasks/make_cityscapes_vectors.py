@@ -30,24 +30,38 @@ def random_maps(rng):
     width = rng.randint(2, 9)
     true_ids = rng.sample(COUNTED, rng.randint(1, 6)) + rng.sample(VOID, 2)
     wrong_ids = [*rng.sample(COUNTED, 3), 0]
+    pixels = range(height * width)
     images = []
     for _ in range(rng.randint(1, 4)):
-        true = [[rng.choice(true_ids) for _ in range(width)] for _ in range(height)]
         share = rng.random()
-        predicted = [
-            [
-                pixel
-                if pixel in COUNTED and rng.random() < share
-                else rng.choice(wrong_ids)
-                for pixel in row
-            ]
-            for row in true
-        ]
-        images.append({"true": true, "predicted": predicted})
+        true = [rng.choice(true_ids) for _ in pixels]
+        predicted = [rng.choice(wrong_ids) for _ in pixels]
+        for at in pixels:
+            if true[at] in COUNTED and rng.random() < share:
+                predicted[at] = true[at]
+        images.append({"true": rows(true, width), "predicted": rows(predicted, width)})
     return images
 
 
-def judged(images, folder):
+def rows(
+    pixels,
+    width,
+):
+    """The pixels as rows of that width."""
+    return [
+        pixels[at : at + width]
+        for at in range(
+            0,
+            len(pixels),
+            width,
+        )
+    ]
+
+
+def judged(
+    images,
+    folder,
+):
     """The IoU of each class and their mean, as the program's `evaluateImgLists` computes them."""
     args = official.args
     args.evalInstLevelScore = False
@@ -57,9 +71,20 @@ def judged(images, folder):
             path = folder / f"{name}.png"
             Image.fromarray(np.array(pixels, np.uint8)).save(path)
         paths = [str(folder / f"{name}.png") for name in ("predicted", "true")]
-        official.evaluatePair(*paths, matrix, {}, {}, args)
+        official.evaluatePair(
+            *paths,
+            matrix,
+            {},
+            {},
+            args,
+        )
     scores = {
-        label: official.getIouScoreForLabel(label, matrix, args) for label in COUNTED
+        label: official.getIouScoreForLabel(
+            label,
+            matrix,
+            args,
+        )
+        for label in COUNTED
     }
     mean = official.getScoreAverage(scores, args)
     return {

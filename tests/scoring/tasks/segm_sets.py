@@ -27,7 +27,11 @@ def mask_of(pixels: Pixels) -> Mask:
     return Mask(*pixels.shape, encode(pixels).encode())
 
 
-def blob(chance: np.random.Generator, height: int, width: int) -> Pixels:
+def blob(
+    chance: np.random.Generator,
+    height: int,
+    width: int,
+) -> Pixels:
     """A box, an ellipse, noise, or nothing at all."""
     y, x = np.mgrid[0:height, 0:width]
     kind = chance.integers(0, 8)
@@ -47,9 +51,20 @@ def blob(chance: np.random.Generator, height: int, width: int) -> Pixels:
     return np.zeros((height, width), np.bool_)
 
 
-def like(chance: np.random.Generator, pixels: Pixels) -> Pixels:
+def like(
+    chance: np.random.Generator,
+    pixels: Pixels,
+) -> Pixels:
     """The same mask, moved or frayed, so that overlaps lie around the thresholds."""
-    moved = np.roll(pixels, chance.integers(-3, 4, 2), (0, 1))
+    moved = np.roll(
+        pixels,
+        chance.integers(
+            -3,
+            4,
+            2,
+        ),
+        (0, 1),
+    )
     if chance.random() < 0.3:
         moved = moved ^ (chance.random(pixels.shape) < chance.choice([0.02, 0.2]))
     return pixels if chance.random() < 0.3 else moved
@@ -57,14 +72,27 @@ def like(chance: np.random.Generator, pixels: Pixels) -> Pixels:
 
 def random_set(seed: int) -> tuple[Truth, list[Answer]]:
     chance = np.random.default_rng(seed)
-    categories = np.sort(chance.choice([0, 1, 3, 90], chance.integers(1, 4), False))
+    categories = np.sort(
+        chance.choice(
+            [0, 1, 3, 90],
+            chance.integers(1, 4),
+            False,
+        )
+    )
     by_image: dict[int, tuple[TrueInstance, ...]] = {}
     answers = []
     crowded = chance.random() < 0.08
     crowd_share = chance.choice([0, 0.3])
     for image in range(1, int(chance.integers(2, 6))):
         height, width = SIDES[int(chance.integers(0, len(SIDES)))]
-        pool = [blob(chance, height, width) for _ in range(int(chance.integers(1, 7)))]
+        pool = [
+            blob(
+                chance,
+                height,
+                width,
+            )
+            for _ in range(int(chance.integers(1, 7)))
+        ]
         objects = []
         for _ in range(int(chance.integers(0, 9))):
             pixels = pool[int(chance.integers(0, len(pool)))]
@@ -83,7 +111,16 @@ def random_set(seed: int) -> tuple[Truth, list[Answer]]:
             pixels = like(chance, pool[int(chance.integers(0, len(pool)))])
             score = float(chance.choice([chance.random(), 0.5, 0.25]))
             category = int(chance.choice(categories[: 1 if crowded else None]))
-            answers.append(Answer(image, Instance(category, score, mask_of(pixels))))
+            answers.append(
+                Answer(
+                    image,
+                    Instance(
+                        category,
+                        score,
+                        mask_of(pixels),
+                    ),
+                )
+            )
     order = chance.permutation(len(answers)).tolist()
     named = tuple(Category(id_, str(id_)) for id_ in categories.tolist())
     return Truth(named, by_image), [answers[at] for at in order]
@@ -96,27 +133,27 @@ def official(
 ) -> dict[str, float | None]:
     """The twelve numbers of COCOeval; None is its -1."""
     numbers = [*truth.by_image] if images is None else [*images]
-    objects = [
-        {
-            "image_id": image,
-            "category_id": one.category,
-            "segmentation": one.mask.coco,
-            "area": one.area,
-            "iscrowd": int(one.is_crowd),
-        }
-        for image in numbers
-        for one in truth.by_image[image]
-    ]
-    results = [
-        {
-            "image_id": image,
-            "category_id": one.category,
-            "segmentation": one.mask.coco,
-            "score": one.score,
-        }
-        for image, one in answers
-        if image in set(numbers)
-    ]
+    objects = []
+    for image in numbers:
+        for one in truth.by_image[image]:
+            entry = {
+                "image_id": image,
+                "category_id": one.category,
+                "segmentation": one.mask.coco,
+                "area": one.area,
+                "iscrowd": int(one.is_crowd),
+            }
+            objects.append(entry)
+    results = []
+    for image, given in answers:
+        if image in numbers:
+            entry = {
+                "image_id": image,
+                "category_id": given.category,
+                "segmentation": given.mask.coco,
+                "score": given.score,
+            }
+            results.append(entry)
     return official_numbers(
         {
             "images": [_image(truth, image) for image in numbers],
@@ -132,21 +169,34 @@ def official_numbers(
     results: list[dict[str, Any]],
 ) -> dict[str, float | None]:
     with contextlib.redirect_stdout(io.StringIO()):
-        evaluator = COCOeval(_coco(dataset), _loaded(dataset, results), "segm")
+        evaluator = COCOeval(
+            _coco(dataset),
+            _loaded(dataset, results),
+            "segm",
+        )
         evaluator.evaluate()
         evaluator.accumulate()
         evaluator.summarize()
-    values = zip(NAMES, evaluator.stats.tolist(), strict=True)
+    values = zip(
+        NAMES,
+        evaluator.stats.tolist(),
+        strict=True,
+    )
     return {name: None if value == -1 else value for name, value in values}
 
 
-def _loaded(dataset: dict[str, Any], results: list[dict[str, Any]]) -> COCO:
+def _loaded(
+    dataset: dict[str, Any],
+    results: list[dict[str, Any]],
+) -> COCO:
     if results:
         return _coco(dataset).loadRes(results)
     return _coco({**dataset, "annotations": []})
 
 
-def _coco(dataset: dict[str, Any]) -> COCO:
+def _coco(
+    dataset: dict[str, Any],
+) -> COCO:
     coco = COCO()
     annotations = [
         {"id": number, **one}
@@ -157,7 +207,10 @@ def _coco(dataset: dict[str, Any]) -> COCO:
     return coco
 
 
-def _image(truth: Truth, image: int) -> dict[str, int]:
+def _image(
+    truth: Truth,
+    image: int,
+) -> dict[str, int]:
     objects = truth.by_image[image]
     height, width = objects[0].mask[:2] if objects else (1, 1)
     return {"id": image, "height": height, "width": width}

@@ -22,7 +22,9 @@ GOOD = png_of(np.array([[0, 1, 2, 7]] * 3, np.uint8))
 JSON = "application/json"
 
 
-def as_json(*answers: tuple[object, bytes]) -> bytes:
+def as_json(
+    *answers: tuple[object, bytes],
+) -> bytes:
     return json.dumps(
         [
             {"image": image, "png": base64.b64encode(png).decode()}
@@ -31,15 +33,36 @@ def as_json(*answers: tuple[object, bytes]) -> bytes:
     ).encode()
 
 
-def packed(*answers: tuple[int, bytes]) -> bytes:
-    return b"".join(struct.pack("<II", image, len(png)) + png for image, png in answers)
+def packed(
+    *answers: tuple[int, bytes],
+) -> bytes:
+    return b"".join(
+        struct.pack(
+            "<II",
+            image,
+            len(png),
+        )
+        + png
+        for image, png in answers
+    )
 
 
-def read(body: bytes, kind: str = JSON) -> list[Answer]:
-    return read_answers(TASK, body, kind, QUESTION)
+def read(
+    body: bytes,
+    kind: str = JSON,
+) -> list[Answer]:
+    return read_answers(
+        TASK,
+        body,
+        kind,
+        QUESTION,
+    )
 
 
-def problems_of(body: bytes, kind: str = JSON) -> list[tuple[object, object, str]]:
+def problems_of(
+    body: bytes,
+    kind: str = JSON,
+) -> list[tuple[object, object, str]]:
     with pytest.raises(CodedError) as failure:
         read(body, kind)
     assert failure.value.code == "bad-answers"
@@ -62,7 +85,13 @@ def test_a_body_without_answers_has_none() -> None:
 
 def test_every_problem_is_named_with_place_and_image() -> None:
     wrong = png_of(np.array([[0, 1, 5, 5], [9, 1, 1, 1], [0, 0, 0, 0]], np.uint8))
-    body = as_json((1, wrong), (9, GOOD), (True, GOOD), (3, GOOD), (2, b"\xff\xd8\xff"))
+    body = as_json(
+        (1, wrong),
+        (9, GOOD),
+        (True, GOOD),
+        (3, GOOD),
+        (2, b"\xff\xd8\xff"),
+    )
     assert problems_of(body) == [
         (
             1,
@@ -89,7 +118,13 @@ def test_a_second_answer_for_an_image_is_named_and_not_unpacked() -> None:
 def test_zero_is_no_class_and_a_void_value_is_none() -> None:
     nothing = png_of(np.zeros((3, 4), np.uint8))
     assert read(as_json((1, nothing)))
-    void = png_of(np.full((3, 4), 255, np.uint8))
+    void = png_of(
+        np.full(
+            (3, 4),
+            255,
+            np.uint8,
+        )
+    )
     [(_, _, problem)] = problems_of(as_json((1, void)))
     assert problem == (
         "12 pixels have the value 255 (the first at x 0, y 0), which is no category id"
@@ -108,7 +143,10 @@ def test_zero_is_no_class_and_a_void_value_is_none() -> None:
         (b'[{"image": 1, "png": ""}]', "its PNG is empty"),
     ],
 )
-def test_json_that_is_no_answer_is_named(body: bytes, words: str) -> None:
+def test_json_that_is_no_answer_is_named(
+    body: bytes,
+    words: str,
+) -> None:
     [(place, _, problem)] = problems_of(body)
     assert place == 1
     assert words in problem
@@ -130,7 +168,12 @@ def test_json_that_is_no_array_is_refused() -> None:
             "it has 3 bytes, less than image and length need (8)",
         ),
         (
-            struct.pack("<II", 2, 2**32 - 1) + b"abc",
+            struct.pack(
+                "<II",
+                2,
+                2**32 - 1,
+            )
+            + b"abc",
             2,
             "its PNG should have 4,294,967,295 bytes, but 3 are left",
         ),
@@ -146,12 +189,24 @@ def test_a_packed_body_that_breaks_off_is_named(
 
 
 def test_the_pixels_of_one_body_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_bodies, "MOST_PIXELS", 20)
+    monkeypatch.setattr(
+        label_bodies,
+        "MOST_PIXELS",
+        20,
+    )
     assert read(as_json((1, GOOD)))
-    assert problems_of(as_json((1, GOOD), (2, GOOD), (3, GOOD))) == [
-        (2, 2, "with it the body has 24 pixels; send at most 20 at once")
-    ]
-    monkeypatch.setattr(label_bodies, "MOST_PIXELS", 1)
+    assert problems_of(
+        as_json(
+            (1, GOOD),
+            (2, GOOD),
+            (3, GOOD),
+        )
+    ) == [(2, 2, "with it the body has 24 pixels; send at most 20 at once")]
+    monkeypatch.setattr(
+        label_bodies,
+        "MOST_PIXELS",
+        1,
+    )
     assert read(as_json((1, GOOD)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from lpirc_score.tasks.segmentation import TASK, figures, statistics
 from lpirc_score.tasks.task_kinds import Answer, Figures, Truth
 from lpirc_score.tasks.task_scores import figures_of, halves_accuracy
 from lpirc_testsets import Category, TestSetError, synthesize
+from lpirc_testsets.task_truth import VOID
 from tests.scoring.tasks.label_map_sets import (
     map_of,
     random_maps,
@@ -26,22 +28,49 @@ from tests.scoring.tasks.label_map_sets import (
 )
 
 VECTORS = Path(__file__).with_name("cityscapes_vectors.json")
-EXACT = 1e-12
+near = partial(pytest.approx, abs=1e-12)
 
 
 def categories_of(*ids: int) -> tuple[Category, ...]:
     return tuple(Category(id_, f"category {id_}") for id_ in ids)
 
 
-def judged(images: list[Any], categories: tuple[Category, ...]) -> Figures:
-    truth = Truth(categories, {at: one for at, (one, _) in enumerate(images, 1)})
-    answers = [
-        Answer(at, map_of(given))
-        for at, (_, given) in enumerate(images, 1)
-        if given is not None
-    ]
-    numbers = np.arange(1, len(images) + 1)
-    return figures_of(TASK, truth, answers, numbers)
+def labels(rows: str) -> np.ndarray:
+    """Labels of one digit; a dot is void."""
+    found = np.array([[*row] for row in rows.split()])
+    found[found == "."] = "9"
+    values = found.astype(np.int32)
+    values[values == 9] = VOID
+    return values
+
+
+def answered(rows: str) -> np.ndarray:
+    return labels(rows).astype(np.uint8)
+
+
+Posed = tuple[Truth, list[Answer], np.ndarray]
+
+
+def posed(
+    images: list[Any],
+    categories: tuple[Category, ...],
+) -> Posed:
+    by_image = {}
+    answers = []
+    for number, (true, given) in enumerate(images, start=1):
+        by_image[number] = true
+        if given is not None:
+            answer = Answer(number, map_of(given))
+            answers.append(answer)
+    numbers = np.array([*by_image])
+    return Truth(categories, by_image), answers, numbers
+
+
+def judged(
+    images: list[Any],
+    categories: tuple[Category, ...],
+) -> Figures:
+    return figures_of(TASK, *posed(images, categories))
 
 
 def test_the_figures_are_those_of_cityscapes_scripts() -> None:
@@ -55,8 +84,8 @@ def test_the_figures_are_those_of_cityscapes_scripts() -> None:
         found = judged(images, categories_of(*ids))
         known = {k: v for k, v in found.by_category.items() if v is not None}
         expected = {int(id_): value for id_, value in one["iou"].items()}
-        assert known == pytest.approx(expected, abs=EXACT)
-        assert found.accuracy == pytest.approx(one["mean"] or 0.0, abs=EXACT)
+        assert known == near(expected)
+        assert found.accuracy == near(one["mean"] or 0.0)
 
 
 @pytest.mark.parametrize("ids", [(1, 2, 3, 5), (0, 1, 7), (3,), (1, 255, 256, 65535)])
@@ -67,44 +96,62 @@ def test_the_figures_are_those_of_a_matrix_counted_pixel_by_pixel(
         images = random_maps(np.random.default_rng(seed), ids)
         found = judged(images, categories_of(*ids))
         mean, dice, accuracy, iou = slow_figures(images, ids)
-        assert found.accuracy == pytest.approx(mean, abs=EXACT)
-        assert found.others["mean Dice"] == pytest.approx(dice, abs=EXACT)
-        assert found.others["pixel accuracy"] == pytest.approx(accuracy, abs=EXACT)
-        assert found.by_category == pytest.approx(iou, abs=EXACT)
+        assert found.accuracy == near(mean)
+        assert found.others["mean Dice"] == near(dice)
+        assert found.others["pixel accuracy"] == near(accuracy)
+        assert found.by_category == near(iou)
 
 
 def test_a_category_that_only_an_answer_has_counts_as_zero() -> None:
-    true = np.full((2, 2), 1, np.int32)
-    given = np.array([[1, 1], [1, 2]], np.uint8)
-    found = judged([(true, given)], categories_of(1, 2, 3))
+    images = [(labels("11 11"), answered("11 12"))]
+    found = judged(
+        images,
+        categories_of(
+            1,
+            2,
+            3,
+        ),
+    )
     assert found.by_category == {1: 0.75, 2: 0.0, 3: None}
     assert found.accuracy == 0.375
 
 
 def test_what_is_predicted_on_void_pixels_gains_and_costs_nothing() -> None:
-    true = truth_of(np.array([[1, 1], [99, 99]]), [1, 2])
-    for predicted in (0, 1, 2):
-        given = np.array([[1, 1], [predicted, predicted]], np.uint8)
-        assert judged([(true, given)], categories_of(1, 2)).accuracy == 1.0
+    categories = categories_of(1, 2)
+    for rows in ("11 00", "11 11", "11 22"):
+        images = [(labels("11 .."), answered(rows))]
+        assert judged(images, categories).accuracy == 1.0
 
 
 def test_no_answer_and_an_answer_without_a_category_are_equally_bad() -> None:
-    true = np.array([[1, 1], [2, 2]], np.int32)
-    nothing = np.zeros((2, 2), np.uint8)
+    true = labels("11 22")
+    right = (true, answered("11 22"))
     categories = categories_of(1, 2)
-    right = np.array([[1, 1], [2, 2]], np.uint8)
-    one_missing = judged([(true, right), (true, None)], categories)
-    assert one_missing == judged([(true, right), (true, nothing)], categories)
-    assert one_missing.accuracy == 0.5
+    missing = judged([right, (true, None)], categories)
+    empty = judged([right, (true, answered("00 00"))], categories)
+    assert missing == empty
+    assert missing.accuracy == 0.5
 
 
 def test_sixteen_bits_and_eight_give_the_same_statistics() -> None:
     chance = np.random.default_rng(3)
     true = chance.choice([-1, 1, 2, 200], (30, 40)).astype(np.int32)
     given = chance.choice([0, 1, 2, 200], (30, 40)).astype(np.uint8)
-    categories = categories_of(1, 2, 200)
-    narrow = statistics(true, map_of(given), categories)
-    wide = statistics(true, map_of(given.astype(np.uint16)), categories)
+    categories = categories_of(
+        1,
+        2,
+        200,
+    )
+    narrow = statistics(
+        true,
+        map_of(given),
+        categories,
+    )
+    wide = statistics(
+        true,
+        map_of(given.astype(np.uint16)),
+        categories,
+    )
     assert narrow.tolist() == wide.tolist()
     places = places_of(true, [1, 2, 200])
     assert set(places[true == -1].tolist()) == {3}
@@ -112,15 +159,12 @@ def test_sixteen_bits_and_eight_give_the_same_statistics() -> None:
 
 def test_halves_are_scored_from_the_sums() -> None:
     images = random_maps(np.random.default_rng(1), (1, 2, 3)) * 3
-    categories = categories_of(1, 2, 3)
-    truth = Truth(categories, {at: one for at, (one, _) in enumerate(images, 1)})
-    answers = [
-        Answer(at, map_of(given))
-        for at, (_, given) in enumerate(images, 1)
-        if given is not None
-    ]
-    numbers = np.arange(1, len(images) + 1)
-    halves = halves_accuracy(TASK, truth, answers, numbers)
+    categories = categories_of(
+        1,
+        2,
+        3,
+    )
+    halves = halves_accuracy(TASK, *posed(images, categories))
     assert len(halves) == 300
     assert ((halves >= 0) & (halves <= 1)).all()
 
@@ -131,13 +175,22 @@ def test_nothing_to_count_is_zero() -> None:
 
 
 def test_a_synthetic_set_is_read_and_its_own_truth_is_perfect(tmp_path: Path) -> None:
-    made = synthesize(tmp_path / "set", 3, task="segmentation")
+    made = synthesize(
+        tmp_path / "set",
+        3,
+        task="segmentation",
+    )
     truth = TASK.read_truth(made)
-    answers = [
-        Answer(image, map_of(np.where(labels < 0, 0, labels).astype(np.uint8)))
-        for image, labels in truth.by_image.items()
-    ]
-    found = figures_of(TASK, truth, answers, np.arange(1, 4))
+    answers = []
+    for image, labels in truth.by_image.items():
+        values = labels.astype(np.uint8)
+        answers.append(Answer(image, map_of(values)))
+    found = figures_of(
+        TASK,
+        truth,
+        answers,
+        np.arange(1, 4),
+    )
     assert found.accuracy == 1.0
 
 
@@ -154,17 +207,18 @@ def test_it_is_found_by_its_name() -> None:
 
 def test_an_answer_is_shown_in_colours_and_one_sentence() -> None:
     assert TASK.show is not None
-    true = np.array([[1, 1, 2, -1], [1, 1, 2, -1]], np.int32)
-    given = np.array([[1, 1, 1, 1], [1, 0, 2, 0]], np.uint8)
-    shown = TASK.show(true, map_of(given))
+    true = labels("112. 112.")
+    given = map_of(answered("1111 1020"))
+    shown = TASK.show(true, given)
     assert shown.sentence == (
         "Of 6 pixels 66.7% are right, 16.7% have a wrong category, 16.7% wrongly have 0; 2 void pixels do not count."
     )
     assert shown.png is not None
-    colours = np.asarray(Image.open(io.BytesIO(shown.png)))
-    assert colours.shape == (2, 4, 4)
-    assert len({tuple(colour) for colour in colours.reshape(-1, 4).tolist()}) == 4
-    assert not colours[:, 3, 3].any()
+    image = Image.open(io.BytesIO(shown.png))
+    assert image.size == (4, 2)
+    colours = image.getcolors()
+    assert sorted(count for count, _ in colours or ()) == [1, 1, 2, 4]
+    assert image.getpixel((3, 0)) == (0, 0, 0, 0)
     assert TASK.show(true, None).sentence == (
         "No label map came for 6 pixels; 2 void pixels do not count."
     )

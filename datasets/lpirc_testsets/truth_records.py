@@ -19,7 +19,7 @@ from lpirc_testsets.writing import ClassRecord, Record, RegionRecord
 
 
 def kind_of(test_set: TestSet) -> str:
-    """Return what ground truth a set has: `labels`, `boxes`, with masks or without, another of `Marks.has`, or `nothing`.
+    """Return what a set has: `labels`, `boxes`, with masks or without, another of `Marks.has`, or `nothing`.
 
     Raises TestSetError as `read_marks` does.
     """

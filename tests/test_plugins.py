@@ -193,7 +193,7 @@ def test_a_metric_and_a_format_of_the_sample_are_found(
     scored = called(sample, "referee", "score", folder, rows, *metrics)
     assert scored.returncode == 0, scored.stderr
     assert "lpirc-sample-1.0" in scored.stdout
-    assert "yolo" in called(sample, "referee", "testset", "import", "--help").stdout
+    assert "centres" in called(sample, "referee", "testset", "import", "--help").stdout
 
 
 @pytest.fixture

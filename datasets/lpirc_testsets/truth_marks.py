@@ -7,6 +7,7 @@ region of a label map; one with both is an instance; one with `bbox` alone is an
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -83,6 +84,11 @@ def read_marks(test_set: TestSet) -> Marks:
     marks = parse_marks(str(path), text, sizes_of(test_set), problems, problems)
     problems.raise_if_any("ground-truth-invalid")
     return marks
+
+
+def new_nonce() -> dict[str, str]:
+    """Return the `info` of a new set of classes."""
+    return {NONCE: secrets.token_hex(16)}
 
 
 def sizes_of(test_set: TestSet) -> dict[int, tuple[int, int]]:

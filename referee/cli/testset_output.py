@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 
@@ -25,7 +25,6 @@ from lpirc_testsets import (
     TestSetError,
     read_labels,
 )
-from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from lpirc_testsets.truth_records import kind_of, truth_of
 from referee.cli.shared_options import any_path
 
@@ -103,8 +102,13 @@ def print_problems(problems: Problems, *, as_json: bool, **facts: str) -> None:
         click.echo(f"{count:>7}  {kind}")
 
 
-def report(test_set: TestSet, *, as_json: bool) -> None:
-    """Print a summary of a new set."""
+def report(
+    test_set: TestSet,
+    notes: Sequence[str] = (),
+    *,
+    as_json: bool,
+) -> None:
+    """Print a summary of a new set, and the notes of its import."""
     facts: dict[str, object] = {
         "folder": str(test_set.folder),
         "name": test_set.name,
@@ -122,11 +126,10 @@ def report(test_set: TestSet, *, as_json: bool) -> None:
         what = _contents(test_set, kind, facts)
     line = f"{test_set.folder}: {len(test_set.images)} images{what}, digest {test_set.digest}"
     if as_json:
-        click.echo(json.dumps(facts))
+        click.echo(json.dumps(facts | {"notes": [*notes]}))
         return
-    click.echo(line)
-    if kind == "nothing":
-        click.echo(NO_TRUTH_SENTENCE)
+    for sentence in (line, *notes):
+        click.echo(sentence)
 
 
 def _contents(

@@ -27,8 +27,8 @@ Bools = NDArray[np.bool_]
 class Shapes(Protocol):
     """The shapes of detections and of the sorted objects (G,) of the groups."""
 
-    def areas(self, members: Ints) -> Floats:
-        """Return the areas (n,) of some detections in square pixels."""
+    def areas(self) -> Floats:
+        """Return the areas (N,) of all detections in square pixels."""
         ...
 
     def pairs(
@@ -65,9 +65,11 @@ class BoxShapes:
         least = np.full(len(crowd), LEAST_OVERLAPS[0])
         self._objects = Objects(edges, least, crowd)
 
-    def areas(self, members: Ints) -> Floats:
-        """Return the areas (n,) of some detections."""
-        boxes = coco_boxes_of(self._detections, members)
+    def areas(self) -> Floats:
+        """Return the areas (N,) of all detections."""
+        boxes = self._detections.coco_boxes
+        if boxes is None:
+            boxes = coco_from_corners(self._detections.boxes)
         with np.errstate(over="ignore", invalid="ignore"):
             area: Floats = boxes[:, 2] * boxes[:, 3]
         return area

@@ -57,9 +57,9 @@ class MaskShapes:
             part = slice(at, at + _MOST_AREAS)
             self._areas[part] = self._program.area(found[part])
 
-    def areas(self, members: Ints) -> Floats:
-        """Return the numbers of pixels (n,) of some detections."""
-        return self._areas.take(members)
+    def areas(self) -> Floats:
+        """Return the numbers of pixels (N,) of all detections."""
+        return self._areas
 
     def pairs(
         self,

@@ -40,7 +40,8 @@ def test_a_range_takes_over_what_no_size_changes(seed: int) -> None:
 
 
 def test_an_object_outside_the_range_gives_way_to_one_inside() -> None:
-    small, large = (0, 0, 30, 30), (0, 0, 34, 34)
+    small = (0, 0, 30, 30)
+    large = (0, 0, 34, 34)
     truth = truth_of([(1, 1, large), (1, 1, small), (2, 1, large)])
     detections = found_of(
         [(1, 1, 0.9, large), (2, 1, 0.8, large), (1, 1, 0.7, (0, 0, 32, 32))]

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from lpirc_score.analysis.judged_rows import iou_of
 from lpirc_score.errors import CodedError
-from lpirc_score.metrics.coco import AREAS, results_by_area
+from lpirc_score.metrics.coco import results_by_area
+from lpirc_score.metrics.coco_matching import AREAS
 from lpirc_score.metrics.coco_shapes import coco_boxes_of
 from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
 from lpirc_score.metrics.metric_kinds import Rule

@@ -105,6 +105,7 @@ def test_a_row_of_another_model_file_adds_nothing_and_is_told(tmp_path: Path) ->
         ("40.0", "5", False),
         ("0.1", "5000", True),
         ("0.1", "many", False),
+        ("0.1", "9" * 5000, False),
     ],
 )
 def test_an_accuracy_far_from_the_published_one_is_doubted(
@@ -116,9 +117,12 @@ def test_an_accuracy_far_from_the_published_one_is_doubted(
 
 
 def test_fewer_images_than_the_benchmark_has_are_told(plan: SuitePlan) -> None:
-    (note,) = device_scores(plan, [replace(DONE, images="1000")]).notes
-    expected = "was measured on 1000 images; AIoTBench has 5000"
-    assert note == f"board, small (tflite_cpu) {expected}"
+    few = replace(DONE, images="1000")
+    (note,) = device_scores(plan, [few]).notes
+    assert note == "board: 1 test has 1000 images instead of AIoTBench's 5000"
+    other = replace(few, model="large", model_sha256="other")
+    (note,) = device_scores(plan, [few, other]).notes
+    assert note == "board: 2 tests have 1000 images instead of AIoTBench's 5000"
 
 
 def test_a_failed_test_says_why(plan: SuitePlan) -> None:

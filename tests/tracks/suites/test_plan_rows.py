@@ -19,7 +19,7 @@ mflops = 300
 CAFFE2 = MODEL.replace('["tflite_cpu", "tflite_nnapi"]', '["caffe2"]').replace(
     'file = "models/m.tflite"\n', ""
 )
-NNAPI = '[implementations.tflite_nnapi]\ndelegate = "/lib/nnapi.so"\nthreads = 2\n'
+NNAPI = '[implementations.tflite_nnapi]\ndelegate = "/lib/nnapi.so"\nrepeats = 2\n'
 
 
 def written(folder: Path, text: str) -> Path:
@@ -69,11 +69,11 @@ def test_a_model_that_no_runtime_runs_needs_no_file(tmp_path: Path) -> None:
 def test_options_of_an_implementation_are_those_of_each_of_its_tests(
     tmp_path: Path,
 ) -> None:
-    plan = read_plan(written(tmp_path, NNAPI + MODEL + "threads = 3\n"))
+    plan = read_plan(written(tmp_path, NNAPI + MODEL + "repeats = 3\n"))
     processor, accelerator = plan.tests
-    assert processor.options == {"threads": 3}
+    assert processor.options == {"repeats": 3}
     # The row's own come first.
-    assert accelerator.options == {"delegate": "/lib/nnapi.so", "threads": 3}
+    assert accelerator.options == {"delegate": "/lib/nnapi.so", "repeats": 3}
 
 
 def test_tests_of_ones_own_stand_beside_the_models(tmp_path: Path) -> None:
@@ -125,6 +125,16 @@ def test_a_mistake_is_told_in_one_sentence(
     assert failure.value.sentence.startswith(str(path))
     assert told in failure.value.sentence
     assert "\n" not in failure.value.sentence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [MODEL + "threads = 8\n", "[implementations.tflite_cpu]\nthreads = 8\n" + MODEL],
+)
+def test_more_threads_cannot_win_the_published_tests(tmp_path: Path, text: str) -> None:
+    with pytest.raises(RefereeError, match="threads = 8: AIoTBench's tests have one"):
+        read_plan(written(tmp_path, text))
+    assert read_plan(written(tmp_path, MODEL + "threads = 1\n")).tests
 
 
 @pytest.mark.parametrize(

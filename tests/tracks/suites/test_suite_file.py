@@ -66,6 +66,33 @@ def test_only_what_is_published_has_a_value() -> None:
     assert layouts == expected
 
 
+def test_the_examples_in_the_file_are_taken_once_their_marks_are_gone(
+    tmp_path: Path,
+) -> None:
+    path = write_aiotbench(tmp_path / "aiotbench")
+    lines = path.read_text().splitlines()
+    starts = [
+        number
+        for number, line in enumerate(lines)
+        if line in ("# [implementations.tflite_nnapi]", "# [[tests]]")
+    ]
+    assert len(starts) == 2
+    for start in starts:
+        for number in range(start, lines.index("", start)):
+            lines[number] = lines[number].removeprefix("# ")
+    path.write_text("\n".join(lines))
+    (path.parent / "models" / "resnet50.onnx").write_bytes(b"x")
+    plan = read_plan(path)
+    assert len(plan.tests) == 25
+    assert plan.tests[-1].stated.layout == "NCHW"
+    nnapi = {
+        test.options.get("delegate")
+        for test in plan.tests
+        if test.implementation == "tflite_nnapi"
+    }
+    assert nnapi == {"/path/of/the/library.so"}
+
+
 def test_only_rows_that_the_harness_can_run_name_a_file() -> None:
     rows = tomllib.loads(aiotbench_text())["models"]
     named = [row for row in rows if "file" in row]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_score.errors import CodedError
 from lpirc_tracks.suites.suite_table import (
     SuiteRow,
     read_flops,
@@ -72,6 +73,16 @@ def test_a_test_is_done_when_it_is_of_the_same_model_and_images() -> None:
         ) as failure:
             row_of([DONE], changed, path)
         assert failure.value.code == "suite-changed"
+
+
+def test_a_test_cannot_count_twice(tmp_path: Path) -> None:
+    path = tmp_path / "suite.csv"
+    write_rows(path, [DONE, FAILED, DONE])
+    with pytest.raises(
+        CodedError, match="line 4: the test Pi, 5, float, m is listed"
+    ) as failure:
+        read_rows(path)
+    assert failure.value.code == "bad-table"
 
 
 def test_a_table_without_settings_is_of_an_earlier_version_and_continued(

@@ -147,8 +147,8 @@ def next_step(place: SuitePlace, found: Sequence[Readiness]) -> str:
     if State.MISSING in states and State.MEASURED not in states:
         folder = shlex.quote(str(place.plan.parent / MODELS_NAME))
         return (
-            f"put the models' files into {folder}, complete their rows in {place.plan} "
-            f"(sources are there; mean and sigma may be blank), then: {again}"
+            f"put the models' files into {folder}; their rows in {place.plan} name the "
+            f"sources, and need mean and sigma for float32 models; then: {again}"
         )
     if states & {State.MEASURED, State.FAILED}:
         return f"referee suite score {place.score_words}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lpirc_tracks.rules.aiotbench import SuiteScore, SuiteTest, scores
@@ -14,6 +15,8 @@ from lpirc_tracks.suites.suite_table import SuiteRow
 LEAST_DIFFERENCE = 3.0
 """In percent points; smaller ones come from another choice of images, or another runtime's rounding."""
 STANDARD_ERRORS = 4.0
+LONGEST_COUNT = 10
+"""Digits; a larger number of images is nobody's."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,9 @@ def device_scores(plan: SuitePlan, rows: Sequence[SuiteRow]) -> DeviceScores:
         if row.sentence:
             notes.append(f"{_name(row)} failed: {row.sentence}")
         elif test is not None:
-            notes += _doubts(test, row)
-    notes += _doubts_of_table(rows)
+            notes += _doubt(test, row)
+    notes += _doubts_of_images(planned, rows)
+    notes += _doubts_of_files(rows)
     return DeviceScores(scores(with_missing(plan, tests), plan.mflops), tuple(notes))
 
 
@@ -92,18 +96,15 @@ def _other_file(test: PlannedTest, row: SuiteRow) -> str:
     )
 
 
-def _doubts(test: PlannedTest, row: SuiteRow) -> Iterator[str]:
-    """Say what makes a row of a published suite incomparable: other images, an accuracy far from the published one."""
-    if test.published is None or not row.images.isdecimal():
-        return
-    if int(row.images[:9]) != IMAGES:
-        yield f"{_name(row)} was measured on {row.images} images; AIoTBench has {IMAGES}"
+def _doubt(test: PlannedTest, row: SuiteRow) -> Iterator[str]:
+    """Say that an accuracy is far from the published one."""
     measured = row.test.accuracy_percent
     published = test.stated.accuracy_percent
-    if measured is None or published is None:
+    images = _images(row)
+    if measured is None or published is None or not images:
         return
     share = published / 100
-    error = 100 * math.sqrt(share * (1 - share) / max(1, int(row.images[:9])))
+    error = 100 * math.sqrt(share * (1 - share) / images)
     if abs(measured - published) > max(LEAST_DIFFERENCE, STANDARD_ERRORS * error):
         yield (
             f"{_name(row)} has {measured:.2f} %, but {published:g} % is published; check "
@@ -111,11 +112,32 @@ def _doubts(test: PlannedTest, row: SuiteRow) -> Iterator[str]:
         )
 
 
-def _doubts_of_table(rows: Sequence[SuiteRow]) -> Iterator[str]:
-    """Say that rows are of different images, or that models of different names are one file."""
+def _images(row: SuiteRow) -> int:
+    """Return a row's number of images, or 0 for a cell that has none."""
+    is_number = row.images.isdecimal() and len(row.images) < LONGEST_COUNT
+    return int(row.images) if is_number else 0
+
+
+def _doubts_of_images(
+    planned: Mapping[tuple[str, str], PlannedTest], rows: Sequence[SuiteRow]
+) -> Iterator[str]:
+    """Say that tests have more or fewer images than the benchmark, or not all of them the same ones."""
+    counts: Counter[tuple[str, int]] = Counter()
+    for row in rows:
+        test = planned.get((row.implementation, row.model))
+        if test is not None and test.published is not None:
+            counts[row.device, _images(row)] += 1
+    for (device, images), tests in counts.items():
+        if images not in (0, IMAGES):
+            many = "1 test has" if tests == 1 else f"{tests} tests have"
+            yield f"{device}: {many} {images} images instead of AIoTBench's {IMAGES}"
     sets = len({row.images_sha256 for row in rows})
     if sets > 1:
         yield f"the tests were measured on {sets} different sets of images"
+
+
+def _doubts_of_files(rows: Sequence[SuiteRow]) -> Iterator[str]:
+    """Say that models of different names are one file."""
     by_file: dict[str, dict[str, None]] = {}
     for row in rows:
         by_file.setdefault(row.model_sha256, {})[row.model] = None

@@ -84,10 +84,7 @@ def obstacle(
     """
     framework = implementation.framework
     if implementation.runtime is None:
-        return (
-            f"{framework} is a runtime of its own, which this program does not run; it "
-            "runs TFLite and ONNX models"
-        )
+        return f"{framework} is a runtime of its own, which this program does not run"
     if implementation.name == "tflite_nnapi":
         found = _nnapi_obstacle(device, str(options.get("delegate", "")))
         if found:

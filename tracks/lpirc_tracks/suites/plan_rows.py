@@ -127,7 +127,7 @@ def model_tests(
     )
     for implementation in used:
         options = dict(common.get(implementation.name, {})) | _options(table)
-        _require_processor(table, implementation, options)
+        _require_published(table, implementation, options)
         yield PlannedTest(
             model=table.text("model"),
             implementation=implementation.name,
@@ -152,7 +152,7 @@ def common_options(name: str, values: Any) -> dict[str, Options]:
             raise table.bad("it must be a table of options")
         table.require_known("timeout_s", *OPTIONS, "delegate")
         found[key] = _options(table)
-        _require_processor(table, IMPLEMENTATIONS[key], found[key])
+        _require_published(table, IMPLEMENTATIONS[key], found[key])
     return found
 
 
@@ -164,16 +164,23 @@ def _implementation(table: PlanTable, name: str) -> Implementation:
     return IMPLEMENTATIONS[name]
 
 
-def _require_processor(
+def _require_published(
     table: PlanTable, implementation: Implementation, options: Options
 ) -> None:
-    """Refuse an accelerator for the tests of the processor."""
+    """Refuse what would make a published test another one: several threads, an accelerator instead of the processor.
+
+    The benchmark's app gives TensorFlow Lite one thread.
+    """
+    own = "a test of your own goes into a [[tests]] table"
+    threads = options.get("threads", 1)
+    if threads != 1:
+        raise table.bad(f"threads = {threads}: AIoTBench's tests have one; {own}")
     delegate = options.get("delegate", "")
     is_on_processor = delegate in ("", *PROCESSOR_DELEGATES)
     if implementation.name == "tflite_cpu" and not is_on_processor:
         words = " or ".join(PROCESSOR_DELEGATES)
         problem = f"tflite_cpu is a test of the processor, so it must be {words}"
-        raise table.bad(f"delegate = {delegate!r}: {problem}")
+        raise table.bad(f"delegate = {delegate!r}: {problem}; {own}")
 
 
 def _stated(table: PlanTable) -> Stated:

@@ -28,16 +28,16 @@ UNKNOWN = '""'
 """The value of a key that nothing published gives."""
 
 HEAD = f"""\
-# AIoTBench: the 18 models of the paper's table IV ({PAPER}), for the 24 tests of a device in table VI.
+# AIoTBench: the 18 models of table IV of the paper ({PAPER}), for the 24 tests of a device in its table VI.
 #
-# What "" stands for is not known to this program: neither the paper's tables of results nor the code of the
-# benchmark's app states it. Look in the paper's table IV, and in models.json of the archive that the app downloads,
-# {ARCHIVE} (855,169,109 bytes, named in {APP}).
-# That archive is later than the paper, and no checksum of it is published. Nothing is downloaded here.
+# 1. Put each model's file where its row says. The row names the source; this program downloads nothing.
+# 2. Complete the row: a float32 model needs mean and sigma. A value of "" is in neither the paper's tables of results
+#    nor the code of the benchmark's app; look in table IV of the paper, and in models.json of the archive.
+# 3. See what is still missing, and what to do next:  referee suite status FOLDER
 #
-# What to do: put a model's file where its row says, fill in mean and sigma (a float32 model needs both), and look with
-#     referee suite status FOLDER
-# Write the file's sha256 into its row, and no other file is measured in its place.
+# The app, {APP}, downloads the archive {ARCHIVE}
+# (855,169,109 bytes). It is seven months later than the paper, so its models may be others than those of table VI.
+# No checksum is published. Write the SHA-256 that status prints into the row, and no other file is measured.
 
 device = ""          # its name in the table; "" is the host's name
 cooldown_s = {COOLDOWN_S:g}     # between two tests, as published

@@ -102,13 +102,19 @@ def read_rows(path: Path) -> list[SuiteRow]:
     Raises RefereeError `not-accessible`, `unreadable-file`, `bad-table`.
     """
     rows = []
+    seen = set()
     for line in read_table(path, NEEDED_COLUMNS) if is_there(path) else []:
         if (_figures(line) == (None, None)) != bool(line.cells["sentence"]):
             raise line.bad(
                 "a test must have either figures or a sentence that says why it failed; delete this line"
             )
         cells = {column: line.cells.get(column, "") for column in COLUMNS}
-        rows.append(SuiteRow(**cells))
+        row = SuiteRow(**cells)
+        key = (row.device, row.implementation, row.model)
+        if key in seen:
+            raise line.bad(f"the test {', '.join(key)} is listed twice")
+        seen.add(key)
+        rows.append(row)
     return rows
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rich.table import Table
-from rich.text import Text
+import click
 
-from lpirc_score.cli.terminal_tables import console
+from lpirc_score.cli.framed_tables import facts_table, print_framed
 from lpirc_score.metrics.contest_score import format_score
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
@@ -18,10 +17,7 @@ from referee.store.records import Run, Score
 def print_score(run: Run, score: Score) -> None:
     """Print the figures and every check on stdout."""
     # Names, reasons and identities are input of users, so they are not parsed as markup.
-    out = console()
-    table = Table(
-        title=f"Run {run.id} of {run.team}", show_header=False, title_justify="left"
-    )
+    table = facts_table(f"Run {run.id} of {run.team}")
     table.add_row("images", f"{score.images}")
     table.add_row("detections", f"{score.detections}")
     metric = signature_parts(score.signature)["metric"]
@@ -45,24 +41,23 @@ def print_score(run: Run, score: Score) -> None:
     table.add_row(
         "elapsed", f"{_with_unit(run.elapsed_s, 's', 3)} (closed by {run.closed_by})"
     )
-    table.add_row("score", _score_text(score), style="bold")
-    out.print(table)
+    table.add_row("score", _score_text(score), is_bold=True)
+    print_framed(table)
     for check in score.checks:
-        mark = ("ok", "green") if check.ok else (check.severity, "red")
-        out.print(Text.assemble(mark, f" {check.code}: {check.sentence}"))
+        mark = click.style("ok", fg="green")
+        if not check.ok:
+            mark = click.style(check.severity, fg="red")
+        click.echo(f"{mark} {check.code}: {check.sentence}")
     if score.needs_review:
-        out.print(
-            Text.assemble(("This run needs review:", "bold red"), " a check failed.")
-        )
-    out.print(f"signature {score.signature}")
-    out.print(f"rules {rules_text(run)}")
+        marked = click.style("This run needs review:", fg="red", bold=True)
+        click.echo(f"{marked} a check failed.")
+    click.echo(f"signature {score.signature}")
+    click.echo(f"rules {rules_text(run)}")
     for one in judged_otherwise(run, score):
-        out.print(
-            Text.assemble(
-                ("Judged by rules other than the run's own:", "bold red"),
-                f" {one}.",
-            )
+        marked = click.style(
+            "Judged by rules other than the run's own:", fg="red", bold=True
         )
+        click.echo(f"{marked} {one}.")
 
 
 def rules_text(run: Run) -> str:
@@ -77,9 +72,9 @@ def rules_text(run: Run) -> str:
 def print_standing(figures: Figures) -> None:
     """Print what a run's checks do not show: that a review accepted it, or why it is not ranked."""
     if figures.reviewed is not None:
-        console().print(f"Reviewed, it stands: {figures.reviewed}")
+        click.echo(f"Reviewed, it stands: {figures.reviewed}")
     if figures.not_ranked is not None:
-        console().print(f"Not ranked: {figures.not_ranked}.")
+        click.echo(f"Not ranked: {figures.not_ranked}.")
 
 
 def _score_text(score: Score) -> str:

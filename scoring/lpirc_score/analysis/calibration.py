@@ -78,7 +78,7 @@ def calibration(
     if not 1 <= bins <= MOST_BINS:
         sentence = f"A reliability curve has 1 to {MOST_BINS} bins, not {bins}."
         raise CodedError("bad-bins", sentence, bins=bins)
-    _refuse_other_scales(detections.confidence)
+    refuse_other_scales(detections.confidence)
     confidence = [np.empty(0)]
     is_true = [np.empty(0, np.bool_)]
     by_category: dict[int, float | None] = {}
@@ -100,9 +100,15 @@ def calibration(
     )
 
 
-def _refuse_other_scales(confidence: Floats) -> None:
-    outside = confidence[(confidence < 0) | (confidence > 1)]
-    if len(outside):
+def are_shares(confidence: Floats) -> bool:
+    """Return True if every confidence is from 0 to 1, so that it can be compared with a share of true detections."""
+    return not ((confidence < 0) | (confidence > 1)).any()
+
+
+def refuse_other_scales(confidence: Floats) -> None:
+    """Raise `CodedError` `bad-confidence` unless `are_shares`."""
+    if not are_shares(confidence):
+        outside = confidence[(confidence < 0) | (confidence > 1)]
         value = float(outside[0])
         sentence = (
             f"A calibration needs confidences from 0 to 1, but one is {value:g}; "

@@ -14,19 +14,23 @@ import click
 from lpirc_score import (
     COCO,
     Evaluation,
+    Order,
     Tolerance,
-    coco_curves,
     evaluate,
-    precision_recall_curves,
     tolerance_of,
 )
 from lpirc_score import score as contest_score
+from lpirc_score.analysis.analyses import Analysis, Wanted, analysed
+from lpirc_score.analysis.selection import Part, leave_out
+from lpirc_score.cli.analysis_options import Asked, analysis_options
+from lpirc_score.cli.chosen_parts import Chosen, chosen_of
 from lpirc_score.cli.score_comparison import (
-    Order,
     Result,
+    curves_of,
     find_orders,
     print_comparison,
 )
+from lpirc_score.cli.score_on_page import page_of
 from lpirc_score.cli.score_options import MetricName, any_path, as_json
 from lpirc_score.cli.score_output import as_document, print_result, threshold_text
 from lpirc_score.detections.files import Submission, read_blacklist, read_submission
@@ -37,6 +41,7 @@ from lpirc_score.files.curve_drawings import (
     write_curves,
     write_overlay,
 )
+from lpirc_score.files.score_page import check_page_path, write_score_page
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import has_one_threshold
 from lpirc_testsets import load_test_set, read_ground_truth
@@ -92,6 +97,7 @@ ENGINES = ("own", "pycocotools")
     type=any_path,
     help="Write precision-recall curves to a .csv, .png or .svg.",
 )
+@analysis_options
 @as_json
 def score(
     ground_truth: Path,
@@ -104,6 +110,7 @@ def score(
     energies_wh: tuple[float, ...],
     curves: Path | None,
     *,
+    asked: Asked,
     as_json: bool,
 ) -> None:
     """Score the files DETECTIONS against GROUND_TRUTH: a test-set folder, VOC annotations, a COCO JSON or a CSV.
@@ -112,11 +119,15 @@ def score(
     """
     metrics = tuple(dict.fromkeys(metrics))
     _check_options(metrics, engine, iou, curves)
+    if asked.html is not None:
+        check_page_path(asked.html)
     _check_energies(energies_wh, detections)
     for file in filter(None, (ground_truth, images)):
         require_regular(file)  # it is read twice: for the digest and for the boxes
     truth = read_ground_truth(ground_truth, images)
     digest = _digest(ground_truth, images)
+    chosen = chosen_of(asked, truth)
+    wanted = _wanted(asked, chosen)
 
     @cache
     def read(
@@ -137,17 +148,22 @@ def score(
         energy_wh: float | None,
     ) -> Result:
         submission, banned = read(file, _tolerance(metric, ground_truth, images))
+        of = submission.ground_truth, submission.detections
+        digest_here = chosen.digest(digest, banned)
+        if not chosen.is_everything:
+            of = chosen.of(*of, banned)
+            banned = frozenset()
         evaluation = _evaluated(
-            submission,
+            of,
             banned,
             metric,
             engine,
             iou,
-            digest,
+            digest_here,
         )
         per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
-        of = submission.ground_truth, submission.detections
         published = evaluate(*of, PUBLISHED, blacklist=banned).map
+        analyses = analysed(*leave_out(*of, banned), metric, iou, wanted)
         return Result(
             evaluation,
             published,
@@ -156,6 +172,8 @@ def score(
             file,
             *of,
             banned,
+            analyses,
+            None if chosen.is_everything else chosen.as_document(),
         )
 
     given = zip_longest(detections, energies_wh)
@@ -166,7 +184,19 @@ def score(
     ]
     if curves is not None:
         _write_curves(curves, results, iou)
-    _show(results, find_orders(results, iou), as_json=as_json)
+    orders = find_orders(results, iou)
+    if asked.html is not None:
+        write_score_page(asked.html, page_of(results, orders, iou))
+    _show(results, orders, as_json=as_json)
+
+
+def _wanted(asked: Asked, chosen: Chosen) -> Wanted:
+    return Wanted(
+        frozenset(map(Analysis, asked.flags)),
+        chosen.slices,
+        asked.confidence,
+        asked.is_lenient,
+    )
 
 
 def _show(
@@ -231,15 +261,14 @@ def _check_energies(
 
 
 def _evaluated(
-    submission: Submission,
+    of: Part,
     banned: frozenset[tuple[int, int]],
     metric: str,
     engine: str,
     iou: float | None,
     digest: str,
 ) -> Evaluation:
-    truth = submission.ground_truth
-    detections = submission.detections
+    truth, detections = of
     if engine == ENGINES[0]:
         return evaluate(
             truth,
@@ -270,16 +299,9 @@ def _write_curves(
     curves: dict[str, Curves] = {}
     names: dict[int, str] = {}
     for one in results:
-        of = (one.truth, one.detections)
         metric = one.evaluation.metric
-        names |= dict(
-            zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True)
-        )
-        curves[f"{one.file} {metric}"] = (
-            coco_curves(*of, one.banned)
-            if metric == COCO
-            else precision_recall_curves(*of, metric, iou, one.banned)
-        )
+        names |= one.names
+        curves[f"{one.file} {metric}"] = curves_of(one, iou)
     if len(results) > 1:
         write_overlay(path, curves, names)
         return

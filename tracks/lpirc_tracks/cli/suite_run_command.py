@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal_tables import console, figures_table
+from lpirc_score.cli.framed_tables import figures_table, print_framed
 from lpirc_score.files.atomic_write import real_path, require_writable
 from lpirc_tracks import track_named
 from lpirc_tracks.cli.suite_place import SuitePlace, suite_place
@@ -152,8 +152,8 @@ def _print_run(plan: SuitePlan, rows: list[SuiteRow], score: SuiteScore) -> None
         table.add_row(
             row.model, row.implementation, *figures, f"{test.images_per_s:.2f}"
         )
-    console().print(table)
+    print_framed(table)
     lacking = f"; tests not included: {grouped(score, plan)}" if score.missing else ""
-    console().print(
+    click.echo(
         f"VIPS {score.vips:.2f} images/s, VOPS {score.vops_gflops:.2f} GFLOP/s{lacking}"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal_tables import console, figures_table
+from lpirc_score.cli.framed_tables import figures_table, print_framed
 from lpirc_tracks.cli.suite_place import plan_in
 from lpirc_tracks.rules.aiotbench import SuiteScore, scores
 from lpirc_tracks.suites.device_scores import DeviceScores, device_scores, grouped
@@ -95,4 +95,4 @@ def _print_scores(found: Sequence[SuiteScore], lacking: Sequence[str]) -> None:
     for one, words in zip(found, lacking, strict=True):
         figures = (f"{one.vips:.2f}", f"{one.vops_gflops:.2f}")
         table.add_row(one.device, *figures, words)
-    console().print(table)
+    print_framed(table)

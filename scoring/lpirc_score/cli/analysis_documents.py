@@ -76,10 +76,11 @@ def _confusion(found: ConfusionMatrix) -> Document:
 
 
 def _f1(found: BestF1) -> Document:
-    categories = {
-        str(id_): None if one is None else asdict(one)
-        for id_, one in found.by_category.items()
-    }
+    categories: Document = {}
+    for id_, one in found.by_category.items():
+        categories[str(id_)] = None
+        if one is not None:
+            categories[str(id_)] = asdict(one)
     return {
         "iou": found.iou,
         "mean": found.mean,

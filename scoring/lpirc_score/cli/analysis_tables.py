@@ -117,20 +117,20 @@ def _print_calibration(found: Calibration) -> None:
     figures = ("detections", "mean confidence", "true")
     table = figures_table("confidence", figures=figures, title=title)
     for one in found.bins:
-        cells = [
-            "none" if value is None else f"{value:.5f}"
-            for value in (one.confidence, one.precision)
-        ]
+        cells = map(_text, (one.confidence, one.precision))
         table.add_row(f"{one.low:g} to {one.high:g}", str(one.count), *cells)
     print_framed(table)
+
+
+def _text(value: float | None) -> str:
+    return "none" if value is None else f"{value:.5f}"
 
 
 def _print_sizes(found: Mapping[str, SizeScore]) -> None:
     title = "By size of object"
     table = figures_table("objects", figures=("number", "mAP"), title=title)
     for name, one in found.items():
-        mean = "none" if one.map is None else f"{one.map:.5f}"
-        table.add_row(name, str(one.objects), mean)
+        table.add_row(name, str(one.objects), _text(one.map))
     print_framed(table)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import NamedTuple
 
 import click
@@ -100,11 +101,8 @@ class FramedTable:
         if not self.has_head:
             return []
         names = [column.name.split("\n") for column in self.columns]
-        lines = []
-        for number in range(max(map(len, names), default=1)):
-            cells = [name[number] if number < len(name) else "" for name in names]
-            lines.append([*map(one_line, cells)])
-        return lines
+        by_line = zip_longest(*names, fillvalue="")
+        return [[*map(one_line, cells)] for cells in by_line]
 
 
 def figures_table(

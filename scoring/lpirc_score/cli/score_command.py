@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, replace
-from functools import cache, partial
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from lpirc_score import score as contest_score
 from lpirc_score.analysis.analyses import Analysis, Wanted, analysed
 from lpirc_score.analysis.selection import Part, leave_out
 from lpirc_score.cli.analysis_options import Asked, analysis_options
-from lpirc_score.cli.chosen_parts import Chosen, chosen_of
+from lpirc_score.cli.chosen_parts import Chosen, Pairs, chosen_of
 from lpirc_score.cli.score_comparison import (
     Result,
     curves_of,
@@ -122,63 +122,17 @@ def score(
     if asked.html is not None:
         check_page_path(asked.html)
     _check_energies(energies_wh, detections)
-    for file in filter(None, (ground_truth, images)):
-        require_regular(file)  # it is read twice: for the digest and for the boxes
-    truth = read_ground_truth(ground_truth, images)
-    digest = _digest(ground_truth, images)
-    chosen = chosen_of(asked, truth)
-    wanted = _wanted(asked, chosen)
-
-    @cache
-    def read(
-        file: Path,
-        tolerance: Tolerance,
-    ) -> tuple[Submission, frozenset[tuple[int, int]]]:
-        submission = read_submission(file, truth, tolerance)
-        for sentence in submission.warnings:
-            _warn(sentence)
-        of_pairs = submission.ground_truth, tolerance, _warn
-        return submission, read_blacklist(
-            blacklist, *of_pairs
-        ) if blacklist else frozenset()
-
-    def result(
-        file: Path,
-        metric: str,
-        energy_wh: float | None,
-    ) -> Result:
-        submission, banned = read(file, _tolerance(metric, ground_truth, images))
-        of = submission.ground_truth, submission.detections
-        digest_here = chosen.digest(digest, banned)
-        if not chosen.is_everything:
-            of = chosen.of(*of, banned)
-            banned = frozenset()
-        evaluation = _evaluated(
-            of,
-            banned,
-            metric,
-            engine,
-            iou,
-            digest_here,
-        )
-        per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
-        published = evaluate(*of, PUBLISHED, blacklist=banned).map
-        analyses = analysed(*leave_out(*of, banned), metric, iou, wanted)
-        return Result(
-            evaluation,
-            published,
-            energy_wh,
-            per_wh,
-            file,
-            *of,
-            banned,
-            analyses,
-            None if chosen.is_everything else chosen.as_document(),
-        )
-
+    scorer = _Scorer(
+        ground_truth,
+        images,
+        blacklist,
+        engine,
+        iou,
+        asked,
+    )
     given = zip_longest(detections, energies_wh)
     results = [
-        result(file, metric, energy_wh)
+        scorer.result(file, metric, energy_wh)
         for file, energy_wh in given
         for metric in metrics
     ]
@@ -188,6 +142,85 @@ def score(
     if asked.html is not None:
         write_score_page(asked.html, page_of(results, orders, iou))
     _show(results, orders, as_json=as_json)
+
+
+class _Scorer:
+    """Scores files against one ground truth; a file is read once for all metrics that read it alike."""
+
+    def __init__(
+        self,
+        ground_truth: Path,
+        images: Path | None,
+        blacklist: Path | None,
+        engine: str,
+        iou: float | None,
+        asked: Asked,
+    ) -> None:
+        for file in filter(None, (ground_truth, images)):
+            require_regular(file)  # it is read twice: for the digest and for the boxes
+        self._ground_truth = ground_truth
+        self._images = images
+        self._blacklist = blacklist
+        self._engine = engine
+        self._iou = iou
+        self._truth = read_ground_truth(ground_truth, images)
+        self._digest = _digest(ground_truth, images)
+        self._chosen = chosen_of(asked, self._truth)
+        self._wanted = _wanted(asked, self._chosen)
+        self._read: dict[tuple[Path, Tolerance], tuple[Submission, Pairs]] = {}
+
+    def result(
+        self,
+        file: Path,
+        metric: str,
+        energy_wh: float | None,
+    ) -> Result:
+        """Score one file by one metric."""
+        submission, banned = self._submission(file, metric)
+        chosen = self._chosen
+        digest = chosen.digest(self._digest, banned)
+        of = submission.ground_truth, submission.detections
+        if not chosen.is_everything:
+            of = chosen.of(*of, banned)
+            banned = frozenset()
+        evaluation = _evaluated(
+            of,
+            banned,
+            metric,
+            self._engine,
+            self._iou,
+            digest,
+        )
+        per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
+        truth, detections = of
+        counted = leave_out(*of, banned)
+        return Result(
+            evaluation=evaluation,
+            map_ilsvrc_det=evaluate(*of, PUBLISHED, blacklist=banned).map,
+            energy_wh=energy_wh,
+            score=per_wh,
+            file=file,
+            truth=truth,
+            detections=detections,
+            banned=banned,
+            analyses=analysed(*counted, metric, self._iou, self._wanted),
+            selection=None if chosen.is_everything else chosen.as_document(),
+        )
+
+    def _submission(self, file: Path, metric: str) -> tuple[Submission, Pairs]:
+        tolerance = _tolerance(metric, self._ground_truth, self._images)
+        known = self._read.get((file, tolerance))
+        if known is not None:
+            return known
+        submission = read_submission(file, self._truth, tolerance)
+        for sentence in submission.warnings:
+            _warn(sentence)
+        banned: Pairs = frozenset()
+        if self._blacklist:
+            truth = submission.ground_truth
+            banned = read_blacklist(self._blacklist, truth, tolerance, _warn)
+        self._read[file, tolerance] = submission, banned
+        return submission, banned
 
 
 def _wanted(asked: Asked, chosen: Chosen) -> Wanted:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lpirc_score.tasks import BOXES
 from referee.cli.home_contest import RANGES
 from referee.cli.rehearsed_faults import Faults
 
@@ -33,6 +34,7 @@ class Plan:
     client: tuple[str, ...] = ()
     faults: Faults = field(default_factory=dict)
     seed: int = 1
+    task: str = BOXES
 
     @property
     def testset_folder(self) -> Path:

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.tasks import BOXES
 from lpirc_testsets import load_test_set, synthesize
 from referee.cli.child_processes import HELD, Child, interruption_reported
 from referee.cli.home_contest import (
@@ -53,7 +54,7 @@ from referee.cli.score_text import print_score
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.config.contest_text import config_text
-from referee.contest import create_contest, open_contest
+from referee.contest import create_contest, open_contest, require_task
 from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.run_figures import score_document
@@ -98,6 +99,12 @@ BUNDLE_NAME = "bundle.zip"
 @click.option(
     "--out", type=any_path, help="The folder to create; default: rehearsals/<time>."
 )
+@click.option(
+    "--task",
+    default=BOXES,
+    show_default=True,
+    help="What the client answers: boxes, classification or another task.",
+)
 @faults_option
 @seed_option
 @as_json
@@ -112,6 +119,7 @@ def rehearse(
     out: Path | None,
     faults: Faults,
     seed: int,
+    task: str,
     *,
     as_json: bool,
 ) -> None:
@@ -122,6 +130,9 @@ def rehearse(
     In --client {url}, {team}, {password_file} and {password} are replaced; write "sh -c '...'" for a shell.
     Example: referee rehearse --client './mine {url} {team} {password_file}' --faults drop:5%
     """
+    require_task(task, "--task")
+    if task != BOXES and replay is not None:
+        raise click.UsageError("--replay is for boxes; leave it out with --task.")
     words = client_words(client, replay)
     if load is not None and meter is not None:
         raise click.UsageError(
@@ -150,7 +161,7 @@ def rehearse(
         testset,
         replay,
     )
-    plan = Plan(folder, *of_run, words, faults, seed)
+    plan = Plan(folder, *of_run, words, faults, seed, task)
     with interruption_reported(lambda: f"everything is stopped, and {folder} is kept."):
         run, score, remarks, code = carry_out(plan)
     document = score_document(run, score) | {
@@ -229,6 +240,7 @@ def _prepare_test_set(plan: Plan) -> int:
             categories=CATEGORIES,
             seed=SEED,
             size=SIZE,
+            task=plan.task,
         )
     images = load_test_set(
         plan.testset_folder
@@ -248,6 +260,7 @@ def _make_contest(plan: Plan, meter: str) -> str:
         auto_judge=False,
         update_interval_s=UPDATE_INTERVAL_S,
         ranges=plan.ranges,
+        task=plan.task,
     )
     create_contest(plan.folder, text)
     password = secrets.token_urlsafe(16)

@@ -271,6 +271,8 @@ def _result(judged: Score | None) -> dict[str, object] | None:
     result = {
         name: value for name, value in asdict(judged).items() if name not in left_out
     }
+    if judged.others is None:  # as in the formats before tasks
+        del result["others"]
     interval: object = result.pop("interval")
     result["ap"] = {str(category): ap for category, ap in judged.ap.items()}
     return result | {"interval": interval}

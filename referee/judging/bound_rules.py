@@ -33,7 +33,7 @@ def as_judged(
             count_unserved=bound.count_unserved,
             least_map=bound.least_map,
         )
-    if metric is not None and config.task != BOXES:
+    if metric not in (None, config.scored_by) and config.task != BOXES:
         raise RefereeError(
             "no-metric",
             f"Run {run.id} answers the task {config.task}, which has its own figure; judge it without a metric.",

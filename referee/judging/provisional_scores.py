@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score import score
+from lpirc_score.tasks import BOXES
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
@@ -26,7 +27,8 @@ from referee.errors import RefereeError, StorageFailed
 from referee.judging.bound_rules import as_judged
 from referee.judging.figure_freshness import measured_state
 from referee.judging.figure_state import FigureState
-from referee.judging.judge import evaluate_rows
+from referee.judging.followed_answers import FollowedAnswers
+from referee.judging.judge import evaluate_rows, task_truth_of
 from referee.judging.released_figures import half_of, is_due, is_last, release_of
 from referee.judging.run_case import restricted_to, undo_image_order
 from referee.judging.run_checks import is_scorable
@@ -63,8 +65,10 @@ class FollowedRuns:
         self._contest = contest
         self._store = contest.store
         self._clock = clock
-        self._ground_truth = read_ground_truth(contest.test_set.folder)
-        self._runs: dict[int, _FollowedRun] = {}
+        self._ground_truth: GroundTruth | None = None
+        if contest.config.task == BOXES:
+            self._ground_truth = read_ground_truth(contest.test_set.folder)
+        self._runs: dict[int, _FollowedRun | FollowedAnswers] = {}
         self._due_s: dict[int, float] = {}
         # The pause between two publications of a run; it follows from the cost of the last one.
         self._pause_s: dict[int, float] = {}
@@ -139,7 +143,7 @@ class FollowedRuns:
     def _publish(self, run: Run) -> None:
         # The run was read before its posts, so a closed run has all its posts by now.
         if run.id not in self._runs:
-            self._runs[run.id] = _FollowedRun(self._contest, self._ground_truth, run)
+            self._runs[run.id] = self._begun(run)
         followed = self._runs[run.id]
         now = self._clock.utc()
         reached, detections = followed.evaluate()
@@ -177,6 +181,21 @@ class FollowedRuns:
             )
             self._store.provisional.release(released)
 
+    def _begun(self, run: Run) -> _FollowedRun | FollowedAnswers:
+        """Return the part that follows a run. Raises RefereeError `testset-changed`; TestSetError."""
+        require_same_test_set(self._contest, run)
+        contest = as_judged(self._contest, run)
+        test_set = contest.test_set
+        if contest.config.task == BOXES:
+            if self._ground_truth is None:
+                self._ground_truth = read_ground_truth(test_set.folder)
+            return _FollowedRun(contest, self._ground_truth, run)
+        order = contest.store.runs.image_order(run.id)
+        half = half_of(contest.secret, run, order)
+        task = contest.config.task
+        truth = task_truth_of(test_set.folder, test_set.digest, task)
+        return FollowedAnswers(contest, run, truth, half)
+
     def _is_to_release(
         self,
         run: Run,
@@ -200,8 +219,6 @@ class _FollowedRun:
         ground_truth: GroundTruth,
         run: Run,
     ) -> None:
-        require_same_test_set(contest, run)
-        contest = as_judged(contest, run)
         self._contest = contest
         self._store = contest.store
         self._run = run.id

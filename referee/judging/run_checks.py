@@ -11,6 +11,7 @@ from lpirc_power.energy import Check, Energy, Measurement, energy_checks, energy
 from lpirc_power.energy.integral import integrator_time
 from lpirc_power.meter import Identity, Limits, Reading
 from lpirc_score.detections.plausibility import Implausible
+from lpirc_score.tasks.words import OF_BOXES, Words
 from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 
 NOT_ASKED = "the meter's settings were not read back"
@@ -110,6 +111,7 @@ def images_not_fetched(
     map_with_them: float,
     *,
     count: bool,
+    words: Words = OF_BOXES,
 ) -> Check:
     """Return the check `images-not-fetched`: `rows` are for images that the run was not served.
 
@@ -118,18 +120,18 @@ def images_not_fetched(
     """
     what = "are scored, because count_unserved is set"
     if not count:
-        what = f"{NOT_SCORED}; with them, the mAP would be {map_with_them:.5f}"
+        what = f"{NOT_SCORED}; with them, the {words.accuracy} would be {map_with_them:.5f}"
     figures: dict[str, float | int | None] = {
         "rows": rows,
         "images": images,
         MAP_WITH_THEM: map_with_them,
     }
-    sentence = _not_fetched(rows, images, what)
+    sentence = _not_fetched(rows, images, what, words)
     is_ok = count or not rows
     return Check(IMAGES_NOT_FETCHED, is_ok, "warning", sentence, figures)
 
 
-def without_truth(check: Check) -> Check:
+def without_truth(check: Check, words: Words = OF_BOXES) -> Check:
     """Return a check as a team may see it that may run again: without the mAP of rows that do not count.
 
     That mAP is a second one beside the published, of rows of the team's choice.
@@ -143,14 +145,15 @@ def without_truth(check: Check) -> Check:
         return replace(check, figures=figures)
     rows = int(figures["rows"] or 0)
     images = int(figures["images"] or 0)
-    sentence = _not_fetched(rows, images, NOT_SCORED)
+    sentence = _not_fetched(rows, images, NOT_SCORED, words)
     return replace(check, sentence=sentence, figures=figures)
 
 
-def _not_fetched(rows: int, images: int, what: str) -> str:
+def _not_fetched(rows: int, images: int, what: str, words: Words) -> str:
     if not rows:
-        return "Every row is for an image that the run was served."
-    return f"{rows} rows are for {images} images that the run was not served; these rows {what}."
+        return f"Every {words.row} is for an image that the run was served."
+    are_for = f"{rows} {words.rows} are for {images} images that the run was not served"
+    return f"{are_for}; these {words.rows} {what}."
 
 
 NOTHING_ODD = (

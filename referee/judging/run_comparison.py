@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
 from referee.contest import Contest
 from referee.judging.run_course import course_of
 from referee.judging.run_figures import score_document
@@ -49,9 +51,16 @@ def compared(
 ) -> Compared:
     """Return the figures of a judged run for a comparison. Raises TestSetError."""
     course = course_of(contest, run)
-    found = explain(contest, run, judged)
+    found = None
+    if run.task == BOXES:
+        found = explain(contest, run, judged)
     document = score_document(run, judged)
-    regret = found.regret
+    regret = None if found is None else found.regret
+    costs = () if found is None else found.costs
+    answered = (
+        contest.store.posts.images(run.id) if found is None else found.detections.image
+    )
+    words = words_of(run.task)
     posts_s = course.posts_s.tolist()
     checks: dict[str, Any] = {}
     for one in judged.checks:
@@ -65,7 +74,7 @@ def compared(
         | {name: document[name] for name in _JUDGED}
         | {
             "images_fetched": len(course.served_s),
-            "images_answered": len({*found.detections.image.tolist()}),
+            "images_answered": len({*answered.tolist()}),
         }
         | {
             "images_per_s": course.images_per_s,
@@ -77,8 +86,8 @@ def compared(
             else float(regret.elapsed_s[regret.best])
         }
         | {"regret": None if regret is None else regret.ratio}
-        | {f"errors {one.type}": one.count for one in found.costs}
-        | {f"mAP lost by {one.type}": one.map for one in found.costs}
+        | {f"errors {one.type}": one.count for one in costs}
+        | {f"{words.accuracy} lost by {one.type}": one.map for one in costs}
         | checks
     )
     return Compared(

@@ -13,6 +13,7 @@ from typing import Any
 from lpirc_power.energy import Check, above_idle_wh
 from lpirc_score.metrics.contest_score import score
 from lpirc_score.metrics.evaluation_result import signature_parts
+from lpirc_score.tasks import BOXES
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged, judged_otherwise
@@ -242,12 +243,18 @@ def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
 
 def run_document(run: Run) -> dict[str, Any]:
     """Return the JSON document of a stored run."""
-    return asdict(run) | {"official": run.official}
+    document = asdict(run) | {"official": run.official}
+    if run.rules is not None and run.rules.task is None:  # as before there were tasks
+        del document["rules"]["task"]
+    return document
 
 
 def score_document(run: Run, judged: Score) -> dict[str, Any]:
     """Return the JSON document of a judged run; figures that do not exist are null."""
-    return {
+    of_task: dict[str, Any] = {}
+    if run.task != BOXES:
+        of_task = {"task": run.task, "others": judged.others}
+    return of_task | {
         "run": run.id,
         "team": run.team,
         "metric": signature_parts(judged.signature)["metric"],

@@ -22,6 +22,7 @@ from lpirc_score.analysis.error_types import (
 )
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from lpirc_score.metrics.offered import has_one_threshold, rule_shown
+from lpirc_score.tasks import BOXES
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -90,8 +91,13 @@ def explain(
 def judged_contest(contest: Contest, run: Run, judged: Score) -> Contest:
     """Return the contest with the rules of a judgement, if that still has the contest's metric and ground truth.
 
-    Raises RefereeError `judged-otherwise`.
+    Raises RefereeError `judged-otherwise`, and `other-task` for a run that answers another task than boxes.
     """
+    if run.task != BOXES:
+        raise RefereeError(
+            "other-task",
+            f"Run {run.id} answers the task {run.task}: costs of errors, curves and the best stop are for boxes.",
+        )
     contest = as_judged(
         contest,
         run,

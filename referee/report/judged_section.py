@@ -8,6 +8,7 @@ from typing import Any
 
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.tasks.words import words_of
 from referee.contest import Contest
 from referee.judging.bound_rules import judged_otherwise
 from referee.judging.released_figures import published_figures
@@ -65,7 +66,8 @@ def team_section(run: Run, judged: Score, figures: Figures) -> dict[str, Any]:
 
     mAP and score are rounded as on the board: exact ones tell of the ground truth.
     """
-    checks = [without_truth(one) for one in judged.checks]
+    words = words_of(run.task)
+    checks = [without_truth(one, words) for one in judged.checks]
     known = score_document(run, judged)
     document = published_figures({name: known[name] for name in OF_TEAM})
     rounded = replace(judged, map=document["map"], score=document["score"])

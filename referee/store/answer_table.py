@@ -15,6 +15,9 @@ _OF_RUN = (
     "SELECT answers.image, elapsed_s FROM answers JOIN posts ON posts.id = post"
     " WHERE answers.run = ? ORDER BY answers.rowid DESC"
 )
+_BODIES = (
+    "SELECT id, body, content_type FROM posts WHERE run = ? AND id > ? ORDER BY id"
+)
 _AFTER = "SELECT image FROM answers WHERE run = ? AND post > ? ORDER BY rowid"
 
 
@@ -33,6 +36,12 @@ class AnswerTable:
         """Return the image of each answer of the posts after post `post` (0: all), in order of arrival."""
         rows = self._database.rows(_AFTER, run, post)
         return np.array([row["image"] for row in rows], np.int64)
+
+    def bodies_after(self, run: int, post: int) -> tuple[list[tuple[bytes, str]], int]:
+        """Return body and content type of the posts after post `post` (0: all), and the id of the last post."""
+        rows = self._database.rows(_BODIES, run, post)
+        bodies = [(row["body"] or b"", row["content_type"] or "") for row in rows]
+        return bodies, int(rows[-1]["id"]) if rows else post
 
 
 def insert_answers(

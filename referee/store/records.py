@@ -250,6 +250,8 @@ class Score:
     possible error of the energy, relative to it. `energy_known_by` names the source of that limit, or says why there is
     none. `energy_own_limit` is the part of the limit that differs between runs on one meter. `rules` are the rules of
     the judgement; None if the run has no recorded rules. Values that an earlier version lacks are None.
+    In a task other than boxes `map` is the task's accuracy, `others` has its further figures by name, and
+    `map_ilsvrc_det` is None.
     """
 
     run: int
@@ -269,6 +271,7 @@ class Score:
     energy_known_by: str | None = None
     rules: Rules | None = None
     energy_own_limit: float | None = None
+    others: dict[str, float] | None = None
 
     @property
     def needs_review(self) -> bool:

@@ -98,6 +98,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "energy_limit": float, "energy_known_by": str,  # both NULL: no energy; only the second NULL: up to form 14
             "rules": str,  # the rules by which it was judged, as in `runs`; NULL: the run's rules are not bound
             "energy_own_limit": float,  # NULL: no energy, or up to form 15
+            "others": str,  # JSON: further figures of a task other than boxes, by name; NULL: boxes
         },
         {"pk": "id"},
     ),

@@ -54,11 +54,11 @@ def question_of(live: OpenRun, test_set: TestSet) -> Question:
     return Question(sizes.reshape(-1, 2), np.array(ids, np.int64))
 
 
-def told_task(run: Run) -> dict[str, object]:
+def told_task(name: str) -> dict[str, object]:
     """Return what a log-in says of the run's task; nothing for boxes."""
-    if run.task == BOXES:
+    if name == BOXES:
         return {}
-    task = task_named(run.task)
+    task = task_named(name)
     return {
         "task": {
             "name": task.name,

@@ -39,11 +39,12 @@ def health() -> Response:
     contest = part(Callers).contest
     config = contest.config
     images = config.images.per_attempt or len(contest.test_set.images)
-    about = {
+    about: dict[str, object] = {
         "contest": config.name,
         "version": program_version(),
         "window_s": config.window_s,
     }
+    about |= told_task(config.task)
     return jsonify(status="ok", categories=_categories(), images=images, **about)
 
 
@@ -67,7 +68,7 @@ def log_in() -> tuple[Response, int]:
         remaining_s=remaining_s(live.window, callers.clock.monotonic_s()),
         categories=_categories(),
         **_rules(live.run),
-        **told_task(live.run),
+        **told_task(live.run.task),
     ), 201
 
 
@@ -99,7 +100,7 @@ def show_session() -> Response:
         "images_served": live.served_images,
         "detections_accepted": live.received_total,
     }
-    told = _rules(live.run) | told_task(live.run)
+    told = _rules(live.run) | told_task(live.run.task)
     return jsonify(standing | told | _provisional(live.run))
 
 

@@ -12,6 +12,7 @@ import pytest
 from lpirc_tracks.cli import suite_run_command, suite_status_command
 from lpirc_tracks.suites.implementations import DeviceRuntimes
 from lpirc_tracks.suites.suite_table import read_rows
+from tests import onnx_models
 from tests import tflite_models as models
 from tests.contest_day import called
 from tests.tracks.submissions.model_days import colour_set
@@ -201,6 +202,35 @@ def test_from_an_empty_folder_to_the_score(folder: Path) -> None:
     table = str(folder / "suite.csv")
     again = called("suite", "score", table, "--suite", str(folder), "--json")
     assert json.loads(again.stdout) == document
+
+
+def test_a_model_in_onnx_runtime_adds_nothing_to_aiotbench(folder: Path) -> None:
+    images = colours(folder.parent)
+    put(folder, "resnet50", models.classifier())
+    data = onnx_models.classifier("float32", first=True, outputs=1000)
+    (folder / "models" / "resnet50.onnx").write_bytes(data)
+    change(
+        folder,
+        "# 1 of 18",
+        '[[tests]]\nmodel = "resnet50"\nimplementation = "onnxruntime"\n'
+        'file = "models/resnet50.onnx"\nmflops = 3800\nlayout = "NCHW"\n',
+    )
+    words = ("suite", "run", str(folder), "--images", images)
+    told = called(*words, "--json")
+    assert told.returncode == 0, told.stderr
+    document = json.loads(told.stdout)
+    processor, onnx = [row.test.images_per_s for row in read_rows(folder / "suite.csv")]
+    (score,) = document["scores"]
+    (own,) = document["own_scores"]
+    assert score["vips"] == pytest.approx(processor)
+    assert own["vips"] == pytest.approx(onnx)
+    assert len(score["missing"]) == 23
+    assert own["missing"] == []
+    again = json.loads(called("suite", "score", str(folder), "--json").stdout)
+    assert again["scores"] == document["scores"]
+    assert again["own_scores"] == document["own_scores"]
+    for told in (called(*words), called("suite", "score", str(folder))):
+        assert "Tests of your own" in told.stdout
 
 
 def test_a_run_names_all_24_tests_for_programs(folder: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 from lpirc_tracks.suites.device_scores import device_scores, grouped
 from lpirc_tracks.suites.suite_plan import SuitePlan, read_plan
 from lpirc_tracks.suites.suite_table import SuiteRow
-from referee.errors import RefereeError
 
 SHA256 = "ab" * 32
 # 72 % in 20 ms: 36 images/s of 0.5 GFLOP.
@@ -140,7 +139,34 @@ def test_one_file_under_two_names_and_two_sets_of_images_are_told(
     )
 
 
-def test_a_model_without_flops_is_refused(plan: SuitePlan) -> None:
-    with pytest.raises(RefereeError) as failure:
-        device_scores(plan, [replace(DONE, model="huge")])
-    assert failure.value.code == "unknown-flops"
+def test_a_row_that_is_no_test_of_the_suite_adds_nothing(plan: SuitePlan) -> None:
+    """Who gains: a table may have any line, the suite has only its own tests."""
+    accelerator = replace(DONE, implementation="tflite_gpu", model_sha256="c")
+    huge = replace(DONE, model="huge", model_sha256="d")
+    found = device_scores(plan, [DONE, accelerator, huge])
+    (score,) = found.scores
+    assert score.vips == pytest.approx(36)
+    assert found.notes == (
+        "board, small (tflite_gpu) is left out: it is no test of the suite",
+        "board, huge (tflite_cpu) is left out: it is no test of the suite",
+    )
+
+
+def test_tests_of_ones_own_have_sums_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "small.onnx").write_bytes(b"x")
+    own = (
+        '[[tests]]\nmodel = "small"\nimplementation = "onnxruntime"\n'
+        'file = "small.onnx"\nmflops = 500\n'
+    )
+    plan = planned(tmp_path, MODELS + own)
+    onnx = replace(DONE, implementation="onnxruntime", time_ms="10.0")
+    onnx = replace(onnx, model_sha256="c")
+    found = device_scores(plan, [onnx, DONE])
+    assert [score.vips for score in found.scores] == [pytest.approx(36)]
+    assert [score.vips for score in found.own_scores] == [pytest.approx(72)]
+    assert len(found.scores[0].missing) == 3
+    assert found.own_scores[0].missing == ()
+    # Without a published suite they are the suite.
+    found = device_scores(planned(tmp_path, own), [onnx])
+    assert [score.vips for score in found.scores] == [pytest.approx(72)]
+    assert found.own_scores == ()

@@ -14,11 +14,16 @@ from lpirc_score.files.atomic_write import real_path, require_writable
 from lpirc_tracks import track_named
 from lpirc_tracks.cli.suite_place import SuitePlace, suite_place
 from lpirc_tracks.cli.suite_status_command import counts_of, survey
-from lpirc_tracks.rules.aiotbench import AIOTBENCH, SuiteScore, scores
+from lpirc_tracks.rules.aiotbench import AIOTBENCH, SuiteScore
 from lpirc_tracks.submissions.open_track import first_images, track_on
-from lpirc_tracks.suites.device_scores import grouped
+from lpirc_tracks.suites.device_scores import (
+    DeviceScores,
+    by_origin,
+    grouped,
+    sums,
+)
 from lpirc_tracks.suites.implementations import runtimes_here
-from lpirc_tracks.suites.readiness import Readiness, State
+from lpirc_tracks.suites.readiness import Readiness, State, device_name
 from lpirc_tracks.suites.suite_plan import SuitePlan, read_plan
 from lpirc_tracks.suites.suite_run import SuiteRun
 from lpirc_tracks.suites.suite_table import (
@@ -74,15 +79,16 @@ def run_command(
             write_flops(flops, plan.mflops)
         rows = run.measure()
         rows += [run.row_without_model(one) for one in others]
-    (score,) = scores([row.test for row in rows], plan.mflops)
+    found = sums(plan, [row.test for row in rows])
     if as_json:
         document = {
             "tests": [_test_document(row) for row in rows],
-            "scores": [asdict(score)],
+            "scores": [asdict(one) for one in found.scores],
+            "own_scores": [asdict(one) for one in found.own_scores],
         }
         click.echo(json.dumps(document))
         return
-    _print_run(plan, rows, score)
+    _print_run(plan, rows, found)
     _say(f"Next: referee suite score {place.score_words}")
 
 
@@ -136,10 +142,10 @@ def _test_document(row: SuiteRow) -> dict[str, object]:
     return asdict(row) | figures
 
 
-def _print_run(plan: SuitePlan, rows: list[SuiteRow], score: SuiteScore) -> None:
+def _print_run(plan: SuitePlan, rows: list[SuiteRow], found: DeviceScores) -> None:
     headings = ("accuracy %", "time ms", "images/s")
     table = figures_table(
-        "model", "implementation", figures=headings, title=score.device
+        "model", "implementation", figures=headings, title=device_name(plan)
     )
     measured = [row for row in rows if row.model_sha256]
     for row in measured:
@@ -153,7 +159,15 @@ def _print_run(plan: SuitePlan, rows: list[SuiteRow], score: SuiteScore) -> None
             row.model, row.implementation, *figures, f"{test.images_per_s:.2f}"
         )
     print_framed(table)
+    suite, own = by_origin(plan)
+    for score in found.scores:
+        _print_sums("", score, suite)
+    for score in found.own_scores:
+        _print_sums("Tests of your own: ", score, own)
+
+
+def _print_sums(head: str, score: SuiteScore, plan: SuitePlan) -> None:
     lacking = f"; tests not included: {grouped(score, plan)}" if score.missing else ""
     click.echo(
-        f"VIPS {score.vips:.2f} images/s, VOPS {score.vops_gflops:.2f} GFLOP/s{lacking}"
+        f"{head}VIPS {score.vips:.2f} images/s, VOPS {score.vops_gflops:.2f} GFLOP/s{lacking}"
     )

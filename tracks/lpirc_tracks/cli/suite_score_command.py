@@ -13,9 +13,14 @@ import click
 from lpirc_score.cli.framed_tables import figures_table, print_framed
 from lpirc_tracks.cli.suite_place import plan_in
 from lpirc_tracks.rules.aiotbench import SuiteScore, scores
-from lpirc_tracks.suites.device_scores import DeviceScores, device_scores, grouped
+from lpirc_tracks.suites.device_scores import (
+    DeviceScores,
+    by_origin,
+    device_scores,
+    grouped,
+)
 from lpirc_tracks.suites.suite_file import TABLE_NAME
-from lpirc_tracks.suites.suite_plan import SuitePlan, read_plan
+from lpirc_tracks.suites.suite_plan import read_plan
 from lpirc_tracks.suites.suite_table import read_flops, read_rows, read_tests
 from referee.cli.shared_options import any_path, as_json
 from referee.errors import RefereeError
@@ -62,21 +67,23 @@ def _score_by_suite(suite: Path, table: Path, *, as_json: bool) -> None:
         raise RefereeError("nothing-measured", sentence)
     found = device_scores(plan, rows)
     if as_json:
-        document = _document(found.scores) | {"notes": list(found.notes)}
-        click.echo(json.dumps(document, allow_nan=False))
+        click.echo(json.dumps(asdict(found), allow_nan=False))
         return
-    _print_scores(found.scores, [grouped(one, plan) for one in found.scores])
-    for line in _remarks(found, plan):
+    suite_tests, own_tests = by_origin(plan)
+    _print_scores(found.scores, [grouped(one, suite_tests) for one in found.scores])
+    if found.own_scores:
+        click.echo("Tests of your own, beside the suite:")
+        lacking = [grouped(one, own_tests) for one in found.own_scores]
+        _print_scores(found.own_scores, lacking)
+    for line in _remarks(found, len(suite_tests.tests)):
         click.echo(line)
 
 
-def _remarks(found: DeviceScores, plan: SuitePlan) -> list[str]:
-    planned = {f"{test.implementation} {test.model}" for test in plan.tests}
+def _remarks(found: DeviceScores, planned: int) -> list[str]:
     lines = [f"{note}." for note in found.notes]
     for one in found.scores:
-        done = len(planned.difference(one.missing))
-        if done < len(planned):
-            line = f"{one.device}: {done} of {len(planned)} tests"
+        if one.missing:
+            line = f"{one.device}: {planned - len(one.missing)} of {planned} tests"
             lines.append(
                 f"{line}; compare these sums only with sums over the same tests."
             )

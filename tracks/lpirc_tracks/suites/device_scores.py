@@ -1,10 +1,13 @@
-"""The scores of a suite's table: every test of the plan counts for every device, with 0 where it has no figures."""
+"""The scores of a suite's table: every test of the plan counts for every device, with 0 where it has no figures.
+
+The tests of a published suite have sums of their own, to which other tests of the plan add nothing.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lpirc_tracks.rules.aiotbench import SuiteScore, SuiteTest, scores
@@ -21,50 +24,70 @@ LONGEST_COUNT = 10
 
 @dataclass(frozen=True)
 class DeviceScores:
-    """The scores by device, and sentences, without their full stops, on figures that are left out or in doubt."""
+    """The scores by device, of the suite and of the tests of one's own beside it.
+
+    `notes` are sentences, without their full stops, on figures that are left out or in doubt.
+    """
 
     scores: tuple[SuiteScore, ...]
-    notes: tuple[str, ...]
+    own_scores: tuple[SuiteScore, ...]
+    notes: tuple[str, ...] = ()
 
 
 def device_scores(plan: SuitePlan, rows: Sequence[SuiteRow]) -> DeviceScores:
-    """Score a table by its plan. A row of another model file than the plan names counts as missing.
+    """Score a table by its plan.
 
-    Raises RefereeError `unknown-flops` for a row whose model the plan does not have.
+    A row of another model file than the plan names counts as missing; one that is no test of the plan adds nothing.
     """
     planned = {(one.implementation, one.model): one for one in plan.tests}
-    notes = []
+    notes: list[str] = []
     tests = []
     for row in rows:
         test = planned.get((row.implementation, row.model))
-        other_file = "" if test is None else _other_file(test, row)
-        if other_file:
-            notes.append(other_file)
-            tests.append(replace(row.test, accuracy_percent=None, time_ms=None))
-            continue
-        tests.append(row.test)
-        if row.sentence:
+        fault = _fault(test, row)
+        if fault:
+            notes.append(f"{_name(row)} is left out: {fault}")
+        elif row.sentence:
             notes.append(f"{_name(row)} failed: {row.sentence}")
         elif test is not None:
             notes += _doubt(test, row)
+        if not fault:
+            tests.append(row.test)
+            continue
+        tests.append(replace(row.test, accuracy_percent=None, time_ms=None))
     notes += _doubts_of_images(planned, rows)
     notes += _doubts_of_files(rows)
-    return DeviceScores(scores(with_missing(plan, tests), plan.mflops), tuple(notes))
+    return replace(sums(plan, tests), notes=tuple(notes))
 
 
-def with_missing(plan: SuitePlan, tests: Iterable[SuiteTest]) -> list[SuiteTest]:
-    """Return the tests, and for each device those of the plan that it lacks, without figures."""
-    given = list(tests)
-    own: dict[str, set[tuple[str, str]]] = {}
-    for test in given:
-        own.setdefault(test.device, set()).add((test.implementation, test.model))
-    for device, names in own.items():
-        given += [
-            SuiteTest(device, planned.implementation, planned.model, None, None)
-            for planned in plan.tests
-            if (planned.implementation, planned.model) not in names
-        ]
-    return given
+def sums(plan: SuitePlan, tests: Sequence[SuiteTest]) -> DeviceScores:
+    """Return the scores of all devices in `tests`, without notes."""
+    suite, own = by_origin(plan)
+    own_scores = _sums(own, tests) if own.tests else ()
+    return DeviceScores(_sums(suite, tests), own_scores)
+
+
+def by_origin(plan: SuitePlan) -> tuple[SuitePlan, SuitePlan]:
+    """Return the plan of a published suite's tests, and that of the others.
+
+    A plan without a published suite is a suite by itself.
+    """
+    published = tuple(test for test in plan.tests if test.published is not None)
+    own = tuple(test for test in plan.tests if test.published is None)
+    if not published:
+        return plan, replace(plan, tests=())
+    return replace(plan, tests=published), replace(plan, tests=own)
+
+
+def _sums(plan: SuitePlan, tests: Sequence[SuiteTest]) -> tuple[SuiteScore, ...]:
+    given = {(one.device, one.implementation, one.model): one for one in tests}
+    devices = dict.fromkeys(one.device for one in tests)
+    counted = []
+    for device in devices:
+        for planned in plan.tests:
+            key = (device, planned.implementation, planned.model)
+            counted.append(given.get(key) or SuiteTest(*key, None, None))
+    return scores(counted, plan.mflops)
 
 
 def grouped(score: SuiteScore, plan: SuitePlan) -> str:
@@ -87,12 +110,15 @@ def _name(row: SuiteRow) -> str:
     return f"{row.device}, {row.model} ({row.implementation})"
 
 
-def _other_file(test: PlannedTest, row: SuiteRow) -> str:
+def _fault(test: PlannedTest | None, row: SuiteRow) -> str:
+    """Say why a row does not count; "" if it does."""
+    if test is None:
+        return "it is no test of the suite"
     if test.stated.sha256 in ("", row.model_sha256):
         return ""
     return (
-        f"{_name(row)} is left out: it was measured with the model file "
-        f"{row.model_sha256}, but its row says {test.stated.sha256}"
+        f"it was measured with the model file {row.model_sha256}, but its row says "
+        f"{test.stated.sha256}"
     )
 
 

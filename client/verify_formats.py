@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-FORMAT = 4
+FORMAT = 5
 """The newest format that this program knows."""
 
 LARGEST_PART = 2**30

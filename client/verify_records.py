@@ -64,6 +64,8 @@ class Bundle:
         self.contest: Fields = of_run["contest"]
         self.run: Fields = of_run["run"]
         self.rules: Fields | None = self.run.get("rules")
+        self.task: str | None = (self.rules or {}).get("task")
+        """The task that the run answers; None for boxes."""
         self.test_set: Fields = self._value("testset.json")
         self.order: list[int] = self._value("image_order.json")
         self.posts: list[Fields] = self._values("posts.jsonl.gz")

@@ -72,6 +72,9 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
     """Compute the mAP and the AP of each category again, and compare them with the result."""
     result = published(bundle)
     metric = bundle.contest["metric"]
+    if bundle.task is not None:
+        check_score(bundle)
+        raise NotChecked(not_computed(bundle.task))
     if metric not in METRICS:
         raise NotChecked(f"this verifier does not compute {metric}")
     found = _figures(bundle, metric, rows)
@@ -93,6 +96,11 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
 
     expected = {"detections": len(rows), "images": len(bundle.order)}
     need_same("result.json", result, expected)
+
+
+def not_computed(task: str) -> str:
+    """Return a sentence about a run that answers another task than boxes."""
+    return f"the figures of the task {task} are not computed here"
 
 
 def _figures(
@@ -124,6 +132,9 @@ def _is_close(one: float | None, other: float | None) -> bool:
 def check_map_ilsvrc_det(bundle: Bundle, rows: list[Row]) -> None:
     """Compute the mAP by ilsvrc-det again, the metric of the published champions, and compare it with the result."""
     result = published(bundle)
+    if bundle.task is not None:
+        need_same("result.json", result, {"map_ilsvrc_det": None})
+        raise NotChecked(not_computed(bundle.task))
     if result["map_ilsvrc_det"] is None:
         raise NotChecked("an earlier version did not compute it")
     found = _figures(bundle, "ilsvrc-det", rows)
@@ -190,12 +201,16 @@ def check_result_signature(bundle: Bundle) -> None:
     """Check that the result's signature states the inputs and settings of the computation.
 
     The parts `rules:` and `v:`, which name the program, are not compared. For a metric of a plug-in, `iou:`
-    and `engine:` are not compared either.
+    and `engine:` are not compared either. For a task other than boxes there is no `iou:` and no `blacklist:`.
     """
     stated = published(bundle)["signature"]
     expected = "|".join(_signed_parts(bundle))
     found = _without(stated, ["rules:", "v:"])
-    if bundle.contest["metric"] not in METRICS:
+    if bundle.task is not None:
+        expected = _without(expected, ["iou:", "blacklist:"])
+        if "engine" in parts_of_signature(stated):
+            found = _without(found, ["engine:"])
+    elif bundle.contest["metric"] not in METRICS:
         found = _without(found, ["iou:", "engine:"])
         expected = _without(expected, ["iou:"])
     need(found == expected, f"the signature is {found}, but must be {expected}")

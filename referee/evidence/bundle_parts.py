@@ -13,6 +13,8 @@ from lpirc_power.meter import Identity
 from lpirc_power.meter_address import limits_of
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import TASK_RULES_VERSION
 from lpirc_testsets import TestSet
 from lpirc_testsets.file_bytes import file_bytes
 from referee.contest import Contest, require_same_images
@@ -20,6 +22,7 @@ from referee.errors import RefereeError, TestSetChanged
 from referee.evidence.bundle_container import (
     BEGIN,
     ENVELOPE,
+    FORMAT,
     GROUND_TRUTH,
     JUDGEMENTS,
     LARGEST_PART_BYTES,
@@ -140,6 +143,9 @@ def _bundle(
         "log_head": (log[-1].link if log else previous).hex(),
         "ground_truth": "secret" if is_secret else "included",
     }
+    if run.task != BOXES:
+        about |= {"format": FORMAT, "metric_version": TASK_RULES_VERSION}
+        about["task"] = run.task
     contents = {
         CRATE: json_text(_metadata(contest.config.name, run, [*contents]))
     } | contents

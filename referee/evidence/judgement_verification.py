@@ -8,6 +8,8 @@ from typing import Any
 from lpirc_score.analysis.halves import HALVES, SEED
 from lpirc_score.analysis.interval import LEVEL
 from lpirc_score.metrics.evaluation_result import signature_parts
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
 from referee.evidence.given_facts import Given
 from referee.evidence.judgement_rules import (
     check_judgements,
@@ -31,15 +33,25 @@ def _map(found: Recomputed, _: Given) -> str:
         require_same("result.json", name, result[name], getattr(judged, name))
     ap = {str(id_): ap for id_, ap in judged.ap.items()}
     require_same("result.json", "AP by category", result["ap"], ap)
+    task = found.bundle.run.task
+    words = words_of(task)
+    if task != BOXES:
+        require_same("result.json", "others", result.get("others"), judged.others)
+    by = f"the metric {found.bundle.contest['metric']}"
+    if task != BOXES:
+        by = f"the task {task}"
     return (
-        f"mAP {judged.map} was recomputed from {judged.detections} rows with the metric "
-        f"{found.bundle.contest['metric']}; it is identical bit for bit."
+        f"{words.accuracy} {judged.map} was recomputed from {judged.detections} {words.rows} with {by}; "
+        "it is identical bit for bit."
     )
 
 
 def _map_ilsvrc_det(found: Recomputed, _: Given) -> str:
     judged = found.judged
     stated = _result(found)["map_ilsvrc_det"]
+    if found.bundle.run.task != BOXES:
+        require_same("result.json", "map_ilsvrc_det", stated, None)
+        return f"The task {found.bundle.run.task} has no mAP."
     if stated is None:
         raise NotChecked(
             "The run was judged by an earlier version, which did not compute map_ilsvrc_det."

@@ -76,7 +76,10 @@ Read = Callable[[bytes, str, Question], Sequence[Answer]]
 """Reads a body of a content type. Raises `CodedError` `bad-answers` with all problems (`task_bodies.bad_answers`)."""
 
 ReadTruth = Callable[[TestSet], Truth]
-"""Reads the ground truth of a set. Raises `TestSetError` if the set has none for this task."""
+"""Reads the ground truth of a set. Raises `TestSetError` if the set has none for this task.
+
+The set's folder may be gone afterwards; a verifier has nothing but `ground_truth.json` in it.
+"""
 
 Show = Callable[[Any, Any | None], Shown]
 """Shows an answer (None: none came) beside the truth of its image."""

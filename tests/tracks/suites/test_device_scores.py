@@ -75,7 +75,7 @@ def test_each_device_of_the_table_is_held_to_the_whole_plan(plan: SuitePlan) -> 
 
 def test_whole_implementations_are_named_in_a_word(plan: SuitePlan) -> None:
     (score,) = device_scores(plan, [DONE]).scores
-    assert grouped(score, plan) == "tflite_nnapi (all 2), tflite_cpu large"
+    assert grouped(score, plan) == "tflite_nnapi (all 2), tflite_cpu (large)"
     (nothing,) = device_scores(plan, [FAILED]).scores
     assert grouped(nothing, plan) == "tflite_cpu (all 2), tflite_nnapi (all 2)"
 

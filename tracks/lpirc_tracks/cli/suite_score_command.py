@@ -14,13 +14,12 @@ from lpirc_score.cli.framed_tables import figures_table, print_framed
 from lpirc_tracks.cli.suite_place import plan_in
 from lpirc_tracks.rules.aiotbench import SuiteScore, scores
 from lpirc_tracks.suites.device_scores import (
-    DeviceScores,
     by_origin,
     device_scores,
     grouped,
 )
 from lpirc_tracks.suites.suite_file import TABLE_NAME
-from lpirc_tracks.suites.suite_plan import read_plan
+from lpirc_tracks.suites.suite_plan import SuitePlan, read_plan
 from lpirc_tracks.suites.suite_table import read_flops, read_rows, read_tests
 from referee.cli.shared_options import any_path, as_json
 from referee.errors import RefereeError
@@ -52,7 +51,8 @@ def score_command(
         if as_json:
             click.echo(json.dumps(_document(found), allow_nan=False))
             return
-        _print_scores(found, [", ".join(one.missing) for one in found])
+        lacking = [", ".join(one.missing) for one in found]
+        _print_scores(found, "tests not included", lacking)
         return
     table = file / TABLE_NAME if is_whole else file
     _score_by_suite(suite or file, table, as_json=as_json)
@@ -69,37 +69,38 @@ def _score_by_suite(suite: Path, table: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(asdict(found), allow_nan=False))
         return
-    suite_tests, own_tests = by_origin(plan)
-    _print_scores(found.scores, [grouped(one, suite_tests) for one in found.scores])
+    suite_plan, own_plan = by_origin(plan)
+    _print_sums(found.scores, suite_plan)
     if found.own_scores:
         click.echo("Tests of your own, beside the suite:")
-        lacking = [grouped(one, own_tests) for one in found.own_scores]
-        _print_scores(found.own_scores, lacking)
-    for line in _remarks(found, len(suite_tests.tests)):
-        click.echo(line)
+        _print_sums(found.own_scores, own_plan)
+    for note in found.notes:
+        click.echo(f"{note}.")
 
 
-def _remarks(found: DeviceScores, planned: int) -> list[str]:
-    lines = [f"{note}." for note in found.notes]
-    for one in found.scores:
+def _print_sums(found: Sequence[SuiteScore], plan: SuitePlan) -> None:
+    """Print the scores of a suite's devices, and below them which tests they lack."""
+    planned = len(plan.tests)
+    counts = [f"{planned - len(one.missing)} of {planned}" for one in found]
+    _print_scores(found, "tests", counts)
+    for one in found:
         if one.missing:
-            line = f"{one.device}: {planned - len(one.missing)} of {planned} tests"
-            lines.append(
-                f"{line}; compare these sums only with sums over the same tests."
+            click.echo(
+                f"{one.device}: not included: {grouped(one, plan)}. Compare its sums only "
+                "with sums over the same tests."
             )
-    return lines
 
 
 def _document(found: Sequence[SuiteScore]) -> dict[str, object]:
     return {"scores": [asdict(one) for one in found]}
 
 
-def _print_scores(found: Sequence[SuiteScore], lacking: Sequence[str]) -> None:
-    table = figures_table(
-        "device",
-        figures=("VIPS images/s", "VOPS GFLOP/s", "tests not included"),
-    )
-    for one, words in zip(found, lacking, strict=True):
-        figures = (f"{one.vips:.2f}", f"{one.vops_gflops:.2f}")
-        table.add_row(one.device, *figures, words)
+def _print_scores(
+    found: Sequence[SuiteScore], heading: str, words: Sequence[str]
+) -> None:
+    figures = ("VIPS images/s", "VOPS GFLOP/s", heading)
+    table = figures_table("device", figures=figures)
+    for one, last in zip(found, words, strict=True):
+        sums = (f"{one.vips:.2f}", f"{one.vops_gflops:.2f}")
+        table.add_row(one.device, *sums, last)
     print_framed(table)

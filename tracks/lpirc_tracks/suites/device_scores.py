@@ -91,19 +91,21 @@ def _sums(plan: SuitePlan, tests: Sequence[SuiteTest]) -> tuple[SuiteScore, ...]
 
 
 def grouped(score: SuiteScore, plan: SuitePlan) -> str:
-    """Name the tests that a score lacks, whole implementations in one word: "caffe2 (all 6), tflite_cpu mnasnet"."""
-    left = dict.fromkeys(score.missing)
-    by_implementation: dict[str, list[str]] = {}
+    """Name the tests that a score lacks, by implementation: "caffe2 (all 6), tflite_cpu (mnasnet, squeezenet)"."""
+    lacking = set(score.missing)
+    missing: dict[str, list[str]] = {}
+    counts: Counter[str] = Counter()
     for test in plan.tests:
         name = test.implementation
-        by_implementation.setdefault(name, []).append(f"{name} {test.model}")
+        counts[name] += 1
+        if f"{name} {test.model}" in lacking:
+            missing.setdefault(name, []).append(test.model)
     words = []
-    for name, tests in sorted(by_implementation.items()):
-        if len(tests) > 1 and left.keys() >= set(tests):
-            words.append(f"{name} (all {len(tests)})")
-            for one in tests:
-                del left[one]
-    return ", ".join([*words, *left])
+    for name, models in missing.items():
+        is_whole = len(models) == counts[name] > 1
+        which = f"all {counts[name]}" if is_whole else ", ".join(models)
+        words.append(f"{name} ({which})")
+    return ", ".join(words)
 
 
 def _name(row: SuiteRow) -> str:

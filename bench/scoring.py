@@ -20,6 +20,7 @@ from bench import workload
 from bench.contender import CONTENDERS
 from bench.figures import row, show
 from lpirc_score import evaluate
+from lpirc_score.analysis.error_types import analyse_errors, worst_images
 from lpirc_score.analysis.halves import HALVES, half_maps
 from referee.judging.provisional_scores import SHARE, TICK_S
 from referee.judging.scoring_job import scored_detections
@@ -41,6 +42,7 @@ MEMORY_TARGET_MB = 80
 LIVE_IMAGES = 20_000
 # Images a second, detections an image, and the target for the oldest score that is shown (s).
 PACES = ((33, 25, 2), (1000, 100, 10))
+ERRORS_TARGET_S = 1
 HALVES_TARGET_S = {"lpirc": 15, "voc-11": 15, "coco": 120}
 
 
@@ -58,6 +60,7 @@ def measure() -> dict[str, Any]:
     beside = [
         *(_ages(*pace) for pace in PACES),
         *(_halves(*each) for each in HALVES_TARGET_S.items()),
+        *(_errors(metric) for metric in ("lpirc", "coco")),
     ]
     show("live and uncertainty", beside)
     return {"scorers": rows, "live": beside}
@@ -155,4 +158,22 @@ def _halves(metric: str, target_s: int) -> dict[str, Any]:
         "what": what,
         "measured": elapsed_s,
         "target": target_s,
+    }
+
+
+def _errors(metric: str) -> dict[str, Any]:
+    """Time the types of errors, as `--errors` analyses them, of the largest workload."""
+    made = workload.make(IMAGES[-1])
+    truth = made.ground_truth()
+    detections = made.detections()
+    elapsed = []
+    for _ in range(3):
+        started_s = time.process_time()
+        analysis = analyse_errors(truth, detections, metric)
+        worst_images(truth, detections, analysis)
+        elapsed.append(time.process_time() - started_s)
+    return {
+        "what": f"types of errors by {metric}, {len(detections):,} detections (processor s)",
+        "measured": statistics.median(elapsed),
+        "target": ERRORS_TARGET_S,
     }

@@ -6,6 +6,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from lpirc_client.errors import ClientError
 from lpirc_client.sample_detector.detector import detect
+from lpirc_client.sample_detector.sample_masks import instances, segment
 from lpirc_client.wire import Category
 
 MOST_CLASSES = 5
@@ -21,6 +22,8 @@ def classify(jpeg: bytes, categories: Sequence[Category]) -> list[int]:
 
 SAMPLES: Mapping[str, Callable[[bytes, Sequence[Category]], Any]] = {
     "classification": classify,
+    "instances": instances,
+    "segmentation": segment,
 }
 
 

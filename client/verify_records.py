@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -206,3 +207,24 @@ def digest_of_event(one: Fields) -> str:
 def digest_of_rules(rules: Fields) -> str:
     """Return the SHA-256 of a run's rules."""
     return sha256(compact_json_of(rules))
+
+
+def mean_power_w(run: Fields) -> float | None:
+    """Return the energy divided by the run's length; None unless the energy was measured for that length."""
+    energy = run["energy_wh"]
+    counted_s = run["integrator_s"]
+    elapsed_s = run["elapsed_s"]
+    if energy is None or counted_s is None or elapsed_s is None:
+        return None
+    is_of_the_run = abs(counted_s - elapsed_s) <= 2
+    if not is_of_the_run or not 0 < energy < math.inf:
+        return None
+
+    is_by_timer = 0 < counted_s == run["setup"]["integrator_timer_s"]
+    is_exact = is_by_timer or counted_s % 1 != 0
+    if not is_exact and abs(counted_s - elapsed_s) < 1:
+        counted_s = elapsed_s
+    if counted_s <= 0:
+        return None
+    power = energy * 3600 / counted_s
+    return power if power < math.inf else None

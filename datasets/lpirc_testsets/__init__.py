@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lpirc_testsets.errors import Problems, Reports, TestSetError
     from lpirc_testsets.folder import Category, Image, TestSet, load_test_set, verify
     from lpirc_testsets.ground_truth import GroundTruth
-    from lpirc_testsets.ground_truth_reader import read_ground_truth
+    from lpirc_testsets.ground_truth_reader import objects_of, read_ground_truth
     from lpirc_testsets.ilsvrc_import import import_ilsvrc
     from lpirc_testsets.label_import import import_labels
     from lpirc_testsets.open_images_import import import_open_images
@@ -50,6 +50,7 @@ __all__ = [
     "import_open_images",
     "import_voc",
     "load_test_set",
+    "objects_of",
     "read_class_truth",
     "read_ground_truth",
     "read_instances",
@@ -78,7 +79,10 @@ _MODULES = {
         "verify",
     ),
     "ground_truth": ("GroundTruth",),
-    "ground_truth_reader": ("read_ground_truth",),
+    "ground_truth_reader": (
+        "objects_of",
+        "read_ground_truth",
+    ),
     "ilsvrc_import": ("import_ilsvrc",),
     "label_import": ("import_labels",),
     "open_images_import": ("import_open_images",),

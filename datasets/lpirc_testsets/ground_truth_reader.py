@@ -44,6 +44,17 @@ def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
     return _with_images(ground_truth, path, images)
 
 
+def objects_of(test_set: TestSet) -> GroundTruth:
+    """Return the objects of a set: none without ground truth. Raises TestSetError as `read_ground_truth` does."""
+    if test_set.objects or test_set.has_labels:
+        return read_ground_truth(test_set.folder)
+    return GroundTruth.of_corners(
+        {one.number: one.file for one in test_set.images},
+        {one.id: one.name for one in test_set.categories},
+        (),
+    )
+
+
 def declares_ids(path: Path) -> bool:
     """Return True if this ground truth lists its images and categories: a folder and COCO JSON do, CSV does not."""
     return is_folder(path) or _looks_like_json(path)

@@ -21,7 +21,8 @@ from lpirc_testsets.values import LARGEST_ID, is_name, json_value, shown
 NO_TRUTH = {"truth": "none"}
 """The `info` of a set that has no ground truth on purpose."""
 
-NO_TRUTH_SENTENCE = "The test set has no ground truth: energy and timing only."
+NO_TRUTH_CLAUSE = "the test set has no ground truth: energy and timing only"
+NO_TRUTH_SENTENCE = f"{NO_TRUTH_CLAUSE.capitalize()}."
 
 NONCE = "nonce"
 """The key in `info` of 32 random hexadecimal digits: a digest of the classes alone would let everyone test guesses."""
@@ -84,6 +85,17 @@ def read_marks(test_set: TestSet) -> Marks:
     marks = parse_marks(str(path), text, sizes_of(test_set), problems, problems)
     problems.raise_if_any("ground-truth-invalid")
     return marks
+
+
+def has_no_truth(text: str) -> bool:
+    """Return True for ground truth in COCO form that has no annotation."""
+    if '"bbox"' in text:
+        return False
+    try:
+        document = json_value(text)
+    except ValueError:
+        return False
+    return isinstance(document, dict) and document.get("annotations") == []
 
 
 def new_nonce() -> dict[str, str]:

@@ -57,11 +57,9 @@ def leaderboard(folder: Path, form: str | None) -> None:
             warn_while_frozen(contest, WHILE_FROZEN)
             warn_of_unpublished(contest)
     for run in found.left_out:
-        why = (
-            "it has no score"
-            if run.judged_by is None
-            else _otherwise(run.judged_by, contest)
-        )
+        why = run.why
+        if run.judged_by is not None:
+            why = _otherwise(run.judged_by, contest)
         click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)
     if any(run.judged_by is not None for run in found.left_out):
         command = f"referee rejudge --all --dry-run --metric {metric}"

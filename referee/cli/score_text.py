@@ -21,10 +21,11 @@ def print_score(run: Run, score: Score) -> None:
     table.add_row("images", f"{score.images}")
     table.add_row("detections", f"{score.detections}")
     metric = signature_parts(score.signature)["metric"]
-    table.add_row(f"mAP {metric}", f"{score.map:.5f}")
+    reached = "none" if score.map is None else f"{score.map:.5f}"
+    table.add_row(f"mAP {metric}", reached)
     for name, figures in described(score.interval):
         table.add_row(f"  {name}", figures)
-    if metric != PUBLISHED:
+    if metric != PUBLISHED and score.map is not None:
         old = "not computed; judge the run again"
         published = (
             old if score.map_ilsvrc_det is None else f"{score.map_ilsvrc_det:.5f}"

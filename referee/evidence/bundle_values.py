@@ -114,8 +114,9 @@ class Bundle:
             rules = self.judgements[-1].rules if self.judgements else None
             values = dict(self.result) | {"interval": interval, "rules": rules}
             judged = Score(**values, run=self.run.id, checks=checks)
-            if judged.score is not None and judged.score != score(
-                judged.map, judged.energy_wh or 0.0
+            if judged.score is not None and (
+                judged.map is None
+                or judged.score != score(judged.map, judged.energy_wh or 0.0)
             ):
                 raise ValueError("its score is not its mAP divided by its energy")
             return judged

@@ -232,4 +232,7 @@ def _told(one: Judgement, bound: Rules) -> str:
     by = "by the run's rules" if not others else f"by other rules ({'; '.join(others)})"
     score = "no score" if one.score is None else f"score {one.score}"
     words = words_of(None if one.rules is None else one.rules.task)
-    return f"{when} UTC {by}: {words.accuracy} {one.map}, {score}"
+    reached = f"{words.accuracy} {one.map}"
+    if one.map is None:
+        reached = f"no {words.accuracy}"
+    return f"{when} UTC {by}: {reached}, {score}"

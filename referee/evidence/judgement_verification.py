@@ -10,6 +10,7 @@ from lpirc_score.analysis.interval import LEVEL
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.words import words_of
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.evidence.given_facts import Given
 from referee.evidence.judgement_rules import (
     check_judgements,
@@ -33,6 +34,8 @@ def _map(found: Recomputed, _: Given) -> str:
         require_same("result.json", name, result[name], getattr(judged, name))
     ap = {str(id_): ap for id_, ap in judged.ap.items()}
     require_same("result.json", "AP by category", result["ap"], ap)
+    if judged.map is None:
+        return f"{NO_TRUTH_SENTENCE} There is no mAP."
     task = found.bundle.run.task
     words = words_of(task)
     if task != BOXES:
@@ -52,6 +55,9 @@ def _map_ilsvrc_det(found: Recomputed, _: Given) -> str:
     if found.bundle.run.task != BOXES:
         require_same("result.json", "map_ilsvrc_det", stated, None)
         return f"The task {found.bundle.run.task} has no mAP."
+    if judged.map is None:
+        require_same("result.json", "map_ilsvrc_det", stated, None)
+        return f"{NO_TRUTH_SENTENCE} There is no mAP."
     if stated is None:
         raise NotChecked(
             "The run was judged by an earlier version, which did not compute map_ilsvrc_det."
@@ -77,6 +83,8 @@ def _score(found: Recomputed, _: Given) -> str:
     is_of_earlier = stated is None and found.bundle.run.rules is None
     if "energy_own_limit" in result and not is_of_earlier:
         require_same("result.json", "energy_own_limit", stated, judged.energy_own_limit)
+    if judged.map is None:
+        return f"{NO_TRUTH_SENTENCE} There is no score."
     return (
         f"{judged.map} / {judged.energy_wh} Wh = {judged.score}."
         if judged.score

@@ -23,6 +23,7 @@ from lpirc_testsets import TestSetError
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
 from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.truth_marks import has_no_truth
 from referee.errors import RefereeError
 from referee.evidence.accepted_rows import rows_of
 from referee.evidence.bundle_container import GROUND_TRUTH
@@ -242,7 +243,12 @@ class Recomputed:
         problems = Problems()
         try:
             text = truth_text.decode("utf-8-sig")
-            document = parse_coco(Path(GROUND_TRUTH), problems, text=text)
+            document = parse_coco(
+                Path(GROUND_TRUTH),
+                problems,
+                without_objects=has_no_truth(text),
+                text=text,
+            )
             problems.raise_if_any("ground-truth-invalid")
         except (TestSetError, UnicodeDecodeError) as error:
             raise Failure(

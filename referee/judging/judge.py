@@ -17,7 +17,7 @@ from lpirc_score import Evaluation, evaluate
 from lpirc_score.analysis.halves import mean_of_categories
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.task_kinds import Answer, Truth
-from lpirc_testsets import GroundTruth, load_test_set, read_ground_truth
+from lpirc_testsets import GroundTruth, load_test_set, objects_of
 from referee.clock import Clock
 from referee.contest import (
     Contest,
@@ -143,8 +143,8 @@ def with_interval(
     judged: Score,
     found: Scored | None,
 ) -> tuple[Score, NDArray[np.float64] | None]:
-    """Return the judgement with its interval, and the half-samples' mAPs (R,), or None if `found` has none."""
-    if found is None or found.halves is None:
+    """Return the judgement with its interval, and the half-samples' mAPs (R,); None without halves or ground truth."""
+    if found is None or found.halves is None or judged.map is None:
         return judged, None
     maps = mean_of_categories(found.halves)
     return replace(judged, interval=interval_from(maps, judged)), maps
@@ -239,8 +239,11 @@ def _answered(
 
 @lru_cache(1)  # many runs share one, and reading it takes longer than judging
 def ground_truth_of(folder: Path, digest: str) -> GroundTruth:
-    """Read the ground truth of the test set in `folder`; `digest` is the key of the cache. Raises TestSetError."""
-    return read_ground_truth(folder)
+    """Read the ground truth of the test set in `folder`; `digest` is the key of the cache. Raises TestSetError.
+
+    A set without ground truth has no objects.
+    """
+    return objects_of(load_test_set(folder))
 
 
 @lru_cache(1)

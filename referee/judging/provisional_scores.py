@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lpirc_score import score
 from lpirc_score.tasks import BOXES
-from lpirc_testsets import GroundTruth, read_ground_truth
+from lpirc_testsets import GroundTruth, objects_of
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, StorageFailed
@@ -31,7 +31,7 @@ from referee.judging.followed_answers import FollowedAnswers
 from referee.judging.judge import evaluate_rows, task_truth_of
 from referee.judging.released_figures import half_of, is_due, is_last, release_of
 from referee.judging.run_case import restricted_to, undo_image_order
-from referee.judging.run_checks import is_scorable
+from referee.judging.run_checks import is_scorable, lacks_truth
 from referee.judging.scoring_job import IMAGE
 from referee.store.records import Provisional, Run, RunState
 
@@ -67,7 +67,7 @@ class FollowedRuns:
         self._clock = clock
         self._ground_truth: GroundTruth | None = None
         if contest.config.task == BOXES:
-            self._ground_truth = read_ground_truth(contest.test_set.folder)
+            self._ground_truth = objects_of(contest.test_set)
         self._runs: dict[int, _FollowedRun | FollowedAnswers] = {}
         self._due_s: dict[int, float] = {}
         # The pause between two publications of a run; it follows from the cost of the last one.
@@ -156,7 +156,7 @@ class FollowedRuns:
                 utc = min(now, newest.utc)
         is_fresh = measured_state(self._store, run, now) is FigureState.FRESH
         reached_score = None
-        if is_fresh and is_scorable(energy_wh):
+        if is_fresh and reached is not None and is_scorable(energy_wh):
             reached_score = score(reached, energy_wh)
         figures = Provisional(
             run=run.id,
@@ -188,7 +188,7 @@ class FollowedRuns:
         test_set = contest.test_set
         if contest.config.task == BOXES:
             if self._ground_truth is None:
-                self._ground_truth = read_ground_truth(test_set.folder)
+                self._ground_truth = objects_of(test_set)
             return _FollowedRun(contest, self._ground_truth, run)
         order = contest.store.runs.image_order(run.id)
         half = half_of(contest.secret, run, order)
@@ -223,6 +223,7 @@ class _FollowedRun:
         self._store = contest.store
         self._run = run.id
         self._order = contest.store.runs.image_order(run.id)
+        self._lacks_truth = lacks_truth(ground_truth)
         self._ground_truth = restricted_to(ground_truth, self._order)
         self._half = half_of(contest.secret, run, self._order)
         self._rows: NDArray[np.float64] = np.empty((0, 7))
@@ -234,31 +235,41 @@ class _FollowedRun:
         self._last_served = 0
         self._map: float | None = None
 
-    def evaluate(self) -> tuple[float, int]:
+    def evaluate(self) -> tuple[float | None, int]:
         """Return the mAP of the stored detections that are scored, and the number of all detections.
 
-        The mAP is computed only if a detection is new; otherwise it is the last one.
+        The mAP is computed only if a detection is new; otherwise it is the last one. It is None without ground truth.
         """
         new, last_post = self._store.posts.detections_after(self._run, self._last_post)
         served, last_served = self._store.served.after(self._run, self._last_served)
         self._last_post = last_post
         self._last_served = last_served
         images = self._order[np.array(served, np.int64) - 1]
-        if len(new) or not self._counts[images].all() or self._map is None:
+        is_new = len(new) or not self._counts[images].all()
+        if is_new or (self._map is None and not self._lacks_truth):
             self._counts[images] = True
             new_rows = undo_image_order(new, self._order)
             self._rows = np.concatenate([self._rows, new_rows])
             self._map = self._map_of(self._counted(), self._ground_truth)
         return self._map, len(self._rows)
 
-    def evaluate_half(self) -> float:
-        """Return the mAP on the secret half of the run's images, of the detections that `evaluate` has read."""
+    def evaluate_half(self) -> float | None:
+        """Return the mAP on the secret half of the run's images, of the detections that `evaluate` has read.
+
+        None without ground truth.
+        """
         counted = self._counted()
         is_of_half = np.isin(counted[:, IMAGE], self._half)
         truth = restricted_to(self._ground_truth, self._half)
         return self._map_of(counted[is_of_half], truth)
 
-    def _map_of(self, rows: NDArray[np.float64], truth: GroundTruth) -> float:
+    def _map_of(
+        self,
+        rows: NDArray[np.float64],
+        truth: GroundTruth,
+    ) -> float | None:
+        if self._lacks_truth:
+            return None
         return evaluate_rows(self._contest, truth, rows).map
 
     def _counted(self) -> NDArray[np.float64]:

@@ -25,8 +25,9 @@ RULES = (
 
 
 class NotRanked(StrEnum):
-    """Reasons why a judged run with a score has no rank."""
+    """Reasons why a judged run has no rank."""
 
+    NO_TRUTH = "no-truth"
     BELOW_LEAST_MAP = "below-least-map"
     IN_REVIEW = "in-review"
     NOT_VERIFIED = "not-verified"

@@ -94,21 +94,21 @@ def _part(run: Run, moment: datetime) -> int | None:
     )
 
 
-def rough_map(value: float) -> float:
-    """Return an mAP rounded to the released digits."""
-    return round(value, MAP_DIGITS)
+def rough_map(value: float | None) -> float | None:
+    """Return an mAP rounded to the released digits, None if there is none."""
+    return None if value is None else round(value, MAP_DIGITS)
 
 
-def rough_score(released_map: float, energy_wh: float | None) -> float | None:
+def rough_score(released_map: float | None, energy_wh: float | None) -> float | None:
     """Return the score computed from the released mAP, so that it reveals no more about the true mAP."""
-    if not is_scorable(energy_wh):
+    if released_map is None or not is_scorable(energy_wh):
         return None
     return float(f"{score(released_map, energy_wh):.{SCORE_DIGITS - 1}e}")
 
 
 def release_of(
     run: Run,
-    half_map: float,
+    half_map: float | None,
     energy_wh: float | None,
     detections: int,
     *,

@@ -31,8 +31,10 @@ from referee.judging.run_checks import (
     images_not_fetched,
     implausible_boxes,
     is_scorable,
+    lacks_truth,
     measured_run,
     rows_refused,
+    truth_checks,
 )
 from referee.judging.scoring_job import (
     CONTEST,
@@ -98,10 +100,11 @@ def judgement_of(
     """Return the judgement of a case, without an interval; if the scoring is given as `found`, `rows` may be empty."""
     run = case.run
     found = found or scoring_input(case).scored()
-    unserved = found.unserved_rows, found.unserved_images
+    reached = None if lacks_truth(case.ground_truth) else found.map_of(CONTEST)
     fetched = images_not_fetched(
-        *unserved,
-        found.map_of(WITH_UNSERVED),
+        found.unserved_rows,
+        found.unserved_images,
+        None if reached is None else found.map_of(WITH_UNSERVED),
         count=case.count_unserved,
         words=words_of(case.task),
     )
@@ -122,29 +125,35 @@ def judgement_of(
         else task_signature(case.task, case.test_set.digest)
     )
     of_answers = [fetched]
+    map_ilsvrc_det = None
     if is_boxes:
         of_answers.append(implausible_boxes(found.implausible))
+        map_ilsvrc_det = None if reached is None else found.map_of(PUBLISHED)
     return Score(
         run=run.id,
         judged_utc=judged_utc,
-        map=found.map_of(CONTEST),
+        map=reached,
         energy_wh=run.energy_wh,
-        score=score(found.map_of(CONTEST), run.energy_wh)
-        if is_scorable(run.energy_wh)
-        else None,
+        score=_score(reached, run.energy_wh),
         mean_power_w=measured.mean_power_w,
         images=run.images,
         detections=found.detections,
         ap=dict(found.aps[CONTEST]),
         signature="|".join([signature, _images(case), *_measured_by(run)]),
-        checks=(*of_run, *of_answers),
-        map_ilsvrc_det=found.map_of(PUBLISHED) if is_boxes else None,
+        checks=(*truth_checks(case.ground_truth), *of_run, *of_answers),
+        map_ilsvrc_det=map_ilsvrc_det,
         energy_limit=None if energy is None else energy.limit,
         energy_known_by=None if energy is None else energy.known_by,
         rules=rules_of_judgement(case),
         energy_own_limit=None if energy is None else energy.own_limit,
         others=dict(found.others) or None,
     )
+
+
+def _score(reached: float | None, energy_wh: float | None) -> float | None:
+    if reached is None or not is_scorable(energy_wh):
+        return None
+    return score(reached, energy_wh)
 
 
 def rules_of_judgement(case: Case) -> Rules | None:

@@ -14,6 +14,7 @@ from lpirc_power.energy import Check, above_idle_wh
 from lpirc_score.metrics.contest_score import score
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.tasks import BOXES
+from lpirc_testsets.truth_marks import NO_TRUTH_CLAUSE
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged, judged_otherwise
@@ -202,6 +203,8 @@ def why_not_ranked(
 
     `review` is the review that covers the failed checks. A run below `least_map` stays unranked, even with a review.
     """
+    if judged.map is None:
+        return NotRanked.NO_TRUTH, NO_TRUTH_CLAUSE
     if least_map and judged.map < least_map:
         return (
             NotRanked.BELOW_LEAST_MAP,

@@ -29,7 +29,12 @@ def interval_from(
     judged: Score,
     seed: int = SEED,
 ) -> ScoreInterval:
-    """Return the interval of a judgement, computed from the mAPs (HALVES,) on halves of its images."""
+    """Return the interval of a judgement, computed from the mAPs (HALVES,) on halves of its images.
+
+    Raises ValueError for a judgement without ground truth.
+    """
+    if judged.map is None:
+        raise ValueError(f"run {judged.run} has no mAP")
     found = map_intervals(judged.map, halves)
     uncertainty = energy_uncertainty(judged)
     of_score: tuple[float | None, float | None] = None, None
@@ -84,6 +89,8 @@ def halved_of(
     energy_wh = judged.energy_wh
     interval = judged.interval
     if interval is None or interval.method != HALF_SAMPLING or halves is None:
+        return None
+    if judged.map is None:
         return None
     limit = interval.energy_uncertainty
     if limit is None or energy_wh is None or not is_scorable(energy_wh):

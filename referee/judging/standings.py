@@ -11,6 +11,7 @@ from lpirc_score.metrics.evaluation_result import (
     DIGEST_LENGTH,
     signature_parts,
 )
+from lpirc_testsets.truth_marks import NO_TRUTH_CLAUSE
 from referee.contest import Contest
 from referee.judging.bound_rules import (
     as_judged,
@@ -57,12 +58,15 @@ class LeftOut:
     team: str
     judged_by: str | None
     is_unpublished: bool = False
+    lacks_truth: bool = False
 
     @property
     def why(self) -> str:
         """Return the reason as a clause."""
         if self.is_unpublished:
             return NOT_PUBLISHED
+        if self.lacks_truth:
+            return NO_TRUTH_CLAUSE
         if self.judged_by is None:
             return "it has no score"
         return "it was judged by other rules or settings than contest.toml has now"
@@ -110,7 +114,8 @@ def standings(
             continue
         judged = instead.get(run.id) or contest.store.scores.latest(run.id)
         if judged is None or judged.score is None or judged.energy_wh is None:
-            left_out.append(LeftOut(run.id, run.team, None))
+            lacks_truth = judged is not None and judged.map is None
+            left_out.append(LeftOut(run.id, run.team, None, lacks_truth=lacks_truth))
         elif run.contest_window_s != contest.config.window_s or (
             run.id not in instead and not _is_comparable(contest, run, judged)
         ):
@@ -213,7 +218,7 @@ def standing_of(
 
     Raises ValueError for a run without a score.
     """
-    if judged.score is None or judged.energy_wh is None:
+    if judged.score is None or judged.energy_wh is None or judged.map is None:
         raise ValueError(f"run {run.id} has no score")
     interval = judged.interval
     parts = signature_parts(judged.signature)

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import TestSetError
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -90,6 +91,8 @@ def report_page(
     figures = figures_of(contest, run, now)
     course = course_of(contest, run)
     notices = [*_notices(run, figures)]
+    if judged is not None and judged.map is None:
+        notices.append(f"{NO_TRUTH_SENTENCE} There is no mAP and no score.")
     if for_team:
         notices.append(FOR_TEAM)
     if judged is not None and not is_published(contest, run.id):
@@ -143,6 +146,8 @@ def _explained(
 ) -> dict[str, Any]:
     """Return what the errors cost and what would have won; a sentence is added to the notices if that is not known."""
     found = {}
+    if judged.map is None:
+        return lever_section(contest, run, judged, course, shown)
     try:
         found = errors_section(explain(contest, run, judged), contest, run, judged)
     except (RefereeError, TestSetError) as failure:

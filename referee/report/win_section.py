@@ -67,6 +67,8 @@ def lever_section(
 
     What rests on the energy is left out if a check failed: it may be off by more than any interval says.
     """
+    if judged.map is None:
+        return {"levers": []}
     regret = None
     waiting = None
     if not judged.needs_review:

@@ -54,7 +54,7 @@ class Figures(Protocol):
     """The figures by which a season ranks: those of a judgement or a standing."""
 
     @property
-    def map(self) -> float: ...  # noqa: D102 - as in Score and Standing
+    def map(self) -> float | None: ...  # noqa: D102 - as in Score and Standing
     @property
     def energy_wh(self) -> float | None: ...  # noqa: D102
     @property
@@ -154,10 +154,13 @@ def _as_shown(said: dict[str, Any], figures: Figures) -> dict[str, Any]:
 def _of_score(figures: Figures, is_shown: bool) -> list[Doubt]:
     stated = figures.score
     energy_wh = figures.energy_wh
+    reached = figures.map
     if stated is None or energy_wh is None:
         return []
+    if reached is None:
+        return [Doubt(DoubtCode.SCORE, f"it has a score of {stated:.6g}, but no mAP")]
     try:
-        right = score_of(figures.map, energy_wh)
+        right = score_of(reached, energy_wh)
     except RefereeError as error:
         return [
             Doubt(
@@ -168,7 +171,7 @@ def _of_score(figures: Figures, is_shown: bool) -> list[Doubt]:
     off = _rounding(energy_wh) if is_shown else 0.0
     if math.isclose(stated, right, rel_tol=TOLERANCE, abs_tol=off):
         return []
-    quotient = f"{figures.map:.6g} / {energy_wh:.6g} Wh = {right:.6g}"
+    quotient = f"{reached:.6g} / {energy_wh:.6g} Wh = {right:.6g}"
     return [
         Doubt(DoubtCode.SCORE, f"its score of {stated:.6g} is not mAP / Wh: {quotient}")
     ]

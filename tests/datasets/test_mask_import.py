@@ -184,20 +184,35 @@ def _jpeg() -> bytes:
 
 
 WRONG = {
-    "another size": (png(np.zeros((40, 30), np.int64)), "is 30 x 40 pixels, its image 40 x 30"),
-    "bomb": (raw_png(60000, 60000, 8, 0, b""), "is 60000 x 60000 pixels, its image 40 x 30"),
+    "another size": (
+        png(np.zeros((40, 30), np.int64)),
+        "is 30 x 40 pixels, its image 40 x 30",
+    ),
+    "bomb": (
+        raw_png(60000, 60000, 8, 0, b""),
+        "is 60000 x 60000 pixels, its image 40 x 30",
+    ),
     "bomb inside": (raw_png(40, 30, 8, 0, b"\0" * 10**7), "label"),
-    "colour": (_colour("RGB"), "is a colour PNG (RGB), which has no number for each pixel"),
+    "colour": (
+        _colour("RGB"),
+        "is a colour PNG (RGB), which has no number for each pixel",
+    ),
     "colour and alpha": (_colour("RGBA"), "is a colour PNG (RGB with alpha)"),
     "grey and alpha": (_colour("LA"), "is a colour PNG (grey with alpha)"),
     "another format": (_jpeg(), "is not a PNG"),
     "empty": (b"", "is not a PNG"),
-    "header": (raw_png(40, 30, 8, 0, b"")[:20], "is a PNG that breaks off in its header"),
+    "header": (
+        raw_png(40, 30, 8, 0, b"")[:20],
+        "is a PNG that breaks off in its header",
+    ),
     "broken off": (png(labels_of(1))[:200], "cannot be decoded: "),
     "nothing in it": (raw_png(40, 30, 8, 0, b""), "cannot be decoded: "),
     "kind": (raw_png(40, 30, 8, 5, b""), "is a colour PNG (colour type 5)"),
-    "label": (png(np.full((30, 40), 77)), "label 77 is neither a class nor void: 1200 pixels, the first at x 0, y 0"),
-}  # fmt: skip
+    "label": (
+        png(np.full((30, 40), 77)),
+        "label 77 is neither a class nor void: 1200 pixels, the first at x 0, y 0",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -218,9 +233,10 @@ def test_labels_outside_the_classes_are_counted_and_placed(data: Path) -> None:
     labels[7, 9] = 12
     labels[8, 1:3] = 255
     (data / "masks/b.png").write_bytes(png(labels))
-    assert "label 12 (and 1 other numbers) is neither a class nor void: 1 pixels, the first at x 9, y 7" in (
-        refused(data).sentence
-    )  # fmt: skip
+    assert (
+        "label 12 (and 1 other numbers) is neither a class nor void: 1 pixels, the first at x 9, y 7"
+        in (refused(data).sentence)
+    )
     assert "label 12 is neither" in refused(data, 255).sentence
 
 

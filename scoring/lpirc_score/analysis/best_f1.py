@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.analysis.judged_rows import iou_of, judged_categories
+from lpirc_score.analysis.judged_rows import iou_of, judged_categories, matched_by
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.ground_truth import GroundTruth
 
@@ -38,11 +38,11 @@ class F1:
 class BestF1:
     """The best F1 of each category by its id (None without objects), with the `mean` of them, 0 if there is none.
 
-    `overall` has one threshold for all categories: true detections, detections and objects are added up over the
-    categories. Detections of a category without objects are false there.
+    `rule` is the metric that matched. `overall` has one threshold for all categories: true detections, detections and
+    objects are added up over the categories. Detections of a category without objects are false there.
     """
 
-    metric: str
+    rule: str
     iou: float
     overall: F1
     mean: float
@@ -67,7 +67,7 @@ def best_f1(
         by_category[one.id] = best if one.objects else None
     known = [best.f1 for best in by_category.values() if best is not None]
     return BestF1(
-        metric=metric,
+        rule=matched_by(metric),
         iou=iou_of(metric, iou),
         overall=_best(
             _joined(one.confidence for one in judged),

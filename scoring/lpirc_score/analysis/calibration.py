@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.analysis.judged_rows import iou_of, judged_categories
+from lpirc_score.analysis.judged_rows import iou_of, judged_categories, matched_by
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.ground_truth import GroundTruth
@@ -50,10 +50,11 @@ class CalibrationBin:
 class Calibration:
     """The bins, ascending, over all categories together; `ece` and `mce` are the mean and the largest gap (0..1).
 
-    `by_category` has the ECE of each category's own detections by its id, None without detections.
+    `rule` is the metric that matched. `by_category` has the ECE of each category's own detections by its id, None
+    without detections.
     """
 
-    metric: str
+    rule: str
     iou: float
     detections: int
     ece: float
@@ -90,7 +91,7 @@ def calibration(
     every = np.concatenate(confidence)
     binned = _binned(every, np.concatenate(is_true), bins)
     return Calibration(
-        metric=metric,
+        rule=matched_by(metric),
         iou=iou_of(metric, iou),
         detections=len(every),
         ece=_error(binned),

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.analysis.error_matching import pairs_of_any_category
+from lpirc_score.analysis.judged_rows import matched_by
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
 from lpirc_score.metrics.groups import Ids
@@ -34,9 +35,11 @@ class ConfusionMatrix:
     """Counts (K + 1, K + 1): rows are the categories of objects, columns those of detections, in the order of `ids`.
 
     The last row is of detections that take no object, the last column of objects that no detection takes; their corner
-    is 0. A row, or a column, adds up to the objects, or the detections, that count.
+    is 0. A row, or a column, adds up to the objects, or the detections, that count. `rule` is the metric whose overlaps
+    were used.
     """
 
+    rule: str
     iou: float
     confidence: float
     ids: tuple[int, ...]
@@ -96,6 +99,7 @@ def confusion_matrix(
     codes = np.concatenate(rows) * size + np.concatenate(columns)
     counts = np.bincount(codes, minlength=size * size).reshape(size, size)
     return ConfusionMatrix(
+        rule=matched_by(metric),
         iou=threshold,
         confidence=float(confidence),
         ids=tuple(ground_truth.category_ids.tolist()),

@@ -60,6 +60,13 @@ def judged_categories(
         yield JudgedCategory(each.id, each.objects, confidence, is_true)
 
 
+def matched_by(metric: str) -> str:
+    """Return the name of the metric whose matching is used: the metric's own, or `lpirc` if it cannot be asked."""
+    if metric == COCO:
+        return COCO
+    return rule_shown(metric).name
+
+
 def iou_of(metric: str, iou: float | None) -> float:
     """Return the IoU at which a metric's detections are judged; None asks for the metric's own, 0.5 for `coco`.
 

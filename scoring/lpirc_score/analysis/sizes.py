@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.analysis.judged_rows import iou_of
+from lpirc_score.analysis.judged_rows import iou_of, matched_by
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.coco import results_by_area
 from lpirc_score.metrics.coco_matching import AREAS
@@ -36,10 +36,11 @@ class SizeScore:
     """The mAP of the objects whose area in square pixels is in `least` .. `most`, both included.
 
     `ap` has the AP by category id, None where the category has no such object; `map` is the mean of the others, None if
-    there are none. `objects` are those that count.
+    there are none. `objects` are those that count, `rule` is the metric that matched.
     """
 
     name: str
+    rule: str
     least: float
     most: float
     map: float | None
@@ -71,16 +72,21 @@ def ap_by_size(
         found = _by_rule(ground_truth, detections, rule_shown(metric), threshold)
     ids = ground_truth.category_ids.tolist()
     return {
-        name: _score(name, dict(zip(ids, ap, strict=True)), objects)
+        name: _score(name, matched_by(metric), dict(zip(ids, ap, strict=True)), objects)
         for name, (ap, objects) in found.items()
     }
 
 
-def _score(name: str, ap: Mapping[int, float | None], objects: int) -> SizeScore:
+def _score(
+    name: str,
+    rule: str,
+    ap: Mapping[int, float | None],
+    objects: int,
+) -> SizeScore:
     least, most = AREAS[name]
     known = [value for value in ap.values() if value is not None]
     mean = math.fsum(known) / len(known) if known else None
-    return SizeScore(name, least, most, mean, dict(ap), objects)
+    return SizeScore(name, rule, least, most, mean, dict(ap), objects)
 
 
 def _by_coco(

@@ -67,6 +67,7 @@ def _errors(found: ErrorAnalysis, worst: tuple[ImageErrors, ...]) -> Document:
 
 def _confusion(found: ConfusionMatrix) -> Document:
     return {
+        "rule": found.rule,
         "iou": found.iou,
         "confidence": found.confidence,
         "categories": list(found.ids),
@@ -82,6 +83,7 @@ def _f1(found: BestF1) -> Document:
         if one is not None:
             categories[str(id_)] = asdict(one)
     return {
+        "rule": found.rule,
         "iou": found.iou,
         "mean": found.mean,
         "overall": asdict(found.overall),
@@ -91,6 +93,7 @@ def _f1(found: BestF1) -> Document:
 
 def _calibration(found: Calibration) -> Document:
     return {
+        "rule": found.rule,
         "iou": found.iou,
         "detections": found.detections,
         "ece": found.ece,
@@ -102,6 +105,7 @@ def _calibration(found: Calibration) -> Document:
 
 def _size(found: SizeScore) -> Document:
     return {
+        "rule": found.rule,
         "least_area": found.least,
         "most_area": found.most,
         "map": found.map,

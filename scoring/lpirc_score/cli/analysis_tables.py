@@ -61,7 +61,7 @@ def _print_errors(found: ErrorAnalysis, worst: tuple[ImageErrors, ...]) -> None:
 
 
 def _print_confusion(found: ConfusionMatrix) -> None:
-    at = f"IoU {found.iou:g}, confidence {found.confidence:g} and above"
+    at = f"{found.rule}, IoU {found.iou:g}, confidence {found.confidence:g} and above"
     if len(found.ids) > MOST_IN_MATRIX:
         _print_pairs(found, at)
         return
@@ -92,7 +92,7 @@ def _print_f1(found: BestF1, names: Names) -> None:
     columns = [Column("id", is_figure=True), Column("category")]
     figures = ("best F1", "precision", "recall", "from confidence")
     columns += [Column(name, is_figure=True) for name in figures]
-    table = FramedTable(columns, f"Best F1 at IoU {found.iou:g}")
+    table = FramedTable(columns, f"Best F1 by {found.rule} at IoU {found.iou:g}")
     for id_, one in found.by_category.items():
         cells = ["none"] if one is None else _f1_cells(one)
         table.add_row(str(id_), names[id_], *cells)
@@ -113,7 +113,7 @@ def _f1_cells(one: F1) -> list[str]:
 
 
 def _print_calibration(found: Calibration) -> None:
-    title = f"Calibration at IoU {found.iou:g}: ECE {found.ece:.5f}, largest gap {found.mce:.5f}"
+    title = f"Calibration by {found.rule} at IoU {found.iou:g}: ECE {found.ece:.5f}, largest gap {found.mce:.5f}"
     figures = ("detections", "mean confidence", "true")
     table = figures_table("confidence", figures=figures, title=title)
     for one in found.bins:
@@ -127,7 +127,7 @@ def _text(value: float | None) -> str:
 
 
 def _print_sizes(found: Mapping[str, SizeScore]) -> None:
-    title = "By size of object"
+    title = f"mAP by size of object, by {found['all'].rule}"
     table = figures_table("objects", figures=("number", "mAP"), title=title)
     for name, one in found.items():
         table.add_row(name, str(one.objects), _text(one.map))

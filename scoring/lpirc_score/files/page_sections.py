@@ -111,7 +111,7 @@ def _calibration(found: Calibration) -> str:
         for one in found.bins
     ]
     sentence = (
-        f"Of detections with a confidence of 0.8, are 8 of 10 true (at IoU {found.iou:g})? "
+        f"Of detections with a confidence of 0.8, are 8 of 10 true (by {found.rule} at IoU {found.iou:g})? "
         "On the dashed line they are; below it the detector is too confident. "
         f"Expected calibration error {found.ece:.4f}, largest gap {found.mce:.4f}."
     )
@@ -144,7 +144,10 @@ def _sizes(found: Mapping[str, SizeScore]) -> str:
     ]
     columns = ("square pixels", "objects", "mAP")
     table = folded("Sizes in figures", Table(("size",), columns, cells))
-    sentence = "The mAP of objects of each size; small is up to 32 x 32 pixels, large from 96 x 96."
+    sentence = (
+        f"The mAP of objects of each size, by {found['all'].rule}; "
+        "small is up to 32 x 32 pixels, large from 96 x 96."
+    )
     return part("Sizes", sentence, bars_plot(rows, f"mAP by size: {told}."), table)
 
 
@@ -217,7 +220,8 @@ def _categories(evaluation: Evaluation, names: Names, f1: BestF1 | None) -> str:
         best = f1.overall
         at = figure(best.confidence)
         sentence += (
-            f" With one threshold for all categories the best F1 is {best.f1:.5f}, from confidence {at}: "
+            f" By {f1.rule}, with one threshold for all categories, the best F1 is {best.f1:.5f}, "
+            f"from confidence {at}: "
             f"precision {best.precision:.5f}, recall {best.recall:.5f}."
         )
     table = table_element(Table(("id", "category"), columns, rows), "Categories")

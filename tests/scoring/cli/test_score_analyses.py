@@ -109,6 +109,7 @@ def test_each_analysis_is_in_the_document_as_the_api_gives_it(
     assert got["calibration"]["bins"] == [asdict(one) for one in reliability.bins]
     assert got["sizes"] == {
         name: {
+            "rule": metric,
             "least_area": one.least,
             "most_area": one.most,
             "map": one.map,
@@ -147,10 +148,10 @@ def test_the_terminal_shows_every_analysis(files: list[str], tmp_path: Path) -> 
         "Errors, and what mending each type gains (mAP ",
         "│ duplicate ",
         "Most costly images",
-        "Objects (rows) by category found (columns), IoU 0.5, confidence 0.25",
-        "Best F1 at IoU 0.5",
+        "Objects (rows) by category found (columns), lpirc, IoU 0.5, confidence 0.25",
+        "Best F1 by lpirc at IoU 0.5",
         "one threshold for all",
-        "Calibration at IoU 0.5: ECE ",
+        "Calibration by lpirc at IoU 0.5: ECE ",
         "│ medium ",
         "Labels to look at",
         "│ 1 photo1.jpg │ category  │ cat",
@@ -168,7 +169,7 @@ def test_a_matrix_of_many_categories_is_told_by_its_pairs(tmp_path: Path) -> Non
     (tmp_path / "found.txt").write_text(rows)
     paths = [str(tmp_path / "truth.csv"), str(tmp_path / "found.txt")]
     told = call(*paths, "--confusion").stdout
-    assert "Most frequent confusions, IoU 0.5" in told
+    assert "Most frequent confusions, lpirc, IoU 0.5" in told
     assert told.count("│          1 │") == 20
 
 

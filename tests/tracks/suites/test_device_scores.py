@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lpirc_tracks.suites.device_scores import device_scores, grouped
 from lpirc_tracks.suites.suite_plan import SuitePlan, read_plan
@@ -170,3 +172,52 @@ def test_tests_of_ones_own_have_sums_of_their_own(tmp_path: Path) -> None:
     found = device_scores(planned(tmp_path, own), [onnx])
     assert [score.vips for score in found.scores] == [pytest.approx(72)]
     assert found.own_scores == ()
+
+
+IMPLEMENTATIONS = ("tflite_cpu", "tflite_nnapi", "tflite_gpu")
+NAMES = st.tuples(
+    st.sampled_from(["board", "phone"]),
+    st.sampled_from(IMPLEMENTATIONS),
+    st.sampled_from(["small", "large", "huge"]),
+)
+FIGURES = st.tuples(
+    st.floats(0, 100), st.floats(0.01, 10_000), st.sampled_from([SHA256, "cd" * 32])
+)
+
+
+@given(st.dictionaries(NAMES, FIGURES, min_size=1))
+def test_a_sum_is_that_of_the_rows_of_the_plan_and_each_test_counts_or_is_missing(
+    tmp_path_factory: pytest.TempPathFactory,
+    table: dict[tuple[str, str, str], tuple[float, float, str]],
+) -> None:
+    pinned = MODELS.replace("mflops = 500", f'mflops = 500\nsha256 = "{SHA256}"', 1)
+    plan = planned(tmp_path_factory.mktemp("suite"), pinned)
+    rows = [
+        replace(
+            DONE,
+            device=device,
+            implementation=implementation,
+            model=model,
+            accuracy_percent=repr(percent),
+            time_ms=repr(time_ms),
+            model_sha256=sha256,
+        )
+        for (device, implementation, model), (percent, time_ms, sha256) in table.items()
+    ]
+    found = device_scores(plan, rows).scores
+    assert {score.device for score in found} == {device for device, _, _ in table}
+    for score in found:
+        vips = 0.0
+        counted = 0
+        for (device, implementation, model), (
+            percent,
+            time_ms,
+            sha256,
+        ) in table.items():
+            is_planned = implementation != "tflite_gpu" and model != "huge"
+            is_right = model == "large" or sha256 == SHA256
+            if device == score.device and is_planned and is_right:
+                vips += percent * 10 / time_ms
+                counted += 1
+        assert score.vips == pytest.approx(vips)
+        assert len(score.missing) + counted == len(plan.tests)

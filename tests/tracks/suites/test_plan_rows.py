@@ -3,8 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lpirc_tracks.suites.plan_rows import Stated
+from lpirc_tracks.suites.suite_file import aiotbench_text
 from lpirc_tracks.suites.suite_plan import read_plan
 from referee.errors import RefereeError
 
@@ -149,3 +152,35 @@ def test_an_accelerator_cannot_win_the_tests_of_the_processor(
 ) -> None:
     with pytest.raises(RefereeError, match="tflite_cpu is a test of the processor"):
         read_plan(written(tmp_path, text))
+
+
+VALUES = (
+    *('""', '"x"', "5", "-1", "0.5", "nan", "inf", "true", "[]", "{}", "1979-05-27"),
+    *("[1, 2, 3]", '[1, 2, "x"]', '["tflite_cpu"]', '["caffe2", "caffe2"]', "[[1]]"),
+    *('"NCHW"', '"BGR"', '"\\u0000"', '"\\n"', '"../x"', '"' + "a" * 64 + '"', "1e400"),
+)
+LINES = aiotbench_text().splitlines()
+KEYS = [number for number, line in enumerate(LINES) if " = " in line]
+
+
+@given(st.sampled_from(KEYS), st.sampled_from(VALUES))
+def test_any_value_of_any_key_is_taken_or_told_in_one_sentence(
+    tmp_path_factory: pytest.TempPathFactory, number: int, value: str
+) -> None:
+    lines = list(LINES)
+    key = lines[number].removeprefix("# ").partition(" = ")[0]
+    lines[number] = f"{key} = {value}"
+    path = written(tmp_path_factory.mktemp("suite"), "\n".join(lines))
+    error = refusal(path)
+    if error is not None:
+        assert error.code == "bad-suite"
+        assert error.sentence.startswith(str(path))
+        assert error.sentence.isprintable()
+
+
+def refusal(path: Path) -> RefereeError | None:
+    try:
+        read_plan(path)
+    except RefereeError as error:
+        return error
+    return None

@@ -204,6 +204,14 @@ def test_a_test_in_the_table_is_measured_and_not_loaded_again(
     assert not found.has_model
 
 
+def test_what_was_measured_stays_so_where_its_runtime_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "m.tflite").write_bytes(UINT8)
+    bare = DeviceRuntimes("Linux", frozenset())
+    (found,) = looked(tmp_path, row(), [measured(UINT8)], bare)
+    assert found.state == State.MEASURED
+    assert not found.has_model
+
+
 def test_the_row_of_another_device_is_not_ones_own(tmp_path: Path) -> None:
     table = [measured(UINT8, device="another")]
     assert looked_at(tmp_path, UINT8, table=table).state == State.READY

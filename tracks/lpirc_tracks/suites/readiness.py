@@ -93,31 +93,33 @@ class Survey:
 
     def _look_at(self, test: PlannedTest, row: SuiteRow | None) -> Readiness:
         blank = Readiness(test, State.READY, row=row)
-        if test.published is not None:
-            hindrance = obstacle(test.published, self.device, test.options)
-            if hindrance:
-                return replace(blank, state=State.IMPOSSIBLE, sentence=hindrance)
-        if test.file is None or not is_file(test.file):
-            return self._without_file(blank)
-        if test.is_checked:
-            blank = replace(blank, sha256=self._sha256_of(test.file))
-            fault = _checksum_fault(blank) or self._table_fault(blank)
-            if fault:
-                return replace(blank, state=State.WRONG, sentence=fault)
-        if row is not None:
+        file = test.file
+        hindrance = self._hindrance(test)
+        is_there = file is not None and is_file(file)
+        if row is not None and (hindrance or not is_there):
             return _in_table(blank, row)
-        return self._with_model(blank) if test.is_checked else blank
+        if hindrance:
+            return replace(blank, state=State.IMPOSSIBLE, sentence=hindrance)
+        if file is None or not is_there:
+            sentence = f"it can run here; put the model's file at {file}"
+            return replace(blank, state=State.MISSING, sentence=sentence)
+        if not test.is_checked:
+            return blank if row is None else _in_table(blank, row)
+        blank = replace(blank, sha256=self._sha256_of(file))
+        fault = _checksum_fault(blank) or self._table_fault(blank)
+        if fault:
+            return replace(blank, state=State.WRONG, sentence=fault)
+        return self._with_model(blank, file) if row is None else _in_table(blank, row)
+
+    def _hindrance(self, test: PlannedTest) -> str:
+        if test.published is None:
+            return ""
+        return obstacle(test.published, self.device, test.options)
 
     def _sha256_of(self, file: Path) -> str:
         if file not in self._sha256:
             self._sha256[file] = sha256_of(file)
         return self._sha256[file]
-
-    def _without_file(self, blank: Readiness) -> Readiness:
-        if blank.row is not None:
-            return _in_table(blank, blank.row)
-        sentence = f"it can run here; put the model's file at {blank.test.file}"
-        return replace(blank, state=State.MISSING, sentence=sentence)
 
     def _table_fault(self, blank: Readiness) -> str:
         """Say whether the table has the test with another model's file or other settings; "" if not."""
@@ -134,10 +136,10 @@ class Survey:
         advice = "delete that line to measure it again"
         return f"{self.table} has it with {other}; {advice}"
 
-    def _with_model(self, blank: Readiness) -> Readiness:
+    def _with_model(self, blank: Readiness, file: Path) -> Readiness:
         test = blank.test
         try:
-            described = self._description(test)
+            described = self._description(test, file)
         except ModelFault as fault:
             return replace(blank, state=State.WRONG, sentence=fault.sentence)
         except RefereeError as error:
@@ -155,16 +157,15 @@ class Survey:
             return replace(found, state=State.WRONG, sentence=contradiction)
         return found
 
-    def _description(self, test: PlannedTest) -> dict[str, Any]:
+    def _description(self, test: PlannedTest, file: Path) -> dict[str, Any]:
         """Return the model as the harness describes it, from an earlier look where there was one."""
-        assert test.file is not None  # noqa: S101 - for mypy; it was found
         given = ("memory_mb", "timeout_s", "delegate")
         options = {name: test.options.get(name) for name in given}
-        key = (test.file, *options.values())
+        key = (file, *options.values())
         if key not in self._described:
             limits = Limits(**options)  # type: ignore[arg-type]
             rule = rule_for(test, self.rule)
-            self._described[key] = harness.description(test.file, rule, limits)
+            self._described[key] = harness.description(file, rule, limits)
         return self._described[key]
 
 

@@ -86,6 +86,11 @@ class Bundle:
             with about("events.jsonl.gz"):
                 self._add_event(one)
 
+    @property
+    def not_computed(self) -> str:
+        """Why nothing is computed of a run that answers another task than boxes."""
+        return f"the figures of the task {self.task} are not computed here"
+
     def _unpacked_texts(self) -> dict[str, bytes]:
         """Return the unpacked content of every part by name. Raises Wrong."""
         sizes = self.predicate["sizes"]

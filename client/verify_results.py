@@ -83,7 +83,7 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
     metric = bundle.contest["metric"]
     if bundle.task is not None:
         check_score(bundle)
-        raise NotChecked(not_computed(bundle.task))
+        raise NotChecked(bundle.not_computed)
     if metric not in METRICS:
         raise NotChecked(f"this verifier does not compute {metric}")
     found = _figures(bundle, metric, rows)
@@ -105,11 +105,6 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
 
     expected = {"detections": len(rows), "images": len(bundle.order)}
     need_same("result.json", result, expected)
-
-
-def not_computed(task: str) -> str:
-    """Return a sentence about a run that answers another task than boxes."""
-    return f"the figures of the task {task} are not computed here"
 
 
 def _figures(
@@ -138,7 +133,7 @@ def check_map_ilsvrc_det(bundle: Bundle, rows: list[Row]) -> None:
     result = published(bundle)
     if bundle.task is not None:
         need_same("result.json", result, {"map_ilsvrc_det": None})
-        raise NotChecked(not_computed(bundle.task))
+        raise NotChecked(bundle.not_computed)
     if result["map_ilsvrc_det"] is None and result["map"] is not None:
         raise NotChecked("an earlier version did not compute it")
     found = _figures(bundle, "ilsvrc-det", rows)

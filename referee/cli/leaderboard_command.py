@@ -13,6 +13,7 @@ from lpirc_score.metrics.evaluation_result import (
     signature_parts,
 )
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.tasks.words import OF_BOXES, words_of_scorer
 from referee.cli.listing import in_form, print_listing
 from referee.cli.report_command import warn_of_unpublished, warn_while_frozen
 from referee.cli.run_marks import RARE_MARKS, marks_caption
@@ -71,6 +72,10 @@ def leaderboard(folder: Path, form: str | None) -> None:
     ):
         why = f"was judged by an earlier version, or not completely; run: referee judge {one.run}"
         click.echo(f"Run {one.run} of {one.team} {why}", err=True)
+    words = words_of_scorer(metric)
+    scored = f"The metric of the mAP is {metric}."
+    if words != OF_BOXES:
+        scored = f"The task is {metric}."
     shown = [*found.places, *found.unranked]
     rows = [cells_of(place, metric) for place in shown]
     print_listing(
@@ -80,7 +85,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
         columns_of(metric),
         rows,
         title=f"{name}: leaderboard",
-        about=f"The best run of each team by its score, mAP / Wh. The metric of the mAP is {metric}.",
+        about=f"The best run of each team by its score, {words.accuracy} / Wh. {scored}",
         notes=[
             marks_caption(MARKS, rows),
             *map(_award, found.awards),
@@ -183,7 +188,10 @@ def _award(one: Award) -> str:
 
 def columns_of(metric: str) -> list[Column]:
     """Return the columns of a board: with mAPs by this metric and by the metric of the published champions."""
+    words = words_of_scorer(metric)
     maps = [f"mAP {name}" for name in dict.fromkeys((metric, PUBLISHED))]
+    if words != OF_BOXES:
+        maps = [words.accuracy]
     figures = [
         Column(name, is_figure=True)
         for name in ("score", "95 % interval", *maps, "energy Wh", "run")
@@ -202,7 +210,7 @@ def cells_of(place: Place, metric: str) -> list[str]:
         "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
     )
     maps: list[float | None] = [one.map]
-    if metric != PUBLISHED:
+    if metric != PUBLISHED and words_of_scorer(metric) == OF_BOXES:
         maps.append(one.map_ilsvrc_det)
     reached = [_map_text(value) for value in maps]
     cells = [

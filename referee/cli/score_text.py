@@ -8,6 +8,7 @@ from lpirc_score.cli.framed_tables import facts_table, print_framed
 from lpirc_score.metrics.contest_score import format_score
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.tasks.words import OF_BOXES, words_of_scorer
 from referee.judging.bound_rules import judged_otherwise
 from referee.judging.run_figures import Figures, energy_above_idle_wh
 from referee.judging.score_uncertainty import described
@@ -19,13 +20,17 @@ def print_score(run: Run, score: Score) -> None:
     # Names, reasons and identities are input of users, so they are not parsed as markup.
     table = facts_table(f"Run {run.id} of {run.team}")
     table.add_row("images", f"{score.images}")
-    table.add_row("detections", f"{score.detections}")
     metric = signature_parts(score.signature)["metric"]
+    words = words_of_scorer(metric)
+    table.add_row(words.answers, f"{score.detections}")
+    of_boxes = words == OF_BOXES
     reached = "none" if score.map is None else f"{score.map:.5f}"
-    table.add_row(f"mAP {metric}", reached)
+    table.add_row(f"mAP {metric}" if of_boxes else words.accuracy, reached)
+    for name, value in (score.others or {}).items():
+        table.add_row(name, f"{value:.5f}")
     for name, figures in described(score.interval):
         table.add_row(f"  {name}", figures)
-    if metric != PUBLISHED and score.map is not None:
+    if of_boxes and metric != PUBLISHED and score.map is not None:
         old = "not computed; judge the run again"
         published = (
             old if score.map_ilsvrc_det is None else f"{score.map_ilsvrc_det:.5f}"
@@ -81,7 +86,9 @@ def print_standing(figures: Figures) -> None:
 def _score_text(score: Score) -> str:
     if score.score is None:
         return "none"
-    words = f"{format_score(score.score)} mAP/Wh"
+    metric = signature_parts(score.signature)["metric"]
+    unit = words_of_scorer(metric).accuracy
+    words = f"{format_score(score.score)} {unit}/Wh"
     interval = score.interval
     if interval is None or interval.score_low is None or interval.score_high is None:
         return words

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
 
 ATTEMPTS = 1
 LEAST_MAP = (
@@ -132,6 +133,7 @@ def config_text(
     them are comments.
     """
     own_answers, answer_tables = answer_lines(answers or Answers())
+    own_answers = words_of(task).said(own_answers)
     fixed = (
         "voltage_range_v = {:g}\ncurrent_range_a = {:g}\n".format(*ranges)
         if ranges

@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import Any
 
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.tasks import BOXES
 from referee.contest import Contest
 from referee.judging.answered_images import AnsweredImages
 from referee.judging.figure_freshness import state_of
@@ -203,13 +204,15 @@ def _corrections(store: Store) -> list[dict[str, Any]]:
 
 def _document(contest: Contest, **changing: object) -> str:
     config = contest.config
-    fixed = {
+    is_of_boxes = config.task == BOXES
+    of_task = {} if is_of_boxes else {"task": config.task}
+    fixed = of_task | {
         "contest": config.name,
         "metric": config.scored_by,
         "window_s": config.window_s,
         "images": config.images.per_attempt or len(contest.test_set.images),
         "attempts_each": config.attempts,
-        "champions": champions(),
+        "champions": champions() if is_of_boxes else [],
         "champions_metric": PUBLISHED,
         "public_key": contest.store.identity.public_key(),
     }

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.metrics.offered import has_one_threshold
+from lpirc_score.tasks.words import words_of
 from lpirc_testsets import TestSetError
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -185,7 +186,7 @@ def _missing(
     if not has_its_images(contest, run):
         yield OTHER_TEST_SET
     if moments.why_not is not None and run.state in OVER:
-        yield moments.why_not
+        yield words_of(run.task).said(moments.why_not)
 
 
 def _missing_of_meter(

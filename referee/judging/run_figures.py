@@ -14,6 +14,7 @@ from lpirc_power.energy import Check, above_idle_wh
 from lpirc_score.metrics.contest_score import score
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of_scorer
 from lpirc_testsets.truth_marks import NO_TRUTH_CLAUSE
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -206,9 +207,10 @@ def why_not_ranked(
     if judged.map is None:
         return NotRanked.NO_TRUTH, NO_TRUTH_CLAUSE
     if least_map and judged.map < least_map:
+        scored_by = signature_parts(judged.signature)["metric"]
         return (
             NotRanked.BELOW_LEAST_MAP,
-            f"its mAP {judged.map:.5f} is below least_map {least_map:g}",
+            f"its {words_of_scorer(scored_by).accuracy} {judged.map:.5f} is below least_map {least_map:g}",
         )
     if judged.score is None or review is not None or not judged.needs_review:
         return None, None

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.tasks.words import words_of
 from lpirc_testsets import TestSetError
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.clock import Clock
@@ -130,7 +131,9 @@ def report_page(
 
 def _with_size(shown: Mapping[str, Any]) -> str:
     """Render the page, which states the size of its own file."""
-    template = template_environment("referee.report").get_template("report.html")
+    words = words_of(shown["run"].task)
+    environment = template_environment("referee.report", words=words)
+    template = environment.get_template("report.html")
     mark = "<!-- size -->"  # no text from people has it: theirs is escaped
     page = template.render(shown, file_size=Markup(mark))  # noqa: S704 - our own text
     size_mb = len(page.encode()) / 1e6

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lpirc_score.errors import CodedError
 from lpirc_score.tasks import BOXES
-from lpirc_score.tasks.offered import task_named
+from lpirc_score.tasks.offered import task_named, task_names
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,27 @@ class Words:
     rows: str = "rows"
     title: str = "Object detection"
 
+    @property
+    def an_accuracy(self) -> str:
+        """The name of the figure with its article: an mAP, a top-1."""
+        is_vowel = self.accuracy[:1].lower() in "aeiou"
+        article = "an" if is_vowel or self.accuracy == "mAP" else "a"
+        return f"{article} {self.accuracy}"
+
+    def said(self, sentence: str) -> str:
+        """Return a sentence about boxes in the words of this task."""
+        return sentence.replace("mAP", self.accuracy)
+
 
 OF_BOXES = Words()
 UNKNOWN = Words("accuracy", "answer", "answers", "answer", "answers", "another task")
 """The words for a task that is not installed here."""
+
+
+def words_of_scorer(name: str) -> Words:
+    """Return the words of what scores, as a signature names it: a metric of boxes, or a task."""
+    is_task = name != BOXES and name in task_names()
+    return words_of(name if is_task else None)
 
 
 def words_of(task: str | None) -> Words:

@@ -87,7 +87,12 @@ def test_an_iou_that_the_metric_does_not_have_is_refused(
 ) -> None:
     truth, found, _ = random_set(3)
     with pytest.raises(CodedError, match=str(iou)) as refused:
-        best_f1(truth, found, metric, iou)
+        best_f1(
+            truth,
+            found,
+            metric,
+            iou,
+        )
     assert refused.value.code == "bad-iou"
 
 
@@ -95,5 +100,18 @@ def test_coco_can_be_asked_at_each_of_its_ten() -> None:
     truth = oracle.ground_truth([1], [1], [(1, 1, 0, 0, 100, 100)])
     found = oracle.detections([(1, 1, 0.9, 0, 0, 99, 69)])  # an overlap of 0.7
     ious = (0.5, 0.7, 0.75, 0.95)
-    f1 = [best_f1(truth, found, "coco", iou).overall.f1 for iou in ious]
-    assert f1 == [1.0, 1.0, 0.0, 0.0]
+    f1 = [
+        best_f1(
+            truth,
+            found,
+            "coco",
+            iou,
+        ).overall.f1
+        for iou in ious
+    ]
+    assert f1 == [
+        1.0,
+        1.0,
+        0.0,
+        0.0,
+    ]

@@ -42,8 +42,20 @@ def errors_of(rows: list[tuple[float, bool]], bins: int) -> tuple[float, float]:
 def test_the_errors_are_those_of_the_definition(metric: str, bins: int) -> None:
     for seed in range(25):
         truth, found, _ = random_set(seed)
-        got = calibration(truth, found, metric, bins=bins)
-        judged = [*judged_categories(truth, found, metric, None)]
+        got = calibration(
+            truth,
+            found,
+            metric,
+            bins=bins,
+        )
+        judged = [
+            *judged_categories(
+                truth,
+                found,
+                metric,
+                None,
+            )
+        ]
         every = []
         for one in judged:
             rows = list(zip(one.confidence.tolist(), one.is_true.tolist(), strict=True))
@@ -63,7 +75,18 @@ def test_a_confidence_on_an_edge_is_in_the_upper_bin_and_one_in_the_last() -> No
     truth = oracle.ground_truth([1], [1], [(1, 1, *BOX)])
     rows = [(1, 1, value, *BOX) for value in (1.0, 0.9, 0.3, 0.1, 0.0)]
     bins = calibration(truth, oracle.detections(rows)).bins
-    assert [one.count for one in bins] == [1, 1, 0, 1, 0, 0, 0, 0, 0, 2]
+    assert [one.count for one in bins] == [
+        1,
+        1,
+        0,
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        2,
+    ]
     assert (bins[0].low, bins[0].high, bins[-1].high) == (0.0, 0.1, 1.0)
     assert (bins[2].precision, bins[2].confidence, bins[2].gap) == (None, None, 0.0)
     assert (bins[9].precision, bins[9].confidence) == (0.5, 0.95)

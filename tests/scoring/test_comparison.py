@@ -56,7 +56,24 @@ def test_one_entry_has_intervals_and_no_order() -> None:
 def test_another_threshold_and_a_blacklist_hold_for_all() -> None:
     truth, found = mixed(4)
     banned = [(int(truth.image_ids[0]), int(truth.category_ids[0]))]
-    got = compare(truth, {"a": found}, "lpirc", 0.75, banned)
-    assert got.evaluations["a"] == evaluate(truth, found, "lpirc", 0.75, banned)
+    got = compare(
+        truth,
+        {"a": found},
+        "lpirc",
+        0.75,
+        banned,
+    )
+    assert got.evaluations["a"] == evaluate(
+        truth,
+        found,
+        "lpirc",
+        0.75,
+        banned,
+    )
     with pytest.raises(CodedError):
-        compare(truth, {"a": found}, "coco", 0.75)
+        compare(
+            truth,
+            {"a": found},
+            "coco",
+            0.75,
+        )

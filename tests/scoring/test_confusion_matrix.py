@@ -71,7 +71,12 @@ def assigned(
             continue
         met = [
             (one, shared)
-            for one, shared in shares(truth, found, row, is_coco)
+            for one, shared in shares(
+                truth,
+                found,
+                row,
+                is_coco,
+            )
             if shared > 0 and shared >= needed[one]
         ]
         free = [each for each in met if not ignored[each[0]] and each[0] not in taken]
@@ -101,8 +106,18 @@ def test_one_detection_after_the_other_gives_the_same_counts(
         columns = (found.image, found.category, found.confidence, found.boxes)
         coco_boxes = np.abs(found.coco_boxes[order])
         found = Detections(*(one[order] for one in columns), coco_boxes)
-        matrix = confusion_matrix(truth, found, metric, confidence=confidence)
-        assert matrix.counts.tolist() == assigned(truth, found, metric, confidence)
+        matrix = confusion_matrix(
+            truth,
+            found,
+            metric,
+            confidence=confidence,
+        )
+        assert matrix.counts.tolist() == assigned(
+            truth,
+            found,
+            metric,
+            confidence,
+        )
         assert matrix.ids == tuple(truth.category_ids.tolist())
         assert matrix.names[-1] == "background"
 

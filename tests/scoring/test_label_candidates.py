@@ -82,8 +82,19 @@ def test_every_candidate_is_an_error_of_the_analysis(metric: str) -> None:
     for seed in range(25):
         truth, found, _ = random_set(seed)
         analysis = analyse_errors(truth, found, metric)
-        given = label_candidates(truth, found, metric, most=10**6, analysis=analysis)
-        assert given == label_candidates(truth, found, metric, most=10**6)
+        given = label_candidates(
+            truth,
+            found,
+            metric,
+            most=10**6,
+            analysis=analysis,
+        )
+        assert given == label_candidates(
+            truth,
+            found,
+            metric,
+            most=10**6,
+        )
         confidences = [one.confidence for one in given]
         assert confidences == sorted(confidences, reverse=True)
         assert all(one.confidence >= 0.5 for one in given)

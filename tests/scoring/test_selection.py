@@ -57,7 +57,12 @@ def test_some_images_and_some_categories_score_as_in_pycocotools(seed: int) -> N
     of_both = select(*whole, images=images, categories=categories)
     same_summary(of_images, whole=whole, imgIds=images)
     same_summary(of_categories, whole=whole, catIds=categories)
-    same_summary(of_both, whole=whole, imgIds=images, catIds=categories)
+    same_summary(
+        of_both,
+        whole=whole,
+        imgIds=images,
+        catIds=categories,
+    )
 
 
 @pytest.mark.parametrize("seed", SETS)
@@ -71,7 +76,12 @@ def test_the_sizes_of_coco_are_those_of_pycocotools(seed: int) -> None:
     truth, found, _, _ = drawn(seed)
     theirs = judged(truth, found)
     ours = ap_by_size(truth, found, "coco")
-    assert list(ours) == ["all", "small", "medium", "large"]
+    assert list(ours) == [
+        "all",
+        "small",
+        "medium",
+        "large",
+    ]
     for place, (one, stat) in enumerate(zip(ours.values(), (0, 3, 4, 5), strict=True)):
         assert is_same(one.map, theirs.stats[stat])
         for category, ap in enumerate(one.ap.values()):
@@ -88,7 +98,12 @@ def test_what_is_left_out_scores_as_what_is_blacklisted(metric: str) -> None:
             for category in truth.category_ids.tolist()[-1:]
         ]
         left = evaluate(*leave_out(truth, found, pairs), metric)
-        whole = evaluate(truth, found, metric, blacklist=pairs)
+        whole = evaluate(
+            truth,
+            found,
+            metric,
+            blacklist=pairs,
+        )
         assert (left.map, left.ap, left.counts) == (whole.map, whole.ap, whole.counts)
         assert leave_out(truth, found, []) == (truth, found)
 
@@ -104,7 +119,12 @@ def test_a_selection_keeps_the_order_and_the_names() -> None:
     assert part.category_names == truth.category_names
     is_own = found.image == image
     assert rows.confidence.tolist() == found.confidence[is_own].tolist()
-    none, nothing = select(truth, found, images=[], categories=[])
+    none, nothing = select(
+        truth,
+        found,
+        images=[],
+        categories=[],
+    )
     assert (len(none.image), len(nothing), len(none.category_ids)) == (0, 0, 0)
 
 
@@ -146,12 +166,22 @@ def test_a_slice_is_what_its_images_score_alone(metric: str) -> None:
             metric,
             blacklist=banned,
         )
-        whole = evaluate(truth, found, metric, blacklist=banned)
+        whole = evaluate(
+            truth,
+            found,
+            metric,
+            blacklist=banned,
+        )
         assert slices["all"].ap == whole.ap
         assert slices["none"].map == 0.0
         part, rows = select(truth, found, images=first)
         here = [pair for pair in banned if pair[0] in first]
-        assert slices["first"] == evaluate(part, rows, metric, blacklist=here)
+        assert slices["first"] == evaluate(
+            part,
+            rows,
+            metric,
+            blacklist=here,
+        )
 
 
 def test_an_image_of_a_slice_that_does_not_exist_is_refused() -> None:

@@ -37,7 +37,12 @@ def counted(
 ) -> dict[int, float | None]:
     """The AP of each category in a range, in loops."""
     rule = rule_named(metric)
-    matched = find(truth, found, rule, rule.iou)
+    matched = find(
+        truth,
+        found,
+        rule,
+        rule.iou,
+    )
     least, most = LIMITS[name]
     aps: dict[int, float | None] = {}
     for place, id_ in enumerate(truth.category_ids.tolist()):
@@ -72,7 +77,14 @@ def test_a_range_selects_from_what_the_metric_matched(metric: str) -> None:
         truth, found, _ = random_set(seed)
         sizes = ap_by_size(truth, found, metric)
         for name, one in sizes.items():
-            assert one.ap == pytest.approx(counted(truth, found, metric, name))
+            assert one.ap == pytest.approx(
+                counted(
+                    truth,
+                    found,
+                    metric,
+                    name,
+                )
+            )
             known = [ap for ap in one.ap.values() if ap is not None]
             mean = sum(known) / len(known) if known else None
             assert one.map == pytest.approx(mean)
@@ -99,18 +111,41 @@ def test_an_object_on_a_limit_is_in_both_ranges_as_in_coco() -> None:
     truth = replace(truth, area=np.array([1024.0]))
     found = oracle.detections([(1, 1, 0.9, *box)])
     sizes = ap_by_size(truth, found, "lpirc")
-    assert [one.map for one in sizes.values()] == [1.0, 1.0, 1.0, None]
-    assert [one.objects for one in sizes.values()] == [1, 1, 1, 0]
+    assert [one.map for one in sizes.values()] == [
+        1.0,
+        1.0,
+        1.0,
+        None,
+    ]
+    assert [one.objects for one in sizes.values()] == [
+        1,
+        1,
+        1,
+        0,
+    ]
 
 
 def test_another_threshold_counts_at_that_threshold() -> None:
     truth = oracle.ground_truth([1], [1], [(1, 1, 0, 0, 9, 9)])
     found = oracle.detections([(1, 1, 0.9, 0, 0, 9, 6)])
     assert ap_by_size(truth, found, "lpirc")["small"].map == 1.0
-    assert ap_by_size(truth, found, "lpirc", 0.75)["small"].map == 0.0
+    assert (
+        ap_by_size(
+            truth,
+            found,
+            "lpirc",
+            0.75,
+        )["small"].map
+        == 0.0
+    )
 
 
 def test_coco_sets_its_own_thresholds() -> None:
     truth, found, _ = random_set(3)
     with pytest.raises(CodedError, match="ten IoU thresholds"):
-        ap_by_size(truth, found, "coco", 0.5)
+        ap_by_size(
+            truth,
+            found,
+            "coco",
+            0.5,
+        )

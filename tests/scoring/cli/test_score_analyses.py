@@ -50,7 +50,12 @@ OBJECTS = [
 def files(tmp_path: Path) -> list[str]:
     truth = {
         "images": [
-            {"id": id_, "file_name": f"photo{id_}.jpg", "width": 400, "height": 400}
+            {
+                "id": id_,
+                "file_name": f"photo{id_}.jpg",
+                "width": 400,
+                "height": 400,
+            }
             for id_ in (1, 2, 3)
         ],
         "categories": [{"id": 1, "name": "cat"}, {"id": 4, "name": "dog"}],
@@ -88,7 +93,12 @@ def test_each_analysis_is_in_the_document_as_the_api_gives_it(
     metric: str,
 ) -> None:
     options = [f"--{flag}" for flag in FLAGS]
-    got = document(*files, "--metric", metric, *options)
+    got = document(
+        *files,
+        "--metric",
+        metric,
+        *options,
+    )
     truth = read_truth(files[0])
     of = (truth, read_detections(files[1], truth), metric)
     errors = analyse_errors(*of)
@@ -135,7 +145,19 @@ def test_only_what_is_asked_for_is_computed(files: list[str], flag: str) -> None
 def test_the_referees_command_says_the_same(files: list[str]) -> None:
     options = [f"--{flag}" for flag in FLAGS]
     ours = call(*files, *options, "--json").stdout
-    theirs = CliRunner().invoke(referee, ["score", *files, *options, "--json"]).stdout
+    theirs = (
+        CliRunner()
+        .invoke(
+            referee,
+            [
+                "score",
+                *files,
+                *options,
+                "--json",
+            ],
+        )
+        .stdout
+    )
     assert json.loads(ours) == json.loads(theirs)
 
 
@@ -143,7 +165,12 @@ def test_the_terminal_shows_every_analysis(files: list[str], tmp_path: Path) -> 
     (tmp_path / "night.txt").write_text("photo2\n3\n")
     options = [f"--{flag}" for flag in FLAGS]
     night = f"night={tmp_path / 'night.txt'}"
-    told = call(*files, *options, "--slice", night).stdout
+    told = call(
+        *files,
+        *options,
+        "--slice",
+        night,
+    ).stdout
     for words in (
         "Errors, and what mending each type gains (mAP ",
         "│ duplicate ",
@@ -174,12 +201,33 @@ def test_a_matrix_of_many_categories_is_told_by_its_pairs(tmp_path: Path) -> Non
 
 
 def test_where_no_label_is_doubted_that_is_said(files: list[str]) -> None:
-    told = call(*files, "--labels", "--confidence", "1").stdout
+    told = call(
+        *files,
+        "--labels",
+        "--confidence",
+        "1",
+    ).stdout
     assert "No confident detection contradicts a label." in told
-    assert document(*files, "--labels", "--confidence", "1")["labels"] == []
+    assert (
+        document(
+            *files,
+            "--labels",
+            "--confidence",
+            "1",
+        )["labels"]
+        == []
+    )
 
 
-@pytest.mark.parametrize("listing", ["photo2.jpg,3", "2,photo3", "FILE", "HEADED"])
+@pytest.mark.parametrize(
+    "listing",
+    [
+        "photo2.jpg,3",
+        "2,photo3",
+        "FILE",
+        "HEADED",
+    ],
+)
 def test_some_images_are_named_by_id_by_name_or_by_a_file(
     files: list[str],
     tmp_path: Path,
@@ -202,7 +250,12 @@ def test_some_categories_and_all_categories_as_one(files: list[str]) -> None:
     whole = (truth, read_detections(files[1], truth))
     dogs = document(*files, "--cat-ids", "dog")
     assert dogs["ap"] == {"4": evaluate(*select(*whole, categories=[4])).ap[4]}
-    pooled = document(*files, "--no-cats", "--metric", "coco")
+    pooled = document(
+        *files,
+        "--no-cats",
+        "--metric",
+        "coco",
+    )
     assert pooled["map"] == evaluate(*pool_categories(*whole), "coco").map
     assert pooled["selection"]["pooled"] is True
     signatures = {
@@ -221,7 +274,12 @@ def test_a_blacklist_holds_in_every_part(files: list[str], tmp_path: Path) -> No
     assert objects == got["sizes"]["all"]["objects"] == 4
     assert got["f1"]["overall"]["objects"] == 4
     assert sum(map(sum, got["confusion"]["counts"][:-1])) == 4
-    part = document(*files, *banned, "--img-ids", "1,2,3")
+    part = document(
+        *files,
+        *banned,
+        "--img-ids",
+        "1,2,3",
+    )
     assert part["map"] == got["map"]
     assert document(*files, *banned, "--no-cats")["categories"]["1"]["objects"] == 4
 
@@ -253,9 +311,25 @@ def test_slices_are_scored_as_the_api_does(files: list[str], tmp_path: Path) -> 
         (["--cat-ids", "bird"], "--cat-ids: entry 1: category 'bird' is unknown"),
         (["--slice", "night"], "--slice night: a slice is NAME=FILE"),
         (["--slice", "night=none.txt"], "none.txt: no such file"),
-        (["--slice", "a=1.txt", "--slice", "a=1.txt"], "a is named twice"),
+        (
+            [
+                "--slice",
+                "a=1.txt",
+                "--slice",
+                "a=1.txt",
+            ],
+            "a is named twice",
+        ),
         (["--slice", "a=odd.txt"], "odd.txt: line 2: image 'photo9' is unknown"),
-        (["--slice", "a=1.txt", "--img-ids", "2"], "none of its images is among"),
+        (
+            [
+                "--slice",
+                "a=1.txt",
+                "--img-ids",
+                "2",
+            ],
+            "none of its images is among",
+        ),
         (["--html", "page.pdf"], "page.pdf: the page needs a file name that ends in"),
         (["--html", "none/page.html"], "none/page.html: it cannot be written"),
     ],
@@ -282,7 +356,15 @@ def test_a_confidence_outside_0_to_1_is_a_mistake_of_usage(
     files: list[str],
     confidence: str,
 ) -> None:
-    assert call(*files, "--labels", "--confidence", confidence).exit_code == 2
+    assert (
+        call(
+            *files,
+            "--labels",
+            "--confidence",
+            confidence,
+        ).exit_code
+        == 2
+    )
 
 
 def test_confidences_that_are_no_probabilities_have_no_calibration(

@@ -45,7 +45,12 @@ def written(folder: Path, *arguments: str) -> Path:
 @pytest.fixture
 def page(files: list[str], tmp_path: Path) -> Path:
     (tmp_path / "night.txt").write_text("photo2\nphoto3\n")
-    return written(tmp_path, *files, "--slice", f"night={tmp_path}/night.txt")
+    return written(
+        tmp_path,
+        *files,
+        "--slice",
+        f"night={tmp_path}/night.txt",
+    )
 
 
 def test_it_has_every_analysis_with_its_figures(
@@ -78,7 +83,15 @@ def test_nothing_in_it_is_loaded_run_or_styled_from_elsewhere(page: Path) -> Non
 def test_the_same_results_are_the_same_bytes(page: Path, files: list[str]) -> None:
     first = page.read_bytes()
     night = f"night={page.parent}/night.txt"
-    assert written(page.parent, *files, "--slice", night).read_bytes() == first
+    assert (
+        written(
+            page.parent,
+            *files,
+            "--slice",
+            night,
+        ).read_bytes()
+        == first
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -141,7 +154,12 @@ def test_a_name_can_neither_be_markup_nor_break_a_plot(
     named = truth.read_text().replace('"cat"', json.dumps(hostile))
     truth.write_text(named.replace("photo1.jpg", "<b>1.jpg"))
     (tmp_path / "a.txt").write_text("1\n")
-    page = written(tmp_path, *files, "--slice", f"<i>{'w' * 60}={tmp_path}/a.txt")
+    page = written(
+        tmp_path,
+        *files,
+        "--slice",
+        f"<i>{'w' * 60}={tmp_path}/a.txt",
+    )
     text = page.read_text()
     assert "<script" not in text
     assert "<b>" not in text
@@ -158,9 +176,25 @@ def test_several_files_and_metrics_stand_side_by_side(
 ) -> None:
     other = tmp_path / "other.csv"
     other.write_text("\n".join(ROWS.splitlines()[:-2]))
-    metrics = ["--metric", "lpirc", "--metric", "coco"]
-    energies = ["--energy-wh", "2", "--energy-wh", "1"]
-    text = written(tmp_path, *files, str(other), *metrics, *energies).read_text()
+    metrics = [
+        "--metric",
+        "lpirc",
+        "--metric",
+        "coco",
+    ]
+    energies = [
+        "--energy-wh",
+        "2",
+        "--energy-wh",
+        "1",
+    ]
+    text = written(
+        tmp_path,
+        *files,
+        str(other),
+        *metrics,
+        *energies,
+    ).read_text()
     overview = text.split("</section>")[0]
     assert overview.count("<tr>") == 5
     assert "AP75" in overview
@@ -177,7 +211,13 @@ def test_a_set_in_which_nothing_is_found_has_a_page(
     metric: str,
 ) -> None:
     (tmp_path / "none.csv").write_text(ROWS.splitlines()[0] + "\n")
-    page = written(tmp_path, files[0], str(tmp_path / "none.csv"), "--metric", metric)
+    page = written(
+        tmp_path,
+        files[0],
+        str(tmp_path / "none.csv"),
+        "--metric",
+        metric,
+    )
     assert "NaN" not in page.read_text()
     assert "nan" not in page.read_text()
     with visit(browser, page.as_uri()) as shown:
@@ -190,8 +230,19 @@ def test_a_part_without_objects_has_a_page(
     tmp_path: Path,
     metric: str,
 ) -> None:
-    nothing = ["--img-ids", "3", "--cat-ids", "cat"]
-    text = written(tmp_path, *files, *nothing, "--metric", metric).read_text()
+    nothing = [
+        "--img-ids",
+        "3",
+        "--cat-ids",
+        "cat",
+    ]
+    text = written(
+        tmp_path,
+        *files,
+        *nothing,
+        "--metric",
+        metric,
+    ).read_text()
     assert "Precision and recall" not in text
     assert "nan" not in text
 
@@ -203,7 +254,12 @@ def test_confidences_that_are_no_shares_have_a_page_that_says_so(
     (tmp_path / "odd.csv").write_text(ROWS.replace("0.95", "87"))
     text = written(tmp_path, files[0], str(tmp_path / "odd.csv")).read_text()
     assert "Not every confidence is from 0 to 1" in text
-    asked = [files[0], f"{tmp_path}/odd.csv", "--html", f"{tmp_path}/page.html"]
+    asked = [
+        files[0],
+        f"{tmp_path}/odd.csv",
+        "--html",
+        f"{tmp_path}/page.html",
+    ]
     assert CliRunner().invoke(command, [*asked, "--calibration"]).exit_code == 1
 
 
@@ -215,7 +271,22 @@ def test_what_cannot_be_written_is_told(files: list[str], tmp_path: Path) -> Non
 
 
 def test_a_bin_without_detections_is_no_point_and_a_loss_is_drawn_as_one() -> None:
-    bins = [Bin(0.0, 0.5, 0, None, None), Bin(0.5, 1.0, 4, 0.75, 0.8)]
+    bins = [
+        Bin(
+            0.0,
+            0.5,
+            0,
+            None,
+            None,
+        ),
+        Bin(
+            0.5,
+            1.0,
+            4,
+            0.75,
+            0.8,
+        ),
+    ]
     assert reliability_plot(bins, "label").count("<circle") == 1
     assert 'class="loss"' in bars_plot([("a", -0.5, "-0.5"), ("b", 1.0, "1")], "x")
     assert bars_plot([], "nothing").startswith("<svg")

@@ -83,31 +83,103 @@ def test_a_mask_of_sixty_million_pixels_takes_numbers_of_six_groups() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "problem"),
+    (
+        "counts",
+        "problem",
+    ),
     [
-        ("", "the counts add up to 0, but 3 x 4 pixels are 12"),
-        ([], "the counts add up to 0, but 3 x 4 pixels are 12"),
-        (";", "the counts add up to 11, but 3 x 4 pixels are 12"),
-        ("=", "the counts add up to 13, but 3 x 4 pixels are 12"),
-        ("5O8", "count 2 is -1, below 0"),
-        ("<l", "the text breaks off within its last count"),
-        ("l", "the text breaks off within its last count"),
-        ("0\u0661", "character 2 is '\u0661', which no count has"),
-        ("0\ud800", "character 2 is '\\ud800', which no count has"),
-        ("<\n", "character 2 is '\\n', which no count has"),
-        ("<p", "character 2 is 'p', which no count has"),
-        ("0" * 14, "14 counts are too many for 12 pixels"),
-        ("0" * 92, "92 characters are too many for 12 pixels"),
-        ("P" * 7 + "0", "count 1 has more than 35 bits"),
-        ([0] * 14, "14 counts are too many for 12 pixels"),
-        ([12, -1], "count 2 is -1, below 0"),
-        ([13, -1], "count 1 is 13, not a whole number from 0 to 12"),
-        ([True, 11], "count 1 is True, not a whole number from 0 to 12"),
-        ([6.0, 6], "count 1 is 6.0, not a whole number from 0 to 12"),
-        ([10**30], "count 1 is 1" + "0" * 30 + ", not a whole number from 0 to 12"),
-        ([None], "count 1 is None, not a whole number from 0 to 12"),
-        (b"<", "the counts b'<' are neither text nor a list"),
-        (None, "the counts None are neither text nor a list"),
+        (
+            "",
+            "the counts add up to 0, but 3 x 4 pixels are 12",
+        ),
+        (
+            [],
+            "the counts add up to 0, but 3 x 4 pixels are 12",
+        ),
+        (
+            ";",
+            "the counts add up to 11, but 3 x 4 pixels are 12",
+        ),
+        (
+            "=",
+            "the counts add up to 13, but 3 x 4 pixels are 12",
+        ),
+        (
+            "5O8",
+            "count 2 is -1, below 0",
+        ),
+        (
+            "<l",
+            "the text breaks off within its last count",
+        ),
+        (
+            "l",
+            "the text breaks off within its last count",
+        ),
+        (
+            "0\u0661",
+            "character 2 is '\u0661', which no count has",
+        ),
+        (
+            "0\ud800",
+            "character 2 is '\\ud800', which no count has",
+        ),
+        (
+            "<\n",
+            "character 2 is '\\n', which no count has",
+        ),
+        (
+            "<p",
+            "character 2 is 'p', which no count has",
+        ),
+        (
+            "0" * 14,
+            "14 counts are too many for 12 pixels",
+        ),
+        (
+            "0" * 92,
+            "92 characters are too many for 12 pixels",
+        ),
+        (
+            "P" * 7 + "0",
+            "count 1 has more than 35 bits",
+        ),
+        (
+            [0] * 14,
+            "14 counts are too many for 12 pixels",
+        ),
+        (
+            [12, -1],
+            "count 2 is -1, below 0",
+        ),
+        (
+            [13, -1],
+            "count 1 is 13, not a whole number from 0 to 12",
+        ),
+        (
+            [True, 11],
+            "count 1 is True, not a whole number from 0 to 12",
+        ),
+        (
+            [6.0, 6],
+            "count 1 is 6.0, not a whole number from 0 to 12",
+        ),
+        (
+            [10**30],
+            "count 1 is 1" + "0" * 30 + ", not a whole number from 0 to 12",
+        ),
+        (
+            [None],
+            "count 1 is None, not a whole number from 0 to 12",
+        ),
+        (
+            b"<",
+            "the counts b'<' are neither text nor a list",
+        ),
+        (
+            None,
+            "the counts None are neither text nor a list",
+        ),
     ],
 )
 def test_counts_that_lie_are_refused_with_what_is_wrong(

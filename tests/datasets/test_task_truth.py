@@ -291,34 +291,86 @@ LIES = [
         _other_size,
         "annotations[0]: segmentation: size is [96, 64], but the image has",
     ),
-    ("segmentation", _short, "the counts add up to 0, but 64 x 96 pixels are 6144"),
-    ("segmentation", _no_counts, "the counts None are neither text nor a list"),
-    ("segmentation", _overlapping, "have category 0 already"),
-    ("segmentation", _twice, "image 1 has category 0 already"),
-    ("segmentation", _huge_id, "category 70000: a label map holds ids from 0 to 65535"),
-    ("segmentation", _unknown_category, "category_id 99 is not among the categories"),
-    ("segmentation", _unknown_image, "image_id 99 is not among the images"),
+    (
+        "segmentation",
+        _short,
+        "the counts add up to 0, but 64 x 96 pixels are 6144",
+    ),
+    (
+        "segmentation",
+        _no_counts,
+        "the counts None are neither text nor a list",
+    ),
+    (
+        "segmentation",
+        _overlapping,
+        "have category 0 already",
+    ),
+    (
+        "segmentation",
+        _twice,
+        "image 1 has category 0 already",
+    ),
+    (
+        "segmentation",
+        _huge_id,
+        "category 70000: a label map holds ids from 0 to 65535",
+    ),
+    (
+        "segmentation",
+        _unknown_category,
+        "category_id 99 is not among the categories",
+    ),
+    (
+        "segmentation",
+        _unknown_image,
+        "image_id 99 is not among the images",
+    ),
     (
         "segmentation",
         _mixed,
         "its annotations are instances and label maps, which no task has",
     ),
-    ("classification", _twice, "image 1 has a class already"),
-    ("classification", _no_class, "image 1 has no class"),
-    ("classification", _no_nonce, "info.nonce is None, not 32 hexadecimal digits"),
-    ("classification", _unknown_category, "category_id 99 is not among the categories"),
+    (
+        "classification",
+        _twice,
+        "image 1 has a class already",
+    ),
+    (
+        "classification",
+        _no_class,
+        "image 1 has no class",
+    ),
+    (
+        "classification",
+        _no_nonce,
+        "info.nonce is None, not 32 hexadecimal digits",
+    ),
+    (
+        "classification",
+        _unknown_category,
+        "category_id 99 is not among the categories",
+    ),
     (
         "classification",
         _mixed,
         "its annotations are boxes and classes, which no task has",
     ),
-    ("classification", _no_list, "annotations[0]: [] is not an annotation"),
+    (
+        "classification",
+        _no_list,
+        "annotations[0]: [] is not an annotation",
+    ),
     (
         "instances",
         _other_size,
         "annotations[0]: segmentation: size is [96, 64], but the image has",
     ),
-    ("instances", _short, "the counts add up to 0, but 64 x 96 pixels are 6144"),
+    (
+        "instances",
+        _short,
+        "the counts add up to 0, but 64 x 96 pixels are 6144",
+    ),
 ]
 
 
@@ -424,16 +476,34 @@ BAD_MASKS = [
         [[1, 2, 3, 4]],
         "polygon 1 has 4 numbers, not two for each of at least three vertices",
     ),
-    ([[1, 2, 3, 4, 5, 6, 7]], "polygon 1 has 7 numbers"),
-    ([[1, 2, 3, 4, 5, "6"]], "polygon 1 [1, 2, 3, 4, 5, '6'] is not a list of numbers"),
-    ([[1, 2, 3, 4, 5, float("nan")]], "is not a list of numbers"),
+    (
+        [[1, 2, 3, 4, 5, 6, 7]],
+        "polygon 1 has 7 numbers",
+    ),
+    (
+        [[1, 2, 3, 4, 5, "6"]],
+        "polygon 1 [1, 2, 3, 4, 5, '6'] is not a list of numbers",
+    ),
+    (
+        [[1, 2, 3, 4, 5, float("nan")]],
+        "is not a list of numbers",
+    ),
     (
         [POLYGON[0], [0, 0, 41, 0, 5, 5]],
         "vertex [41.0, 0.0] of polygon 2 leaves the image of 40 x 30 pixels",
     ),
-    ([[0, -1, 40, 0, 5, 5]], "vertex [0.0, -1.0] of polygon 1 leaves the image"),
-    ([1, 2, 3, 4, 5, 6], "polygon 1 1 is not a list of numbers"),
-    ("mask.png", "segmentation 'mask.png' is neither polygons nor run lengths"),
+    (
+        [[0, -1, 40, 0, 5, 5]],
+        "vertex [0.0, -1.0] of polygon 1 leaves the image",
+    ),
+    (
+        [1, 2, 3, 4, 5, 6],
+        "polygon 1 1 is not a list of numbers",
+    ),
+    (
+        "mask.png",
+        "segmentation 'mask.png' is neither polygons nor run lengths",
+    ),
     (
         {"size": [40, 30], "counts": [1200]},
         "size is [40, 30], but the image has [height, width] [30, 40]",
@@ -442,8 +512,14 @@ BAD_MASKS = [
         {"size": [30, 40], "counts": [1199]},
         "the counts add up to 1199, but 30 x 40 pixels are 1200",
     ),
-    ({"counts": [1200]}, "size is None, but the image has [height, width] [30, 40]"),
-    ({"size": [30, 40], "counts": 10**30}, "the counts 1e+30 are neither"),
+    (
+        {"counts": [1200]},
+        "size is None, but the image has [height, width] [30, 40]",
+    ),
+    (
+        {"size": [30, 40], "counts": 10**30},
+        "the counts 1e+30 are neither",
+    ),
 ]
 
 

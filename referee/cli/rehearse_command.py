@@ -15,6 +15,7 @@ import click
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_score.tasks import BOXES
 from lpirc_testsets import load_test_set, synthesize
+from lpirc_testsets.synthetic_truth import TASKS
 from referee.cli.child_processes import HELD, Child, interruption_reported
 from referee.cli.home_contest import (
     WHICH_TO_TAKE,
@@ -240,7 +241,7 @@ def _prepare_test_set(plan: Plan) -> int:
             categories=CATEGORIES,
             seed=SEED,
             size=SIZE,
-            task=plan.task,
+            task=plan.task if plan.task in TASKS else BOXES,
         )
     images = load_test_set(
         plan.testset_folder

@@ -6,7 +6,7 @@ Each reader raises TestSetError `no-truth-for-task` if the set has ground truth 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.folder import Category, TestSet
 from lpirc_testsets.run_lengths import area as area_of
-from lpirc_testsets.run_lengths import decode
+from lpirc_testsets.run_lengths import decode, runs_of
 from lpirc_testsets.segmentations import counts_of
 from lpirc_testsets.truth_marks import Mark, Marks, Sizes, read_marks, sizes_of
 from lpirc_testsets.values import LARGEST_NUMBER, shown
@@ -126,21 +126,11 @@ class LabelMaps(Mapping[int, LabelMap]):
 
     def __getitem__(self, image: int) -> LabelMap:
         """Return the label map of an image. Raises TestSetError `ground-truth-invalid` if regions overlap."""
-        width, height = self._sizes[image]
-        labels = np.full((height, width), VOID, np.int32)
-        for mark in self._regions[image]:
-            inside = decode(
-                counts_of(mark.segmentation, (width, height)), height, width
-            )
-            taken = labels[inside] != VOID
-            if taken.any():
-                other = int(labels[inside][taken][0])
-                raise TestSetError(
-                    "ground-truth-invalid",
-                    f"{mark.place}: {np.count_nonzero(taken)} pixels of image {image} "
-                    f"have category {other} already",
-                )
-            labels[inside] = mark.category
+        size = self._sizes[image]
+        regions = self._regions[image]
+        labels = _drawn_at_once(regions, size)
+        if labels is None:
+            labels = _drawn_in_turn(regions, size, image)
         return labels
 
     def __iter__(self) -> Iterator[int]:
@@ -150,6 +140,64 @@ class LabelMaps(Mapping[int, LabelMap]):
     def __len__(self) -> int:
         """Return the number of images."""
         return len(self._sizes)
+
+
+def _drawn_at_once(
+    regions: Sequence[Mark],
+    size: tuple[int, int],
+) -> LabelMap | None:
+    """Return a label map from the runs of all regions, or None if two overlap."""
+    width, height = size
+    begins = []
+    lengths = []
+    values = []
+    for mark in regions:
+        counts = counts_of(mark.segmentation, size)
+        runs = runs_of(counts, height, width)
+        inside = runs[1::2]
+        begins.append(np.cumsum(runs)[1::2] - inside)
+        lengths.append(inside)
+        values.append(np.full(len(inside), mark.category))
+    if not regions:
+        return np.full((height, width), VOID, np.int32)
+    begin = np.concatenate(begins)
+    order = np.argsort(begin, kind="stable")
+    begin = begin[order]
+    length = np.concatenate(lengths)[order]
+    ends = np.append(0, begin + length)
+    gaps = np.append(begin, width * height) - np.maximum.accumulate(ends)
+    if gaps.min() < 0:
+        return None
+    runs = np.zeros(2 * len(length) + 1, np.int64)
+    runs[::2] = gaps
+    runs[1::2] = length
+    of_runs = np.full(len(runs), VOID, np.int32)
+    of_runs[1::2] = np.concatenate(values)[order]
+    columns = np.repeat(of_runs, runs).reshape(width, height)
+    return np.ascontiguousarray(columns.T)
+
+
+def _drawn_in_turn(
+    regions: Sequence[Mark],
+    size: tuple[int, int],
+    image: int,
+) -> LabelMap:
+    """Return a label map region by region. Raises TestSetError `ground-truth-invalid` for the first that overlaps."""
+    width, height = size
+    labels = np.full((height, width), VOID, np.int32)
+    for mark in regions:
+        counts = counts_of(mark.segmentation, size)
+        inside = decode(counts, height, width)
+        taken = labels[inside] != VOID
+        if taken.any():
+            other = int(labels[inside][taken][0])
+            raise TestSetError(
+                "ground-truth-invalid",
+                f"{mark.place}: {np.count_nonzero(taken)} pixels of image {image} "
+                f"have category {other} already",
+            )
+        labels[inside] = mark.category
+    return labels
 
 
 def read_instances(test_set: TestSet) -> tuple[Categories, dict[int, list[Instance]]]:

@@ -107,6 +107,7 @@ def parse_coco(
     for id_ in image_ids:
         has_name = "file_name" in images[id_]
         image_names.append(files[id_] if has_name else "")
+    sizes = _sizes(images, path, problems)
     ground_truth = GroundTruth(
         image_ids=np.array(image_ids, dtype=np.int64),
         image_names=tuple(image_names),
@@ -119,8 +120,9 @@ def parse_coco(
         crowd=measures[:, 5].astype(np.bool_),
         area=measures[:, 4].copy(),
         coco_boxes=measures[:, :4].copy(),
+        sizes=sizes,
     )
-    return CocoDocument(ground_truth, _sizes(images, path, problems))
+    return CocoDocument(ground_truth, sizes)
 
 
 def _load_lists(path: Path, text: str) -> dict[str, list[Any]]:

@@ -11,36 +11,44 @@ import numpy as np
 from lpirc_testsets import coco_reader, csv_reader
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
-from lpirc_testsets.folder import TestSet, load_test_set
+from lpirc_testsets.folder import MANIFEST, TestSet, load_test_set
+from lpirc_testsets.folder_content import TEXT, XML, kinds_in, listed, mixed
 from lpirc_testsets.ground_truth import GroundTruth
-from lpirc_testsets.presence import is_file, is_folder
+from lpirc_testsets.parquet_tables import is_parquet
+from lpirc_testsets.photographs import size_in_header
+from lpirc_testsets.presence import is_file, is_folder, is_there
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE, read_marks
 from lpirc_testsets.voc_reader import read_voc_folder, voc_files
+from lpirc_testsets.yolo_reader import read_yolo_folder
 
 
 def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
-    """Read the ground truth of a test-set folder, a folder of VOC annotations, a COCO JSON file or a CSV file.
+    """Read the ground truth of a folder (a test set, VOC annotations, YOLO texts) or a file (COCO JSON, CSV, Parquet).
 
-    CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it. A file is read as JSON if its
-    name ends in .json or its content starts with a brace or bracket.
+    CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it; Parquet has these columns. A
+    file is read as JSON if its name ends in .json or its content starts with a brace or bracket. A folder is what its
+    manifest.json, XML or text files say; one with several kinds is refused.
 
     `images` is a CSV with the column `image` (and optionally `name`) that lists *every* image of the set: it adds
-    images without objects, and it must contain every image of the ground truth. Only CSV ground truth needs it.
+    images without objects, and it must contain every image of the ground truth. Only CSV and Parquet need it. Or it is
+    the folder of the images, which adds their sizes, and which YOLO's texts need unless it lies beside them.
 
     Raises TestSetError with every problem found, at most 20, in `problems`: `ground-truth-missing`,
     `ground-truth-unreadable` (not accessible, neither JSON nor text, or other columns), `ground-truth-invalid`
-    (values), and those of `load_test_set`. For a folder with ground truth of another kind it is `ground-truth-invalid`,
-    for one without ground truth `no-truth`. `testset-damaged` is also raised for a folder whose ground truth does not
-    match the manifest.
+    (values), `ground-truth-mixed` (a folder with several kinds), `no-pyarrow`, and those of `load_test_set`. For a
+    folder with ground truth of another kind it is `ground-truth-invalid`, for one without ground truth `no-truth`.
+    `testset-damaged` is also raised for a folder whose ground truth does not match the manifest.
     """
     try:
-        ground_truth = _read(path)
+        ground_truth = _read(path, images)
     except OSError as error:
         raise TestSetError(
             "ground-truth-unreadable", f"{error.filename or path}: {error.strerror}"
         ) from error
     if images is None:
         return ground_truth
+    if is_folder(images):
+        return _with_sizes(ground_truth, path, images)
     return _with_images(ground_truth, path, images)
 
 
@@ -56,18 +64,47 @@ def objects_of(test_set: TestSet) -> GroundTruth:
 
 
 def declares_ids(path: Path) -> bool:
-    """Return True if this ground truth lists its images and categories: a folder and COCO JSON do, CSV does not."""
+    """Return True if this ground truth lists its images and categories, as folders and COCO JSON do, but not tables."""
     return is_folder(path) or _looks_like_json(path)
 
 
-def _read(path: Path) -> GroundTruth:
-    if annotations := voc_files(path):
-        return read_voc_folder(annotations)
+def _read(path: Path, images: Path | None) -> GroundTruth:
     if is_folder(path):
-        return _of_set(load_test_set(path))
+        if is_there(path / MANIFEST):
+            return _of_set(load_test_set(path))
+        return _of_folder(path, images)
+    if is_parquet(path):
+        return csv_reader.read_table(path)
     if _looks_like_json(path):
         return coco_reader.read_coco(path)
     return csv_reader.read_csv(path)
+
+
+def _of_folder(path: Path, images: Path | None) -> GroundTruth:
+    kinds = kinds_in(path)
+    if len(kinds) > 1:
+        raise TestSetError("ground-truth-mixed", mixed(path, kinds))
+    if XML in kinds:
+        return read_voc_folder(voc_files(path))
+    if TEXT in kinds:
+        return _of_yolo(path, images)
+    try:
+        return _of_set(load_test_set(path))
+    except TestSetError as error:
+        if not kinds:
+            raise
+        hint = f"it holds {listed(kinds)}: name a file, not its folder"
+        raise TestSetError(error.code, f"{error.sentence}; {hint}") from error
+
+
+def _of_yolo(path: Path, images: Path | None) -> GroundTruth:
+    listed_in = images is not None and not is_folder(images)
+    try:
+        return read_yolo_folder(path, None if listed_in else images)
+    except TestSetError as error:
+        why = "read as YOLO's text files, since it has lines of numbers in .txt files, no manifest.json and no XML"
+        sentence = f"{error.sentence} ({path.name or path}: {why})"
+        raise TestSetError(error.code, sentence, error.problems) from error
 
 
 def _of_set(test_set: TestSet) -> GroundTruth:
@@ -100,6 +137,26 @@ def _looks_like_json(path: Path) -> bool:
         return path.suffix.lower() == ".json"
     with path.open("rb") as file:
         return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
+def _with_sizes(
+    ground_truth: GroundTruth,
+    path: Path,
+    images: Path,
+) -> GroundTruth:
+    """Add the sizes of the images that are in a folder under their names."""
+    names = ground_truth.image_names
+    if not any(names):
+        sentence = (
+            f"{images} is a folder, but {path} does not name its images; "
+            "a list of them is a CSV with the header image"
+        )
+        raise TestSetError("ground-truth-invalid", sentence)
+    sizes = dict(ground_truth.sizes)
+    for id_, name in zip(ground_truth.image_ids.tolist(), names, strict=True):
+        if id_ not in sizes and name and (size := size_in_header(images / name)):
+            sizes[id_] = size
+    return replace(ground_truth, sizes=sizes)
 
 
 def _with_images(

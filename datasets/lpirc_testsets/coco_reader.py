@@ -103,10 +103,8 @@ def parse_coco(
         problems.add(f"{path}: annotations: no objects in it")
     image_ids = sorted(images)
     category_ids = sorted(categories)
-    image_names = []
-    for id_ in image_ids:
-        has_name = "file_name" in images[id_]
-        image_names.append(files[id_] if has_name else "")
+    named = {id_ for id_, entry in images.items() if "file_name" in entry}
+    image_names = [files[id_] if id_ in named else "" for id_ in image_ids]
     sizes = _sizes(images, path, problems)
     ground_truth = GroundTruth(
         image_ids=np.array(image_ids, dtype=np.int64),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.parquet_tables import SUFFIXES as PARQUET
-from lpirc_testsets.presence import files_below, is_folder
+from lpirc_testsets.presence import files_below, is_file, is_folder
 from lpirc_testsets.voc_reader import ANNOTATIONS
 from lpirc_testsets.yolo_import import LABELS
 from lpirc_testsets.yolo_layout import is_label_text
@@ -18,6 +18,10 @@ VOC_RESULTS = "VOC results"
 JSON = "JSON"
 CSV = "CSV"
 TABLE = "Parquet"
+
+READINGS = "readings.csv"
+EVENTS = "events.jsonl"
+"""Files that `referee run export` writes beside its detections."""
 
 _FIRST_BYTES = 1 << 16
 _OF_COCO = (b'"annotations"', b'"image_id"')
@@ -62,6 +66,21 @@ def mixed(folder: Path, kinds: Kinds) -> str:
         f"{folder}: it holds {listed(kinds)}, and which of them counts is not known: "
         "name one file, or a folder with files of one kind"
     )
+
+
+def is_run_export(folder: Path) -> bool:
+    """Return True for a folder that `referee run export` has written. Raises OSError."""
+    return is_file(folder / READINGS) and is_file(folder / EVENTS)
+
+
+def no_truth_in(folder: Path, kinds: Kinds) -> str:
+    """Return what a folder holds instead of ground truth, for a sentence. Raises OSError."""
+    if is_run_export(folder):
+        return "it is what `referee run export` writes: detections, and no ground truth"
+    holds = f"it holds {listed(kinds)}"
+    if VOC_RESULTS in kinds:
+        return f"{holds}, which are detections and no ground truth"
+    return f"{holds}: name a file, not its folder"
 
 
 def is_voc_results(path: Path) -> bool:

@@ -12,7 +12,14 @@ from lpirc_testsets import coco_reader, csv_reader
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import MANIFEST, TestSet, load_test_set
-from lpirc_testsets.folder_content import TEXT, XML, kinds_in, listed, mixed
+from lpirc_testsets.folder_content import (
+    TEXT,
+    XML,
+    is_run_export,
+    kinds_in,
+    mixed,
+    no_truth_in,
+)
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.parquet_tables import is_parquet
 from lpirc_testsets.photographs import size_in_header
@@ -82,7 +89,7 @@ def _read(path: Path, images: Path | None) -> GroundTruth:
 
 def _of_folder(path: Path, images: Path | None) -> GroundTruth:
     kinds = kinds_in(path)
-    if len(kinds) > 1:
+    if len(kinds) > 1 and not is_run_export(path):
         raise TestSetError("ground-truth-mixed", mixed(path, kinds))
     if XML in kinds:
         return read_voc_folder(voc_files(path))
@@ -93,7 +100,7 @@ def _of_folder(path: Path, images: Path | None) -> GroundTruth:
     except TestSetError as error:
         if not kinds:
             raise
-        hint = f"it holds {listed(kinds)}: name a file, not its folder"
+        hint = no_truth_in(path, kinds)
         raise TestSetError(error.code, f"{error.sentence}; {hint}") from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, replace
 from functools import partial
@@ -44,11 +43,10 @@ from lpirc_score.files.curve_drawings import (
 from lpirc_score.files.score_page import check_page_path, write_score_page
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import has_one_threshold
-from lpirc_testsets import load_test_set, read_ground_truth
+from lpirc_testsets import read_ground_truth
 from lpirc_testsets.file_bytes import require_regular
-from lpirc_testsets.folder import sha256_of
 from lpirc_testsets.ground_truth_reader import declares_ids
-from lpirc_testsets.voc_reader import voc_files
+from lpirc_testsets.truth_digest import truth_digest
 
 ENGINES = ("own", "pycocotools")
 
@@ -59,7 +57,7 @@ ENGINES = ("own", "pycocotools")
 @click.option(
     "--images",
     type=any_path,
-    help="CSV file with the header `image` that lists all images, also images without objects.",
+    help="CSV file with the header `image` that lists all images, also images without objects; or their folder.",
 )
 @click.option(
     "--blacklist",
@@ -164,7 +162,7 @@ class _Scorer:
         self._engine = engine
         self._iou = iou
         self._truth = read_ground_truth(ground_truth, images)
-        self._digest = _digest(ground_truth, images)
+        self._digest = truth_digest(ground_truth, self._truth, images)
         self._chosen = chosen_of(asked, self._truth)
         self._wanted = _wanted(asked, self._chosen)
         self._read: dict[tuple[Path, Tolerance], tuple[Submission, Pairs]] = {}
@@ -364,18 +362,3 @@ def _tolerance(
 
 def _warn(sentence: str) -> None:
     click.echo(f"referee: warning: {sentence}", err=True)
-
-
-def _digest(ground_truth: Path, images: Path | None) -> str:
-    """Return the digest of a test set, or of the content of other files. A list of images is part of it."""
-    if annotations := voc_files(ground_truth):
-        digest = hashlib.sha256(
-            "".join(map(sha256_of, annotations)).encode()
-        ).hexdigest()
-    elif ground_truth.is_dir():
-        digest = load_test_set(ground_truth).digest
-    else:
-        digest = hashlib.sha256(ground_truth.read_bytes()).hexdigest()
-    if images is None:
-        return digest
-    return hashlib.sha256(digest.encode() + images.read_bytes()).hexdigest()

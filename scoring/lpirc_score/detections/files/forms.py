@@ -15,6 +15,7 @@ from lpirc_testsets.folder_content import (
     TABLE,
     TEXT,
     VOC_RESULTS,
+    is_run_export,
     is_voc_results,
     kinds_in,
     listed,
@@ -25,7 +26,6 @@ from lpirc_testsets.presence import is_file, is_folder
 
 OF_EXPORT = ("detections.csv", "detections.parquet", "detections.coco.json")
 """What `referee run export` may write, the first choice first; all hold the same rows."""
-_BESIDE_EXPORT = "readings.csv"
 _NOTHING = (
     "no detections are in this folder: no YOLO texts, VOC results, "
     "COCO JSON, CSV or Parquet"
@@ -94,7 +94,7 @@ def is_json(path: Path) -> bool:
 
 
 def _of_folder(folder: Path) -> Recognised:
-    if is_file(folder / _BESIDE_EXPORT):
+    if is_run_export(folder):
         for name in OF_EXPORT:
             if is_file(folder / name):
                 return recognised(folder / name)

@@ -78,7 +78,7 @@ def read_export(
     places = [header.index(name) for name in wanted]
     return _detections(
         _plain_numbers(path, places),
-        _chosen(csv_lines(path, [header]), places, len(header)),
+        _chosen(csv_lines(path, [header]), places, finders.images.findings),
         ground_truth,
         finders,
         inverted_boxes,
@@ -127,11 +127,15 @@ def _counted(lines: Numbered, findings: Findings) -> Numbered:
 def _chosen(
     lines: Numbered,
     places: list[int],
-    wanted: int,
+    findings: Findings,
 ) -> Numbered:
+    wanted = len(EXPORT_HEADER.split(","))
     for line, cells in lines:
-        whole = len(cells) == wanted
-        yield line, [cells[place] for place in places] if whole else cells[:6]
+        if len(cells) == wanted:
+            yield line, [cells[place] for place in places]
+        else:
+            problem = f"a row needs {wanted} values, but this one has {len(cells)}"
+            findings.problems.add(line, problem)
 
 
 def _plain_numbers(path: Path, places: list[int]) -> NDArray[np.float64] | None:

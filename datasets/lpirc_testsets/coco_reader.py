@@ -103,8 +103,8 @@ def parse_coco(
         problems.add(f"{path}: annotations: no objects in it")
     image_ids = sorted(images)
     category_ids = sorted(categories)
-    named = {id_ for id_, entry in images.items() if "file_name" in entry}
-    image_names = [files[id_] if id_ in named else "" for id_ in image_ids]
+    unnamed = {id_: "" for id_, entry in images.items() if "file_name" not in entry}
+    image_names = map((files | unnamed).__getitem__, image_ids)
     sizes = _sizes(images, path, problems)
     ground_truth = GroundTruth(
         image_ids=np.array(image_ids, dtype=np.int64),

@@ -68,6 +68,20 @@ class Analyses:
     labels: tuple[LabelCandidate, ...] | None = None
     slices: Mapping[str, Evaluation] = field(default_factory=dict)
 
+    def only(self, kinds: frozenset[Analysis]) -> Analyses:
+        """Return only these analyses, and the slices."""
+        has_errors = Analysis.ERRORS in kinds
+        return Analyses(
+            errors=self.errors if has_errors else None,
+            worst=self.worst if has_errors else (),
+            confusion=self.confusion if Analysis.CONFUSION in kinds else None,
+            f1=self.f1 if Analysis.F1 in kinds else None,
+            calibration=self.calibration if Analysis.CALIBRATION in kinds else None,
+            sizes=self.sizes if Analysis.SIZES in kinds else {},
+            labels=self.labels if Analysis.LABELS in kinds else None,
+            slices=self.slices,
+        )
+
 
 def analysed(
     ground_truth: GroundTruth,

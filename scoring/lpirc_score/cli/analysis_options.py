@@ -27,10 +27,13 @@ _FLAGS = {
 class Asked:
     """What the options ask for; `flags` are names of analyses, `slices` texts NAME=FILE.
 
+    The terminal has those that are `shown`; a page has all, so that only what was asked for by name is shown beside it.
+
     With `is_lenient` a calibration was not asked for by name, so it may be left out.
     """
 
     flags: tuple[str, ...]
+    shown: tuple[str, ...]
     is_lenient: bool
     confidence: float | None
     slices: tuple[str, ...]
@@ -48,6 +51,7 @@ def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
         flags = tuple(name for name in _FLAGS if options.pop(name))
         asked = Asked(
             flags=tuple(_FLAGS) if options["html"] else flags,
+            shown=flags,
             is_lenient="calibration" not in flags,
             confidence=options.pop("confidence"),
             slices=options.pop("slices"),

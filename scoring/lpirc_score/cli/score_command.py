@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -19,9 +18,10 @@ from lpirc_score import (
     tolerance_of,
 )
 from lpirc_score import score as contest_score
-from lpirc_score.analysis.analyses import Analysis, Wanted, analysed
+from lpirc_score.analysis.analyses import Analyses, Analysis, Wanted, analysed
 from lpirc_score.analysis.selection import Part, leave_out
 from lpirc_score.cli.analysis_options import Asked, analysis_options
+from lpirc_score.cli.analysis_tables import print_analyses
 from lpirc_score.cli.chosen_parts import Chosen, Pairs, chosen_of
 from lpirc_score.cli.score_comparison import (
     Result,
@@ -117,8 +117,7 @@ def score(
     """
     metrics = tuple(dict.fromkeys(metrics))
     _check_options(metrics, engine, iou, curves)
-    if asked.html is not None:
-        check_page_path(asked.html)
+    _check_asked(asked)
     _check_energies(energies_wh, detections)
     scorer = _Scorer(
         ground_truth,
@@ -139,7 +138,11 @@ def score(
     orders = find_orders(results, iou)
     if asked.html is not None:
         write_score_page(asked.html, page_of(results, orders, iou))
-    _show(results, orders, as_json=as_json)
+    if as_json:
+        _print_document(results, orders)
+    else:
+        shown = frozenset(map(Analysis, asked.shown))
+        _print_tables(results, orders, shown)
 
 
 class _Scorer:
@@ -230,27 +233,32 @@ def _wanted(asked: Asked, chosen: Chosen) -> Wanted:
     )
 
 
-def _show(
-    results: list[Result],
-    orders: list[Order],
-    *,
-    as_json: bool,
-) -> None:
+def _print_document(results: list[Result], orders: list[Order]) -> None:
     documents = [as_document(one) for one in results]
-    if len(results) == 1:
-        document = documents[0]
-        show = partial(print_result, results[0])
-    else:
+    document = documents[0]
+    if len(results) > 1:
         files = [
             {"file": str(one.file)} | document
             for one, document in zip(results, documents, strict=True)
         ]
         document = {"files": files, "orders": list(map(asdict, orders))}
-        show = partial(print_comparison, results, orders)
-    if as_json:
-        click.echo(json.dumps(document, allow_nan=False))
+    click.echo(json.dumps(document, allow_nan=False))
+
+
+def _print_tables(
+    results: list[Result],
+    orders: list[Order],
+    shown: frozenset[Analysis],
+) -> None:
+    if len(results) == 1:
+        print_result(results[0])
     else:
-        show()
+        print_comparison(results, orders)
+    for one in results:
+        analyses = one.analyses.only(shown)
+        if len(results) > 1 and analyses != Analyses():
+            click.echo(f"\n{one.file} by {one.evaluation.metric}")
+        print_analyses(analyses, one.names)
 
 
 def _check_options(
@@ -279,6 +287,16 @@ def _check_options(
                 raise click.UsageError(
                     f"The metric {metric} has no single IoU threshold, so it has no curves; leave --curves out."
                 )
+
+
+def _check_asked(asked: Asked) -> None:
+    takes_confidence = {Analysis.CONFUSION, Analysis.LABELS}
+    if asked.confidence is not None and not takes_confidence & {*asked.flags}:
+        raise click.UsageError(
+            "--confidence is for --confusion and --labels; give one of them, or leave it out."
+        )
+    if asked.html is not None:
+        check_page_path(asked.html)
 
 
 def _check_energies(

@@ -8,7 +8,6 @@ import click
 
 from lpirc_score import COCO, Evaluation, format_score
 from lpirc_score.cli.analysis_documents import as_documents
-from lpirc_score.cli.analysis_tables import print_analyses
 from lpirc_score.cli.framed_tables import FramedTable, print_framed
 from lpirc_score.cli.score_comparison import Result
 from lpirc_score.cli.terminal_tables import Column
@@ -112,4 +111,3 @@ def print_result(result: Result) -> None:
             f"score {format_score(result.score)} mAP/Wh with {result.energy_wh} Wh"
         )
     click.echo(f"signature {evaluation.signature}")
-    print_analyses(result.analyses, result.names)

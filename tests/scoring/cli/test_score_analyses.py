@@ -367,6 +367,17 @@ def test_a_confidence_outside_0_to_1_is_a_mistake_of_usage(
     )
 
 
+def test_a_confidence_that_nothing_takes_is_a_mistake_of_usage(
+    files: list[str],
+    tmp_path: Path,
+) -> None:
+    result = call(*files, "--f1", "--confidence", "0.5")
+    assert result.exit_code == 2
+    assert "--confidence is for --confusion and --labels" in result.stderr
+    page = ["--html", str(tmp_path / "page.html")]
+    assert call(*files, *page, "--confidence", "0.5").exit_code == 0
+
+
 def test_confidences_that_are_no_probabilities_have_no_calibration(
     files: list[str],
     tmp_path: Path,
@@ -386,3 +397,20 @@ def test_several_files_have_their_analyses_each(
     (tmp_path / "other.csv").write_text("\n".join(ROWS.splitlines()[:-2]))
     got = document(*files, str(tmp_path / "other.csv"), "--f1")
     assert [one["f1"]["overall"]["true"] for one in got["files"]] == [3, 2]
+    (tmp_path / "night.txt").write_text("2\n")
+    paths = [*files, str(tmp_path / "other.csv")]
+    told = call(*paths, "--f1", "--slice", f"night={tmp_path}/night.txt").stdout
+    assert told.count("Best F1 by lpirc") == told.count("│ night │") == 2
+    assert f"\n{paths[1]} by lpirc\n" in told
+    assert f"{paths[1]} by lpirc" not in call(*paths).stdout
+
+
+def test_beside_a_page_the_terminal_shows_only_what_was_asked_for_by_name(
+    files: list[str],
+    tmp_path: Path,
+) -> None:
+    page = ["--html", str(tmp_path / "page.html")]
+    assert call(*files, *page).stdout == call(*files).stdout
+    assert call(*files, *page, "--f1").stdout == call(*files, "--f1").stdout
+    every = [f"--{flag}" for flag in FLAGS]
+    assert document(*files, *page) == document(*files, *every)

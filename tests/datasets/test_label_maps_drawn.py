@@ -41,7 +41,8 @@ def test_one_shared_pixel_is_an_overlap(seed: int) -> None:
     chance = np.random.default_rng(seed)
     labels = chance.integers(0, 3, (5, 7))
     masks = [labels == category for category in range(3)]
-    y, x = chance.integers(0, 5), chance.integers(0, 7)
+    y = chance.integers(0, 5)
+    x = chance.integers(0, 7)
     masks[(labels[y, x] + 1) % 3][y, x] = True
     with pytest.raises(TestSetError, match="1 pixels of image 1 have category"):
         maps_of(masks)[1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,7 +17,7 @@ from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.offered import not_installed
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import task_engine, task_missing, task_names
-from lpirc_score.tasks.task_kinds import Answer, Truth
+from lpirc_score.tasks.task_kinds import Truth
 from lpirc_testsets import TestSetError
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
@@ -70,10 +69,11 @@ class Recomputed:
         )
 
     @cached_property
-    def taken(self) -> list[tuple[Rows | list[Answer], int, list[tuple[int, str]]]]:
-        """Return (rows (n, 7) or answers, number of refused rows, first refused rows) for each body.
+    def taken(self) -> list[tuple[Rows | list[int], int, list[tuple[int, str]]]]:
+        """Return (rows (n, 7), number of refused rows, first refused rows) for each body.
 
-        Answers have the test set's image numbers. Raises Failure, and NotChecked for a task that is not installed.
+        In place of the rows there is the image of each answer, in a task other than boxes. Raises Failure, and
+        NotChecked for a task that is not installed.
         """
         places = enumerate(
             zip(self.bundle.posts, self.bundle.bodies, strict=True), start=1
@@ -83,12 +83,13 @@ class Recomputed:
             return [(self._answers(place, *one), 0, []) for place, one in places]
         return [self._taken(place, post, body) for place, (post, body) in places]
 
-    def _answers(self, place: int, post: PostLine, body: bytes) -> list[Answer]:
+    def _answers(self, place: int, post: PostLine, body: bytes) -> list[int]:
         bundle = self.bundle
         _require_acknowledged(place, post, body)
         given = [(body, post.content_type or "")]
         try:
-            return answers_of(bundle.run.task, given, bundle.test_set, bundle.order)
+            answers = answers_of(bundle.run.task, given, bundle.test_set, bundle.order)
+            return [one.image for one in answers]
         except RefereeError as error:
             raise _unacceptable(place, error) from None
 
@@ -283,8 +284,13 @@ class Recomputed:
             limits=bundle.limits,
             task=bundle.run.task,
             truth=None if is_of_boxes else self.truth,
-            answers=() if is_of_boxes else list(chain.from_iterable(sent)),
+            bodies=() if is_of_boxes else self._bodies,
         )
+
+    @property
+    def _bodies(self) -> list[tuple[bytes, str]]:
+        posts = zip(self.bundle.posts, self.bundle.bodies, strict=True)
+        return [(body, post.content_type or "") for post, body in posts]
 
     @property
     def judged(self) -> Score:

@@ -16,7 +16,7 @@ from lpirc_power.meter_address import limits_of
 from lpirc_score import Evaluation, evaluate
 from lpirc_score.analysis.halves import mean_of_categories
 from lpirc_score.tasks import BOXES
-from lpirc_score.tasks.task_kinds import Answer, Truth
+from lpirc_score.tasks.task_kinds import Truth
 from lpirc_testsets import GroundTruth, load_test_set, objects_of
 from referee.clock import Clock
 from referee.contest import (
@@ -30,7 +30,7 @@ from referee.judging.bound_rules import as_judged
 from referee.judging.run_case import START_S, Case, judgement_of, were_served
 from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import Scored, scored_detections
-from referee.judging.task_scoring import answers_of, truth_of
+from referee.judging.task_scoring import truth_of
 from referee.store import Event
 from referee.store.acts import Act
 from referee.store.hash_links import correction_text
@@ -204,14 +204,13 @@ def case_of(
         refused=store.posts.count_refused(run.id),
         refused_rows=store.posts.refused_rows(run.id),
         limits=limits_of(Identity.parse(run.meter_identity or "").model),
-        **_answered(contest, run, order, with_rows=with_rows),
+        **_answered(contest, run, with_rows=with_rows),
     )
 
 
 def _answered(
     contest: Contest,
     run: Run,
-    order: NDArray[np.int64],
     *,
     with_rows: bool,
 ) -> dict[str, Any]:
@@ -224,16 +223,15 @@ def _answered(
             "ground_truth": ground_truth_of(test_set.folder, test_set.digest),
             "rows": posts.detections(run.id) if with_rows else np.empty((0, 7)),
         }
-    answers: list[Answer] = []
+    bodies: list[tuple[bytes, str]] = []
     if with_rows:
         bodies, _ = contest.store.answers.bodies_after(run.id, 0)
-        answers = answers_of(task, bodies, test_set, order)
     return {
         "ground_truth": None,
         "rows": np.empty((0, 7)),
         "task": task,
         "truth": task_truth_of(test_set.folder, test_set.digest, task),
-        "answers": answers,
+        "bodies": bodies,
     }
 
 

@@ -21,7 +21,7 @@ from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import TASK_RULES_VERSION, task_signature
-from lpirc_score.tasks.task_kinds import Answer, Truth
+from lpirc_score.tasks.task_kinds import Truth
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets import GroundTruth, TestSet
 from referee.errors import RefereeError
@@ -44,7 +44,7 @@ from referee.judging.scoring_job import (
     ScoringInput,
     served_rows,
 )
-from referee.judging.task_scoring import TaskInput
+from referee.judging.task_scoring import TaskInput, question_of
 from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, Score
 from referee.store.run_rules import Rules
 
@@ -60,8 +60,8 @@ class Case:
     number of rows that were not accepted; `refused_rows` has the first of them. `events` are the run's events, oldest
     first; `limits` are the error limits of its meter.
 
-    In a `task` other than boxes there are `truth` and `answers`, which have the test set's image numbers, instead of
-    ground truth and rows.
+    In a `task` other than boxes there are `truth` and `bodies`, each with its content type, instead of ground truth and
+    rows.
     """
 
     run: Run
@@ -79,7 +79,7 @@ class Case:
     limits: Limits | None
     task: str = BOXES
     truth: Truth | None = None
-    answers: Sequence[Answer] = ()
+    bodies: Sequence[tuple[bytes, str]] = ()
 
     @property
     def boxes(self) -> GroundTruth:
@@ -181,8 +181,9 @@ def scoring_input(case: Case) -> ScoringInput | TaskInput:
         count_unserved=case.count_unserved,
         truth=case.truth,
         truth_digest=case.test_set.ground_truth_sha256,
-        answers=case.answers,
-        images=np.sort(case.order),
+        bodies=case.bodies,
+        question=question_of(case.test_set, case.order),
+        order=case.order,
         served=were_served(case.order, case.served, len(case.test_set.images)),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,8 +17,22 @@ from lpirc_score.tasks.offered import (
     task_named,
 )
 from lpirc_score.tasks.task_bodies import read_answers
-from lpirc_score.tasks.task_kinds import Answer, Figures, Question, Task, Truth
-from lpirc_score.tasks.task_scores import figures_of, halves_accuracy
+from lpirc_score.tasks.task_kinds import (
+    Answer,
+    Figures,
+    Floats,
+    Question,
+    SummedTask,
+    Truth,
+)
+from lpirc_score.tasks.task_scores import (
+    figures_of,
+    figures_of_table,
+    halves_accuracy,
+    halves_of_table,
+    statistics_of,
+    statistics_of_image,
+)
 from lpirc_testsets import TestSet
 from referee.judging.scoring_job import (
     CONTEST,
@@ -35,46 +49,64 @@ WHOLE = 0
 
 @dataclass(frozen=True, eq=False)
 class TaskInput:
-    """The input for scoring a run's answers, which are in order of arrival, with the test set's image numbers.
+    """The input for scoring a run's answers: its bodies in order of arrival, each with its content type.
 
-    `images` (n,) are those of the run, ascending; `served` (N + 1,) is indexed by image number. `truth_digest`
-    identifies the truth.
+    `order` (n,) has the test set's number of each image that the team knows, `question` what bodies are checked
+    against; `served` (N + 1,) is indexed by the test set's number. `truth_digest` identifies the truth.
     """
 
     task: str
     count_unserved: bool
     truth: Truth
     truth_digest: str
-    answers: Sequence[Answer]
-    images: Ints
+    bodies: Sequence[tuple[bytes, str]]
+    question: Question
+    order: Ints
     served: NDArray[np.bool_]
 
     @cached_property
-    def counted(self) -> list[Answer]:
-        """The answers that count."""
-        if self.count_unserved:
-            return list(self.answers)
-        return [one for one in self.answers if self.served[one.image]]
+    def images(self) -> Ints:
+        """The run's images by the test set's number, ascending (n,)."""
+        return np.sort(self.order)
 
     @cached_property
-    def unserved(self) -> list[Answer]:
-        """The answers for images that were not served."""
-        return [one for one in self.answers if not self.served[one.image]]
+    def sent(self) -> Sent:
+        """What the bodies say, read once. Raises RefereeError `bad-task`."""
+        task = task_named(self.task)
+        if isinstance(task, SummedTask):
+            return summed(self, task)
+        answers = list(self.each())
+        counted = [one for one in answers if self.counts(one.image)]
+        unserved = [one.image for one in answers if not self.served[one.image]]
+        return Sent(
+            Given(answers=counted), Given(answers=answers), len(counted), unserved
+        )
+
+    def counts(self, image: int) -> bool:
+        """Return True if answers for this image count."""
+        return self.count_unserved or bool(self.served[image])
+
+    def each(self) -> Iterator[Answer]:
+        """Yield the answers, with the test set's image numbers; no more than one body is unpacked at a time."""
+        task = task_named(self.task)
+        for body, content_type in self.bodies:
+            found = read_answers(task, body, content_type, self.question)
+            for image, value in found:
+                yield Answer(int(self.order[image - 1]), value)
 
     def scored(self, _known: Scored | None = None) -> Scored:
         """Return the result without `halves`. Raises RefereeError `bad-task`."""
-        task = task_named(self.task)
-        found = self._figures(task, self.counted)
+        sent = self.sent
+        found = self._figures(sent.counted)
         maps = {CONTEST: found.accuracy}
-        if self.unserved and not self.count_unserved:
-            everything = self._figures(task, self.answers)
-            maps[WITH_UNSERVED] = everything.accuracy
+        if sent.unserved and not self.count_unserved:
+            maps[WITH_UNSERVED] = self._figures(sent.everything).accuracy
         return Scored(
             maps,
             {CONTEST: found.by_category},
-            detections=len(self.counted),
-            unserved_rows=len(self.unserved),
-            unserved_images=len({one.image for one in self.unserved}),
+            detections=sent.answers,
+            unserved_rows=len(sent.unserved),
+            unserved_images=len({*sent.unserved}),
             implausible=PLAUSIBLE,
             objects={WHOLE: self.truth_digest},
             others=found.others,
@@ -83,11 +115,61 @@ class TaskInput:
     def with_halves(self, found: Scored, _known: Scored | None = None) -> Scored:
         """Return the result completed with the accuracy (1, HALVES) on halves of the images."""
         task = task_named(self.task)
-        halves = halves_accuracy(task, self.truth, self.counted, self.images)
+        given = self.sent.counted
+        if isinstance(task, SummedTask) and given.table is not None:
+            halves = halves_of_table(task, self.truth, given.table)
+        else:
+            halves = halves_accuracy(task, self.truth, given.answers, self.images)
         return replace(found, halves=halves.reshape(1, -1))
 
-    def _figures(self, task: Task, answers: Sequence[Answer]) -> Figures:
-        return figures_of(task, self.truth, answers, self.images)
+    def _figures(self, given: Given) -> Figures:
+        task = task_named(self.task)
+        if isinstance(task, SummedTask) and given.table is not None:
+            return figures_of_table(task, self.truth, given.table)
+        return figures_of(task, self.truth, given.answers, self.images)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Answers in the form that scoring needs: the statistics (n, S) of a `SummedTask`, or the answers themselves."""
+
+    table: Floats | None = None
+    answers: Sequence[Answer] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """What a run's bodies say: what counts, everything, the number of answers that count, and images not served.
+
+    `unserved` has the image of each answer for one that was not served.
+    """
+
+    counted: Given
+    everything: Given
+    answers: int
+    unserved: Sequence[int]
+
+
+def summed(given: TaskInput, task: SummedTask) -> Sent:
+    """Return what the bodies say for a `SummedTask`, whose answers are not kept."""
+    nothing = statistics_of(task, given.truth, [], given.images)
+    counted = nothing.copy()
+    everything = nothing.copy()
+    seen: set[int] = set()
+    unserved = []
+    answers = 0
+    for image, value in given.each():
+        answers += given.counts(image)
+        if not given.served[image]:
+            unserved.append(image)
+        if task.is_once and image in seen:
+            continue
+        seen.add(image)
+        place = int(np.searchsorted(given.images, image))
+        everything[place] = statistics_of_image(task, given.truth, image, value)
+        if given.counts(image):
+            counted[place] = everything[place]
+    return Sent(Given(counted), Given(everything), answers, unserved)
 
 
 def truth_of(task: str, test_set: TestSet) -> Truth:

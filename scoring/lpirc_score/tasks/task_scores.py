@@ -62,13 +62,10 @@ def halves_accuracy(
     images: Ints,
 ) -> Floats:
     """Return the accuracy (HALVES,) on each half of the images (n,); `lpirc_score.analysis.halves` draws them."""
-    drawn = halves_of(len(images)).T
     if isinstance(task, SummedTask):
         table = statistics_of(task, truth, answers, images)
-        sums = _sums(table, drawn)
-        with running_task(task.name):
-            found = [task.figures(one, truth.categories).accuracy for one in sums]
-        return np.array(found, np.float64)
+        return halves_of_table(task, truth, table)
+    drawn = halves_of(len(images)).T
     whole = _whole(task)
     with running_task(task.name):
         if whole.halves is not None:
@@ -80,6 +77,14 @@ def halves_accuracy(
         for half in range(HALVES)
     ]
     return np.array(values, np.float64)
+
+
+def halves_of_table(task: SummedTask, truth: Truth, table: Floats) -> Floats:
+    """Return the accuracy (HALVES,) on each half of the images from their statistics (n, S)."""
+    sums = _sums(table, halves_of(len(table)).T)
+    with running_task(task.name):
+        found = [task.figures(one, truth.categories).accuracy for one in sums]
+    return np.array(found, np.float64)
 
 
 def statistics_of(

@@ -16,6 +16,7 @@ from lpirc_score.metrics.offered import METRICS, metric_named, metric_names
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import running_task, task_named
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
+from lpirc_testsets.truth_records import kind_of
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
 from referee.clock import Clock
 from referee.config import (
@@ -228,6 +229,22 @@ def require_truth(test_set: TestSet, task: str = BOXES) -> None:
             "testset-unfit",
             f"The test set in {test_set.folder} has no categories, so it cannot be used for detection; in "
             "contest.toml name a test set with boxes. (For classification, where models are measured: referee model.)",
+        )
+    else:
+        _require_boxes(test_set)
+
+
+def _require_boxes(test_set: TestSet) -> None:
+    """Raise RefereeError `testset-unfit` for ground truth of another kind; a set of photographs alone has none."""
+    try:
+        kind = kind_of(test_set)
+    except TestSetError as error:
+        raise RefereeError("testset-unfit", error.sentence) from error
+    if kind not in ("boxes", "nothing"):
+        raise RefereeError(
+            "testset-unfit",
+            f"The test set in {test_set.folder} has {kind} and no boxes; in contest.toml name a test set with boxes, "
+            "or the task of this one.",
         )
 
 

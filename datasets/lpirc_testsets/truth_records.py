@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from lpirc_testsets.class_labels import read_labels
 from lpirc_testsets.coco_import import object_records
 from lpirc_testsets.coco_segmentations import read_segmentations
+from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.file_bytes import file_bytes, read_text
 from lpirc_testsets.folder import TestSet
 from lpirc_testsets.ground_truth import GroundTruth, Row
@@ -90,9 +91,12 @@ def _labelled(test_set: TestSet) -> GroundTruth:
 
 def _other_marks(test_set: TestSet) -> Marks | None:
     """Return the annotations of a set of another kind than boxes, None for boxes."""
-    if test_set.objects and b'"bbox"' in file_bytes(test_set.ground_truth_path):
-        return None
-    return read_marks(test_set)
+    path = test_set.ground_truth_path
+    try:
+        has_boxes = test_set.objects and b'"bbox"' in file_bytes(path)
+    except OSError as error:
+        raise TestSetError("testset-damaged", f"{path}: {error.strerror}") from error
+    return None if has_boxes else read_marks(test_set)
 
 
 def _row(mark: Mark, size: tuple[int, int]) -> Row:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lpirc_score.tasks import BOXES
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.config import ContestConfig
 from referee.config.contest_text import ATTEMPTS, LEAST_MAP, repeated_images
 from referee.contest import Contest, require_truth
 from referee.errors import RefereeError
+from referee.judging.run_checks import NO_TRUTH
 from referee.judging.standings import standings
 from referee.runs.arming import images_of_a_run
 from referee.seams import Finding
@@ -32,8 +34,12 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
 
 
 def _truth_missing(contest: Contest) -> Iterator[Finding]:
+    test_set = contest.test_set
     try:
-        require_truth(contest.test_set, contest.config.task)
+        require_truth(test_set, contest.config.task)
+        if contest.config.task == BOXES and not test_set.objects:
+            words = f"{NO_TRUTH_SENTENCE} No run has a score or a rank; for a contest import annotated images."
+            yield Finding(NO_TRUTH, words, is_advice=True)
     except RefereeError as error:
         yield Finding(error.code, error.sentence)
 

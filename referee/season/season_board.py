@@ -10,6 +10,7 @@ from itertools import pairwise, starmap
 from typing import Any, cast
 
 from lpirc_score.analysis.interval import EnergySpread, chance_of_order
+from lpirc_testsets.truth_marks import NO_TRUTH_CLAUSE
 from referee.judging.ranking import (
     SURE,
     Level,
@@ -211,6 +212,8 @@ def _judged_standing(one: SeasonRun) -> Standing | str:
     judged = one.judged
     if judged is None or run.state is not RunState.JUDGED:
         return "it is not judged"
+    if judged.map is None:
+        return NO_TRUTH_CLAUSE
     if judged.score is None or judged.energy_wh is None:
         return "it has no score"
     return standing_of(run, judged, standing_review(judged, one.review), one.least_map)

@@ -10,6 +10,7 @@ from typing import Any
 from flask import Response
 
 from lpirc_testsets import TestSet, TestSetError, load_test_set
+from lpirc_testsets.synthetic_truth import TASKS
 from referee.config.toml_edits import Setting
 from referee.contest import place_of, require_truth, require_unchanged
 from referee.errors import RefereeError
@@ -70,7 +71,10 @@ def _made(form: Form) -> list[Setting]:
         raise RefereeError("bad-request", f"{words}, not {images}.")
     folder = part(SettingsDesk).folder
     name = _free_name(folder)
-    words_ = ("--images", str(images), "--seed", "1", "--out", str(folder / name))
+    task = part(SettingsDesk).config().task
+    words_ = ["--images", str(images), "--seed", "1", "--out", str(folder / name)]
+    if task in TASKS:
+        words_ += ["--task", task]
     ended, said = run_command("testset", "synthesize", *words_)
     if ended.returncode:
         shutil.rmtree(folder / name, ignore_errors=True)

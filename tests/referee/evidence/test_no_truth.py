@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from lpirc_testsets import TestSet, load_test_set, read_ground_truth
+from lpirc_testsets import TestSet, load_test_set, read_ground_truth, synthesize
 from lpirc_testsets.coco_import import object_records
 from lpirc_testsets.image_import import import_images
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from lpirc_testsets.writing import write_records
 from referee.auth.signing import ContestKey
 from referee.clock import Clock
-from referee.contest import Contest, create_contest, open_contest
+from referee.contest import Contest, create_contest, open_contest, require_truth
+from referee.errors import RefereeError
 from referee.evidence.bundle_parts import export_bundle
 from referee.judging.judge import Again, judge
 from referee.judging.judge_many import judge_with_interval
@@ -222,3 +223,35 @@ def test_ground_truth_that_comes_later_gives_the_runs_their_scores(
         assert change.map[0] is None
         assert isinstance(change.map[1], float)
         assert standings(corrected).left_out == ()
+
+
+def test_doctor_advises_against_a_contest_with_it_and_a_season_says_why_none_is_ranked(
+    contest: Contest,
+    run: Run,
+) -> None:
+    judge(contest, run.id, Clock())
+    looked = called("doctor", str(contest.folder))
+    assert f"advice, no-truth: {NO_TRUTH_SENTENCE} No run has a score" in looked.stdout
+    season = called("season", str(contest.folder))
+    assert f"is not on the board: {CLAUSE}." in season.stderr + season.stdout
+
+
+@pytest.mark.parametrize(
+    ("task", "kind"), [("classification", "classes"), ("segmentation", "label maps")]
+)
+def test_a_contest_of_boxes_on_a_set_for_another_task_is_not_served(
+    tmp_path: Path,
+    task: str,
+    kind: str,
+) -> None:
+    other = synthesize(
+        tmp_path / "set",
+        images=2,
+        categories=2,
+        seed=1,
+        size=(96, 64),
+        task=task,
+    )
+    with pytest.raises(RefereeError, match=f"has {kind} and no boxes") as failure:
+        require_truth(other)
+    assert failure.value.code == "testset-unfit"

@@ -111,7 +111,10 @@ def score(
     asked: Asked,
     as_json: bool,
 ) -> None:
-    """Score the files DETECTIONS against GROUND_TRUTH: a test-set folder, VOC annotations, a COCO JSON or a CSV.
+    """Score the files DETECTIONS against GROUND_TRUTH: both may be a file or a folder in many forms.
+
+    GROUND_TRUTH is a test-set folder, VOC annotations, YOLO's text files, a COCO JSON, a CSV or Parquet. DETECTIONS are
+    COCO results, CSV, rows of seven numbers, Parquet, VOC results, YOLO's text files, or an export of a run.
 
     Several files or metrics are compared side by side, with the chance that the order of two files is real.
     """

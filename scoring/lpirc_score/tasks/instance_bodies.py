@@ -13,7 +13,7 @@ from lpirc_testsets.segmentations import require_segmentation
 from lpirc_testsets.values import shown
 
 JSON = "application/json"
-LARGEST_BODY_BYTES = 16 * 2**20
+LARGEST_BODY_BYTES = 4 * 2**20
 LONGEST_OUTLINE_PX = 2**19
 LONGEST_OUTLINES_PX = 2**22
 """Of the polygons of one answer, and of one body. Filling costs as much as an outline is long, however short its text.

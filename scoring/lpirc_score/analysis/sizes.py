@@ -116,7 +116,7 @@ def _by_rule(
     places = np.searchsorted(ground_truth.category_ids, ground_truth.category)
     objects = {}
     for name in AREAS:
-        is_inside = _inside(ground_truth.area, name) & counts
+        is_inside = inside(ground_truth.area, name) & counts
         of_category = places[is_inside]
         objects[name] = np.bincount(
             of_category, minlength=len(ground_truth.category_ids)
@@ -143,18 +143,25 @@ def _ranks_inside(
     ranked: CategoryRanks,
 ) -> Iterator[tuple[str, Ints]]:
     """Yield the ranks (T,) of the true positives of each range, among its detections."""
-    sides = coco_boxes_of(detections, ranked.members)[:, 2:]
-    with np.errstate(over="ignore", invalid="ignore"):
-        area = sides[:, 0] * sides[:, 1]
+    area = box_areas(detections, ranked.members)
     area[ranked.ranks - 1] = ground_truth.area.take(ranked.found)
     is_true = np.zeros(len(area), np.bool_)
     is_true[ranked.ranks - 1] = True
     for name in AREAS:
-        of_range = is_true[_inside(area, name)]
+        of_range = is_true[inside(area, name)]
         yield name, np.flatnonzero(of_range) + 1
 
 
-def _inside(area: Floats, name: str) -> Bools:
+def box_areas(detections: Detections, chosen: Ints) -> Floats:
+    """Return the areas (n,) of the boxes of some detections, in square pixels."""
+    sides = coco_boxes_of(detections, chosen)[:, 2:]
+    with np.errstate(over="ignore", invalid="ignore"):
+        areas: Floats = sides[:, 0] * sides[:, 1]
+    return areas
+
+
+def inside(area: Floats, name: str) -> Bools:
+    """Return which areas (M,) lie in the range of that name, its limits included."""
     least, most = AREAS[name]
     is_inside: Bools = (area >= least) & (area <= most)
     return is_inside

@@ -26,10 +26,10 @@ def print_score(run: Run, score: Score) -> None:
     of_boxes = words == OF_BOXES
     reached = "none" if score.map is None else f"{score.map:.5f}"
     table.add_row(f"mAP {metric}" if of_boxes else words.accuracy, reached)
-    for name, value in (score.others or {}).items():
-        table.add_row(name, f"{value:.5f}")
     for name, figures in described(score.interval):
         table.add_row(f"  {name}", figures)
+    for name, value in (score.others or {}).items():
+        table.add_row(name, f"{value:.5f}")
     if of_boxes and metric != PUBLISHED and score.map is not None:
         old = "not computed; judge the run again"
         published = (

@@ -70,6 +70,7 @@ def explain(
 
     Raises RefereeError `judged-otherwise` (another metric or ground truth was used); TestSetError.
     """
+    _require_boxes(run)
     contest = judged_contest(contest, run, judged)
     metric = contest.config.metric
     ground_truth, rows = counted_of(case_of(contest, run))
@@ -88,22 +89,25 @@ def explain(
     )
 
 
-def judged_contest(contest: Contest, run: Run, judged: Score) -> Contest:
-    """Return the contest with the rules of a judgement, if that still has the contest's metric and ground truth.
-
-    Raises RefereeError `judged-otherwise`, and `other-task` for a run that answers another task than boxes.
-    """
+def _require_boxes(run: Run) -> None:
     if run.task != BOXES:
         raise RefereeError(
             "other-task",
             f"Run {run.id} answers the task {run.task}: costs of errors, curves and the best stop are for boxes.",
         )
+
+
+def judged_contest(contest: Contest, run: Run, judged: Score) -> Contest:
+    """Return the contest with the rules of a judgement, if that still has the contest's metric and ground truth.
+
+    Raises RefereeError `judged-otherwise`.
+    """
     contest = as_judged(
         contest,
         run,
         None if judged.rules is None else judged.rules.metric,
     )
-    metric = contest.config.metric
+    metric = contest.config.scored_by
     parts = signature_parts(judged.signature)
     # The ground truth may have been corrected since the run was armed.
     was = parts["metric"], parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
@@ -119,6 +123,7 @@ def judged_contest(contest: Contest, run: Run, judged: Score) -> Contest:
 
 def regret_of(contest: Contest, run: Run, judged: Score) -> StopRegret | None:
     """Return the stop regret of a judged run alone. Raises the errors of `explain`."""
+    _require_boxes(run)
     contest = judged_contest(contest, run, judged)
     ground_truth, _ = counted_of(case_of(contest, run))
     return stop_regret(contest, run, ground_truth)

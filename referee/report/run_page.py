@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets import TestSetError
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
@@ -30,6 +31,7 @@ from referee.report.energy_section import energy_section
 from referee.report.errors_section import errors_section
 from referee.report.judged_section import judged_section, record_section, team_section
 from referee.report.replay_section import replay_section
+from referee.report.task_section import task_section
 from referee.report.win_section import board_section, lever_section
 from referee.store.records import OVER, Run, RunState, Score
 
@@ -109,6 +111,7 @@ def report_page(
         "judged": judged,
         "course": course,
         "costs": None,
+        "worst": (),
         "regret": None,
         "lever_costs": (),
         "replay": None,
@@ -148,7 +151,13 @@ def _explained(
     shown: dict[str, Any],
 ) -> dict[str, Any]:
     """Return what the errors cost and what would have won; a sentence is added to the notices if that is not known."""
-    found = {}
+    found: dict[str, Any] = {}
+    if run.task != BOXES:
+        try:
+            found = task_section(contest, run, judged)
+        except (RefereeError, TestSetError) as failure:
+            shown["notices"].append(failure.sentence)
+        return found | lever_section(contest, run, judged, course, shown)
     if judged.map is None:
         return lever_section(contest, run, judged, course, shown)
     try:

@@ -22,6 +22,9 @@ from lpirc_testsets.plugins import Plugin, PluginError, Seam, UnknownPlugin
 HOME = "lpirc-score"
 SEAM = Seam("lpirc.tasks", "task", HOME)
 
+NOT_IN_WORDS = frozenset("%{}<>&\"'\\")
+"""Characters that the words of a task cannot have, since templates and formats give them a meaning."""
+
 TASK_RULES_VERSION = 1
 """Version of the scoring of the built-in tasks, raised whenever a figure could change."""
 
@@ -89,6 +92,17 @@ def task_failed(name: str, problem: str) -> CodedError:
     return CodedError("bad-task", _plugin(name).broken(problem).sentence)
 
 
+def _word_problem(task: Task) -> str:
+    """Return what is wrong with the words of a task, or an empty text; they stand in pages and sentences."""
+    for name in ("title", "accuracy", "answer", "answers"):
+        word = getattr(task, name)
+        if not isinstance(word, str) or not word.strip() or not word.isprintable():
+            return f"its {name} is {word!r:.40}, which is no word"
+        if NOT_IN_WORDS & {*word}:
+            return f"its {name} {word!r:.40} has a character of {''.join(sorted(NOT_IN_WORDS))}"
+    return ""
+
+
 def _plugin(name: str) -> Plugin:
     try:
         plugin = SEAM.load(name)
@@ -106,6 +120,8 @@ def _plugin(name: str) -> Plugin:
         )
     elif found.name != name:
         problem = f"its task is named {found.name!r}"
+    else:
+        problem = _word_problem(found)
     if problem:
         raise CodedError("bad-task", plugin.broken(problem).sentence)
     return plugin

@@ -126,3 +126,16 @@ def test_commands_say_it(day: Day) -> None:
         assert found.returncode == 0, found.stderr
         assert "mAP" not in found.stdout
     assert "top-1" in day.refers("run", "list").stdout
+
+
+def test_the_report_shows_the_worst_images_to_operators_alone(day: Day) -> None:
+    server = day.server
+    assert server is not None
+    with open_contest(day.folder) as contest:
+        key = contest.operator_key
+    report = server.ask("GET", "/operator/runs/1/report", key, PAGE).text
+    assert "Worst images" in report
+    assert re.search(
+        r"Image 6 \(\d+\.jpg\), 0\.00000: Answered \d; the class is \d", report
+    )
+    assert "top-5" in report

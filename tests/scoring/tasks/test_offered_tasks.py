@@ -35,7 +35,7 @@ def read(body, content_type, question):
     return [Answer(image, image) for image in range(1, 1 + len(body))]
 
 
-SAID = dict(title="", accuracy="share", answer="one", answers="ones", content_types=("text/plain",), read=read,
+SAID = dict(title="My task", accuracy="share", answer="one", answers="ones", content_types=("text/plain",), read=read,
             read_truth=lambda test_set: None)
 SUM = SummedTask(name="sum", statistics=lambda truth, value, categories: np.array([value == truth, 0.5]),
                  figures=lambda total, categories: Figures(total[0] / total[1] / 2), **SAID)

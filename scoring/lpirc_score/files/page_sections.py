@@ -48,13 +48,13 @@ def sections_of(
     """Yield the parts in HTML, those that were computed."""
     if curves:
         yield _curves(curves, names)
-    if found.errors is not None:
-        yield _errors(found.errors)
     if found.calibration is not None:
         yield _calibration(found.calibration)
     elif found.f1 is not None:
         sentence = "Not every confidence is from 0 to 1, so there is no calibration."
         yield part("Calibration", sentence)
+    if found.errors is not None:
+        yield _errors(found.errors)
     if found.sizes:
         yield _sizes(found.sizes)
     if found.confusion is not None:

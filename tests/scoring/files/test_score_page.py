@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["browser", "files"]
 SECTIONS = [
     "Precision and recall",
-    "Errors",
     "Calibration",
+    "Errors",
     "Sizes",
     "Confusion of categories",
     "Categories",

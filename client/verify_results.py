@@ -26,6 +26,7 @@ from verify_records import (
     digest_of_rules,
     mean_power_w,
 )
+from verify_rule import score_by_rule, signed_rule
 
 METRICS = {
     "lpirc": lpirc,
@@ -141,7 +142,7 @@ def check_map_ilsvrc_det(bundle: Bundle, rows: list[Row]) -> None:
 
 
 def check_score(bundle: Bundle) -> str:
-    """Check that the score is the mAP divided by the energy. Return the division in words.
+    """Check that the score follows from the run's figures by its rule. Return the computation in words.
 
     Without ground truth, which `check_map` has looked at, there is neither.
     """
@@ -156,8 +157,7 @@ def check_score(bundle: Bundle) -> str:
         need(is_bare, "result.json has no mAP, but the test set has ground truth")
         words = NO_TRUTH
     elif energy is not None and 0 < energy < math.inf:
-        score = map_ / energy
-        words = f"{score:.6g} = {map_:.6g} / {energy:.6g} Wh"
+        score, words = score_by_rule(bundle, map_, energy)
     expected = {
         "energy_wh": energy,
         "score": score,
@@ -214,6 +214,7 @@ def _signed_parts(bundle: Bundle) -> list[str]:
         "iou:0.5:0.95" if metric == "coco" else "iou:0.5",
         "blacklist:none",
         f"gt:{digest[:12]}",
+        *signed_rule(bundle),
         f"images:{_images_in_words(bundle)}",
         f"counts:{counts}",
         f"window:{run['window_s'] - extra_s:g}s",

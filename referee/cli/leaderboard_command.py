@@ -20,8 +20,9 @@ from referee.cli.run_marks import RARE_MARKS, marks_caption
 from referee.cli.shared_options import contest_folder
 from referee.config import read_config
 from referee.contest import Contest, open_contest
+from referee.contest_rules import DEFAULT
 from referee.errors import RefereeError
-from referee.judging.bound_rules import rules_version
+from referee.judging.bound_rules import rules_version, signed_rule
 from referee.judging.prizes import Award
 from referee.judging.ranking import NotRanked, Place, Standing
 from referee.judging.standings import Standings, place_document, standings
@@ -85,7 +86,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
         columns_of(metric),
         rows,
         title=f"{name}: leaderboard",
-        about=f"The best run of each team by its score, {words.accuracy} / Wh. {scored}",
+        about=f"The best run of each team{_by(found, words.accuracy)}. {scored}",
         notes=[
             marks_caption(MARKS, rows),
             *map(_award, found.awards),
@@ -94,6 +95,14 @@ def leaderboard(folder: Path, form: str | None) -> None:
         ],
         empty="No run has a score. To judge closed runs: referee judge --all. A run without energy has no score.",
     )
+
+
+def _by(found: Standings, accuracy: str) -> str:
+    """Return what runs are ranked by, as the end of a sentence."""
+    if found.rule == DEFAULT:
+        return f" by its score, {accuracy} / Wh"
+    rule = found.rule
+    return f" by its score in {rule.unit_of(accuracy)}, {rule.order}. {rule.sentence.rstrip('.')}"
 
 
 def warn_of_other_settings(contest: Contest) -> None:
@@ -118,6 +127,9 @@ def _otherwise(judged_by: str, contest: Contest) -> str:
         "window": f"{config.window_s}s",
         "rules": str(rules_version(config)),
     }
+    if signed_rule(judged_by) != config.contest_rule.signed:
+        was["rule"] = signed_rule(judged_by)
+        now["rule"] = config.contest_rule.signed
     now["gt"] = contest.test_set.digest[:DIGEST_LENGTH]
     differ = [name for name, value in now.items() if was.get(name, value) != value]
     others = "; ".join(f"{name} {was[name]}, now {now[name]}" for name in differ)
@@ -228,6 +240,7 @@ def cells_of(place: Place, metric: str) -> list[str]:
         "x": one.extra_s,
         "i": one.images_seen,
         "b": one.not_ranked_code is NotRanked.BELOW_LEAST_MAP,
+        "l": one.not_ranked_code is NotRanked.OUTSIDE_RULE,
         "p": not one.is_published,
     }
     marks = "".join(mark for mark, is_set in applies.items() if is_set)

@@ -143,6 +143,7 @@ def _marks(run: Run, figures: Figures) -> str:
         "!": needs_review,
         "r": figures.reviewed and not needs_review,
         "b": figures.not_ranked_code is NotRanked.BELOW_LEAST_MAP,
+        "l": figures.not_ranked_code is NotRanked.OUTSIDE_RULE,
         "x": run.extra_s,
         "i": figures.images_seen,
         "u": figures.energy_wh is not None and not run.official,

@@ -9,7 +9,8 @@ from lpirc_score.metrics.contest_score import format_score
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.tasks.words import OF_BOXES, words_of_scorer
-from referee.judging.bound_rules import judged_otherwise
+from referee.contest_rules import DEFAULT
+from referee.judging.bound_rules import judged_otherwise, rule_of
 from referee.judging.run_figures import Figures, energy_above_idle_wh
 from referee.judging.score_uncertainty import described
 from referee.store.records import Run, Score
@@ -47,7 +48,12 @@ def print_score(run: Run, score: Score) -> None:
     table.add_row(
         "elapsed", f"{_with_unit(run.elapsed_s, 's', 3)} (closed by {run.closed_by})"
     )
-    table.add_row("score", _score_text(score), is_bold=True)
+    rule = rule_of(run)
+    if rule != DEFAULT:
+        table.add_row("ranked by", f"{rule.name}: {rule.sentence}")
+    table.add_row(
+        "score", _score_text(score, rule.unit_of(_accuracy(score))), is_bold=True
+    )
     print_framed(table)
     for check in score.checks:
         mark = click.style("ok", fg="green")
@@ -68,11 +74,11 @@ def print_score(run: Run, score: Score) -> None:
 
 def rules_text(run: Run) -> str:
     """Return the SHA-256 of a run's rules as a text, or a text saying that no rules are recorded."""
-    return (
-        "none recorded (armed by an earlier version)"
-        if run.rules is None
-        else f"bound, {run.rules.sha256}"
-    )
+    if run.rules is None:
+        return "none recorded (armed by an earlier version)"
+    rule = rule_of(run)
+    ranked = "" if rule == DEFAULT else f"; ranked by {rule.signed}"
+    return f"bound, {run.rules.sha256}{ranked}"
 
 
 def print_standing(figures: Figures) -> None:
@@ -83,12 +89,15 @@ def print_standing(figures: Figures) -> None:
         click.echo(f"Not ranked: {figures.not_ranked}.")
 
 
-def _score_text(score: Score) -> str:
+def _accuracy(score: Score) -> str:
+    """Return the name of the accuracy of a judgement."""
+    return words_of_scorer(signature_parts(score.signature)["metric"]).accuracy
+
+
+def _score_text(score: Score, unit: str) -> str:
     if score.score is None:
         return "none"
-    metric = signature_parts(score.signature)["metric"]
-    unit = words_of_scorer(metric).accuracy
-    words = f"{format_score(score.score)} {unit}/Wh"
+    words = f"{format_score(score.score)} {unit}"
     interval = score.interval
     if interval is None or interval.score_low is None or interval.score_high is None:
         return words

@@ -18,6 +18,10 @@ SHOWN_BACKUP = "/media/stick"  # in the lines of those that are not set
 COMMENT_COLUMN = 26
 EXAMPLES = """\
 
+# [rule]                    # what runs are ranked by; without it, mAP / Wh: docs/rules.md
+# name = "accuracy-within-limit"   # or "least-energy", "accuracy-per-excess-wh", "floors-then-energy"
+# energy_limit_wh = 5.0     # or power_limit_w, time_limit_s, image_limit_s
+
 # [[stations]]              # one more board with its own meter
 # name = "station-2"
 # meter = "TCPIP::192.168.1.21::INSTR"

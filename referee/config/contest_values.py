@@ -12,7 +12,9 @@ from lpirc_power.meter_standing import OFFICIAL_MAKERS
 from lpirc_power.sampling.polling import settling_at_least_s
 from lpirc_score.tasks import BOXES
 from referee.config.journal_table import DEFAULT, Journal
+from referee.config.rule_table import USUAL, RuleTable
 from referee.config.tracks import ModelTrack
+from referee.contest_rules import ContestRule
 
 
 def is_simulated(meter: str) -> bool:
@@ -110,7 +112,8 @@ class ContestConfig:
     the ground truth once `ground_truth_secret_until` has passed. Meters of the `official_makers` are accepted. With
     `publish_by` 1 or 2 a judgement is public only once it was confirmed and published, by as many people; with 0 at
     once. `heats` says what the rounds of heats are: one of TOURNAMENTS. `board_url` is the
-    board's address as the hall reaches it; blank: the one by which the projector has opened it.
+    board's address as the hall reaches it; blank: the one by which the projector has opened it. `rule` is what runs are
+    ranked by.
     """
 
     name: str
@@ -144,6 +147,12 @@ class ContestConfig:
         map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
     )
     official_makers: tuple[str, ...] = OFFICIAL_MAKERS
+    rule: RuleTable = USUAL
+
+    @property
+    def contest_rule(self) -> ContestRule:
+        """What runs are ranked by."""
+        return self.rule.chosen
 
     @property
     def scored_by(self) -> str:

@@ -14,6 +14,7 @@ from referee.contest_rules.rule import (
     Quantity,
     RuleError,
     below,
+    below_floor,
     figure,
     over,
 )
@@ -39,8 +40,8 @@ class AccuracyPerWh(ContestRule):
         """What the rule ranks by."""
         return "The score is the mAP divided by the energy in Wh."
 
-    def _outcome(self, facts: Facts, energy_wh: float) -> Outcome:
-        return Outcome(facts.accuracy / energy_wh)
+    def _outcome(self, facts: Facts, accuracy: float, energy_wh: float) -> Outcome:
+        return Outcome(accuracy / energy_wh)
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,9 @@ class AccuracyWithinLimit(ContestRule):
             names = ", ".join(one.name for one in fields(self))
             yield "name", f'name = "{self.name}" needs a limit: set one of {names}.'
 
-    def _outcome(self, facts: Facts, energy_wh: float) -> Outcome:
+    def _outcome(self, facts: Facts, accuracy: float, energy_wh: float) -> Outcome:
         reasons = [one for one in self._reasons(facts, energy_wh) if one is not None]
-        return Outcome(facts.accuracy, "; ".join(reasons) or None)
+        return Outcome(accuracy, "; ".join(reasons) or None)
 
     def _reasons(self, facts: Facts, energy_wh: float) -> Iterator[str | None]:
         if self.energy_limit_wh is not None:
@@ -138,18 +139,17 @@ class LeastEnergy(ContestRule):
             words = "else the team that logs out at once wins"
             yield "name", f'name = "{self.name}" needs least_accuracy, {words}.'
 
-    def _outcome(self, facts: Facts, energy_wh: float) -> Outcome:
+    def _outcome(self, facts: Facts, accuracy: float, energy_wh: float) -> Outcome:
         floor = self.least_accuracy or 0.0
-        return Outcome(
-            energy_wh, below("the run has an accuracy of", facts.accuracy, floor, "")
-        )
+        return Outcome(energy_wh, below_floor(accuracy, floor))
 
 
 @dataclass(frozen=True)
 class AccuracyPerExcessWh(ContestRule):
     """Accuracy divided by the energy above that of the idle board for the same time.
 
-    No score without a measured idle power, nor if the run used no more than the idle board would have used.
+    No score without a measured idle power, nor if the run used no more than the idle board would have used, or more by
+    less than the energy may be wrong: a run that logs out at once would have any score.
     """
 
     name: ClassVar[str] = "accuracy-per-excess-wh"
@@ -166,7 +166,7 @@ class AccuracyPerExcessWh(ContestRule):
         idle = "the power of the idle board, measured at arming, times the length of the run"
         return f"The score is the accuracy divided by the energy in Wh above idle: the energy less {idle}."
 
-    def _outcome(self, facts: Facts, energy_wh: float) -> Outcome:
+    def _outcome(self, facts: Facts, accuracy: float, energy_wh: float) -> Outcome:
         idle_w = facts.idle_power_w
         duration_s = facts.duration_s
         if idle_w is None:
@@ -181,7 +181,11 @@ class AccuracyPerExcessWh(ContestRule):
         if not excess_wh > 0:
             told = f"{figure(energy_wh)} Wh, and its idle board would have used {figure(idle_wh)} Wh"
             return Outcome(None, f"it used {told}: no energy above idle is left")
-        return Outcome(facts.accuracy / excess_wh)
+        limit_wh = (facts.energy_limit or 0.0) * energy_wh
+        if not excess_wh > limit_wh:
+            told = f"{figure(excess_wh)} Wh above idle, and its energy may be wrong by {figure(limit_wh)} Wh"
+            return Outcome(None, f"it used {told}")
+        return Outcome(accuracy / excess_wh)
 
 
 @dataclass(frozen=True)
@@ -222,10 +226,10 @@ class FloorsThenEnergy(ContestRule):
             if getattr(self, one.name) is None:
                 yield "name", f'name = "{self.name}" needs {one.name}.'
 
-    def _outcome(self, facts: Facts, energy_wh: float) -> Outcome:
+    def _outcome(self, facts: Facts, accuracy: float, energy_wh: float) -> Outcome:
         speed = facts.images_per_s
         floor = self.least_accuracy or 0.0
-        reasons = [below("the run has an accuracy of", facts.accuracy, floor, "")]
+        reasons = [below_floor(accuracy, floor)]
         if speed is None:
             reasons.append(NO_TIME)
         else:

@@ -15,6 +15,7 @@ LARGEST_SETTING = (
     1e6  # Wh, W, s or images/s: as large as any other figure of contest.toml
 )
 NO_ENERGY = "the run has no energy above 0 Wh"
+NO_TRUTH = "its test set has no ground truth, so it has no accuracy"
 NO_TIME = "the length of the run is not known"
 Quantity = Literal["score", "map", "energy"]
 
@@ -31,16 +32,19 @@ class RuleError(ValueError):
 class Facts:
     """The figures of a run that a rule may use.
 
-    `accuracy` is the mAP by the contest's metric, 0 to 1. `duration_s` is from the first log-in to the end of the run.
+    `accuracy` is the mAP by the contest's metric, or the figure of its task, 0 to 1; None without ground truth.
+    `duration_s` is from the first log-in to the end of the run.
     `idle_power_w` is the mean power of the idle board when the run was armed. `images` is how many images are answered:
-    those with at least one row that counts. None: not known, or not measured.
+    those with at least one row that counts. `energy_limit` is the largest possible error of the energy, relative to it.
+    None: not known, or not measured.
     """
 
-    accuracy: float
+    accuracy: float | None
     energy_wh: float | None
     duration_s: float | None = None
     idle_power_w: float | None = None
     images: int | None = None
+    energy_limit: float | None = None
 
     @property
     def mean_power_w(self) -> float | None:
@@ -106,16 +110,18 @@ class ContestRule:
 
     def outcome(self, facts: Facts) -> Outcome:
         """Return the score of a run with these figures, or why it has none or may not be ranked. Raises nothing."""
+        if facts.accuracy is None:
+            return Outcome(None, NO_TRUTH)
         if not math.isfinite(facts.accuracy):
             return Outcome(None, f"its accuracy {facts.accuracy} is not a number")
         if not is_above_0(facts.energy_wh):
             return Outcome(None, NO_ENERGY)
-        found = self._outcome(facts, _known(facts.energy_wh))
+        found = self._outcome(facts, facts.accuracy, _known(facts.energy_wh))
         if found.value is None or math.isfinite(found.value):
             return found
         return Outcome(None, f"its figures give the score {found.value}")
 
-    def _outcome(self, facts: Facts, energy_wh: float) -> Outcome:
+    def _outcome(self, facts: Facts, accuracy: float, energy_wh: float) -> Outcome:
         raise NotImplementedError
 
     def problems(self) -> Iterator[tuple[str, str]]:
@@ -144,9 +150,27 @@ class ContestRule:
         return ",".join([self.name, *told])
 
     @property
+    def words(self) -> dict[str, object]:
+        """What pages and documents say of the rule."""
+        return {
+            "name": self.name,
+            "sentence": self.sentence,
+            "figure": self.figure,
+            "unit": self.unit,
+            "higher_is_better": self.higher_is_better,
+            "order": self.order,
+            "source": self.source,
+            "settings": self.settings,
+        }
+
+    @property
     def order(self) -> str:
         """Which of two scores is better, in words."""
         return "more is better" if self.higher_is_better else "less is better"
+
+    def unit_of(self, accuracy: str) -> str:
+        """Return the unit of a score whose accuracy has this name, such as mAP."""
+        return self.unit.replace("mAP", accuracy)
 
     def merit(self, value: float) -> float:
         """Return a score as a number of which the higher one is better."""
@@ -186,6 +210,14 @@ def below(what: str, value: float, floor: float, unit: str) -> str | None:
         return None
     shown, least = apart(value, floor)
     return f"{what} {shown}{unit}, less than the floor of {least}{unit}"
+
+
+def below_floor(accuracy: float, floor: float) -> str | None:
+    """Return the clause of an accuracy below its floor, with no more digits than are published of one; else None."""
+    if accuracy >= floor:
+        return None
+    shown = math.floor(accuracy * 1e5) / 1e5  # rounded, it could be the floor
+    return f"its accuracy {shown:.5f} is below the floor of {floor:g}"
 
 
 def _known(value: float | None) -> float:

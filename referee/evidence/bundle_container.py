@@ -13,7 +13,7 @@ from lpirc_score.tasks.offered import TASK_RULES_VERSION
 from referee.errors import RefereeError
 
 FORMAT = 5
-"""The newest format, of runs that answer another task than boxes."""
+"""The newest format, of runs that answer another task than boxes, or are ranked by another rule than the usual one."""
 
 FORMAT_OF_BOXES = 4
 STATEMENT = "https://in-toto.io/Statement/v1"

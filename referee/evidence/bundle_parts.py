@@ -146,6 +146,8 @@ def _bundle(
     if run.task != BOXES:
         about |= {"format": FORMAT, "metric_version": TASK_RULES_VERSION}
         about["task"] = run.task
+    if run.rules is not None and run.rules.rule is not None:
+        about["format"] = FORMAT  # an earlier verifier would call its score wrong
     contents = {
         CRATE: json_text(_metadata(contest.config.name, run, [*contents]))
     } | contents

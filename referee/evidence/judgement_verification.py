@@ -11,6 +11,7 @@ from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
+from referee.contest_rules import DEFAULT
 from referee.evidence.given_facts import Given
 from referee.evidence.judgement_rules import (
     check_judgements,
@@ -19,6 +20,8 @@ from referee.evidence.judgement_rules import (
 from referee.evidence.receipts_in_bundle import check_receipts
 from referee.evidence.recomputed_run import Recomputed
 from referee.evidence.verification_items import Failure, NotChecked, require_same
+from referee.judging.bound_rules import rule_of
+from referee.judging.run_figures import why_outside_rule
 from referee.store.records import HALF_SAMPLING
 
 OF_PROGRAM = ("rules", "v")
@@ -85,11 +88,15 @@ def _score(found: Recomputed, _: Given) -> str:
         require_same("result.json", "energy_own_limit", stated, judged.energy_own_limit)
     if judged.map is None:
         return f"{NO_TRUTH_SENTENCE} There is no score."
-    return (
-        f"{judged.map} / {judged.energy_wh} Wh = {judged.score}."
-        if judged.score
-        else "There is no score."
-    )
+    rule = rule_of(found.bundle.run)
+    outside = why_outside_rule(judged)
+    if rule != DEFAULT:
+        score = "no score" if judged.score is None else f"{judged.score} {rule.unit}"
+        ranked = "" if outside is None else f" It is not ranked: {outside}."
+        return f"{score}, by the rule of the run. {rule.sentence}{ranked}"
+    if not judged.score:
+        return "There is no score."
+    return f"{judged.map} / {judged.energy_wh} Wh = {judged.score}."
 
 
 def _result_signature(found: Recomputed, _: Given) -> str:

@@ -29,6 +29,7 @@ from referee.evidence.bundle_container import GROUND_TRUTH
 from referee.evidence.bundle_values import Bundle, PostLine
 from referee.evidence.earlier_sums import with_stated_rounding
 from referee.evidence.verification_items import Failure, NotChecked
+from referee.judging.bound_rules import rule_of
 from referee.judging.run_case import (
     Case,
     counted_of,
@@ -304,6 +305,10 @@ class Recomputed:
         if self.bundle.result is None:
             return NotChecked("The run is not judged yet.")
         parts = signature_parts(str(self.bundle.result["signature"]))
+        try:
+            rule_of(self.bundle.run)
+        except RefereeError as unknown:
+            return NotChecked(unknown.sentence)
         missing = ""
         if self.bundle.run.task == BOXES:
             missing = not_installed(self.bundle.contest["metric"], parts.get("engine"))

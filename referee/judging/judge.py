@@ -26,7 +26,7 @@ from referee.contest import (
     require_same_test_set,
 )
 from referee.errors import TestSetChanged
-from referee.judging.bound_rules import as_judged
+from referee.judging.bound_rules import as_judged, rule_of
 from referee.judging.run_case import START_S, Case, judgement_of, were_served
 from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import Scored, scored_detections
@@ -177,7 +177,7 @@ def judgement(
     The ground truth must be of the run's images. Raises TestSetError.
     """
     return judgement_of(
-        case_of(contest, run, with_rows=found is None),
+        case_of(contest, run, with_rows=found is None or rule_of(run).needs_images),
         clock.utc().isoformat(),
         found,
     )

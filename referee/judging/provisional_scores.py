@@ -24,7 +24,7 @@ from lpirc_testsets import GroundTruth, objects_of
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, StorageFailed
-from referee.judging.bound_rules import as_judged
+from referee.judging.bound_rules import as_judged, has_provisional_score
 from referee.judging.figure_freshness import measured_state
 from referee.judging.figure_state import FigureState
 from referee.judging.followed_answers import FollowedAnswers
@@ -156,7 +156,8 @@ class FollowedRuns:
                 utc = min(now, newest.utc)
         is_fresh = measured_state(self._store, run, now) is FigureState.FRESH
         reached_score = None
-        if is_fresh and reached is not None and is_scorable(energy_wh):
+        is_scored = is_fresh and has_provisional_score(run)
+        if is_scored and reached is not None and is_scorable(energy_wh):
             reached_score = score(reached, energy_wh)
         figures = Provisional(
             run=run.id,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.meter import Limits, Reading
-from lpirc_score import score, signature_of
+from lpirc_score import signature_of
 from lpirc_score.detections.plausibility import limits_by_number
 from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
@@ -24,7 +24,10 @@ from lpirc_score.tasks.offered import TASK_RULES_VERSION, task_signature
 from lpirc_score.tasks.task_kinds import Truth
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets import GroundTruth, TestSet
+from referee.contest_rules import DEFAULT, ContestRule, Facts
 from referee.errors import RefereeError
+from referee.judging.bound_rules import RULE, rule_of
+from referee.judging.rule_checks import rule_checks
 from referee.judging.run_checks import (
     MeasuredRun,
     event_checks,
@@ -97,7 +100,11 @@ def judgement_of(
     judged_utc: str,
     found: Scored | None = None,
 ) -> Score:
-    """Return the judgement of a case, without an interval; if the scoring is given as `found`, `rows` may be empty."""
+    """Return the judgement of a case, without an interval.
+
+    If the scoring is given as `found`, `rows` may be empty, unless the run's rule `needs_images`. Raises RefereeError
+    `rule-unknown`.
+    """
     run = case.run
     found = found or scoring_input(case).scored()
     reached = None if lacks_truth(case.ground_truth) else found.map_of(CONTEST)
@@ -129,20 +136,27 @@ def judgement_of(
     if is_boxes:
         of_answers.append(implausible_boxes(found.implausible))
         map_ilsvrc_det = None if reached is None else found.map_of(PUBLISHED)
+    rule = rule_of(run)
+    limit = None if energy is None else energy.limit
+    facts = _facts(case, rule, reached, limit)
+    outcome = rule.outcome(facts)
+    of_rule = rule_checks(run, rule, facts, outcome, case.readings)
     return Score(
         run=run.id,
         judged_utc=judged_utc,
         map=reached,
         energy_wh=run.energy_wh,
-        score=_score(reached, run.energy_wh),
+        score=outcome.value,
         mean_power_w=measured.mean_power_w,
         images=run.images,
         detections=found.detections,
         ap=dict(found.aps[CONTEST]),
-        signature="|".join([signature, _images(case), *_measured_by(run)]),
-        checks=(*truth_checks(case.ground_truth), *of_run, *of_answers),
+        signature="|".join(
+            [signature, *_signed(rule), _images(case), *_measured_by(run)]
+        ),
+        checks=(*truth_checks(case.ground_truth), *of_run, *of_answers, *of_rule),
         map_ilsvrc_det=map_ilsvrc_det,
-        energy_limit=None if energy is None else energy.limit,
+        energy_limit=limit,
         energy_known_by=None if energy is None else energy.known_by,
         rules=rules_of_judgement(case),
         energy_own_limit=None if energy is None else energy.own_limit,
@@ -150,10 +164,34 @@ def judgement_of(
     )
 
 
-def _score(reached: float | None, energy_wh: float | None) -> float | None:
-    if reached is None or not is_scorable(energy_wh):
-        return None
-    return score(reached, energy_wh)
+def _facts(
+    case: Case, rule: ContestRule, accuracy: float | None, energy_limit: float | None
+) -> Facts:
+    """Return the figures that the rule of a run may use; the answered images only if it needs them."""
+    run = case.run
+    images = _answered(case) if rule.needs_images else None
+    return Facts(
+        accuracy=accuracy,
+        energy_wh=run.energy_wh if is_scorable(run.energy_wh) else None,
+        duration_s=run.elapsed_s,
+        idle_power_w=run.idle_power_w,
+        images=images,
+        energy_limit=energy_limit,
+    )
+
+
+def _answered(case: Case) -> int:
+    """Return how many images have an answer, or a row, that counts."""
+    given = scoring_input(case)
+    if isinstance(given, TaskInput):
+        images = {one.image for one in given.each()}
+        return sum(given.counts(one) for one in images)
+    return len(np.unique(served_rows(given)[0][:, IMAGE]))
+
+
+def _signed(rule: ContestRule) -> list[str]:
+    """Return the part of the signature for the rule; the default rule has none, as in earlier versions."""
+    return [] if rule == DEFAULT else [f"{RULE}:{rule.signed}"]
 
 
 def rules_of_judgement(case: Case) -> Rules | None:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.words import words_of
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
+from referee.judging.bound_rules import RULE, rule_of
 from referee.judging.run_course import course_of
 from referee.judging.run_figures import score_document
 from referee.judging.score_explanation import explain
@@ -24,7 +26,7 @@ _JUDGED = (
     "images",
     "detections",
 )
-_MUST_AGREE = ("state", "metric", "test_set", "window_s")
+_MUST_AGREE = ("state", "metric", "test_set", "window_s", RULE)
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ def compared(
     judged: Score,
 ) -> Compared:
     """Return the figures of a judged run for a comparison. Raises TestSetError."""
+    rule = rule_of(run)
     course = course_of(contest, run)
     found = None
     if run.task == BOXES:
@@ -71,6 +74,7 @@ def compared(
             "metric": document["metric"],
             "test_set": contest.test_set.digest[:12],
         }
+        | ({} if rule == DEFAULT else {RULE: rule.signed})
         | {name: document[name] for name in _JUDGED}
         | {
             "images_fetched": len(course.served_s),
@@ -121,8 +125,12 @@ def _row(
 def log_ratios(first: Compared, second: Compared) -> tuple[float, float, float] | None:
     """Return the log of second score / first score, and its parts from mAP and energy; None if a score is missing or 0.
 
+    None, too, by another rule than accuracy over energy.
+
     The logarithms are natural. The two parts add up to the whole.
     """
+    if RULE in first.figures or RULE in second.figures:
+        return None
     if not first.figures["score"] or not second.figures["score"]:
         return None
     whole, of_map = (
@@ -133,4 +141,8 @@ def log_ratios(first: Compared, second: Compared) -> tuple[float, float, float] 
 
 def differing(first: Compared, second: Compared) -> list[str]:
     """Return the figures that differ although runs must agree in them to be comparable."""
-    return [name for name in _MUST_AGREE if first.figures[name] != second.figures[name]]
+    return [
+        name
+        for name in _MUST_AGREE
+        if first.figures.get(name) != second.figures.get(name)
+    ]

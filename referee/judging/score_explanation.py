@@ -25,8 +25,9 @@ from lpirc_score.metrics.offered import has_one_threshold, rule_shown
 from lpirc_score.tasks import BOXES
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
 from referee.errors import RefereeError
-from referee.judging.bound_rules import as_judged
+from referee.judging.bound_rules import as_judged, rule_of
 from referee.judging.judge import case_of
 from referee.judging.run_case import counted_of
 from referee.judging.run_checks import is_scorable
@@ -39,7 +40,8 @@ from referee.store.records import Run, Score
 class Cost:
     """The number of errors of a type, and the mAP and score that they cost.
 
-    `score` is None if the run has no energy, and for a metric without a single IoU threshold, such as `coco`.
+    `score` is None if the run has no energy, if its score is not accuracy over energy,
+    and for a metric without a single IoU threshold, such as `coco`.
     """
 
     type: ErrorType
@@ -76,7 +78,8 @@ def explain(
     ground_truth, rows = counted_of(case_of(contest, run))
     detections = scored_detections(rows, metric)
     analysis = analyse_errors(ground_truth, detections, metric)
-    energy_wh = judged.energy_wh if has_one_threshold(metric) else None
+    is_quotient = has_one_threshold(metric) and rule_of(run) == DEFAULT
+    energy_wh = judged.energy_wh if is_quotient else None
     costs = [_cost(type_, analysis, energy_wh) for type_ in ErrorType]
     return Explanation(
         ground_truth,

@@ -14,10 +14,12 @@ from lpirc_score.analysis.interval import (
     LEVEL,
     EnergySpread,
     Halved,
+    Z,
     map_intervals,
     score_interval,
 )
 from referee.contest import Contest
+from referee.judging.bound_rules import rule_of_rules
 from referee.judging.run_checks import is_scorable
 from referee.store.records import HALF_SAMPLING, Run, Score, ScoreInterval
 
@@ -38,16 +40,14 @@ def interval_from(
     found = map_intervals(judged.map, halves)
     uncertainty = energy_uncertainty(judged)
     of_score: tuple[float | None, float | None] = None, None
-    if (
-        uncertainty is not None
-        and judged.energy_wh is not None
-        and is_scorable(judged.energy_wh)
-    ):
-        of_score = score_interval(
-            judged.map,
-            found.spread,
-            judged.energy_wh,
-            uncertainty,
+    of = rule_of_rules(judged.rules).quantity
+    if of == "map" and judged.score is not None:
+        of_score = found.mean
+    elif of is not None and uncertainty is not None and is_scorable(judged.energy_wh):
+        of_score = (
+            _energy_interval(judged.energy_wh, uncertainty)
+            if of == "energy"
+            else score_interval(judged.map, found.spread, judged.energy_wh, uncertainty)
         )
     return ScoreInterval(
         LEVEL,
@@ -62,6 +62,12 @@ def interval_from(
         *found.other,
         *found.unlimited,
     )
+
+
+def _energy_interval(energy_wh: float, uncertainty: float) -> tuple[float, float]:
+    """Return the interval of an energy with this relative limit of error."""
+    half_width = Z * energy_wh * uncertainty / math.sqrt(3)
+    return max(energy_wh - half_width, 0.0), energy_wh + half_width
 
 
 def halved(

@@ -22,6 +22,7 @@ from referee.auth.client_addresses import admits, require_admitted
 from referee.clock import Clock
 from referee.config import LONGEST_WINDOW_S, ContestConfig, Station
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
 from referee.errors import AttemptsUsed, NotArmed, RefereeError, StationBusy
 from referee.runs.idle_station import IdleStations
 from referee.runs.image_order import image_order, images_had
@@ -312,6 +313,7 @@ def rules_now(
 ) -> Rules:
     """Return the rules of a run that is armed now, on a meter with this setup."""
     is_boxes = config.task == BOXES
+    rule = config.contest_rule
     return Rules(
         attempts=config.attempts,
         count_unserved=config.count_unserved,
@@ -326,6 +328,7 @@ def rules_now(
         window_s=config.window_s,
         official_makers=config.official_makers,
         task=None if is_boxes else config.task,
+        rule=None if rule == DEFAULT else rule.stated,
     )
 
 

@@ -11,6 +11,8 @@ from typing import Any, cast
 
 from lpirc_score.analysis.interval import EnergySpread, chance_of_order
 from lpirc_testsets.truth_marks import NO_TRUTH_CLAUSE
+from referee.contest_rules import DEFAULT
+from referee.judging.bound_rules import rule_of
 from referee.judging.ranking import (
     SURE,
     Level,
@@ -183,6 +185,9 @@ def _energy_spreads(
 
 def _standing(one: SeasonRun) -> SeasonStanding | str:
     """Return the run as boards show it, or the reason why it is on no board."""
+    rule = rule_of(one.run)
+    if rule != DEFAULT:
+        return f"it is ranked by {rule.figure}, and a season ranks by accuracy over energy alone"
     found = _judged_standing(one) if one.shown is None else one.shown
     if isinstance(found, str):
         return found

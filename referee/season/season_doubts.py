@@ -13,7 +13,9 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from lpirc_score.metrics.contest_score import score as score_of
+from referee.contest_rules import DEFAULT
 from referee.errors import RefereeError
+from referee.judging.bound_rules import rule_of
 from referee.judging.released_figures import (
     PUBLISHED_MAP_DIGITS,
     published_figures,
@@ -112,7 +114,7 @@ def doubts_of_run(
     if is_shown:
         judged = [_as_shown(one, figures) for one in judged]
     found = [
-        *_of_score(figures, is_shown),
+        *_of_score(run, figures, is_shown),
         *_of_judgement(run, figures, judged, is_shown),
     ]
     if not is_shown and figures.energy_wh != run.energy_wh:
@@ -151,9 +153,11 @@ def _as_shown(said: dict[str, Any], figures: Figures) -> dict[str, Any]:
     return said if said.get("map") == figures.map else rounded
 
 
-def _of_score(figures: Figures, is_shown: bool) -> list[Doubt]:
+def _of_score(run: Run, figures: Figures, is_shown: bool) -> list[Doubt]:
     stated = figures.score
     energy_wh = figures.energy_wh
+    if rule_of(run) != DEFAULT:  # no season ranks it
+        return []
     reached = figures.map
     if stated is None or energy_wh is None:
         return []

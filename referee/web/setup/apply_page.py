@@ -197,7 +197,9 @@ def _facts(desk: SettingsDesk) -> list[tuple[str, str, str]]:
     )
     attempts = f"attempts of each team: {config.attempts or 'no limit'}"
     task = "metric" if config.task == BOXES else "task"
-    rules = f"{preset}: {config.window_s} s, {task} {config.scored_by}, {attempts}"
+    ranked = f"ranked by {config.contest_rule.figure}"
+    scored = f"{task} {config.scored_by}, {ranked}"
+    rules = f"{preset}: {config.window_s} s, {scored}, {attempts}"
     try:
         images = f"{len(load_test_set(desk.folder / config.testset).images)} images"
     except TestSetError:

@@ -17,6 +17,7 @@ from referee.config.contest_presets import PRESETS, Preset, preset_named
 from referee.config.contest_values import TOURNAMENTS
 from referee.config.toml_edits import Setting, edited
 from referee.config.toml_lines import line_of
+from referee.contest_rules import RULES
 from referee.errors import RefereeError
 from referee.findings.rule_findings import rule_advice
 from referee.seams import Finding
@@ -40,6 +41,21 @@ PUBLISHED_BY = (
     ("2", "after two persons' yes"),
 )
 _HEATS = tuple((one, one or "none") for one in TOURNAMENTS)
+_RULES = tuple((name, kind.figure) for name, kind in RULES.items())
+
+
+def _limit(key: str, label: str, hint: str) -> Field:
+    return Field(key, label, "number", hint, "rule", may_be_blank=True)
+
+
+_LIMITS = (
+    _limit("energy_limit_wh", "Most energy, Wh", "within a limit: blank, or a limit"),
+    _limit("power_limit_w", "Most mean power, W", "energy over length of the run"),
+    _limit("time_limit_s", "Longest run, seconds", "from the first log-in to the end"),
+    _limit("image_limit_s", "Most time per image, seconds", "of the answered images"),
+    _limit("least_accuracy", "Least accuracy", "where the least energy wins"),
+    _limit("least_images_per_s", "Least images per second", "the floor of speed"),
+)
 FIELDS = (
     Field("name", "Name of the contest"),
     Field("window_s", "Window, seconds", "whole", "from the first log-in"),
@@ -71,6 +87,14 @@ FIELDS = (
         "two: one confirms, another publishes",
         choices=PUBLISHED_BY,
     ),
+    Field(
+        "name",
+        "Runs are ranked by",
+        hint="the rule of the contest, bound to a run when it is armed: docs/rules.md",
+        table="rule",
+        choices=_RULES,
+    ),
+    *_LIMITS,
     Field("heats", "Rounds of heats", choices=_HEATS, may_be_blank=True),
     Field(
         "idle_baseline_s",

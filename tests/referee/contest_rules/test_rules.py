@@ -14,6 +14,7 @@ EXCESS = rule_named("accuracy-per-excess-wh", {})
 FLOORS = rule_named(
     "floors-then-energy", {"least_accuracy": 0.5, "least_images_per_s": 30.0}
 )
+BY_POWER = rule_named("accuracy-within-limit", {"power_limit_w": 12.0})
 EVERY = (DEFAULT, WITHIN_5_WH, ABOVE_HALF, EXCESS, FLOORS)
 RUN = Facts(accuracy=0.6, energy_wh=2.0, duration_s=600.0, idle_power_w=3.0, images=300)
 
@@ -48,7 +49,10 @@ def test_a_sentence_has_the_settings() -> None:
         "The score is the accuracy, of runs with at most 5 Wh."
     )
     limits = {"power_limit_w": 12.5, "image_limit_s": 0.03}
-    both = rule_named("accuracy-within-limit", limits)
+    both = rule_named(
+        "accuracy-within-limit",
+        limits,
+    )
     assert both.sentence.endswith(
         "with a mean power of at most 12.5 W and at most 0.03 s per answered image."
     )
@@ -61,10 +65,10 @@ def test_a_run_outside_a_limit_keeps_its_score_and_gets_the_reason() -> None:
     assert found.why_not == "the run used 5.1 Wh, more than the limit of 5 Wh"
     low = ABOVE_HALF.outcome(facts(accuracy=0.4))
     assert low.value == 2.0
-    assert low.why_not == ("the run has an accuracy of 0.4, less than the floor of 0.5")
+    assert low.why_not == "its accuracy 0.40000 is below the floor of 0.5"
     slow = FLOORS.outcome(facts(accuracy=0.4))
     assert slow.why_not == (
-        "the run has an accuracy of 0.4, less than the floor of 0.5; "
+        "its accuracy 0.40000 is below the floor of 0.5; "
         "the run answered 0.5 images/s, less than the floor of 30 images/s"
     )
 
@@ -82,7 +86,10 @@ def test_a_run_outside_a_limit_keeps_its_score_and_gets_the_reason() -> None:
 def test_a_limit_that_is_met_exactly_is_met(
     setting: str, limit: float, at_it: Facts, beyond: Facts, words: str
 ) -> None:
-    rule = rule_named("accuracy-within-limit", {setting: limit})
+    rule = rule_named(
+        "accuracy-within-limit",
+        {setting: limit},
+    )
     assert rule.outcome(at_it).why_not is None
     assert words in str(rule.outcome(beyond).why_not)
 
@@ -93,10 +100,31 @@ def test_floors_that_are_met_exactly_are_met() -> None:
 
 
 def test_a_figure_just_above_its_limit_is_never_shown_as_the_limit() -> None:
-    found = WITHIN_5_WH.outcome(facts(energy_wh=math.nextafter(5.0, 6.0)))
+    found = WITHIN_5_WH.outcome(
+        facts(energy_wh=math.nextafter(5.0, 6.0)),
+    )
     assert found.why_not == (
         "the run used 5.000000000000001 Wh, more than the limit of 5 Wh"
     )
+
+
+def test_an_accuracy_just_below_its_floor_tells_no_more_digits_than_a_board() -> None:
+    found = ABOVE_HALF.outcome(
+        facts(accuracy=math.nextafter(0.5, 0.0)),
+    )
+    assert found.why_not == "its accuracy 0.49999 is below the floor of 0.5"
+
+
+def test_waiting_lowers_a_mean_power_unless_the_time_is_limited_too() -> None:
+    hungry = facts(energy_wh=2.5)
+    waited = facts(
+        energy_wh=2.5 + 3.0 * 600 / 3600,
+        duration_s=1200.0,
+    )
+    assert BY_POWER.outcome(hungry).why_not
+    assert BY_POWER.outcome(waited).why_not is None
+    limits = {"power_limit_w": 12.0, "time_limit_s": 600.0}
+    assert rule_named("accuracy-within-limit", limits).outcome(waited).why_not
 
 
 def test_a_run_that_logs_out_at_once_wins_by_no_rule_with_a_floor_or_limit() -> None:
@@ -105,7 +133,10 @@ def test_a_run_that_logs_out_at_once_wins_by_no_rule_with_a_floor_or_limit() -> 
         accuracy=0.0, energy_wh=10 / 3.6e6, duration_s=0.001, idle_power_w=3.0, images=0
     )
     assert WITHIN_5_WH.outcome(at_once).value == 0.0
-    per_image = rule_named("accuracy-within-limit", {"image_limit_s": 1.0})
+    per_image = rule_named(
+        "accuracy-within-limit",
+        {"image_limit_s": 1.0},
+    )
     assert per_image.outcome(at_once).why_not == (
         "no image is answered, so the run has no time per image"
     )
@@ -124,9 +155,28 @@ def test_an_idle_board_that_used_as_much_gives_no_score() -> None:
     )
 
 
+def test_an_energy_above_idle_that_may_be_an_error_of_the_meter_gives_no_score() -> (
+    None
+):
+    """The team that guesses and logs out at once would win by a thousandth of a watt-hour."""
+    just = facts(
+        energy_wh=0.501,
+        energy_limit=0.002,
+    )
+    found = EXCESS.outcome(just)
+    assert found.value is None
+    assert "0.001 Wh above idle, and its energy may be wrong by 0.001002 Wh" in str(
+        found.why_not
+    )
+    assert EXCESS.outcome(facts(energy_wh=0.502, energy_limit=0.002)).value
+
+
 def test_staying_logged_in_at_idle_power_changes_no_score_above_idle() -> None:
     """The team that idles for ten minutes more pays what it is given back."""
-    longer = facts(energy_wh=2.0 + 3.0 * 600 / 3600, duration_s=1200.0)
+    longer = facts(
+        energy_wh=2.0 + 3.0 * 600 / 3600,
+        duration_s=1200.0,
+    )
     assert EXCESS.outcome(longer).value == pytest.approx(EXCESS.outcome(RUN).value)
 
 
@@ -207,14 +257,20 @@ def test_a_rule_that_cannot_be_is_refused_with_its_key(
     name: str, settings: dict[str, float], key: str, words: str
 ) -> None:
     with pytest.raises(RuleError) as refused:
-        rule_named(name, settings)
+        rule_named(
+            name,
+            settings,
+        )
     assert refused.value.key == key
     assert words in str(refused.value)
 
 
 def test_the_signature_of_a_rule_has_every_setting_to_the_last_digit() -> None:
     limits = {"time_limit_s": 0.1 + 0.2, "energy_limit_wh": 5.0}
-    rule = rule_named("accuracy-within-limit", limits)
+    rule = rule_named(
+        "accuracy-within-limit",
+        limits,
+    )
     assert rule.signed == (
         "accuracy-within-limit,energy_limit_wh=5.0,time_limit_s=0.30000000000000004"
     )

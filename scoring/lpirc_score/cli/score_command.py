@@ -382,4 +382,5 @@ def _tolerance(
 
 
 def _warn(sentence: str) -> None:
-    click.echo(f"referee: warning: {sentence}", err=True)
+    program = click.get_current_context().find_root().info_name
+    click.echo(f"{program}: warning: {sentence}", err=True)

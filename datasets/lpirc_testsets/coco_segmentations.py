@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from lpirc_testsets.segmentations import as_json
 from lpirc_testsets.values import has_long_number, json_value
 
 NONE = (b"", b"null", b"[]")
@@ -45,14 +46,14 @@ def _plain(raw: bytes) -> bytes | None:
     """Return JSON without spaces."""
     if not raw:
         return None
-    plain = orjson.dumps(orjson.loads(raw))
+    plain = as_json(orjson.loads(raw))
     return None if plain in NONE else plain
 
 
 def _of_entry(entry: Any) -> bytes | None:
     value = entry.get("segmentation") if isinstance(entry, dict) else None
     try:
-        plain = orjson.dumps(value)
+        plain = as_json(value)
     except (TypeError, ValueError):  # an integer of more than 64 bits, half a surrogate
         plain = b'"unreadable"'
     return None if plain in NONE else plain

@@ -11,12 +11,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import orjson
 
 from lpirc_testsets.polygons import filled
 from lpirc_testsets.run_lengths import compressed, encode, runs_of
 from lpirc_testsets.values import shown
 
 LEAST_NUMBERS = 6  # of a polygon: three vertices
+
+
+def as_json(value: Any) -> bytes:
+    """Return a segmentation as JSON, to be kept: a copy of its own size, since orjson's results hold some 8 kB each."""
+    return bytes(memoryview(orjson.dumps(value)))
 
 
 def require_segmentation(value: Any, size: tuple[int, int]) -> None:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from lpirc_testsets.folder import Category
 from lpirc_testsets.run_lengths import area, bounds, encode
 from lpirc_testsets.scene import OBJECTS, Placed
+from lpirc_testsets.segmentations import as_json
 from lpirc_testsets.shapes import Kind
 from lpirc_testsets.task_truth import VOID
 from lpirc_testsets.truth_marks import NONCE
@@ -87,7 +87,7 @@ def _instances(
                 wanted.index(placed.kind) + 1,
                 bounds(counts, height, width),
                 pixels,
-                segmentation=orjson.dumps(mask),
+                segmentation=as_json(mask),
             )
         )
     return records

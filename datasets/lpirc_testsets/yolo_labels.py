@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-import orjson
 
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.polygons import filled
+from lpirc_testsets.segmentations import as_json
 from lpirc_testsets.values import LARGEST_ID, finite_number, shown
 from lpirc_testsets.writing import ObjectRecord
 
@@ -143,5 +143,5 @@ def _of_polygon(
         category,
         (left, top, right - left, bottom - top),
         pixels,
-        segmentation=orjson.dumps([polygon]),
+        segmentation=as_json([polygon]),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -561,3 +563,28 @@ def test_the_truth_that_changed_since_the_manifest_is_refused(tmp_path: Path) ->
     path.unlink()
     with pytest.raises(TestSetError, match="No such file"):
         read_class_truth(replace(test_set))
+
+
+MEMORY = """
+import json, resource
+from lpirc_testsets.coco_segmentations import read_segmentations
+
+one = {"segmentation": [[float(place) for place in range(40)]]}
+text = json.dumps({"annotations": [one] * 30000})
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+kept = read_segmentations(text)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((after - before) // 1024, sum(map(len, kept)) // 2**20)
+"""
+
+
+def test_masks_are_kept_in_the_memory_of_their_text() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", MEMORY],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    grown_mib, text_mib = map(int, ran.stdout.split())
+    assert text_mib >= 5
+    assert grown_mib < 60  # 240 when each keeps the buffer that it was written to

@@ -23,7 +23,13 @@ def test_a_run_of_the_task_is_judged_reported_bundled_and_verified(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "rehearsal"
-    document = rehearsed(folder, "--task", task, "--images", "12")
+    document = rehearsed(
+        folder,
+        "--task",
+        task,
+        "--images",
+        "12",
+    )
     assert failed(document) == ["official-meter"]
     assert 0.4 < document["map"] < 1
     assert document["score"] == document["map"] / document["energy_wh"]
@@ -31,7 +37,13 @@ def test_a_run_of_the_task_is_judged_reported_bundled_and_verified(
     assert (folder / "report.html").exists()
 
     bundle = str(folder / "bundle.zip")
-    verified = refers("bundle", "verify", bundle, "--interval", "--json")
+    verified = refers(
+        "bundle",
+        "verify",
+        bundle,
+        "--interval",
+        "--json",
+    )
     assert verified.returncode == 0, verified.stdout
     items = json.loads(verified.stdout)["items"]
     assert {one["outcome"] for one in items} <= {"ok", "not checked"}

@@ -16,7 +16,11 @@ from tests.scoring.tasks.label_map_sets import png_of
 
 @pytest.fixture
 def made(tmp_path: Path) -> TestSet:
-    return synthesize(tmp_path / "set", 3, task="segmentation")
+    return synthesize(
+        tmp_path / "set",
+        3,
+        task="segmentation",
+    )
 
 
 def write(made: TestSet, folder: Path) -> None:
@@ -25,7 +29,15 @@ def write(made: TestSet, folder: Path) -> None:
     for image in made.images:
         labels = truth.by_image[image.number].astype(np.uint8)
         path = folder / Path(image.file).with_suffix(".png").name
-        path.write_bytes(png_of(np.where(labels == 255, 0, labels)))
+        path.write_bytes(
+            png_of(
+                np.where(
+                    labels == 255,
+                    0,
+                    labels,
+                )
+            )
+        )
 
 
 def test_the_truth_itself_is_perfect_and_a_missing_file_costs(
@@ -42,7 +54,15 @@ def test_what_is_wrong_is_named_with_its_file(made: TestSet, tmp_path: Path) -> 
     folder = tmp_path / "answers"
     write(made, folder)
     (folder / "000001.png").write_bytes(b"\xff\xd8\xff")
-    (folder / "000002.png").write_bytes(png_of(np.full((240, 320), 99, np.uint8)))
+    (folder / "000002.png").write_bytes(
+        png_of(
+            np.full(
+                (240, 320),
+                99,
+                np.uint8,
+            )
+        )
+    )
     (folder / "other.png").write_bytes(b"")
     with pytest.raises(CodedError) as failure:
         evaluate_label_maps(made.folder, folder)

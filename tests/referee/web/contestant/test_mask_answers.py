@@ -24,8 +24,18 @@ WHOLE = png_of(np.ones((64, 96), np.uint8))
 
 
 def day_of(task: str, folder: Path) -> Iterator[Day]:
-    made = synthesize(folder / "set", images=6, categories=3, size=SIZE, task=task)
-    with contest_day(folder / "contest", made.folder, task=task) as day:
+    made = synthesize(
+        folder / "set",
+        images=6,
+        categories=3,
+        size=SIZE,
+        task=task,
+    )
+    with contest_day(
+        folder / "contest",
+        made.folder,
+        task=task,
+    ) as day:
         day.serve()
         yield day
 
@@ -43,7 +53,14 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Send]:
 
 
 def packed(image: int, png: bytes) -> bytes:
-    return struct.pack("<II", image, len(png)) + png
+    return (
+        struct.pack(
+            "<II",
+            image,
+            len(png),
+        )
+        + png
+    )
 
 
 def an_answer(image: int, png: bytes) -> dict[str, object]:
@@ -51,14 +68,22 @@ def an_answer(image: int, png: bytes) -> dict[str, object]:
 
 
 def first_problem(send: Send, body: object) -> str:
-    refused = problem(send(body), 422, "bad-answers")
+    refused = problem(
+        send(body),
+        422,
+        "bad-answers",
+    )
     return str(refused["problems"][0]["problem"])
 
 
 def test_a_label_map_counts_once_in_either_form(maps: Send) -> None:
     assert maps([an_answer(1, WHOLE)]).json()["accepted"] == 1
     assert maps(packed(2, WHOLE), PACKED).json()["accepted"] == 1
-    again = problem(maps(packed(2, WHOLE), PACKED), 409, "answered-already")
+    again = problem(
+        maps(packed(2, WHOLE), PACKED),
+        409,
+        "answered-already",
+    )
     assert again["images"] == [2]
 
 
@@ -67,7 +92,11 @@ def test_a_refused_body_names_place_and_image_and_nothing_of_it_counts(
 ) -> None:
     small = png_of(np.ones((8, 8), np.uint8))
     body = [an_answer(3, WHOLE), an_answer(4, small)]
-    refused = problem(maps(body), 422, "bad-answers")
+    refused = problem(
+        maps(body),
+        422,
+        "bad-answers",
+    )
     assert refused["detail"] == (
         "Answer 2, image 4: the label map is 8 x 8 pixels, the image 96 x 64; nothing was taken."
     )
@@ -76,15 +105,29 @@ def test_a_refused_body_names_place_and_image_and_nothing_of_it_counts(
 
 def test_a_png_bomb_is_refused_at_once(maps: Send) -> None:
     zeros = zlib.compress(bytes(2**28), 1)
-    bomb = png_file(header(*SIZE), chunk(b"IDAT", zeros), chunk(b"IEND", b""))
+    bomb = png_file(
+        header(*SIZE),
+        chunk(b"IDAT", zeros),
+        chunk(b"IEND", b""),
+    )
     started_s = time.monotonic()
-    refused = problem(maps(packed(5, bomb), PACKED), 422, "bad-answers")
+    refused = problem(
+        maps(packed(5, bomb), PACKED),
+        422,
+        "bad-answers",
+    )
     assert time.monotonic() - started_s < 20
     assert "unpacks to more than the 6,208 bytes of its pixels" in refused["detail"]
 
 
 def test_other_hostile_maps_are_named(maps: Send) -> None:
-    outside = png_of(np.full((64, 96), 77, np.uint8))
+    outside = png_of(
+        np.full(
+            (64, 96),
+            77,
+            np.uint8,
+        )
+    )
     assert first_problem(maps, [an_answer(5, outside)]).startswith(
         "6,144 pixels have the value 77"
     )

@@ -114,7 +114,8 @@ def find(
     found[members] = rule.assign(
         in_turn(pairs.take(is_own & meets), ranks), len(members), ignored
     )
-    is_used = _marked(found[found >= 0], len(ignored))
+    matched = np.flatnonzero(found >= 0)
+    is_used = _marked(found.take(matched), len(ignored))
     is_error = found < 0 if rule is TIDECV else found == UNMATCHED
     left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
     # In tidecv a box whose overlap equals the threshold is misplaced, although it may find an object.
@@ -135,8 +136,8 @@ def find(
     in_order = aimed[np.argsort(ranks[aimed])]
     targets, first = np.unique(about[in_order], return_index=True)
     outcome[~is_error] = IGNORED
-    outcome[found >= 0] = TRUE
-    about[found >= 0] = found[found >= 0]
+    outcome[matched] = TRUE
+    about[matched] = found.take(matched)
     unfound = ~(is_used | ignored)
     return Findings(
         members=members,

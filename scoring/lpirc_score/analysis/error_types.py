@@ -269,11 +269,16 @@ def worst_images(
     of_objects = np.bincount(object_places, analysis.object_cost, count_images)
     cost = of_false + of_objects
     worst = np.lexsort((images.ids, -cost))[:count]
+    is_worst = np.zeros(count_images, np.bool_)
+    is_worst[worst] = True
+    # Of all rows only those of these images are looked through for each of them.
+    some_rows = np.flatnonzero(is_worst.take(false_places))
+    some_objects = np.flatnonzero(is_worst.take(object_places))
     found = []
     ids = images.ids[worst].tolist()
     for image, its_cost in zip(ids, cost[worst].tolist(), strict=True):
-        rows = np.flatnonzero(detections.image == image)
-        objects = np.flatnonzero(ground_truth.image == image)
+        rows = some_rows[detections.image[some_rows] == image]
+        objects = some_objects[ground_truth.image[some_objects] == image]
         # By cost, then by confidence: the last key of lexsort is the primary one.
         keys = (-detections.confidence[rows], -analysis.cost[rows])
         rows = rows[np.lexsort(keys)]

@@ -88,6 +88,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
         title=f"{name}: leaderboard",
         about=f"The best run of each team{_by(found, words.accuracy)}. {scored}",
         notes=[
+            *_rule_note(found),
             marks_caption(MARKS, rows),
             *map(_award, found.awards),
             *_without_spread(found.places),
@@ -103,6 +104,14 @@ def _by(found: Standings, accuracy: str) -> str:
         return f" by its score, {accuracy} / Wh"
     rule = found.rule
     return f" by its score in {rule.unit_of(accuracy)}, {rule.order}. {rule.sentence.rstrip('.')}"
+
+
+def _rule_note(found: Standings) -> list[str]:
+    """Return a sentence about the rule of the contest, or an empty list for the usual one."""
+    rule = found.rule
+    if rule == DEFAULT:
+        return []
+    return [f"Ranked by {rule.name}. {rule.sentence}"]
 
 
 def warn_of_other_settings(contest: Contest) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from lpirc_score.tasks import BOXES
 from referee.cli.home_contest import RANGES
 from referee.cli.rehearsed_faults import Faults
+from referee.contest_rules import DEFAULT, ContestRule
 
 PID = "{pid}"  # in a load: the client's process id
 TEAM = "rehearsal"
@@ -35,6 +36,7 @@ class Plan:
     faults: Faults = field(default_factory=dict)
     seed: int = 1
     task: str = BOXES
+    rule: ContestRule = DEFAULT
 
     @property
     def testset_folder(self) -> Path:

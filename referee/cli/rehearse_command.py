@@ -55,7 +55,9 @@ from referee.cli.score_text import print_score
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.config.contest_text import config_text
+from referee.config.rule_table import rule_text
 from referee.contest import create_contest, open_contest, require_task
+from referee.contest_rules import DEFAULT, ContestRule, RuleError, rule_of_words
 from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.run_figures import score_document
@@ -106,6 +108,11 @@ BUNDLE_NAME = "bundle.zip"
     show_default=True,
     help="What the client answers: boxes, classification or another task.",
 )
+@click.option(
+    "--rule",
+    "rule_words",
+    help="Rank by this rule of docs/rules.md, such as accuracy-within-limit,energy_limit_wh=5.",
+)
 @faults_option
 @seed_option
 @as_json
@@ -121,6 +128,7 @@ def rehearse(
     faults: Faults,
     seed: int,
     task: str,
+    rule_words: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -134,6 +142,7 @@ def rehearse(
     require_task(task, "--task")
     if task != BOXES and replay is not None:
         raise click.UsageError("--replay is for boxes; leave it out with --task.")
+    rule = DEFAULT if rule_words is None else _rule(rule_words)
     words = client_words(client, replay)
     if load is not None and meter is not None:
         raise click.UsageError(
@@ -162,7 +171,7 @@ def rehearse(
         testset,
         replay,
     )
-    plan = Plan(folder, *of_run, words, faults, seed, task)
+    plan = Plan(folder, *of_run, words, faults, seed, task, rule)
     with interruption_reported(lambda: f"everything is stopped, and {folder} is kept."):
         run, score, remarks, code = carry_out(plan)
     document = score_document(run, score) | {
@@ -182,6 +191,18 @@ def rehearse(
     for sentence in remarks:
         click.echo(sentence, err=True)
     sys.exit(1 if code else 0)
+
+
+def _rule(words: str) -> ContestRule:
+    """Return the rule of the option `--rule`."""
+    try:
+        rule = rule_of_words(words)
+    except RuleError as error:
+        raise click.BadParameter(str(error), param_hint="--rule") from error
+    if rule.takes_idle:
+        sentence = f"{rule.name} needs the idle board, which no run measures that a log-in arms, as here."
+        raise click.BadParameter(sentence, param_hint="--rule")
+    return rule
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
@@ -263,7 +284,7 @@ def _make_contest(plan: Plan, meter: str) -> str:
         ranges=plan.ranges,
         task=plan.task,
     )
-    create_contest(plan.folder, text)
+    create_contest(plan.folder, text + rule_text(plan.rule))
     password = secrets.token_urlsafe(16)
     register_team(plan.folder, TEAM, password)
     return password

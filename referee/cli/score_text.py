@@ -50,7 +50,7 @@ def print_score(run: Run, score: Score) -> None:
     )
     rule = rule_of(run)
     if rule != DEFAULT:
-        table.add_row("ranked by", f"{rule.name}: {rule.sentence}")
+        table.add_row("ranked by", rule.name)
     table.add_row(
         "score", _score_text(score, rule.unit_of(_accuracy(score))), is_bold=True
     )

@@ -36,6 +36,14 @@ USUAL = RuleTable()
 """The rule of a contest without the table: accuracy over energy."""
 
 
+def rule_text(rule: ContestRule) -> str:
+    """Return the table of a rule as contest.toml has it; empty for the default rule."""
+    if rule == DEFAULT:
+        return ""
+    settings = [f"{key} = {value!r}" for key, value in rule.settings.items()]
+    return "\n".join(["", "[rule]", f'name = "{rule.name}"', *settings, ""])
+
+
 def rule_problems(table: RuleTable, idle_baseline_s: float | None) -> Iterator[Problem]:
     """Yield the problem of [rule], if there is one: table, index, key, sentence."""
     try:

@@ -4,7 +4,7 @@
 Start with `offered`.
 """
 
-from referee.contest_rules.offered import DEFAULT, RULES, rule_named
+from referee.contest_rules.offered import DEFAULT, RULES, rule_named, rule_of_words
 from referee.contest_rules.rule import (
     ContestRule,
     Facts,
@@ -24,4 +24,5 @@ __all__ = [
     "apart",
     "figure",
     "rule_named",
+    "rule_of_words",
 ]

@@ -271,6 +271,20 @@ def rule_named(name: str, settings: Mapping[str, float | None]) -> ContestRule:
     return rule
 
 
+def rule_of_words(words: str) -> ContestRule:
+    """Return the rule of a text such as `ContestRule.signed`: name, settings as `key=value`. Raises RuleError."""
+    name, *given = words.split(",")
+    settings = {}
+    for one in given:
+        key, _, value = one.partition("=")
+        try:
+            settings[key.strip()] = float(value)
+        except ValueError:
+            sentence = f"{one!r} is no setting; write it as energy_limit_wh=5."
+            raise RuleError(key, sentence) from None
+    return rule_named(name.strip(), settings)
+
+
 def _over(
     what: str, value: float | None, limit: float, unit: str, unknown: str
 ) -> str | None:

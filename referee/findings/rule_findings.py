@@ -134,7 +134,8 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
             "images-repeated",
             f"{repeated} Such a run is ranked, with the mark images-seen.",
         )
-    if config.least_map is None:
+    is_quotient = config.contest_rule.unit == DEFAULT.unit
+    if config.least_map is None and is_quotient:
         yield (
             "least-map-missing",
             "least_map is not set: a hundred guessed rows and an immediate log-out can win by their small energy; "

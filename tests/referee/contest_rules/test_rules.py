@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.contest_rules import DEFAULT, RULES, Facts, RuleError, rule_named
+from referee.contest_rules import (
+    DEFAULT,
+    RULES,
+    Facts,
+    RuleError,
+    rule_named,
+    rule_of_words,
+)
 
 WITHIN_5_WH = rule_named("accuracy-within-limit", {"energy_limit_wh": 5.0})
 ABOVE_HALF = rule_named("least-energy", {"least_accuracy": 0.5})
@@ -263,6 +270,14 @@ def test_a_rule_that_cannot_be_is_refused_with_its_key(
         )
     assert refused.value.key == key
     assert words in str(refused.value)
+
+
+def test_a_rule_is_read_back_from_the_words_of_its_signature() -> None:
+    for one in EVERY:
+        assert rule_of_words(one.signed) == one
+    assert rule_of_words("least-energy, least_accuracy=0.5") == ABOVE_HALF
+    with pytest.raises(RuleError, match="'energy_limit_wh' is no setting; write"):
+        rule_of_words("accuracy-within-limit,energy_limit_wh")
 
 
 def test_the_signature_of_a_rule_has_every_setting_to_the_last_digit() -> None:

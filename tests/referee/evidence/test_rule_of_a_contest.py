@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from referee.contest import open_contest
 from referee.evidence.bundle_container import MANIFEST
 from referee.judging.standings import standings
 from referee.store.run_rules import rules_of
-from tests.contest_day import TEAM, Day, contest_day
+from tests.contest_day import TEAM, Day, contest_day, until
 from tests.referee.evidence.proved import (
     SECOND,
     by_main,
@@ -49,6 +50,12 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Iterator[Ruled]:
             return made
 
         yield with_rule
+
+
+def page_of(day: Day, address: str) -> str:
+    assert day.server is not None
+    headers = {"Accept": "text/html"}
+    return html.unescape(day.server.ask("GET", address, headers=headers).text)
 
 
 def judged(day: Day, *runs: int) -> None:
@@ -87,6 +94,17 @@ def test_the_least_energy_above_the_floors_wins_and_both_verifiers_agree(
     assert energies == sorted(energies)
     assert [one["score"] for one in shown["ranking"]] == energies
     assert shown["ranked_by"]["unit"] == "Wh"
+    until(lambda: "ranked by floors" in page_of(day, "/"))
+    for address in ("/", f"/teams/{TEAM}"):
+        page = page_of(day, address)
+        assert "mAP/Wh" not in page, address
+        assert "<small>Wh</small>" in page, address
+    page = page_of(day, "/")
+    assert (
+        "Score: energy (Wh) above the floors of accuracy and speed, less is b" in page
+    )
+    assert "The best score, less is better." in page
+    assert "ranked by floors-then-energy, window" in page
     best = next(one for one in shown["prizes"] if one["rule"] == "best-score")
     assert best["value"] == energies[0]
 

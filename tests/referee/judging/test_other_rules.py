@@ -302,6 +302,7 @@ def test_an_open_run_has_no_score_so_far_and_doctor_says_so(halls: Halls) -> Non
     found = {one.code: one.sentence for one in rule_advice(hall.contest.config, 1000)}
     assert "with at most 1.5 Wh." in found["ranked-by"]
     assert "no provisional score" in found["ranked-by"]
+    assert "least-map-missing" not in found
 
 
 def test_a_season_counts_no_run_of_another_rule(halls: Halls) -> None:

@@ -24,24 +24,26 @@ def filled(
     width: int,
 ) -> NDArray[np.bool_]:
     """Return the mask (height, width) of one object's polygons, each of at least three finite vertices."""
-    mask = np.zeros((width, height), np.bool_)
+    mask = np.zeros(width * height, np.bool_)
     for polygon in polygons:
-        mask |= _inside(polygon, height, width)
-    return mask.T
+        runs = polygon_runs(polygon, height, width)
+        mask |= np.repeat(np.arange(len(runs)) % 2 == 1, runs)
+    return mask.reshape(width, height).T
 
 
-def _inside(
+def polygon_runs(
     polygon: Sequence[float],
     height: int,
     width: int,
-) -> NDArray[np.bool_]:
-    """Return which pixels (width, height), column by column, lie inside."""
+) -> Ints:
+    """Return the lengths of the runs (R,) outside and inside a polygon, as `lpirc_testsets.run_lengths` has them."""
     across, down = _outline(np.array(polygon, np.float64).reshape(-1, 2))
-    turns = np.bincount(
-        _crossings(across, down, height, width), minlength=height * width + 1
+    places, uses = np.unique(
+        _crossings(across, down, height, width), return_counts=True
     )
-    sides = np.cumsum(turns[:-1]) % 2 == 1
-    return np.asarray(sides.reshape(width, height), np.bool_)
+    pixels = height * width
+    turns = places[(uses % 2 == 1) & (places < pixels)]
+    return np.diff(np.concatenate(([0], turns, [pixels])))
 
 
 def _outline(vertices: NDArray[np.float64]) -> tuple[Ints, Ints]:

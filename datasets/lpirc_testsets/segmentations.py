@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from lpirc_testsets.polygons import filled
+from lpirc_testsets.polygons import filled, polygon_runs
 from lpirc_testsets.run_lengths import compressed, encode, runs_of
 from lpirc_testsets.values import shown
 
@@ -39,6 +39,8 @@ def counts_of(value: Any, size: tuple[int, int]) -> str:
     if isinstance(value, dict):
         return _run_lengths(value, size)
     _require_polygons(value, size)
+    if len(value) == 1:
+        return compressed(polygon_runs(value[0], height, width))
     return encode(filled(value, height, width))
 
 

@@ -7,7 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from pycocotools import mask as official
 
+from lpirc_testsets import run_lengths
 from lpirc_testsets.polygons import filled
+from lpirc_testsets.segmentations import counts_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:__array__ implementation doesn't accept:DeprecationWarning"  # theirs
@@ -20,12 +22,16 @@ def theirs(polygons: list[list[float]], height: int, width: int) -> NDArray[np.b
 
 
 def random_polygons(
-    rng: np.random.Generator, height: int, width: int
+    rng: np.random.Generator,
+    height: int,
+    width: int,
+    reach: tuple[float, float] = (-0.3, 1.3),
 ) -> list[list[float]]:
-    """Vertices anywhere, also outside and twice in a row; every third object has whole or half pixels only."""
+    """Vertices anywhere, also twice in a row; every third object has whole or half pixels only."""
     polygons = []
     for _ in range(rng.integers(1, 4)):
-        points = rng.uniform(-0.3, 1.3, (rng.integers(3, 12), 2)) * (width, height)
+        corners = rng.uniform(*reach, (rng.integers(3, 12), 2))
+        points = corners * (width, height)
         if rng.random() < 0.3:
             points = np.round(points * 2) / 2
         if rng.random() < 0.3:
@@ -42,6 +48,19 @@ def test_two_thousand_objects_are_filled_as_cocos_program_fills_them() -> None:
         ours = filled(polygons, height, width)
         assert ours.shape == (height, width)
         assert np.array_equal(ours, theirs(polygons, height, width)), seed
+
+
+def test_the_counts_of_two_thousand_objects_are_cocos_text() -> None:
+    for seed in range(2000):
+        rng = np.random.default_rng(seed)
+        height, width = rng.integers(2, 90, 2).tolist()
+        polygons = random_polygons(rng, height, width, (0, 1))
+        united = official.merge(official.frPyObjects(polygons, height, width))
+        text = counts_of(polygons, (width, height))
+        mask = filled(polygons, height, width)
+        assert text == run_lengths.encode(mask), seed
+        assert np.array_equal(mask, theirs(polygons, height, width)), seed
+        assert run_lengths.area(text, height, width) == official.area(united)
 
 
 @pytest.mark.parametrize(

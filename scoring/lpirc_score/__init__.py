@@ -57,6 +57,9 @@ if TYPE_CHECKING:
         signature_of,
         tolerance_of,
     )
+    from lpirc_score.tasks.label_files import evaluate_label_maps
+    from lpirc_score.tasks.segm_files import evaluate_segm
+    from lpirc_score.tasks.task_kinds import Figures
 
 __all__ = [
     "COCO",
@@ -76,6 +79,7 @@ __all__ = [
     "ErrorAnalysis",
     "ErrorType",
     "Evaluation",
+    "Figures",
     "GroundTruth",
     "LabelCandidate",
     "LabelDoubt",
@@ -91,6 +95,8 @@ __all__ = [
     "compare",
     "confusion_matrix",
     "evaluate",
+    "evaluate_label_maps",
+    "evaluate_segm",
     "evaluate_slices",
     "format_score",
     "label_candidates",
@@ -180,5 +186,8 @@ _MODULES = {
         "signature_of",
         "tolerance_of",
     ),
+    "tasks.label_files": ("evaluate_label_maps",),
+    "tasks.segm_files": ("evaluate_segm",),
+    "tasks.task_kinds": ("Figures",),
 }
 __getattr__ = late_names(__name__, _MODULES)

@@ -83,7 +83,7 @@ def import_classes(
 
 FORMAT = Format(
     import_classes,
-    "Import images for on-site classification, in folders named by class or with a CSV.",
+    "Import classes, by folder or CSV, for classification on site.",
     (
         FileOption(
             "csv",

@@ -59,7 +59,7 @@ def import_images(
 
 FORMAT = Format(
     import_images,
-    "Import photographs without ground truth, for energy and timing only.",
+    "Import photographs alone: energy and timing only.",
     (
         FileOption(
             "categories",

@@ -30,7 +30,9 @@ from lpirc_testsets.writing import RegionRecord
 
 COLUMNS = ("number", "name")
 SUFFIX = ".png"
-MAKE_AGAIN = "make the label map again, or add the class to the file of classes"
+MAKE_AGAIN = (
+    "make the label map again; or add the class, or name the number with --void"
+)
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def import_masks(
 
 FORMAT = Format(
     import_masks,
-    "Import label maps as PNG, for semantic segmentation; images without one are left out.",
+    "Import label maps as PNG, for segmentation; images without one are left out.",
     (
         FileOption("masks", "Folder of the PNG files, named like the images."),
         FileOption(

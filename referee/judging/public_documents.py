@@ -19,6 +19,7 @@ from typing import Any
 
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.tasks import BOXES
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.contest import Contest
 from referee.contest_rules import DEFAULT, ContestRule
 from referee.judging.answered_images import AnsweredImages
@@ -209,6 +210,8 @@ def _document(contest: Contest, **changing: object) -> str:
     config = contest.config
     is_of_boxes = config.task == BOXES
     of_task = {} if is_of_boxes else {"task": config.task}
+    if is_of_boxes and not contest.test_set.objects:
+        of_task = {"no_truth": NO_TRUTH_SENTENCE}
     fixed: dict[str, object] = of_task | {
         "contest": config.name,
         "metric": config.scored_by,

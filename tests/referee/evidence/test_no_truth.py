@@ -25,6 +25,7 @@ from referee.evidence.bundle_parts import export_bundle
 from referee.judging.judge import Again, judge
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.provisional_scores import FollowedRuns
+from referee.judging.public_documents import public_board
 from referee.judging.ranking import NotRanked
 from referee.judging.rejudge import rejudge
 from referee.judging.run_figures import figures_of
@@ -116,6 +117,12 @@ def test_it_has_no_rank_and_the_reason_is_the_missing_ground_truth(
     assert figures.not_ranked == CLAUSE
     (left_out,) = standings(contest).left_out
     assert left_out.why == CLAUSE
+
+
+def test_the_board_says_so_from_the_start(contest: Contest) -> None:
+    board = json.loads(public_board(contest, START))
+    assert board["no_truth"] == NO_TRUTH_SENTENCE
+    assert board["ranking"] == []
 
 
 def test_figures_of_a_run_before_its_judgement_have_no_map_either(

@@ -41,8 +41,9 @@ def are_sound(texts: Sequence[str], pixels: Sequence[int]) -> Bools:
         length += len(texts[at])
         if length >= _AT_ONCE or place + 1 == len(whole):
             part = whole[begin : place + 1]
-            sizes = np.array([pixels[one] for one in part], np.float64)
-            found[part] = _sound([texts[one] for one in part], sizes)
+            of_part = [texts[one] for one in part]
+            sizes = [pixels[one] for one in part]
+            found[part] = _sound(of_part, np.array(sizes, np.float64))
             begin = place + 1
             length = 0
     return found
@@ -52,20 +53,34 @@ def _sound(texts: Sequence[str], pixels: NDArray[np.float64]) -> Bools:
     """Do that for ASCII texts that end with the last group of a number."""
     joined = "".join(texts).encode()
     groups = np.frombuffer(joined, np.uint8) - np.uint8(_FIRST)
-    ends = np.flatnonzero(groups < _MORE).astype(np.int32)
-    starts = np.append(np.int32(0), ends[:-1] + np.int32(1))
-    sizes = ends - starts + 1
-    last_characters = np.cumsum([len(text) for text in texts]) - 1
+    is_end = groups < _MORE
+    ends = np.flatnonzero(is_end).astype(np.int32)
+    starts = np.empty_like(ends)
+    starts[0] = 0
+    starts[1:] = ends[:-1]
+    starts[1:] += 1
+    sizes = ends - starts
+    sizes += 1
+
+    lengths = [len(text) for text in texts]
+    last_characters = np.cumsum(lengths)
+    last_characters -= 1
     last_numbers = np.searchsorted(ends, last_characters)
     counts = np.diff(last_numbers, prepend=-1)
-    owner = np.repeat(np.arange(len(texts)), counts)
+    every = np.arange(len(texts))
+    owner = np.repeat(every, counts)
 
     is_sound = np.ones(len(texts), np.bool_)
     wrong = np.flatnonzero(groups >= 2 * _MORE)
-    is_sound[np.searchsorted(last_characters, wrong)] = False
-    is_sound[owner[sizes > _GROUPS]] = False
-    runs = _summed(_numbers(groups, starts, sizes), counts)
-    is_sound[owner[runs < 0]] = False
+    owner_of_wrong = np.searchsorted(last_characters, wrong)
+    is_sound[owner_of_wrong] = False
+    is_long = sizes > _GROUPS
+    is_sound[owner[is_long]] = False
+
+    numbers = _numbers(groups, starts, sizes)
+    runs = _summed(numbers, counts)
+    is_negative = runs < 0
+    is_sound[owner[is_negative]] = False
     # In float64 the sums of hostile numbers cannot wrap around, and those of sound ones are exact.
     sums = np.bincount(owner, runs, minlength=len(texts))
     is_sound &= sums == pixels
@@ -78,16 +93,22 @@ def _numbers(
     sizes: Ints,
 ) -> Ints:
     """Return the signed numbers that begin at `starts`; one with too many groups is any number."""
-    place = np.arange(len(groups), dtype=np.int32)
-    place -= np.repeat(starts, sizes)
-    np.minimum(place, _GROUPS - 1, out=place)
-    place *= _BITS
-    parts = (groups & np.uint8(_MORE - 1)).astype(np.int32)
-    parts <<= place
+    shift = np.arange(len(groups), dtype=np.int32)
+    shift -= np.repeat(starts, sizes)
+    np.minimum(shift, _GROUPS - 1, out=shift)
+    shift *= _BITS
+    low_bits = groups & np.uint8(_MORE - 1)
+    parts = low_bits.astype(np.int32)
+    parts <<= shift
     numbers = np.add.reduceat(parts, starts)
-    tops = groups.take(starts + sizes - 1)
-    negative = np.flatnonzero(tops & np.uint8(_MORE >> 1))
-    bits = np.minimum(sizes.take(negative), _GROUPS) * _BITS
+
+    last = starts + sizes
+    last -= 1
+    tops = groups.take(last)
+    sign = tops & np.uint8(_MORE >> 1)
+    negative = np.flatnonzero(sign)
+    bits = np.minimum(sizes.take(negative), _GROUPS)
+    bits *= _BITS
     numbers[negative] -= np.int32(1) << bits
     return numbers
 
@@ -97,14 +118,23 @@ def _summed(numbers: Ints, counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
     `counts` are the numbers of each text.
     """
-    first = np.cumsum(counts) - counts
-    rank = np.arange(len(numbers)) - np.repeat(first, counts)
+    first = np.cumsum(counts)
+    first -= counts
+    rank = np.arange(len(numbers))
+    rank -= np.repeat(first, counts)
     runs = numbers.astype(np.int64)
-    for begin in (1, 2):
-        chain = np.flatnonzero((rank & 1 == begin & 1) & (rank > 0))
-        members = np.maximum(counts - begin + 1, 0) // 2
+    is_odd = rank & 1 == 1
+    is_even = ~is_odd & (rank > 0)
+    for begin, is_chain in ((1, is_odd), (2, is_even)):
+        chain = np.flatnonzero(is_chain)
+        members = counts - begin
+        members += 1
+        members //= 2
+        np.maximum(members, 0, out=members)
+
         total = np.cumsum(runs.take(chain))
+        from_zero = np.append(0, total)
         ends = np.cumsum(members)
-        befores = np.append(0, total)[ends - members]
-        runs[chain] = total - np.repeat(befores, members)
+        before = from_zero.take(ends - members)
+        runs[chain] = total - np.repeat(before, members)
     return runs

@@ -23,12 +23,17 @@ Pairs = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Chosen:
-    """The images and categories to score (None: all), whether categories are one, and the slices by name."""
+    """The images and categories to score (None: all), whether categories are one, and the slices by name.
+
+    The set has `of_images` images and `of_categories` categories.
+    """
 
     images: tuple[int, ...] | None
     categories: tuple[int, ...] | None
     is_pooled: bool
     slices: dict[str, tuple[int, ...]]
+    of_images: int
+    of_categories: int
 
     @property
     def is_everything(self) -> bool:
@@ -51,6 +56,19 @@ class Chosen:
             return whole
         words = (whole, self.images, self.categories, self.is_pooled, sorted(banned))
         return hashlib.sha256(repr(words).encode()).hexdigest()
+
+    @property
+    def sentence(self) -> str:
+        """Return a sentence that says what of the set is scored; it is empty for the whole set."""
+        parts = []
+        if self.images is not None:
+            parts.append(f"{len(self.images)} of {self.of_images} images")
+        if self.categories is not None:
+            parts.append(f"{len(self.categories)} of {self.of_categories} categories")
+        sentence = f"A part of the set: {', '.join(parts)}." if parts else ""
+        if self.is_pooled:
+            sentence += " All categories count as one."
+        return sentence.strip()
 
     def as_document(self) -> dict[str, object]:
         """Return what was chosen, in JSON's terms."""
@@ -86,7 +104,14 @@ def chosen_of(asked: Asked, ground_truth: GroundTruth) -> Chosen:
             raise CodedError("bad-list", f"--slice {text}: {name} is named twice")
         of_file = _of_file(Path(file), finders.images)
         slices[name] = _within(name, of_file, images)
-    return Chosen(images, categories, asked.no_cats, slices)
+    return Chosen(
+        images,
+        categories,
+        asked.no_cats,
+        slices,
+        len(ground_truth.image_ids),
+        len(ground_truth.category_ids),
+    )
 
 
 def _within(

@@ -209,6 +209,7 @@ class _Scorer:
             banned=banned,
             analyses=analysed(*counted, metric, self._iou, self._wanted),
             selection=None if chosen.is_everything else chosen.as_document(),
+            part=chosen.sentence,
         )
 
     def _submission(self, file: Path, metric: str) -> tuple[Submission, Pairs]:
@@ -257,6 +258,8 @@ def _print_tables(
         print_result(results[0])
     else:
         print_comparison(results, orders)
+    if results[0].part:
+        click.echo(results[0].part)
     for one in results:
         analyses = one.analyses.only(shown)
         if len(results) > 1 and analyses != Analyses():

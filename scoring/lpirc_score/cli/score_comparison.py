@@ -31,7 +31,8 @@ class Result:
     """An evaluation of one file by one metric, with its mAP by PUBLISHED and, if it has an energy, its score.
 
     `detections` are those of `file`. `truth` includes images and categories that occur only in the detections. The
-    blacklisted pairs are in `banned`. `selection` says which part of the set was scored, None for all of it.
+    blacklisted pairs are in `banned`. `selection` says which part of the set was scored, None for all of it; `part` says
+    so in a sentence.
     """
 
     evaluation: Evaluation
@@ -44,6 +45,7 @@ class Result:
     banned: frozenset[tuple[int, int]]
     analyses: Analyses
     selection: Mapping[str, object] | None
+    part: str
 
     @property
     def names(self) -> dict[int, str]:

@@ -23,7 +23,8 @@ def page_of(
         for order in orders
     ]
     pages = [_page(one, iou) for one in results]
-    return ScorePage(f"Score of {', '.join(files)}", pages, sentences)
+    title = f"Score of {', '.join(files)}"
+    return ScorePage(title, pages, sentences, results[0].part)
 
 
 def _page(result: Result, iou: float | None) -> PageResult:

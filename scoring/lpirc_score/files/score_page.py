@@ -42,11 +42,15 @@ class PageResult:
 
 @dataclass(frozen=True)
 class ScorePage:
-    """What a page shows: its title, the results, and a sentence for each order of two files."""
+    """What a page shows: its title, the results, and a sentence for each order of two files.
+
+    `part` says which part of the set was scored; it is empty for the whole set.
+    """
 
     title: str
     results: Sequence[PageResult]
     orders: Sequence[str] = ()
+    part: str = ""
 
 
 def check_page_path(path: Path) -> None:
@@ -77,6 +81,7 @@ def page_text(page: ScorePage) -> str:
     allowed = f"style-src 'sha256-{base64.b64encode(digest).decode()}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     title = escape(printable(page.title))
+    of_part = f"<p>{escape(page.part)}</p>" if page.part else ""
     body = [_overview(page)] if len(page.results) > 1 else []
     body += [_result(one) for one in page.results]
     signatures = [one.evaluation.signature for one in page.results]
@@ -86,7 +91,7 @@ def page_text(page: ScorePage) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>{title}</h1></header>\n<main>\n{''.join(body)}</main>\n"
+        f"<header><h1>{title}</h1>{of_part}</header>\n<main>\n{''.join(body)}</main>\n"
         f"<footer><p>Signatures, which say how each mAP was computed:<br>{signed}</p></footer>\n"
         "</body>\n</html>\n"
     )

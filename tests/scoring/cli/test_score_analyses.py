@@ -265,6 +265,20 @@ def test_some_categories_and_all_categories_as_one(files: list[str]) -> None:
     assert len(signatures) == 4
 
 
+def test_what_is_a_part_says_so_wherever_it_is_shown(
+    files: list[str],
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "page.html"
+    parts = ["--img-ids", "2,3", "--cat-ids", "dog", "--no-cats", "--html", str(page)]
+    said = "A part of the set: 2 of 3 images, 1 of 2 categories. All categories count as one."
+    assert f"{said}\n" in call(*files, *parts).stdout
+    assert said in page.read_text()
+    assert "\nAll categories count as one.\n" in call(*files, "--no-cats").stdout
+    assert "A part of the set" not in call(*files, "--html", str(page)).stdout
+    assert "A part of the set" not in page.read_text()
+
+
 def test_a_blacklist_holds_in_every_part(files: list[str], tmp_path: Path) -> None:
     (tmp_path / "blacklist.csv").write_text("image,class\n2,1\n")
     banned = ["--blacklist", str(tmp_path / "blacklist.csv")]

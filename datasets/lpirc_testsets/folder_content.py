@@ -9,8 +9,7 @@ from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.parquet_tables import SUFFIXES as PARQUET
 from lpirc_testsets.presence import files_below, is_file, is_folder
 from lpirc_testsets.voc_reader import ANNOTATIONS
-from lpirc_testsets.yolo_import import LABELS
-from lpirc_testsets.yolo_layout import is_label_text
+from lpirc_testsets.yolo_layout import LABELS, is_label_text
 
 XML = "XML"
 TEXT = "YOLO text"

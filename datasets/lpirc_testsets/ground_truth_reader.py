@@ -22,11 +22,9 @@ from lpirc_testsets.folder_content import (
 )
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.parquet_tables import is_parquet
-from lpirc_testsets.photographs import size_in_header
 from lpirc_testsets.presence import is_file, is_folder, is_there
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE, read_marks
 from lpirc_testsets.voc_reader import read_voc_folder, voc_files
-from lpirc_testsets.yolo_reader import read_yolo_folder
 
 
 def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
@@ -105,6 +103,9 @@ def _of_folder(path: Path, images: Path | None) -> GroundTruth:
 
 
 def _of_yolo(path: Path, images: Path | None) -> GroundTruth:
+    # Imported here, so that only readers of images wait for Pillow.
+    from lpirc_testsets.yolo_reader import read_yolo_folder
+
     listed_in = images is not None and not is_folder(images)
     try:
         return read_yolo_folder(path, None if listed_in else images)
@@ -152,6 +153,8 @@ def _with_sizes(
     images: Path,
 ) -> GroundTruth:
     """Add the sizes of the images that are in a folder under their names."""
+    from lpirc_testsets.photographs import size_in_header
+
     names = ground_truth.image_names
     if not any(names):
         sentence = (

@@ -18,11 +18,9 @@ from lpirc_testsets.presence import files_below, is_file
 from lpirc_testsets.set_building import SourceImage, build_test_set, require_folder
 from lpirc_testsets.writing import ObjectRecord
 from lpirc_testsets.yolo_labels import read_labels_of
+from lpirc_testsets.yolo_layout import IMAGES, LABELS, PICTURES
 from lpirc_testsets.yolo_names import read_classes
 
-IMAGES = "images"
-LABELS = "labels"
-PICTURES = (".png", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif", ".gif", ".jpg", ".jpeg")  # fmt: skip
 TURN = "save the image upright without that note, and look whether its labels fit"
 
 

@@ -10,9 +10,11 @@ from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.presence import files_below, is_file, is_folder
 from lpirc_testsets.values import text_number
-from lpirc_testsets.yolo_import import IMAGES, LABELS, PICTURES
 from lpirc_testsets.yolo_names import KEY, YAML, read_classes
 
+IMAGES = "images"
+LABELS = "labels"
+PICTURES = (".png", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif", ".gif", ".jpg", ".jpeg")  # fmt: skip
 TEXT = ".txt"
 NO_LABELS = ("classes.txt", "labels.txt", "train.txt", "val.txt", "valid.txt", "test.txt")  # fmt: skip
 """Text files beside YOLO's that hold no objects."""

@@ -14,9 +14,10 @@ from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.ground_truth import GroundTruth, Size
 from lpirc_testsets.photographs import orientation, size_in_header
 from lpirc_testsets.writing import ObjectRecord
-from lpirc_testsets.yolo_import import IMAGES, LABELS
 from lpirc_testsets.yolo_labels import read_labels_of
 from lpirc_testsets.yolo_layout import (
+    IMAGES,
+    LABELS,
     NAMES_WANTED,
     YoloFolder,
     class_names,

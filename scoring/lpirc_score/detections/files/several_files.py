@@ -32,8 +32,7 @@ from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.folder_content import voc_results_class
 from lpirc_testsets.ground_truth import GroundTruth, Size
 from lpirc_testsets.presence import is_folder
-from lpirc_testsets.yolo_import import LABELS
-from lpirc_testsets.yolo_layout import class_names, classes_beside
+from lpirc_testsets.yolo_layout import LABELS, class_names, classes_beside
 
 OF_VOC = "IMAGE CONFIDENCE XMIN YMIN XMAX YMAX"
 OF_YOLO = "CLASS X Y WIDTH HEIGHT CONFIDENCE"

@@ -31,8 +31,8 @@ class Result:
     """An evaluation of one file by one metric, with its mAP by PUBLISHED and, if it has an energy, its score.
 
     `detections` are those of `file`. `truth` includes images and categories that occur only in the detections. The
-    blacklisted pairs are in `banned`. `selection` says which part of the set was scored, None for all of it; `part` says
-    so in a sentence.
+    blacklisted pairs are in `banned`. `selection` is the part of the set that was scored, None for all of it; `part`
+    is a sentence about it.
     """
 
     evaluation: Evaluation

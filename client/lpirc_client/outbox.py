@@ -42,8 +42,11 @@ class Outbox:
     """
 
     path = "/v1/detections"
-    most = MOST_ROWS * NUMBERS
-    """Numbers in a body at most."""
+
+    @property
+    def most(self) -> int:
+        """Return the most numbers in a body, or bytes, as `_size` counts them."""
+        return MOST_ROWS * NUMBERS
 
     def __init__(
         self,
@@ -185,7 +188,11 @@ class AnswerOutbox(Outbox):
     """Posts the answers of another task than boxes, as JSON; a body has at most `most` bytes, or those of an image."""
 
     path = ANSWERS_PATH
-    most = MOST_BYTES
+
+    @property
+    def most(self) -> int:
+        """Return the most bytes in a body."""
+        return MOST_BYTES
 
     def _bodies(self, rows: Any) -> Iterator[tuple[bytes, str, bool]]:
         if rows:

@@ -265,8 +265,9 @@ def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
 def run_document(run: Run) -> dict[str, Any]:
     """Return the JSON document of a stored run."""
     document = asdict(run) | {"official": run.official}
-    if run.rules is not None and run.rules.task is None:  # as before there were tasks
-        del document["rules"]["task"]
+    for name in ("task", "rule"):  # as before there were any
+        if run.rules is not None and getattr(run.rules, name) is None:
+            del document["rules"][name]
     return document
 
 

@@ -47,7 +47,10 @@ def read_classes(
     return answers
 
 
-def classes_problem(classes: list[object], known: frozenset[int]) -> str:
+def classes_problem(
+    classes: list[object],
+    known: frozenset[int],
+) -> str:
     """Return what is wrong with the classes of one answer, or an empty text."""
     if not 1 <= len(classes) <= MOST_CLASSES:
         return (
@@ -61,7 +64,10 @@ def classes_problem(classes: list[object], known: frozenset[int]) -> str:
     return ""
 
 
-def _from_json(body: bytes, problems: AnswerProblems) -> Iterator[tuple[int, Given]]:
+def _from_json(
+    body: bytes,
+    problems: AnswerProblems,
+) -> Iterator[tuple[int, Given]]:
     for place, item in enumerate(json_array(body, FORM), start=1):
         if isinstance(item, dict) and item.keys() == KEYS:
             image = item["image"]
@@ -74,7 +80,10 @@ def _from_json(body: bytes, problems: AnswerProblems) -> Iterator[tuple[int, Giv
         yield place, (image, classes if isinstance(classes, list) else [classes])
 
 
-def _from_text(body: bytes, problems: AnswerProblems) -> Iterator[tuple[int, Given]]:
+def _from_text(
+    body: bytes,
+    problems: AnswerProblems,
+) -> Iterator[tuple[int, Given]]:
     lines = body.decode(errors="backslashreplace").splitlines()
     for place, line in enumerate(lines, start=1):
         cells = [cell.strip() for cell in line.split(",")]
@@ -87,7 +96,10 @@ def _from_text(body: bytes, problems: AnswerProblems) -> Iterator[tuple[int, Giv
         yield place, (image, classes)
 
 
-def _from_packed(body: bytes, problems: AnswerProblems) -> Iterator[tuple[int, Given]]:
+def _from_packed(
+    body: bytes,
+    problems: AnswerProblems,
+) -> Iterator[tuple[int, Given]]:
     count, left_over = divmod(len(body), ROW_BYTES)
     rows = np.frombuffer(body, ROW, count * (1 + MOST_CLASSES))
     for place, row in enumerate(rows.reshape(count, 1 + MOST_CLASSES), start=1):

@@ -31,7 +31,11 @@ TOP_5 = "top-5"
 Classes = tuple[int, ...]
 
 
-def read(body: bytes, content_type: str, question: Question) -> Sequence[Answer]:
+def read(
+    body: bytes,
+    content_type: str,
+    question: Question,
+) -> Sequence[Answer]:
     """Read the classes of a body; docs/http.md has the forms. Raises `CodedError` `bad-answers`, `bad-json`."""
     return read_classes(body, content_type, question)
 
@@ -51,7 +55,10 @@ def statistics(
     return np.array([label in named[:1], label in named[:MOST_CLASSES], 1], np.float64)
 
 
-def figures(total: Floats, _categories: Sequence[Category]) -> Figures:
+def figures(
+    total: Floats,
+    _categories: Sequence[Category],
+) -> Figures:
     """Return the shares of right images from the sum of the statistics."""
     first, five, images = total.tolist()
     if not images:
@@ -64,7 +71,10 @@ def of_image(one: Floats) -> float:
     return float(one[0] + one[1]) / 2
 
 
-def show(label: int, classes: Classes | None) -> Shown:
+def show(
+    label: int,
+    classes: Classes | None,
+) -> Shown:
     """Show the classes beside the label, by their ids."""
     if classes is None:
         return Shown(f"No answer came; the class is {label}.")

@@ -52,7 +52,10 @@ def task_engine(name: str) -> str | None:
     return distribution.replace(" ", "-")
 
 
-def task_signature(name: str, ground_truth_digest: str) -> str:
+def task_signature(
+    name: str,
+    ground_truth_digest: str,
+) -> str:
     """Return one line such as `classification|gt:9f86d081|rules:1|v:0.1.0`. Raises as `task_named`."""
     engine = task_engine(name)
     parts = [name, f"gt:{ground_truth_digest[:DIGEST_LENGTH]}"]
@@ -61,7 +64,10 @@ def task_signature(name: str, ground_truth_digest: str) -> str:
     return "|".join([*parts, f"rules:{TASK_RULES_VERSION}", f"v:{VERSION}"])
 
 
-def task_missing(name: str, engine: str | None) -> str:
+def task_missing(
+    name: str,
+    engine: str | None,
+) -> str:
     """Return a sentence saying that the `engine` of a task, as a signature names it, is not installed here.
 
     The sentence is empty if it is installed; an `engine` of None is this distribution.
@@ -87,7 +93,10 @@ def running_task(name: str) -> Iterator[None]:
         raise CodedError("bad-task", error.sentence) from error
 
 
-def task_failed(name: str, problem: str) -> CodedError:
+def task_failed(
+    name: str,
+    problem: str,
+) -> CodedError:
     """Return the error for a task whose functions gave something that the interface does not allow."""
     return CodedError("bad-task", _plugin(name).broken(problem).sentence)
 

@@ -104,7 +104,10 @@ def _require_numbers(
     problems.raise_if_any()
 
 
-def _require_once(task: Task, answers: Sequence[Answer]) -> None:
+def _require_once(
+    task: Task,
+    answers: Sequence[Answer],
+) -> None:
     problems = AnswerProblems()
     places: dict[int, int] = {}
     for place, answer in enumerate(answers, start=1):
@@ -118,7 +121,10 @@ def _require_once(task: Task, answers: Sequence[Answer]) -> None:
     problems.raise_if_any()
 
 
-def image_problem(image: object, question: Question) -> str:
+def image_problem(
+    image: object,
+    question: Question,
+) -> str:
     """Return what is wrong with the number of an image, or an empty text."""
     is_number = isinstance(image, int) and not isinstance(image, bool)
     if is_number and 1 <= image <= question.images:  # type: ignore[operator] # it is a number
@@ -126,7 +132,10 @@ def image_problem(image: object, question: Question) -> str:
     return f"the image {shown(image)} is not a whole number in 1..{question.images}"
 
 
-def json_array(body: bytes, form: str) -> list[object]:
+def json_array(
+    body: bytes,
+    form: str,
+) -> list[object]:
     """Return the JSON array in a body; an empty body has no answers. `form` says what the array must have.
 
     Raises `CodedError` `bad-json`.

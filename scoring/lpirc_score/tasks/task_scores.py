@@ -48,7 +48,11 @@ def figures_of(
     return checked(task, found)
 
 
-def figures_of_table(task: SummedTask, truth: Truth, table: Floats) -> Figures:
+def figures_of_table(
+    task: SummedTask,
+    truth: Truth,
+    table: Floats,
+) -> Figures:
     """Return the figures from the statistics (n, S) of images."""
     with running_task(task.name):
         found = task.figures(_total(table), truth.categories)
@@ -79,7 +83,11 @@ def halves_accuracy(
     return np.array(values, np.float64)
 
 
-def halves_of_table(task: SummedTask, truth: Truth, table: Floats) -> Floats:
+def halves_of_table(
+    task: SummedTask,
+    truth: Truth,
+    table: Floats,
+) -> Floats:
     """Return the accuracy (HALVES,) on each half of the images from their statistics (n, S)."""
     sums = _sums(table, halves_of(len(table)).T)
     with running_task(task.name):
@@ -114,7 +122,10 @@ def statistics_of_image(
         return task.statistics(truth.by_image[image], value, truth.categories)
 
 
-def counted_answers(task: Task, answers: Sequence[Answer]) -> dict[int, Any]:
+def counted_answers(
+    task: Task,
+    answers: Sequence[Answer],
+) -> dict[int, Any]:
     """Return the value that counts of each answered image."""
     counted: dict[int, Any] = {}
     for image, value in answers:
@@ -135,7 +146,10 @@ def accuracy_by_image(
         return [task.figures(row, truth.categories).accuracy for row in table]
 
 
-def checked(task: Task, found: Figures) -> Figures:
+def checked(
+    task: Task,
+    found: Figures,
+) -> Figures:
     """Return the figures of a task. Raises `CodedError` `bad-task` unless they are figures."""
     if not isinstance(found, Figures):
         raise task_failed(task.name, f"it gave {found!r:.80}, which are no Figures")
@@ -160,7 +174,10 @@ def _whole(task: Task) -> WholeTask:
     return task
 
 
-def _of_images(answers: Sequence[Answer], images: Ints) -> list[Answer]:
+def _of_images(
+    answers: Sequence[Answer],
+    images: Ints,
+) -> list[Answer]:
     wanted = {*images.tolist()}
     return [one for one in answers if one.image in wanted]
 
@@ -173,7 +190,10 @@ def _total(table: Floats) -> Floats:
     return total
 
 
-def _sums(table: Floats, drawn: NDArray[np.bool_]) -> Floats:
+def _sums(
+    table: Floats,
+    drawn: NDArray[np.bool_],
+) -> Floats:
     """Return the sum (H, S) of the rows that each half has; `drawn` is (H, n)."""
     is_whole = bool((table == np.floor(table)).all())
     if is_whole and float(np.abs(table).sum()) < EXACT:

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import click
 
-from lpirc_testsets import Reports, TestSet, load_test_set
+from lpirc_testsets import TestSet, load_test_set
 from lpirc_testsets.image_import import import_images
 from lpirc_testsets.photographs import images_in
+from referee.cli.testset_output import reporting
 from referee.errors import RefereeError
 from referee.presence import is_there
 
 DEFAULT = "practice"
 TESTSET = "testset"
+MOST_SHOWN = 20  # broken images
 
 
 def default_folder(images: Path | None) -> Path:
@@ -33,8 +35,8 @@ def taken_photographs(images: Path, folder: Path) -> Path:
         _require_same(load_test_set(place), images, folder)
         return place
     click.echo(f"Taking the photographs of {images} into {place}", err=True)
-    reports = Reports()
-    import_images(images, place, reports=reports)
+    with reporting(MOST_SHOWN, as_json=False) as reports:
+        import_images(images, place, reports=reports)
     for note in reports.notes:
         click.echo(note, err=True)
     return place

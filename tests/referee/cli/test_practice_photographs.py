@@ -133,6 +133,23 @@ def test_a_folder_without_photographs_makes_nothing(
     assert not (tmp_path / "home").exists()
 
 
+def test_broken_photographs_are_listed_and_nothing_is_served(
+    tmp_path: Path,
+    photographs: Path,
+) -> None:
+    for number in (1, 2):
+        file = photographs / f"00000{number}.jpg"
+        file.write_bytes(file.read_bytes()[:-300])
+    result = called(
+        "practice", str(tmp_path / "home"), "--images", str(photographs), "--port", "0"
+    )
+    assert result.returncode == 1
+    assert "000001.jpg: cannot be decoded" in result.stderr
+    assert "(and 1 more problem)" in result.stderr
+    assert "000002.jpg" in result.stdout
+    assert not (tmp_path / "home" / "testset").exists()
+
+
 def test_each_folder_of_photographs_has_its_own_contest(tmp_path: Path) -> None:
     assert default_folder(None) == Path("practice")
     assert default_folder(tmp_path / "holiday") == Path("practice-holiday")

@@ -17,11 +17,10 @@ HIT = 1
 OFF = 2
 LOST = 3
 
-# Red, green, blue and opacity of each; told apart also by people who do not see red and green.
-_COLOURS = np.array(
-    [(0, 0, 0, 0), (0, 158, 115, 90), (213, 94, 0, 190), (0, 114, 178, 190)],
-    np.uint8,
-)
+# Red, green and blue of each, and the opacities; told apart also by people who do not see red and green.
+_COLOURS = ((0, 0, 0), (0, 158, 115), (213, 94, 0), (0, 114, 178))
+_OPACITIES = bytes((0, 90, 190, 190))
+_BITS = 2
 
 
 def shown_beside(truth: TrueLabels, given: LabelMap | None) -> Shown:
@@ -42,8 +41,11 @@ def shown_beside(truth: TrueLabels, given: LabelMap | None) -> Shown:
 
 def overlay_png(kinds: NDArray[np.uint8]) -> bytes:
     """Return the PNG of pixels (height, width) of these kinds: right green, wrong orange, missed blue."""
+    height, width = kinds.shape
+    image = Image.frombytes("P", (width, height), kinds.tobytes())
+    image.putpalette([part for colour in _COLOURS for part in colour])
     out = io.BytesIO()
-    Image.fromarray(_COLOURS[kinds]).save(out, "PNG", compress_level=1)
+    image.save(out, "PNG", bits=_BITS, transparency=_OPACITIES)
     return out.getvalue()
 
 

@@ -414,7 +414,7 @@ def test_an_answer_is_shown_beside_the_object_that_it_overlaps_most() -> None:
         "Category 1 with confidence 0.50, 100 pixels: it overlaps the best object of its category by 33.3%."
     )
     assert shown.png is not None
-    colours = np.asarray(Image.open(io.BytesIO(shown.png)))
+    colours = np.asarray(Image.open(io.BytesIO(shown.png)).convert("RGBA"))
     seen = [tuple(colours[0, x].tolist()) for x in (0, 5, 10, 15)]
     assert len({*seen}) == 4
     assert seen[3][3] == 0

@@ -214,7 +214,7 @@ def test_an_answer_is_shown_in_colours_and_one_sentence() -> None:
         "Of 6 pixels 66.7% are right, 16.7% have a wrong category, 16.7% wrongly have 0; 2 void pixels do not count."
     )
     assert shown.png is not None
-    image = Image.open(io.BytesIO(shown.png))
+    image = Image.open(io.BytesIO(shown.png)).convert("RGBA")
     assert image.size == (4, 2)
     colours = image.getcolors()
     assert sorted(count for count, _ in colours or ()) == [1, 1, 2, 4]

@@ -134,12 +134,12 @@ CONTENDERS: dict[str, Callable[[Path], Load]] = {
 
 def installed() -> list[str]:
     """Return the contenders whose program is installed: ours, and those of bench/requirements.lock if they are."""
-    missing = [
-        tool
-        for tool, modules in TOOLS.items()
-        if find_spec(modules[0].split(".")[0]) is None
-    ]
-    return [name for name in CONTENDERS if not any(tool in name for tool in missing)]
+    names = []
+    for name in CONTENDERS:
+        needed = [modules[0] for tool, modules in TOOLS.items() if tool in name]
+        if all(find_spec(module.partition(".")[0]) for module in needed):
+            names.append(name)
+    return names
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +86,7 @@ def size_in_header(path: Path) -> tuple[int, int] | None:
 def orientation(path: Path) -> int | None:
     """Return the turn that the EXIF data of an image state, None if they state none or the image is upright."""
     try:
-        with Pillow.open(path) as picture:
+        with warnings.catch_warnings(action="ignore"), Pillow.open(path) as picture:
             stated = picture.getexif().get(ORIENTATION)
     except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError):
         return None

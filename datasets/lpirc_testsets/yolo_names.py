@@ -16,8 +16,8 @@ from lpirc_testsets.values import LARGEST_ID, is_name, shown
 
 YAML = (".yaml", ".yml")
 KEY = re.compile(r"(?m)^names[ \t]*:(.*)$")
-COUNT = re.compile(r"(?m)^nc[ \t]*:[ \t]*(\d+)")
-NUMBER = r"\s*(?:(?P<number>\d+)\s*:\s+)?"
+COUNT = re.compile(r"(?m)^nc[ \t]*:[ \t]*([0-9]+)")
+NUMBER = r"\s*(?:(?P<number>[0-9]+)\s*:\s+)?"
 QUOTED = r"""'(?P<single>(?:[^']|'')*)'|"(?P<double>[^"]*)\""""
 OF_BLOCK = re.compile(rf"""{NUMBER}(?:{QUOTED}|(?P<plain>[^\s'"\[{{].*?))\s*""")
 OF_LIST = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
@@ -59,9 +60,10 @@ def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
         TimeRemainingColumn(),
     )
     try:
-        with Progress(
-            *columns, console=console, disable=not console.is_terminal
-        ) as bar:
+        with (
+            warnings.catch_warnings(action="ignore", category=UserWarning),
+            Progress(*columns, console=console, disable=not console.is_terminal) as bar,
+        ):  # Pillow warns of EXIF data that a camera left broken; the image itself is whole
             task = bar.add_task("images", total=None)
             yield Reports(
                 problems,

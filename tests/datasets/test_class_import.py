@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from PIL import Image
 
 from lpirc_testsets import (
     TestSetError,
@@ -170,6 +172,25 @@ def test_photographs_alone_are_a_set_for_energy_and_timing_only(
     assert kind_of(made) == "nothing"
     assert run("stats", out).exit_code == 0
     assert len(truth_of(made).image) == 0
+
+
+def test_a_photograph_with_broken_exif_data_is_taken_without_a_warning(
+    pictures: Path,
+    tmp_path: Path,
+) -> None:
+    out = io.BytesIO()
+    exif = Image.Exif()
+    exif[271] = "maker" * 9
+    Image.new("RGB", (40, 30)).save(out, "JPEG", exif=exif)
+    place = out.getvalue().index(b"Exif") + 6 + 10 + 4  # the length of the tag
+    broken = out.getvalue()[:place] + b"\xee" * 4 + out.getvalue()[place + 4 :]
+    with pytest.warns(UserWarning, match="EXIF|Tag data"):
+        Image.open(io.BytesIO(broken)).close()
+    (pictures / "ant/e.jpg").write_bytes(broken)
+    result = run("import", "classes", "--images", pictures, "--out", tmp_path / "set")
+    assert result.exit_code == 0, result.output
+    assert "4 images" in result.stdout
+    assert "Warning" not in result.stderr
 
 
 def test_the_categories_of_photographs_can_be_named(

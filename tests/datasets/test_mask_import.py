@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -22,6 +24,7 @@ from lpirc_testsets import (
     read_label_maps,
 )
 from lpirc_testsets.mask_import import import_masks
+from lpirc_testsets.mask_reader import read_mask
 from referee.cli.testset_command import testset as command
 
 Jpeg = Callable[..., bytes]
@@ -228,6 +231,22 @@ def test_a_wrong_mask_is_named_with_file_and_value(data: Path, what: str) -> Non
     assert problem in error.sentence
 
 
+@settings(max_examples=400)
+@given(st.data())
+def test_a_png_with_other_bytes_is_a_label_map_or_refused(data: st.DataObject) -> None:
+    whole = bytearray(png(labels_of(1), data.draw(st.sampled_from(["L", "P", "I;16"]))))
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(whole) - 1))
+        end = place + data.draw(st.integers(0, 3))
+        whole[place:end] = data.draw(st.binary(max_size=4))
+    try:
+        labels = read_mask(bytes(whole), (40, 30))
+    except ValueError:
+        return
+    assert labels.shape == (30, 40)
+    assert labels.min() >= 0
+
+
 def test_labels_outside_the_classes_are_counted_and_placed(data: Path) -> None:
     labels = labels_of(1)
     labels[7, 9] = 12
@@ -291,7 +310,7 @@ def test_wrong_classes_are_named(data: Path, text: str) -> None:
     assert any(BAD_CLASSES[text] in one for one in found), found
 
 
-@pytest.mark.parametrize("void", ["x", "-1", "1.5", "1,,2", "\u0661"])
+@pytest.mark.parametrize("void", ["x", "-1", "1.5", "1,,2", "\u0661", "9" * 30])
 def test_void_takes_whole_numbers(data: Path, void: str) -> None:
     given = ["--masks", "m", "--classes", "c", "--images", "i", "--out", "o"]
     result = CliRunner().invoke(command, ["import", "masks", *given, "--void", void])

@@ -7,10 +7,13 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 from pycocotools.coco import COCO
 
@@ -251,6 +254,20 @@ def test_numbers_of_names_may_have_gaps(tmp_path: Path) -> None:
     path = tmp_path / "data.yml"
     path.write_text("names:\n  3: ant\n  10: fox\n")
     assert read_classes(path, Problems()) == {3: "ant", 10: "fox"}
+
+
+@settings(max_examples=300)
+@given(st.text("names:[]{},'\"-# \n012abc\t\\\u0663\u00b2", max_size=60))
+def test_names_in_any_text_are_read_or_named(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "data.yaml"
+        path.write_text(f"names:{text}", encoding="utf-8")
+        problems = Problems()
+        try:
+            found = read_classes(path, problems)
+        except TestSetError:
+            return
+        assert found or problems.count
 
 
 BAD_NAMES = {

@@ -76,7 +76,7 @@ meter = "TCPIP::10.0.0.8::INSTR"
         (left, right),
         300,
         "voc2012",
-        "../sets/day 2",
+        testset="../sets/day 2",
         shuffle=False,
         auto_arm=True,
         trusted_proxy=("127.0.0.1", "fd00::/8"),

@@ -96,7 +96,9 @@ def compared(
     )
     return Compared(
         figures,
-        {one.name: judged.ap.get(one.id) for one in contest.test_set.categories},
+        {one.name: judged.ap.get(one.id) for one in contest.test_set.categories}
+        if judged.ap
+        else {},
     )
 
 

@@ -315,7 +315,8 @@ def _insertion(
             key = (run, post.idempotency_key)
             first = connection.execute(_FIND, key).fetchone()
             return _post(first)
-        insert_answers(connection, run, inserted.lastrowid, answered)
+        if answered:
+            insert_answers(connection, run, inserted.lastrowid, answered)
         for row in refused.first:
             connection.execute(
                 _REFUSE, (run, inserted.lastrowid, *row, run, MOST_REFUSED_ROWS)

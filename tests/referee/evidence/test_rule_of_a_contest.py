@@ -159,3 +159,26 @@ def test_a_rule_changed_after_a_run_takes_it_off_the_board_and_does_not_judge_it
         found = standings(contest)
     assert [one.run for one in found.left_out] == [1]
     assert found.places == found.unranked == ()
+
+
+def test_a_log_out_at_once_has_no_score_above_idle_and_is_told_why(
+    tmp_path: Path, small_set: TestSet
+) -> None:
+    """Guessed rows, and an energy above idle that the meter's start and stop alone could be."""
+    folder = shutil.copytree(small_set.folder, tmp_path / "set")
+    with contest_day(tmp_path / "day", folder, auto_arm=False) as day:
+        path = day.folder / "contest.toml"
+        rule = '[rule]\nname = "accuracy-per-excess-wh"\n'
+        path.write_text(f"idle_baseline_s = 1\n{path.read_text()}\n{rule}")
+        day.serve()
+        assert day.server is not None
+        key = (day.folder / "operator-key").read_text().strip()
+        armed = day.server.ask("POST", "/operator/runs", key, json={"team": TEAM})
+        assert armed.json()["idle_power_w"] > 0
+        whole(day)
+        judged(day, 1)
+        (left_out,) = board(day)["left_out"]
+        assert left_out["why"].startswith("it used ")
+        data = bundle(day)
+        assert result(data)["score"] is None
+        assert failed(by_main(data)) == failed(by_second(data)) == []

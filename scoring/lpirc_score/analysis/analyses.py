@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import numpy as np
+
 from lpirc_score.analysis.best_f1 import BestF1, best_f1
 from lpirc_score.analysis.calibration import Calibration, are_shares, calibration
 from lpirc_score.analysis.confusion_matrix import (
@@ -57,10 +59,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Analyses:
-    """What was asked for; the rest is None, or empty."""
+    """What was asked for; the rest is None, or empty. `worst_names` are the file names of the `worst` images, or ""."""
 
     errors: ErrorAnalysis | None = None
     worst: tuple[ImageErrors, ...] = ()
+    worst_names: tuple[str, ...] = ()
     confusion: ConfusionMatrix | None = None
     f1: BestF1 | None = None
     calibration: Calibration | None = None
@@ -74,6 +77,7 @@ class Analyses:
         return Analyses(
             errors=self.errors if has_errors else None,
             worst=self.worst if has_errors else (),
+            worst_names=self.worst_names if has_errors else (),
             confusion=self.confusion if Analysis.CONFUSION in kinds else None,
             f1=self.f1 if Analysis.F1 in kinds else None,
             calibration=self.calibration if Analysis.CALIBRATION in kinds else None,
@@ -110,6 +114,7 @@ def analysed(
     return Analyses(
         errors=errors if has(Analysis.ERRORS) else None,
         worst=worst,
+        worst_names=_names(ground_truth, worst),
         confusion=confusion_matrix(*of, confidence)
         if has(Analysis.CONFUSION)
         else None,
@@ -119,6 +124,15 @@ def analysed(
         labels=labels,
         slices=evaluate_slices(ground_truth, detections, wanted.slices, metric, iou),
     )
+
+
+def _names(
+    ground_truth: GroundTruth,
+    worst: tuple[ImageErrors, ...],
+) -> tuple[str, ...]:
+    ids = [one.image for one in worst]
+    places = np.searchsorted(ground_truth.image_ids, ids)
+    return tuple(ground_truth.image_names[place] for place in places.tolist())
 
 
 def _given(asked: float | None, usual: float) -> float:

@@ -10,7 +10,7 @@ from lpirc_score.analysis.analyses import Analyses
 from lpirc_score.analysis.best_f1 import BestF1
 from lpirc_score.analysis.calibration import Calibration
 from lpirc_score.analysis.confusion_matrix import ConfusionMatrix
-from lpirc_score.analysis.error_types import ErrorAnalysis, ImageErrors
+from lpirc_score.analysis.error_types import ErrorAnalysis
 from lpirc_score.analysis.sizes import SizeScore
 from lpirc_score.metrics.evaluation_result import Evaluation
 
@@ -21,7 +21,7 @@ def as_documents(found: Analyses) -> Document:
     """Return the parts by name, only those that were asked for."""
     parts: Document = {}
     if found.errors is not None:
-        parts["errors"] = _errors(found.errors, found.worst)
+        parts["errors"] = _errors(found.errors, found)
     _add(parts, "confusion", found.confusion, _confusion)
     _add(parts, "f1", found.f1, _f1)
     _add(parts, "calibration", found.calibration, _calibration)
@@ -44,15 +44,16 @@ def _add(
         parts[name] = document(value)
 
 
-def _errors(found: ErrorAnalysis, worst: tuple[ImageErrors, ...]) -> Document:
+def _errors(found: ErrorAnalysis, of: Analyses) -> Document:
     images = [
         {
             "image": one.image,
+            "name": name,
             "cost": one.cost,
             "false": one.false,
             "unfound": one.unfound,
         }
-        for one in worst
+        for one, name in zip(of.worst, of.worst_names, strict=True)
     ]
     return {
         "rule": found.rule,

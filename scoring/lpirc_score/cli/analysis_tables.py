@@ -10,7 +10,7 @@ from lpirc_score.analysis.analyses import Analyses
 from lpirc_score.analysis.best_f1 import F1, BestF1
 from lpirc_score.analysis.calibration import Calibration
 from lpirc_score.analysis.confusion_matrix import ConfusionMatrix
-from lpirc_score.analysis.error_types import ErrorAnalysis, ImageErrors
+from lpirc_score.analysis.error_types import ErrorAnalysis
 from lpirc_score.analysis.label_candidates import LabelCandidate
 from lpirc_score.analysis.sizes import SizeScore
 from lpirc_score.cli.framed_tables import FramedTable, figures_table, print_framed
@@ -27,7 +27,8 @@ Names = Mapping[int, str]
 def print_analyses(found: Analyses, names: Names) -> None:
     """Print what was asked for; `names` are those of the categories by id."""
     if found.errors is not None:
-        _print_errors(found.errors, found.worst)
+        _print_errors(found.errors)
+        _print_worst(found)
     if found.confusion is not None:
         _print_confusion(found.confusion)
     if found.f1 is not None:
@@ -42,7 +43,7 @@ def print_analyses(found: Analyses, names: Names) -> None:
         _print_slices(found.slices)
 
 
-def _print_errors(found: ErrorAnalysis, worst: tuple[ImageErrors, ...]) -> None:
+def _print_errors(found: ErrorAnalysis) -> None:
     base = f"mAP {found.map:.5f} by {found.rule} at IoU {found.iou:g}"
     title = f"Errors, and what mending each type gains ({base})"
     table = figures_table("type", figures=("errors", "mAP gained"), title=title)
@@ -51,13 +52,18 @@ def _print_errors(found: ErrorAnalysis, worst: tuple[ImageErrors, ...]) -> None:
             table.add_section()
         table.add_row(str(type_), str(found.counts[type_]), f"{gain:+.5f}")
     print_framed(table)
-    if worst:
-        figures = ("mAP lost", "false", "not found")
-        table = figures_table("image", figures=figures, title="Most costly images")
-        for one in worst:
-            counts = (str(one.false), str(one.unfound))
-            table.add_row(str(one.image), f"{one.cost:.5f}", *counts)
-        print_framed(table)
+
+
+def _print_worst(found: Analyses) -> None:
+    if not found.worst:
+        return
+    figures = ("mAP lost", "false", "not found")
+    table = figures_table("image", figures=figures, title="Most costly images")
+    for one, name in zip(found.worst, found.worst_names, strict=True):
+        image = f"{one.image} {name}".strip()
+        counts = (str(one.false), str(one.unfound))
+        table.add_row(image, f"{one.cost:.5f}", *counts)
+    print_framed(table)
 
 
 def _print_confusion(found: ConfusionMatrix) -> None:

@@ -10,7 +10,7 @@ from lpirc_score.analysis.analyses import Analyses
 from lpirc_score.analysis.best_f1 import F1, BestF1
 from lpirc_score.analysis.calibration import Calibration
 from lpirc_score.analysis.confusion_matrix import ConfusionMatrix
-from lpirc_score.analysis.error_types import ErrorAnalysis, ErrorType, ImageErrors
+from lpirc_score.analysis.error_types import ErrorAnalysis, ErrorType
 from lpirc_score.analysis.label_candidates import LabelCandidate
 from lpirc_score.analysis.sizes import SizeScore
 from lpirc_score.files.curve_drawings import Curves, envelope
@@ -63,7 +63,7 @@ def sections_of(
     if found.slices:
         yield _slices(found.slices)
     if found.worst:
-        yield _worst(found.worst)
+        yield _worst(found)
     if found.labels is not None:
         yield _labels(found.labels, names)
 
@@ -254,11 +254,12 @@ def _slices(found: Mapping[str, Evaluation]) -> str:
     return part("Slices", sentence, bars_plot(rows, f"mAP by slice: {told}."), table)
 
 
-def _worst(found: tuple[ImageErrors, ...]) -> str:
-    cells = [
-        (str(one.image), figure(one.cost), str(one.false), str(one.unfound))
-        for one in found
-    ]
+def _worst(found: Analyses) -> str:
+    cells = []
+    for one, name in zip(found.worst, found.worst_names, strict=True):
+        image = f"{one.image} {name}".strip()
+        row = (image, figure(one.cost), str(one.false), str(one.unfound))
+        cells.append(row)
     columns = ("mAP lost", "false", "not found")
     table = table_element(Table(("image",), columns, cells), "Most costly images")
     sentence = "The images whose errors cost the most mAP."

@@ -105,6 +105,9 @@ def test_each_analysis_is_in_the_document_as_the_api_gives_it(
     assert got["errors"]["gains"] == {str(k): v for k, v in errors.gains.items()}
     assert got["errors"]["counts"] == {str(k): v for k, v in errors.counts.items()}
     assert (got["errors"]["rule"], got["errors"]["iou"]) == (errors.rule, 0.5)
+    worst = got["errors"]["worst_images"]
+    assert worst
+    assert all(one["name"] == f"photo{one['image']}.jpg" for one in worst)
     matrix = confusion_matrix(*of)
     assert got["confusion"]["counts"] == matrix.counts.tolist()
     assert got["confusion"]["names"] == ["cat", "dog", "background"]
@@ -181,6 +184,7 @@ def test_the_terminal_shows_every_analysis(files: list[str], tmp_path: Path) -> 
         "Calibration by lpirc at IoU 0.5: ECE ",
         "│ medium ",
         "Labels to look at",
+        "│ 3 photo3.jpg │  0.",
         "│ 1 photo1.jpg │ category  │ cat",
         "│ night │      2 │",
     ):

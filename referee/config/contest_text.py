@@ -147,8 +147,7 @@ def config_text(
     # TOML's basic strings are JSON's without surrogate escapes, and with the control character 7F escaped.
     as_json = {key: json.dumps(text, ensure_ascii=False) for key, text in texts.items()}
     quoted = {key: text.replace("\x7f", "\\u007f") for key, text in as_json.items()}
-    return (
-        f"""\
+    return f"""\
 name = {quoted["name"]}
 window_s = {window_s}              # whole seconds from the first log-in
 metric = "lpirc"            # the contests of 2015-2019 ran "ilsvrc-det": docs/scoring.md
@@ -190,6 +189,4 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 {fixed}update_interval_s = {update_interval_s}
 # loopback_meter = true     # only for a real meter behind a tunnel at 127.0.0.1: without it the meter is unofficial
 # clients = ["192.168.1.0/24"]   # accept requests for this station's runs only from these networks or addresses
-"""
-        + EXAMPLES
-    )
+""" + words_of(task).said(EXAMPLES)

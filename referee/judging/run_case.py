@@ -21,6 +21,7 @@ from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import TASK_RULES_VERSION, task_signature
+from lpirc_score.tasks.task_bodies import question_of
 from lpirc_score.tasks.task_kinds import Truth
 from lpirc_score.tasks.words import words_of
 from lpirc_testsets import GroundTruth, TestSet
@@ -47,7 +48,7 @@ from referee.judging.scoring_job import (
     ScoringInput,
     served_rows,
 )
-from referee.judging.task_scoring import TaskInput, question_of
+from referee.judging.task_scoring import TaskInput
 from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, Score
 from referee.store.run_rules import Rules
 

@@ -16,7 +16,7 @@ from lpirc_score.tasks.offered import (
     task_engine,
     task_named,
 )
-from lpirc_score.tasks.task_bodies import read_answers
+from lpirc_score.tasks.task_bodies import question_of, read_answers
 from lpirc_score.tasks.task_kinds import (
     Answer,
     Figures,
@@ -176,14 +176,6 @@ def truth_of(task: str, test_set: TestSet) -> Truth:
     """Read the truth of a set for a task. Raises RefereeError `bad-task`, TestSetError."""
     with running_task(task):
         return task_named(task).read_truth(test_set)
-
-
-def question_of(test_set: TestSet, order: Ints) -> Question:
-    """Return the images of a run, in the team's numbering, and the categories."""
-    images = [test_set.images[number - 1] for number in order.tolist()]
-    sizes = np.array([(one.width, one.height) for one in images], np.int64)
-    ids = sorted(one.id for one in test_set.categories)
-    return Question(sizes.reshape(-1, 2), np.array(ids, np.int64))
 
 
 def answers_of(

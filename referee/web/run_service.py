@@ -14,9 +14,10 @@ from lpirc_score.detections import BodyReader
 from lpirc_score.detections.plausibility import limits_by_number
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import task_named
+from lpirc_score.tasks.task_bodies import question_of
 from referee.web.callers import Callers
 from referee.web.concurrency_limits import ConcurrencyLimits
-from referee.web.task_answers import AnswerReader, question_of
+from referee.web.task_answers import AnswerReader
 
 if TYPE_CHECKING:
     from lpirc_score.tasks.task_kinds import Question
@@ -56,7 +57,7 @@ class RunService:
     def _answer_reader(self, live: OpenRun, content_type: str) -> AnswerReader:
         question = self._questions.get(live)
         if question is None:
-            question = question_of(live, self.test_set)
+            question = question_of(self.test_set, live.order)
             self._questions[live] = question
         return AnswerReader(task_named(live.run.task), content_type, question)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from lpirc_score.detections.plausibility import PLAUSIBLE, Implausible
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import task_named
@@ -17,8 +15,6 @@ from referee.errors import RefereeError
 from referee.web.request_bodies import LARGEST_BODY_BYTES
 
 if TYPE_CHECKING:
-    from lpirc_testsets import TestSet
-    from referee.runs.open_run import OpenRun
     from referee.store.records import Run
 
 ANSWERS_PATH = "/v1/answers"
@@ -44,14 +40,6 @@ def largest_body_bytes(run: Run) -> int:
     if run.task == BOXES:
         return LARGEST_BODY_BYTES
     return task_named(run.task).largest_body_bytes
-
-
-def question_of(live: OpenRun, test_set: TestSet) -> Question:
-    """Return the images of an open run, in the team's numbering, and the categories."""
-    images = [test_set.images[number - 1] for number in live.order.tolist()]
-    sizes = np.array([(one.width, one.height) for one in images], np.int64)
-    ids = sorted(one.id for one in test_set.categories)
-    return Question(sizes.reshape(-1, 2), np.array(ids, np.int64))
 
 
 def told_task(name: str) -> dict[str, object]:

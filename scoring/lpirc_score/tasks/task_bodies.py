@@ -6,9 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import NoReturn
 
+import numpy as np
+
 from lpirc_score.errors import CodedError
 from lpirc_score.tasks.offered import running_task, task_failed
-from lpirc_score.tasks.task_kinds import Answer, Question, Task
+from lpirc_score.tasks.task_kinds import Answer, Ints, Question, Task
+from lpirc_testsets import TestSet
 from lpirc_testsets.values import shown
 
 MOST_LISTED = 20
@@ -51,6 +54,17 @@ def bad_answers(problems: AnswerProblems) -> CodedError:
     return CodedError(
         "bad-answers", sentence, problems=problems.listed, total=problems.total
     )
+
+
+def question_of(
+    test_set: TestSet,
+    order: Ints,
+) -> Question:
+    """Return what bodies are checked against; `order` (n,) has the set's number of each image that the team knows."""
+    images = [test_set.images[number - 1] for number in order.tolist()]
+    sizes = np.array([(one.width, one.height) for one in images], np.int64)
+    ids = sorted(one.id for one in test_set.categories)
+    return Question(sizes.reshape(-1, 2), np.array(ids, np.int64))
 
 
 def media_type(content_type: str) -> str:

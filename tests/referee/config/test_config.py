@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lpirc_power.meter import Setup
 from referee.config import ContestConfig, ModelTrack, Station, read_config
-from referee.config.rule_table import RuleTable
+from referee.config.rule_table import RuleTable, rule_text
 from referee.contest_rules import DEFAULT, RULES, rule_named
 from referee.errors import RefereeError
 
@@ -278,6 +278,12 @@ def test_a_rule_is_read_with_its_settings(tmp_path: Path) -> None:
     idle = '[rule]\nname = "accuracy-per-excess-wh"\n'
     measured = read(tmp_path, "idle_baseline_s = 10\n" + GOOD + idle)
     assert measured.contest_rule.takes_idle
+
+
+def test_a_rule_that_is_written_as_a_table_is_read_back(tmp_path: Path) -> None:
+    limits = {"energy_limit_wh": 0.1 + 0.2, "image_limit_s": 1e-3}
+    for rule in (DEFAULT, rule_named("accuracy-within-limit", limits)):
+        assert read(tmp_path, GOOD + rule_text(rule)).contest_rule == rule
 
 
 def test_the_table_of_the_rule_has_each_setting_of_each_rule() -> None:

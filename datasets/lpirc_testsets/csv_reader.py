@@ -30,6 +30,12 @@ def read_csv(path: Path) -> GroundTruth:
 def read_table(path: Path) -> GroundTruth:
     """Read ground truth from a Parquet file with the columns of a CSV. Raises as `read_csv`, and `no-pyarrow`."""
     columns = read_parquet(path)
+    scored = [name for name in ("confidence", "score") if name in columns]
+    if scored:
+        raise TestSetError(
+            "ground-truth-unreadable",
+            f"{path}: it has a column {scored[0]}, so these are detections and no ground truth",
+        )
     wanted = [*COLUMNS, "difficult"]
     if "difficult" not in columns:
         wanted.pop()

@@ -25,6 +25,7 @@ from lpirc_testsets.parquet_tables import is_parquet
 from lpirc_testsets.presence import is_file, is_folder, is_there
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE, read_marks
 from lpirc_testsets.voc_reader import read_voc_folder, voc_files
+from lpirc_testsets.yolo_layout import is_label_text
 
 
 def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
@@ -82,6 +83,12 @@ def _read(path: Path, images: Path | None) -> GroundTruth:
         return csv_reader.read_table(path)
     if _looks_like_json(path):
         return coco_reader.read_coco(path)
+    if is_file(path) and path.stat().st_size and is_label_text(path):
+        sentence = (
+            f"{path}: its lines are like YOLO's, which are read with the names of the classes and the images: "
+            "name their folder"
+        )
+        raise TestSetError("ground-truth-unreadable", sentence)
     return csv_reader.read_csv(path)
 
 
@@ -110,8 +117,11 @@ def _of_yolo(path: Path, images: Path | None) -> GroundTruth:
     try:
         return read_yolo_folder(path, None if listed_in else images)
     except TestSetError as error:
-        why = "read as YOLO's text files, since it has lines of numbers in .txt files, no manifest.json and no XML"
-        sentence = f"{error.sentence} ({path.name or path}: {why})"
+        why = (
+            "the folder is read as YOLO's text files, since it has lines of numbers in .txt files, "
+            "no manifest.json and no XML"
+        )
+        sentence = f"{error.sentence} ({why})"
         raise TestSetError(error.code, sentence, error.problems) from error
 
 

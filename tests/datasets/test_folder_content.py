@@ -123,6 +123,8 @@ def test_what_is_wrong_with_parquet_is_named(
     )
     parquet.write_table(pa.table({"image": [1]}), path)
     assert "the column class is missing; it has 'image'" in refused(path).sentence
+    parquet.write_table(pa.table(COLUMNS | {"score": [0.5, 0.5, 0.5]}), path)
+    assert "it has a column score, so these are detections" in refused(path).sentence
     path.write_bytes(b"PAR1 and no more")
     assert "not a Parquet file" in refused(path).sentence
     monkeypatch.setitem(sys.modules, "pyarrow", None)

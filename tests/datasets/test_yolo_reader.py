@@ -117,9 +117,15 @@ def test_every_bad_line_and_file_is_named(data: Path) -> None:
 def test_it_says_why_a_folder_is_read_as_yolo(data: Path) -> None:
     (data / "labels" / "val" / "a.txt").write_text("9 .5 .5 1 1\n")
     assert refused(data).sentence.endswith(
-        "(data: read as YOLO's text files, since it has lines of numbers in .txt files, "
+        "(the folder is read as YOLO's text files, since it has lines of numbers in .txt files, "
         "no manifest.json and no XML)"
     )
+
+
+def test_one_text_alone_is_refused_with_what_to_name(data: Path) -> None:
+    error = refused(data / "labels" / "val" / "a.txt")
+    assert error.code == "ground-truth-unreadable"
+    assert error.sentence.endswith("the names of the classes and the images: name their folder")  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_every_bad_line_of_voc_results_is_named_with_its_file(tmp_path: Path) ->
     assert error.code == "bad-detections"
     assert error.sentence == (
         f"{cat}: line 1: 5 values, not IMAGE CONFIDENCE XMIN YMIN XMAX YMAX (and 4 more problems in 2 files) "
-        f"({folder.name}: read as VOC results, since its files have names like comp4_det_test_CLASS.txt)"
+        "(the folder is read as VOC results, since its files have names like comp4_det_test_CLASS.txt)"
     )
     assert [(one["line"], one["problem"]) for one in error.facts["problems"]] == [  # type: ignore[attr-defined]
         (1, "5 values, not IMAGE CONFIDENCE XMIN YMIN XMAX YMAX"),
@@ -138,7 +138,7 @@ def test_a_bad_yolo_line_is_named(
 ) -> None:
     error = refused(written(tmp_path, {name: text}))
     assert error.sentence == (
-        f"{tmp_path / name}: line 1: {problem} ({tmp_path.name}: read as YOLO's text files, "
+        f"{tmp_path / name}: line 1: {problem} (the folder is read as YOLO's text files, "
         "since it has lines of numbers in .txt files)"
     )
 
@@ -184,7 +184,9 @@ def test_what_is_wrong_with_parquet_is_named(
 ) -> None:
     path = tmp_path / "found.parquet"
     parquet.write_table(pa.table(TABLE | {"image": [1, 9]}), path)
-    why = "(found.parquet: read as Parquet, since its name ends in .parquet or its first bytes are PAR1)"
+    why = (
+        "(read as Parquet, since its name ends in .parquet or its first bytes are PAR1)"
+    )
     assert refused(path).sentence == f"{path}: line 2: image '9' is unknown {why}"
     parquet.write_table(pa.table({"image": [1]}), path)
     assert "the column class or category is missing" in refused(path).sentence
@@ -257,6 +259,15 @@ def test_a_folder_without_detections_says_what_it_holds(
     sentence: str,
 ) -> None:
     assert sentence in refused(written(tmp_path, files)).sentence
+
+
+def test_six_values_in_a_file_say_where_they_would_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "found.txt"
+    path.write_text("1 0.5 1 2 3 4\n")
+    assert refused(path).sentence == (
+        f"{path}: line 1: a row needs 7 values, but this one has 6: '1,0.5,1,2,3,4' "
+        "(six values: VOC results need a name like comp4_det_test_CLASS.txt, YOLO's texts their folder)"
+    )
 
 
 def test_what_others_have_made_is_read_as_text_alone(tmp_path: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from lpirc_score.detections.files.findings import refuse
-from lpirc_score.detections.files.text import head_of
+from lpirc_score.detections.files.text import bare_cells, head_of
 from lpirc_score.errors import CodedError
 from lpirc_testsets.folder_content import (
     CSV,
@@ -26,6 +26,12 @@ from lpirc_testsets.presence import is_file, is_folder
 
 OF_EXPORT = ("detections.csv", "detections.parquet", "detections.coco.json")
 """What `referee run export` may write, the first choice first; all hold the same rows."""
+OF_VOC = "IMAGE CONFIDENCE XMIN YMIN XMAX YMAX"
+OF_YOLO = "CLASS X Y WIDTH HEIGHT CONFIDENCE"
+_SIX = (
+    "six values: VOC results need a name like comp4_det_test_CLASS.txt, "
+    "YOLO's texts their folder"
+)
 _NOTHING = (
     "no detections are in this folder: no YOLO texts, VOC results, "
     "COCO JSON, CSV or Parquet"
@@ -44,7 +50,10 @@ class Form(StrEnum):
 
 @dataclass(frozen=True)
 class Recognised:
-    """The form of a path, why it is this one, and the files to read; their `path` is the folder, if there is one."""
+    """The form of a path, and the files to read; their `path` is the folder, if there is one.
+
+    `why` is what a message adds: the form, and how it was recognised. It is empty for text, whose messages tell it.
+    """
 
     form: Form
     why: str
@@ -52,10 +61,9 @@ class Recognised:
     files: tuple[Path, ...]
 
     def explain(self, error: CodedError) -> None:
-        """Add to a sentence the form, and how it was recognised. COCO results and rows have sentences that tell it."""
-        if self.form not in (Form.COCO, Form.ROWS):
-            read_as = f"{self.path.name}: read as {self.form}, since {self.why}"
-            error.sentence = f"{error.sentence} ({read_as})"
+        """Add to a sentence how the form was recognised."""
+        if self.why:
+            error.sentence = f"{error.sentence} ({self.why})"
             error.args = (error.sentence,)
 
 
@@ -69,28 +77,36 @@ def recognised(path: Path) -> Recognised:
         if is_folder(path):
             return _of_folder(path)
         if is_parquet(path):
-            why = "its name ends in .parquet or its first bytes are PAR1"
+            why = "read as Parquet, since its name ends in .parquet or its first bytes are PAR1"
             return Recognised(Form.PARQUET, why, path, (path,))
         if is_file(path) and is_voc_results(path):
-            why = "its name is like comp4_det_test_CLASS.txt"
+            why = "read as VOC results, since its name is like comp4_det_test_CLASS.txt"
             return Recognised(Form.VOC, why, path, (path,))
     except OSError as error:
         refuse(path, error.strerror or "cannot be read")
-    return text_form(path)
+    found = text_form(path)
+    if found.form is Form.ROWS and _has_six_values(path):
+        return replace(found, why=_SIX)
+    return found
 
 
 def text_form(path: Path) -> Recognised:
     """Return whether a text file holds COCO results or rows. Raises `CodedError` `unreadable-file`."""
     head_of(path)
     if is_json(path):
-        why = "its name ends in .json or its content begins with a bracket"
-        return Recognised(Form.COCO, why, path, (path,))
-    return Recognised(Form.ROWS, "it is text", path, (path,))
+        return Recognised(Form.COCO, "", path, (path,))
+    return Recognised(Form.ROWS, "", path, (path,))
 
 
 def is_json(path: Path) -> bool:
     """Return True if a file is read as COCO results. Raises `CodedError` `unreadable-file`."""
     return path.suffix.lower() == ".json" or head_of(path).lstrip()[:1] in ("[", "{")
+
+
+def _has_six_values(path: Path) -> bool:
+    lines = head_of(path).splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    return len(bare_cells(first)) == len(OF_VOC.split())
 
 
 def _of_folder(folder: Path) -> Recognised:
@@ -105,12 +121,12 @@ def _of_folder(folder: Path) -> Recognised:
         refuse(folder, _NOTHING)
     ((kind, files),) = kinds.items()
     if kind == VOC_RESULTS:
-        why = "its files have names like comp4_det_test_CLASS.txt"
+        why = "the folder is read as VOC results, since its files have names like comp4_det_test_CLASS.txt"
         return Recognised(Form.VOC, why, folder, tuple(files))
     holds = f"it holds {listed(kinds)}"
     if kind in (JSON, CSV, TABLE):
         refuse(folder, f"{holds}: name a file, not its folder")
     if kind != TEXT:
         refuse(folder, f"{holds}, which is ground truth, and no detections")
-    why = "it has lines of numbers in .txt files"
+    why = "the folder is read as YOLO's text files, since it has lines of numbers in .txt files"
     return Recognised(Form.YOLO, why, folder, tuple(files))

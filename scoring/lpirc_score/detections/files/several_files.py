@@ -22,7 +22,7 @@ from lpirc_score.detections.files.findings import (
     raise_if_any_in,
     refuse,
 )
-from lpirc_score.detections.files.forms import Recognised
+from lpirc_score.detections.files.forms import OF_VOC, OF_YOLO, Recognised
 from lpirc_score.detections.files.names import Finders
 from lpirc_score.detections.files.text import lines_of_any, numbers
 from lpirc_score.detections.parsed_rows import ProblemList
@@ -33,9 +33,6 @@ from lpirc_testsets.folder_content import voc_results_class
 from lpirc_testsets.ground_truth import GroundTruth, Size
 from lpirc_testsets.presence import is_folder
 from lpirc_testsets.yolo_layout import LABELS, class_names, classes_beside
-
-OF_VOC = "IMAGE CONFIDENCE XMIN YMIN XMAX YMAX"
-OF_YOLO = "CLASS X Y WIDTH HEIGHT CONFIDENCE"
 
 Row = tuple[float, ...]
 RowOf = Callable[[list[str], int], Row]

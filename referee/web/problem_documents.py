@@ -48,7 +48,8 @@ CODES_OF_STATUS = {
     422: "bad-timeline not-measured bad-rows bad-answers length-mismatch bad-detections unreadable-file model-refused",
     429: "too-many-failures too-many-requests too-many-uploads too-many-questions",
     501: "method-unknown",
-    503: "check-failed journal-stalled shutting-down stands-by storage-failed superseded testset-changed not-ready",
+    503: "check-failed journal-stalled shutting-down stands-by storage-failed superseded testset-changed not-ready "
+    "task-failed",
     507: "no-room",
 }
 STATUS_OF_CODE = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lpirc_score.detections.plausibility import PLAUSIBLE, Implausible
+from lpirc_score.errors import TaskFailed
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.offered import task_named
 from lpirc_score.tasks.taken_answers import TakenAnswers
@@ -16,6 +18,8 @@ from referee.web.request_bodies import LARGEST_BODY_BYTES
 
 if TYPE_CHECKING:
     from referee.store.records import Run
+
+logger = logging.getLogger(__name__)
 
 ANSWERS_PATH = "/v1/answers"
 
@@ -71,6 +75,18 @@ class AnswerReader:
     found: Implausible = PLAUSIBLE
 
     def __call__(self, body: bytes) -> TakenAnswers:
-        """Return what is kept of the body. Raises what `read_answers` raises."""
-        answers = read_answers(self.task, body, self.content_type, self.question)
+        """Return what is kept of the body.
+
+        Raises what `read_answers` raises, and RefereeError `task-failed` in place of a failure of the task's own code,
+        whose sentence is for the operator.
+        """
+        try:
+            answers = read_answers(self.task, body, self.content_type, self.question)
+        except TaskFailed as error:
+            logger.error("a body could not be read: %s", error.sentence)  # noqa: TRY400 - it names the line
+            raise RefereeError(
+                "task-failed",
+                f"The task {self.task.name} failed on this body, so nothing of it was taken; tell the operator, whose "
+                "log has the reason.",
+            ) from error
         return TakenAnswers([one.image for one in answers], self.task.is_once)

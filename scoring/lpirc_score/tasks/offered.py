@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lpirc_score.errors import CodedError
+from lpirc_score.errors import CodedError, TaskFailed
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, VERSION
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.task_kinds import SummedTask, Task, WholeTask
@@ -90,7 +90,7 @@ def running_task(name: str) -> Iterator[None]:
         with plugin.running(CodedError, TestSetError):
             yield
     except PluginError as error:
-        raise CodedError("bad-task", error.sentence) from error
+        raise TaskFailed(error.sentence) from error
 
 
 def task_failed(
@@ -98,7 +98,7 @@ def task_failed(
     problem: str,
 ) -> CodedError:
     """Return the error for a task whose functions gave something that the interface does not allow."""
-    return CodedError("bad-task", _plugin(name).broken(problem).sentence)
+    return TaskFailed(_plugin(name).broken(problem).sentence)
 
 
 def _word_problem(task: Task) -> str:

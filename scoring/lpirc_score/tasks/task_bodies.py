@@ -17,6 +17,9 @@ from lpirc_testsets.values import shown
 MOST_LISTED = 20
 """Maximum number of problems that an answer lists; all are counted."""
 
+LARGEST_TOLD = 2**53
+"""A larger number of an image is shortened, as a text is."""
+
 LONGEST_TYPE = 80
 """Characters shown of a content type."""
 
@@ -33,7 +36,8 @@ class AnswerProblems:
         self.total += 1
         if len(self.listed) >= MOST_LISTED:
             return
-        is_plain = image is None or isinstance(image, int)
+        is_number = isinstance(image, int) and abs(image) < LARGEST_TOLD
+        is_plain = image is None or is_number
         told = image if is_plain else shown(image)
         self.listed.append({"line": place, "image": told, "problem": problem})
 

@@ -123,6 +123,12 @@ def test_all_problems_are_counted_and_the_first_listed() -> None:
     assert listed[0]["image"] == 1
 
 
+def test_a_number_of_thousands_of_digits_is_shortened() -> None:
+    error = refused(f"[[{'9' * 4000}, 5]]".encode())
+    assert len(error.sentence) < 250
+    assert len(str(error.facts["problems"])) < 250
+
+
 def test_other_bodies_are_refused_by_name() -> None:
     assert refused(b"x", "image/png").code == "unsupported-media-type"
     for body in (b"[", b"{}", b"\xff", b"[" * 10_000, b"[" + b"9" * 10_000 + b"]"):

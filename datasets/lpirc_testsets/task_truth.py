@@ -30,6 +30,7 @@ IMPORT = {
     "instances": "testset import coco, from annotations with segmentation",
 }
 LabelMap = NDArray[np.int32]
+Ints = NDArray[np.int64]
 Categories = tuple[Category, ...]
 
 
@@ -126,12 +127,21 @@ class LabelMaps(Mapping[int, LabelMap]):
 
     def __getitem__(self, image: int) -> LabelMap:
         """Return the label map of an image. Raises TestSetError `ground-truth-invalid` if regions overlap."""
-        size = self._sizes[image]
-        regions = self._regions[image]
-        labels = _drawn_at_once(regions, size)
-        if labels is None:
-            labels = _drawn_in_turn(regions, size, image)
-        return labels
+        width, height = self._sizes[image]
+        marks = self._regions[image]
+        if not marks:
+            return np.full((height, width), VOID, np.int32)
+        starts, ends, region = _inside(marks, (width, height))
+        if (starts[1:] < ends[:-1]).any():
+            raise _overlap(marks, image, (width, height))
+        # Void up to the first run, the run, void up to the next one, ...
+        lengths = np.empty(2 * len(starts) + 1, np.int64)
+        lengths[1::2] = ends - starts
+        lengths[::2] = np.diff(ends, prepend=0, append=height * width)
+        lengths[:-1:2] -= lengths[1::2]
+        values = np.full(len(lengths), VOID, np.int32)
+        values[1::2] = np.array([mark.category for mark in marks], np.int32)[region]
+        return np.repeat(values, lengths).reshape(width, height).T
 
     def __iter__(self) -> Iterator[int]:
         """Iterate over the numbers of all images."""
@@ -198,6 +208,46 @@ def _drawn_in_turn(
             )
         labels[inside] = mark.category
     return labels
+
+
+def _inside(marks: list[Mark], size: tuple[int, int]) -> tuple[Ints, Ints, Ints]:
+    """Return where the runs inside regions start and end, column by column, sorted, and which region each is of."""
+    width, height = size
+    starts = []
+    ends = []
+    region = []
+    for place, mark in enumerate(marks):
+        runs = runs_of(counts_of(mark.segmentation, size), height, width)
+        its_ends = np.cumsum(runs)[1::2]
+        its_starts = its_ends - runs[1::2]
+        is_run = its_starts < its_ends
+        starts.append(its_starts[is_run])
+        ends.append(its_ends[is_run])
+        region.append(np.full(int(is_run.sum()), place))
+    order = np.argsort(np.concatenate(starts), kind="stable")
+    columns = (starts, ends, region)
+    first, last, which = (np.concatenate(one)[order] for one in columns)
+    return first, last, which
+
+
+def _overlap(
+    marks: list[Mark],
+    image: int,
+    size: tuple[int, int],
+) -> TestSetError:
+    """Return the error that names the first region with pixels of another."""
+    width, height = size
+    labels = np.full((height, width), VOID, np.int64)
+    sentence = f"image {image} has regions that overlap"
+    for mark in marks:
+        inside = decode(counts_of(mark.segmentation, size), height, width)
+        taken = labels[inside]
+        taken = taken[taken != VOID]
+        if len(taken):
+            sentence = f"{mark.place}: {len(taken)} pixels of image {image} have category {taken[0]} already"
+            break
+        labels[inside] = mark.category
+    return TestSetError("ground-truth-invalid", sentence)
 
 
 def read_instances(test_set: TestSet) -> tuple[Categories, dict[int, list[Instance]]]:

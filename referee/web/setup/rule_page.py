@@ -49,7 +49,11 @@ def _limit(key: str, label: str, hint: str) -> Field:
 
 
 _LIMITS = (
-    _limit("energy_limit_wh", "Most energy, Wh", "within a limit: blank, or a limit"),
+    _limit(
+        "energy_limit_wh",
+        "Most energy, Wh",
+        "of accuracy within a limit; blank: no limit",
+    ),
     _limit("power_limit_w", "Most mean power, W", "energy over length of the run"),
     _limit("time_limit_s", "Longest run, seconds", "from the first log-in to the end"),
     _limit("image_limit_s", "Most time per image, seconds", "of the answered images"),
@@ -202,6 +206,7 @@ def _shown(
         choices=choices,
         presets=[(one, not one.settings(config)) for one in PRESETS],
         asked=asked,
+        ranked_by=config.contest_rule.sentence,
         read_only=[ReadOnly("id", config.id or "none", line_of(text, "id"))],
     )
 

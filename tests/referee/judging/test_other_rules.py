@@ -20,6 +20,8 @@ from referee.judging.judge import judge
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.meetings import meeting
 from referee.judging.ranking import NotRanked
+from referee.judging.released_figures import published_figures
+from referee.judging.replay_release import mark_of
 from referee.judging.rule_checks import BELOW_IDLE, CONTEST_RULE
 from referee.judging.run_figures import figures_of
 from referee.judging.standings import standings
@@ -303,6 +305,16 @@ def test_an_open_run_has_no_score_so_far_and_doctor_says_so(halls: Halls) -> Non
     assert "with at most 1.5 Wh." in found["ranked-by"]
     assert "no provisional score" in found["ranked-by"]
     assert "least-map-missing" not in found
+
+
+def test_a_replay_fits_its_place_on_the_board_however_the_score_is_rounded(
+    halls: Halls,
+) -> None:
+    rule = halls(EXCESS, idle_baseline_s=10).contest.config.contest_rule
+    exact = {"map": 0.4444444, "energy_wh": 1.0, "score": 0.4444444 / 0.0499}
+    published = published_figures(exact, rule)
+    assert published != exact
+    assert mark_of(published, rule) == mark_of(exact, rule)
 
 
 def test_a_season_counts_no_run_of_another_rule(halls: Halls) -> None:

@@ -190,3 +190,4 @@ def test_a_rule_with_its_limit_is_written_and_what_it_lacks_is_said(
     rule = read_config(ranked.folder).contest_rule
     assert rule.stated == {"name": "accuracy-within-limit", "energy_limit_wh": 1.5}
     assert "accuracy (mAP) within the limit" in pages.get("apply").text
+    assert "of runs with at most 1.5 Wh." in pages.get("rules").text

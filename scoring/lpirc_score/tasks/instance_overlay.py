@@ -35,7 +35,8 @@ def shown_instance(objects: Sequence[TrueInstance], given: Instance | None) -> S
     best = own[int(overlaps.argmax())]
     what = "crowd" if best.is_crowd else "object"
     sentence = (
-        f"{begin}: it overlaps the best {what} of its category by {overlaps.max():.1%}."
+        f"{begin}: it overlaps the best {what} of its category by {overlaps.max():.1%} "
+        f"(orange: only the answer, blue: only the {what})."
     )
     return Shown(sentence, _png(mask.pixels(), best.mask.pixels()))
 

@@ -19,7 +19,7 @@ LOST = 3
 
 # Red, green and blue of each, and the opacities; told apart also by people who do not see red and green.
 _COLOURS = ((0, 0, 0), (0, 158, 115), (213, 94, 0), (0, 114, 178))
-_OPACITIES = bytes((0, 90, 190, 190))
+_OPACITIES = bytes((0, 40, 230, 230))
 _BITS = 2
 
 
@@ -63,6 +63,6 @@ def _sentence(
     if not pixels:
         return "The truth has no pixel of a category, so nothing counts."
     return (
-        f"Of {pixels:,} pixels {right / pixels:.1%} are right, {wrong / pixels:.1%} have a wrong category, "
-        f"{missed / pixels:.1%} wrongly have 0{left_out}."
+        f"Of {pixels:,} pixels {right / pixels:.1%} are right, {wrong / pixels:.1%} have a wrong category (orange), "
+        f"{missed / pixels:.1%} wrongly have 0 (blue){left_out}."
     )

@@ -411,7 +411,8 @@ def test_an_answer_is_shown_beside_the_object_that_it_overlaps_most() -> None:
     )
     shown = TASK.show(objects, given)
     assert shown.sentence == (
-        "Category 1 with confidence 0.50, 100 pixels: it overlaps the best object of its category by 33.3%."
+        "Category 1 with confidence 0.50, 100 pixels: it overlaps the best object of its category by 33.3% "
+        "(orange: only the answer, blue: only the object)."
     )
     assert shown.png is not None
     colours = np.asarray(Image.open(io.BytesIO(shown.png)).convert("RGBA"))

@@ -211,7 +211,8 @@ def test_an_answer_is_shown_in_colours_and_one_sentence() -> None:
     given = map_of(answered("1111 1020"))
     shown = TASK.show(true, given)
     assert shown.sentence == (
-        "Of 6 pixels 66.7% are right, 16.7% have a wrong category, 16.7% wrongly have 0; 2 void pixels do not count."
+        "Of 6 pixels 66.7% are right, 16.7% have a wrong category (orange), 16.7% wrongly have 0 (blue); "
+        "2 void pixels do not count."
     )
     assert shown.png is not None
     image = Image.open(io.BytesIO(shown.png)).convert("RGBA")

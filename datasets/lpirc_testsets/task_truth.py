@@ -141,7 +141,8 @@ class LabelMaps(Mapping[int, LabelMap]):
         lengths[:-1:2] -= lengths[1::2]
         values = np.full(len(lengths), VOID, np.int32)
         values[1::2] = np.array([mark.category for mark in marks], np.int32)[region]
-        return np.repeat(values, lengths).reshape(width, height).T
+        columns = np.repeat(values, lengths).reshape(width, height)
+        return np.ascontiguousarray(columns.T)  # as the maps that teams send
 
     def __iter__(self) -> Iterator[int]:
         """Iterate over the numbers of all images."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -51,7 +52,14 @@ def _below_idle(idle_w: float, elapsed_s: float, readings: Sequence[Reading]) ->
     missing_w = idle_w - np.array([one.power_w for one in readings])
     below_wh = trapezoid_wh(times, np.maximum(missing_w, 0.0).tolist(), 0.0, elapsed_s)
     idle_wh = idle_w * elapsed_s / 3600
-    is_ok = bool(below_wh <= LARGEST_BELOW_IDLE * idle_wh)  # False for NaN
+    if not math.isfinite(below_wh):
+        nothing: dict[str, float | int | None] = {
+            "below_idle_wh": None,
+            "idle_wh": idle_wh,
+        }
+        sentence = "No reading has a power, so nothing says whether the board drew less than when it was idle."
+        return Check(BELOW_IDLE, False, "error", sentence, nothing)
+    is_ok = bool(below_wh <= LARGEST_BELOW_IDLE * idle_wh)
     figures: dict[str, float | int | None] = {
         "below_idle_wh": below_wh,
         "idle_wh": idle_wh,

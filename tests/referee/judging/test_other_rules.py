@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.config import read_config
+from referee.contest_rules import Facts
 from referee.errors import RefereeError
 from referee.findings.rule_findings import rule_advice
 from referee.judging.heat_results import heat_results
@@ -22,7 +24,7 @@ from referee.judging.meetings import meeting
 from referee.judging.ranking import NotRanked
 from referee.judging.released_figures import published_figures
 from referee.judging.replay_release import mark_of
-from referee.judging.rule_checks import BELOW_IDLE, CONTEST_RULE
+from referee.judging.rule_checks import BELOW_IDLE, CONTEST_RULE, rule_checks
 from referee.judging.run_figures import figures_of
 from referee.judging.standings import standings
 from referee.report import report_page
@@ -223,6 +225,22 @@ def test_a_board_that_draws_its_idle_power_now_and_then_is_not_in_review(
     )
     (check,) = [one for one in judged(hall, run).checks if one.code == BELOW_IDLE]
     assert check.ok
+
+
+def test_a_run_without_readings_is_in_review_since_nothing_says_what_it_drew(
+    halls: Halls,
+) -> None:
+    hall = halls(EXCESS, idle_baseline_s=10)
+    run = over(hall, "ant", 1.0, idle_power_w=10.0)
+    no_power = [replace(reading(0.0), power_w=math.nan)]
+    facts = Facts(accuracy=0.5, energy_wh=1.0, duration_s=60.0, idle_power_w=10.0)
+    rule = hall.contest.config.contest_rule
+    for readings in ([], no_power):
+        checks = rule_checks(run, rule, facts, rule.outcome(facts), readings)
+        below = next(one for one in checks if one.code == BELOW_IDLE)
+        assert not below.ok
+        assert below.figures["below_idle_wh"] is None
+        assert "No reading has a power" in below.sentence
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,7 +30,6 @@ from lpirc_score.tasks.task_scores import (
     figures_of_table,
     halves_accuracy,
     halves_of_table,
-    statistics_of,
     statistics_of_image,
 )
 from lpirc_testsets import TestSet
@@ -152,24 +151,37 @@ class Sent:
 
 def summed(given: TaskInput, task: SummedTask) -> Sent:
     """Return what the bodies say for a `SummedTask`, whose answers are not kept."""
-    nothing = statistics_of(task, given.truth, [], given.images)
-    counted = nothing.copy()
-    everything = nothing.copy()
-    seen: set[int] = set()
+    rows: dict[int, Floats] = {}
     unserved = []
     answers = 0
     for image, value in given.each():
         answers += given.counts(image)
         if not given.served[image]:
             unserved.append(image)
-        if task.is_once and image in seen:
-            continue
-        seen.add(image)
-        place = int(np.searchsorted(given.images, image))
-        everything[place] = statistics_of_image(task, given.truth, image, value)
-        if given.counts(image):
-            counted[place] = everything[place]
+        if not (task.is_once and image in rows):
+            rows[image] = statistics_of_image(task, given.truth, image, value)
+    counted = _table(given, task, rows, only_counted=True)
+    everything = counted
+    if unserved and not given.count_unserved:
+        everything = _table(given, task, rows, only_counted=False)
     return Sent(Given(counted), Given(everything), answers, unserved)
+
+
+def _table(
+    given: TaskInput,
+    task: SummedTask,
+    rows: Mapping[int, Floats],
+    *,
+    only_counted: bool,
+) -> Floats:
+    """Return the statistics (n, S) of the run's images from those of the answered ones."""
+    table = []
+    for image in given.images.tolist():
+        row = rows.get(image)
+        if row is None or (only_counted and not given.counts(image)):
+            row = statistics_of_image(task, given.truth, image, None)
+        table.append(row)
+    return np.array(table, np.float64).reshape(len(table), -1)
 
 
 def truth_of(task: str, test_set: TestSet) -> Truth:

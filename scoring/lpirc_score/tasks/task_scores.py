@@ -103,11 +103,10 @@ def statistics_of(
 ) -> Floats:
     """Return the statistics (n, S) of these images (n,)."""
     counted = counted_answers(task, answers)
-    rows = []
-    for image in images.tolist():
-        if image not in truth.by_image:
-            raise task_failed(task.name, f"its truth has no image {image}")
-        rows.append(statistics_of_image(task, truth, image, counted.get(image)))
+    rows = [
+        statistics_of_image(task, truth, image, counted.get(image))
+        for image in images.tolist()
+    ]
     return np.array(rows, np.float64).reshape(len(rows), -1)
 
 
@@ -118,6 +117,8 @@ def statistics_of_image(
     value: Any | None,
 ) -> Floats:
     """Return the statistics (S,) of one image. Raises `CodedError` `bad-task`."""
+    if image not in truth.by_image:
+        raise task_failed(task.name, f"its truth has no image {image}")
     with running_task(task.name):
         return task.statistics(truth.by_image[image], value, truth.categories)
 

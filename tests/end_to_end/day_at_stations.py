@@ -6,7 +6,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from tests.end_to_end.console_acts import act, confirm, until_shown
+from tests.end_to_end.console_acts import act, confirm, start_heat, until_shown
 from tests.end_to_end.hall import Board
 from tests.end_to_end.persons import Day, fits, whole
 
@@ -44,10 +44,7 @@ def started(day: Day, name: str) -> list[Board]:
     with ThreadPoolExecutor(len(boards)) as at_the_door:
         let_in = [at_the_door.submit(board.enter_at_the_start) for board in boards]
         day.ruth.locator(".heat.good").wait_for()
-        act(
-            day.ruth,
-            f"Start Heat {name}",
-        )
+        start_heat(day.ruth, name)
         for one in let_in:
             one.result()
     return boards

@@ -21,7 +21,7 @@ from tests.contest_day import (
     problem,
     until,
 )
-from tests.end_to_end.console_acts import act, until_shown
+from tests.end_to_end.console_acts import act, start_heat, until_shown
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -166,7 +166,7 @@ def a_heat(page: Page, day: Day) -> None:
     with ThreadPoolExecutor(2) as at_the_door:
         let_in = [at_the_door.submit(knock, day, team) for team in ("ant", "bee")]
         page.locator(".heat.good").wait_for()
-        act(page, "Start Heat final")
+        start_heat(page, "final")
         ant, bee = (one.result() for one in let_in)
     for one in (ant, bee):
         take_part(day, one["token"], one["run"], share=0.8)

@@ -141,9 +141,8 @@ def asked(day: Day, token: str, number: int) -> None:
         answers.append(server.ask("PUT", f"/v1/display/{number}", token))
         return bool(answers[-1].ok) or answers[-1].json()["code"] != "display-failed"
 
-    until(
-        is_decided
-    )  # a screen on a busy machine may take longer than the referee waits
+    # A screen on a busy machine may take longer than the referee waits.
+    until(is_decided)
     answer = answers[-1]
     assert (answer.status_code, answer.json()["image"]) == (200, number), answer.text
 

@@ -18,6 +18,7 @@ PARTS = (
         "power",
         "truth",
         "scoring",
+        "masks",
         "coverage",
     ),
     *("models", "bundles", "client", "season"),

@@ -1,7 +1,7 @@
 """`python -m bench.contender NAME WORKLOAD`: time one scorer in a process of its own, print one JSON line.
 
 Time runs from columns in memory, or from COCO's two files, to AP50: first all is loaded, ground truth included, then
-scored. Memory is the peak above what the process had before.
+scored. `cpu_s` is the processor time of all threads. Memory is the peak above what the process had before.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,16 @@ CONTENDERS: dict[str, Callable[[Path], Load]] = {
 }
 
 
+def installed() -> list[str]:
+    """Return the contenders whose program is installed: ours, and those of bench/requirements.lock if they are."""
+    names = []
+    for name in CONTENDERS:
+        needed = [modules[0] for tool, modules in TOOLS.items() if tool in name]
+        if all(find_spec(module.partition(".")[0]) for module in needed):
+            names.append(name)
+    return names
+
+
 def main() -> None:
     """Run the contender named on the command line once, after the imports that it needs."""
     name = sys.argv[1]
@@ -142,15 +153,18 @@ def main() -> None:
         Path("/proc/self/clear_refs").write_text("5")
         before_mb = peak_memory_mb()
         started_s = time.perf_counter()
+        started_cpu_s = time.process_time()
         score = load()
         loaded_s = time.perf_counter()
         value = score()
         ended_s = time.perf_counter()
+        ended_cpu_s = time.process_time()
     memory_mb = peak_memory_mb() - before_mb
     times = {
         "load_s": loaded_s - started_s,
         "score_s": ended_s - loaded_s,
         "total_s": ended_s - started_s,
+        "cpu_s": ended_cpu_s - started_cpu_s,
     }
     sys.stdout.write(
         json.dumps({"ap50": value, **times, "memory_mb": memory_mb}) + "\n"

@@ -22,6 +22,7 @@ import verify_results as results
 from verify_formats import NotChecked, lines, sentence_of
 from verify_receipts import check_receipts
 from verify_records import Bundle
+from verify_rule import DEFAULT, rule_of
 
 VERSION = "0.1.0"
 ITEMS = (
@@ -50,6 +51,9 @@ ITEMS = (
 
 NOT_COMPUTED = (
     "energy_limit, energy_own_limit and energy_known_by of the result were not computed"
+)
+LIMITS_NOT_COMPUTED = (
+    "whether the run is within the limits of its rule was not computed; see checks.json"
 )
 
 Value = TypeVar("Value")
@@ -157,6 +161,8 @@ def verify(
     score = findings.item("score", results.check_score, bundle, after=("map",))
     if bundle.result is not None:
         findings.notes.append(NOT_COMPUTED)
+        if rule_of(bundle)["name"] != DEFAULT:
+            findings.notes.append(LIMITS_NOT_COMPUTED)
     findings.item("judgements", results.check_judgements, bundle)
     findings.item("rules", results.check_rules, bundle)
     findings.item("interval", results.check_interval, bundle)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-FORMAT = 4
+FORMAT = 5
 """The newest format that this program knows."""
 
 LARGEST_PART = 2**30
@@ -69,6 +70,13 @@ def need_same(
         if name not in found or not is_same(found[name], value):
             wrong.append(name)
     need(not wrong, f"{what} has the wrong {', '.join(wrong)}")
+
+
+def is_close(one: float | None, other: float | None) -> bool:
+    """Return True if the values differ by no more than another order of summation can cause."""
+    if one is None or other is None:
+        return False
+    return math.isclose(one, other, rel_tol=1e-12)
 
 
 def is_same(one: object, other: object) -> bool:

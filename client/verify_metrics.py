@@ -148,6 +148,12 @@ def read_objects(ground_truth: bytes, images: set[int]) -> dict[int, Objects]:
     return found
 
 
+def has_no_annotations(ground_truth: bytes) -> bool:
+    """Return True for a test set without ground truth: its runs have neither mAP nor score."""
+    document = json.loads(ground_truth.decode("utf-8-sig"))
+    return not document["annotations"]
+
+
 def _object(annotation: dict[str, Any]) -> Object:
     """Return an annotation as an object."""
     x, y, w, h = map(float, annotation["bbox"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,8 @@ class Bundle:
         self.contest: Fields = of_run["contest"]
         self.run: Fields = of_run["run"]
         self.rules: Fields | None = self.run.get("rules")
+        self.task: str | None = (self.rules or {}).get("task")
+        """The task that the run answers; None for boxes."""
         self.test_set: Fields = self._value("testset.json")
         self.order: list[int] = self._value("image_order.json")
         self.posts: list[Fields] = self._values("posts.jsonl.gz")
@@ -82,6 +85,11 @@ class Bundle:
         for one in logged:
             with about("events.jsonl.gz"):
                 self._add_event(one)
+
+    @property
+    def not_computed(self) -> str:
+        """Why nothing is computed of a run that answers another task than boxes."""
+        return f"the figures of the task {self.task} are not computed here"
 
     def _unpacked_texts(self) -> dict[str, bytes]:
         """Return the unpacked content of every part by name. Raises Wrong."""
@@ -204,3 +212,24 @@ def digest_of_event(one: Fields) -> str:
 def digest_of_rules(rules: Fields) -> str:
     """Return the SHA-256 of a run's rules."""
     return sha256(compact_json_of(rules))
+
+
+def mean_power_w(run: Fields) -> float | None:
+    """Return the energy divided by the run's length; None unless the energy was measured for that length."""
+    energy = run["energy_wh"]
+    counted_s = run["integrator_s"]
+    elapsed_s = run["elapsed_s"]
+    if energy is None or counted_s is None or elapsed_s is None:
+        return None
+    is_of_the_run = abs(counted_s - elapsed_s) <= 2
+    if not is_of_the_run or not 0 < energy < math.inf:
+        return None
+
+    is_by_timer = 0 < counted_s == run["setup"]["integrator_timer_s"]
+    is_exact = is_by_timer or counted_s % 1 != 0
+    if not is_exact and abs(counted_s - elapsed_s) < 1:
+        counted_s = elapsed_s
+    if counted_s <= 0:
+        return None
+    power = energy * 3600 / counted_s
+    return power if power < math.inf else None

@@ -7,9 +7,10 @@ import struct
 
 from verify_bodies import Row
 from verify_coco import coco
-from verify_formats import NotChecked, is_same, need, need_same, sha256
+from verify_formats import NotChecked, is_close, is_same, need, need_same, sha256
 from verify_metrics import (
     average_precisions,
+    has_no_annotations,
     ilsvrc_det,
     lpirc,
     mean,
@@ -17,7 +18,15 @@ from verify_metrics import (
     voc_11,
     voc_area,
 )
-from verify_records import NOT_BOUND, Bundle, Event, Fields, digest_of_rules
+from verify_records import (
+    NOT_BOUND,
+    Bundle,
+    Event,
+    Fields,
+    digest_of_rules,
+    mean_power_w,
+)
+from verify_rule import score_by_rule, signed_rule
 
 METRICS = {
     "lpirc": lpirc,
@@ -48,6 +57,7 @@ SIGNED_SETTINGS = (
 FIGURES = ("map", "energy_wh", "score", "signature")
 REHEARSALS = "UNOFFICIAL"
 """Maker named by meters that are for rehearsals only."""
+NO_TRUTH = "none (the test set has no ground truth: energy and timing only)"
 NOT_JUDGED = "the run is not judged yet"
 
 
@@ -72,6 +82,9 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
     """Compute the mAP and the AP of each category again, and compare them with the result."""
     result = published(bundle)
     metric = bundle.contest["metric"]
+    if bundle.task is not None:
+        check_score(bundle)
+        raise NotChecked(bundle.not_computed)
     if metric not in METRICS:
         raise NotChecked(f"this verifier does not compute {metric}")
     found = _figures(bundle, metric, rows)
@@ -86,7 +99,7 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
     for name, value in found.items():
         is_right = is_same(value, stated[name])
         if is_rounded and not is_right:
-            is_right = _is_close(value, stated[name])
+            is_right = is_close(value, stated[name])
         if not is_right:
             wrong.append(f"{name} {stated[name]}, but it is {value}")
     need(not wrong, f"result.json has {'; '.join(wrong)}")
@@ -111,35 +124,40 @@ def _figures(
     for category, _ in bundle.test_set["categories"]:
         found[str(category)] = ap.get(category)
     found["map"] = mean(ap.values())
+    if not objects and has_no_annotations(truth):
+        found["map"] = None
     return found
-
-
-def _is_close(one: float | None, other: float | None) -> bool:
-    """Return True if the values differ by no more than another order of summation can cause."""
-    if one is None or other is None:
-        return False
-    return math.isclose(one, other, rel_tol=1e-12)
 
 
 def check_map_ilsvrc_det(bundle: Bundle, rows: list[Row]) -> None:
     """Compute the mAP by ilsvrc-det again, the metric of the published champions, and compare it with the result."""
     result = published(bundle)
-    if result["map_ilsvrc_det"] is None:
+    if bundle.task is not None:
+        need_same("result.json", result, {"map_ilsvrc_det": None})
+        raise NotChecked(bundle.not_computed)
+    if result["map_ilsvrc_det"] is None and result["map"] is not None:
         raise NotChecked("an earlier version did not compute it")
     found = _figures(bundle, "ilsvrc-det", rows)
     need_same("result.json", result, {"map_ilsvrc_det": found["map"]})
 
 
 def check_score(bundle: Bundle) -> str:
-    """Check that the score is the mAP divided by the energy. Return the division in words."""
+    """Check that the score follows from the run's figures by its rule. Return the computation in words.
+
+    Without ground truth, which `check_map` has looked at, there is neither.
+    """
     result = published(bundle)
     energy = bundle.run["energy_wh"]
     score = None
     words = "none"
-    if energy is not None and 0 < energy < math.inf:
-        map_ = result["map"]
-        score = map_ / energy
-        words = f"{score:.6g} = {map_:.6g} / {energy:.6g} Wh"
+    map_ = result["map"]
+    if map_ is None:
+        truth = bundle.truth
+        is_bare = truth is None or has_no_annotations(truth)
+        need(is_bare, "result.json has no mAP, but the test set has ground truth")
+        words = NO_TRUTH
+    elif energy is not None and 0 < energy < math.inf:
+        score, words = score_by_rule(bundle, map_, energy)
     expected = {
         "energy_wh": energy,
         "score": score,
@@ -147,27 +165,6 @@ def check_score(bundle: Bundle) -> str:
     }
     need_same("result.json", result, expected)
     return words
-
-
-def mean_power_w(run: Fields) -> float | None:
-    """Return the energy divided by the run's length; None unless the energy was measured for that length."""
-    energy = run["energy_wh"]
-    counted_s = run["integrator_s"]
-    elapsed_s = run["elapsed_s"]
-    if energy is None or counted_s is None or elapsed_s is None:
-        return None
-    is_of_the_run = abs(counted_s - elapsed_s) <= 2
-    if not is_of_the_run or not 0 < energy < math.inf:
-        return None
-
-    is_by_timer = 0 < counted_s == run["setup"]["integrator_timer_s"]
-    is_exact = is_by_timer or counted_s % 1 != 0
-    if not is_exact and abs(counted_s - elapsed_s) < 1:
-        counted_s = elapsed_s
-    if counted_s <= 0:
-        return None
-    power = energy * 3600 / counted_s
-    return power if power < math.inf else None
 
 
 def check_interval(bundle: Bundle) -> None:
@@ -190,12 +187,16 @@ def check_result_signature(bundle: Bundle) -> None:
     """Check that the result's signature states the inputs and settings of the computation.
 
     The parts `rules:` and `v:`, which name the program, are not compared. For a metric of a plug-in, `iou:`
-    and `engine:` are not compared either.
+    and `engine:` are not compared either. For a task other than boxes there is no `iou:` and no `blacklist:`.
     """
     stated = published(bundle)["signature"]
     expected = "|".join(_signed_parts(bundle))
     found = _without(stated, ["rules:", "v:"])
-    if bundle.contest["metric"] not in METRICS:
+    if bundle.task is not None:
+        expected = _without(expected, ["iou:", "blacklist:"])
+        if "engine" in parts_of_signature(stated):
+            found = _without(found, ["engine:"])
+    elif bundle.contest["metric"] not in METRICS:
         found = _without(found, ["iou:", "engine:"])
         expected = _without(expected, ["iou:"])
     need(found == expected, f"the signature is {found}, but must be {expected}")
@@ -213,6 +214,7 @@ def _signed_parts(bundle: Bundle) -> list[str]:
         "iou:0.5:0.95" if metric == "coco" else "iou:0.5",
         "blacklist:none",
         f"gt:{digest[:12]}",
+        *signed_rule(bundle),
         f"images:{_images_in_words(bundle)}",
         f"counts:{counts}",
         f"window:{run['window_s'] - extra_s:g}s",

@@ -13,7 +13,10 @@ from pathlib import Path
 
 from lpirc_score.files.atomic_write import sync_folder, write_atomically
 from lpirc_score.metrics.offered import METRICS, metric_named, metric_names
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import running_task, task_named
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
+from lpirc_testsets.truth_records import kind_of
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
 from referee.clock import Clock
 from referee.config import (
@@ -94,6 +97,7 @@ def open_contest(
     in_use = served_config(folder) if as_served else None
     config = in_use or read_config(folder)
     require_metric(config.metric, str(folder / CONFIG_NAME))
+    require_task(config.task, str(folder / CONFIG_NAME))
     secret, operator_key = read_secrets(folder)
     try:
         test_set = load_test_set(folder / config.testset)
@@ -137,6 +141,17 @@ def require_metric(metric: str, where: str) -> None:
         metric_named(metric)
     except RefereeError as error:
         sentence = f"{where}: metric = {metric!r}: {error.sentence}"
+        raise RefereeError("bad-config", sentence) from error
+
+
+def require_task(task: str, where: str) -> None:
+    """Raise RefereeError `bad-config` unless this task, set in `where`, is installed and can be used."""
+    if task == BOXES:
+        return
+    try:
+        task_named(task)
+    except RefereeError as error:
+        sentence = f"{where}: task = {task!r}: {error.sentence}"
         raise RefereeError("bad-config", sentence) from error
 
 
@@ -205,14 +220,43 @@ def require_unchanged(test_set: TestSet) -> None:
         )
 
 
-def require_detection(test_set: TestSet) -> None:
-    """Raise RefereeError `testset-unfit` for a test set with labels only, which allows no detections and no score."""
-    if not test_set.categories:
+def require_truth(test_set: TestSet, task: str = BOXES) -> None:
+    """Raise RefereeError `testset-unfit` for a test set without ground truth for the task, which allows no score."""
+    if task != BOXES:
+        _require_truth_of(test_set, task)
+    elif not test_set.categories:
         raise RefereeError(
             "testset-unfit",
             f"The test set in {test_set.folder} has no categories, so it cannot be used for detection; in "
             "contest.toml name a test set with boxes. (For classification, where models are measured: referee model.)",
         )
+    else:
+        _require_boxes(test_set)
+
+
+def _require_boxes(test_set: TestSet) -> None:
+    """Raise RefereeError `testset-unfit` for ground truth of another kind; a set of photographs alone has none."""
+    try:
+        kind = kind_of(test_set)
+    except TestSetError as error:
+        raise RefereeError("testset-unfit", error.sentence) from error
+    if kind not in ("boxes", "nothing"):
+        raise RefereeError(
+            "testset-unfit",
+            f"The test set in {test_set.folder} has {kind} and no boxes; in contest.toml name a test set with boxes, "
+            "or the task of this one.",
+        )
+
+
+def _require_truth_of(test_set: TestSet, task: str) -> None:
+    try:
+        with running_task(task):
+            task_named(task).read_truth(test_set)
+    except TestSetError as error:
+        raise RefereeError(
+            "testset-unfit",
+            f"The test set in {test_set.folder} has no ground truth for the task {task}: {error.sentence}",
+        ) from error
 
 
 def place_of(testset: Path, folder: Path) -> str:

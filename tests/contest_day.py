@@ -21,6 +21,7 @@ import requests
 from argon2 import PasswordHasher
 from click.testing import CliRunner
 
+from lpirc_score.tasks import BOXES
 from referee.cli import main
 from referee.clock import Clock
 from referee.config.contest_text import config_text
@@ -363,6 +364,7 @@ def contest_day(
     window_s: int = 600,
     auto_arm: bool = True,
     auto_judge: bool = False,
+    task: str = BOXES,
     teams: Sequence[str] = (TEAM,),
 ) -> Iterator[Day]:
     """A contest made in `folder`, not served yet; at the end every process is gone, and no log has a traceback."""
@@ -378,6 +380,7 @@ def contest_day(
             auto_arm=auto_arm,
             auto_judge=auto_judge,
             update_interval_s=0.1,
+            task=task,
         )
         create_contest(folder, text)
         with day.store() as store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -193,7 +194,7 @@ def test_a_metric_and_a_format_of_the_sample_are_found(
     scored = called(sample, "referee", "score", folder, rows, *metrics)
     assert scored.returncode == 0, scored.stderr
     assert "lpirc-sample-1.0" in scored.stdout
-    assert "yolo" in called(sample, "referee", "testset", "import", "--help").stdout
+    assert "centres" in called(sample, "referee", "testset", "import", "--help").stdout
 
 
 @pytest.fixture
@@ -464,3 +465,49 @@ def test_doctor_asks_for_no_ranges_of_a_meter_that_has_none(
         found = called(sample, "referee", "doctor", contest).stdout
     assert "range-automatic" not in found
     assert "meter-" not in found
+
+
+def test_a_task_of_the_sample_holds_a_whole_contest(
+    sample: Path,
+    tmp_path: Path,
+) -> None:
+    counter = tmp_path / "three"
+    counter.mkdir()
+    (counter / "three.py").write_text(
+        "def count(jpeg, categories):\n    return {'count': 3}\n"
+    )
+    client = (
+        f"{BIN / 'lpirc-client'} run {{url}} --team {{team}} --password-file {{password_file}}"
+        " --detector three:count"
+    )
+    out = tmp_path / "out"
+    both = os.pathsep.join(map(str, (sample, counter)))
+    rehearsed = called(
+        Path(both),
+        "referee",
+        "rehearse",
+        "--task",
+        "counting",
+        "--images",
+        "8",
+        "--out",
+        out,
+        "--client",
+        client,
+        "--json",
+    )
+    assert rehearsed.returncode == 0, rehearsed.stderr
+    report = json.loads((out / "report.json").read_text())
+    assert report["task"] == "counting"
+    assert 0 < report["map"] < 1
+    assert set(report["others"]) == {"exact"}
+    bundle = out / "bundle.zip"
+    verified = called(sample, "referee", "bundle", "verify", bundle)
+    assert verified.returncode == 0, verified.stdout
+    assert f"closeness {report['map']} was recomputed from 8 counts" in verified.stdout
+    without = called(tmp_path, "referee", "bundle", "verify", bundle)
+    assert without.returncode == 0, without.stdout
+    assert (
+        "The task counting was scored by lpirc-sample-1.0, which is not installed"
+        in without.stdout
+    )

@@ -58,7 +58,14 @@ class Graph:
         zero: int = 0,
     ) -> int:
         """Add a tensor that is computed; quantized if `scale` is above 0."""
-        return self._add(name, shape, dtype, 0, scale, zero)
+        return self._add(
+            name,
+            shape,
+            dtype,
+            0,
+            scale,
+            zero,
+        )
 
     def constant(
         self,
@@ -190,25 +197,58 @@ def classifier(
     """Return the classifier by mean colour: uint8 [1, H, W, 3] -> [1, 1001], float32, or uint8 (`quantized`)."""
     model = Model()
     graph = model.graph()
-    image = graph.tensor("image", (batch, height, width, 3), "uint8", LEVEL)
+    image = graph.tensor(
+        "image",
+        (batch, height, width, 3),
+        "uint8",
+        LEVEL,
+    )
     axes = graph.constant("axes", np.array([1, 2], np.int32))
     weights = np.zeros((outputs, 3), np.uint8)
     for colour, index in enumerate((RED, GREEN, BLUE)):
         weights[min(index, outputs - 1), colour] = 1
     if quantized:
-        mean = graph.tensor("mean", (batch, 3), "uint8", LEVEL)
-        scores = graph.tensor("scores", (batch, outputs), "uint8", LEVEL)
-        matrix = graph.constant("weights", weights * np.uint8(255), LEVEL)
-        bias = graph.constant("bias", np.zeros(outputs, np.int32), LEVEL * LEVEL)
+        mean = graph.tensor(
+            "mean",
+            (batch, 3),
+            "uint8",
+            LEVEL,
+        )
+        scores = graph.tensor(
+            "scores",
+            (batch, outputs),
+            "uint8",
+            LEVEL,
+        )
+        matrix = graph.constant(
+            "weights",
+            weights * np.uint8(255),
+            LEVEL,
+        )
+        bias = graph.constant(
+            "bias",
+            np.zeros(outputs, np.int32),
+            LEVEL * LEVEL,
+        )
         pixels = image
     else:
         pixels = graph.tensor("pixels", (batch, height, width, 3))
-        graph.operator("DEQUANTIZE", [image], [pixels], schema.DequantizeOptionsT())
+        graph.operator(
+            "DEQUANTIZE",
+            [image],
+            [pixels],
+            schema.DequantizeOptionsT(),
+        )
         mean = graph.tensor("mean", (batch, 3))
         scores = graph.tensor("scores", (batch, outputs))
         matrix = graph.constant("weights", weights.astype(np.float32))
         bias = graph.constant("bias", np.zeros(outputs, np.float32))
-    graph.operator("MEAN", [pixels, axes], [mean], schema.ReducerOptionsT())
+    graph.operator(
+        "MEAN",
+        [pixels, axes],
+        [mean],
+        schema.ReducerOptionsT(),
+    )
     graph.operator(
         "FULLY_CONNECTED",
         [mean, matrix, bias],
@@ -223,7 +263,11 @@ def classifier(
 def cell_boxes() -> np.ndarray[Any, np.dtype[np.float32]]:
     """Return the detector's anchors (100, 4): y and x of the centre, height, width; row by row, in 0..1."""
     centres = (np.arange(GRID) + 0.5) / GRID
-    y, x = np.meshgrid(centres, centres, indexing="ij")
+    y, x = np.meshgrid(
+        centres,
+        centres,
+        indexing="ij",
+    )
     return np.stack(
         [y.ravel(), x.ravel(), *np.full((2, CELLS), 1 / GRID)],
         axis=1,
@@ -247,21 +291,38 @@ def detector(
     model = Model()
     graph = model.graph()
     side = GRID * cell
-    image = graph.tensor("image", (1, side, side, channels), "uint8", LEVEL)
+    image = graph.tensor(
+        "image",
+        (1, side, side, channels),
+        "uint8",
+        LEVEL,
+    )
     kernel = np.zeros((4, cell, cell, channels))
     for colour in range(3):
         kernel[colour + 1, :, :, colour] = 1 / (cell * cell)
     no_change = np.zeros((1, CELLS, 4))
     if quantized:
-        made = _quantized_scores(graph, image, kernel)
-        boxes = graph.constant("boxes", no_change.astype(np.uint8), LEVEL)
+        made = _quantized_scores(
+            graph,
+            image,
+            kernel,
+        )
+        boxes = graph.constant(
+            "boxes",
+            no_change.astype(np.uint8),
+            LEVEL,
+        )
         anchors = graph.constant(
             "anchors",
             np.rint(cell_boxes() * 200).astype(np.uint8),
             1 / 200,
         )
     else:
-        made = _float_scores(graph, image, kernel)
+        made = _float_scores(
+            graph,
+            image,
+            kernel,
+        )
         boxes = graph.constant("boxes", no_change.astype(np.float32))
         anchors = graph.constant("anchors", cell_boxes())
     gives = [
@@ -301,13 +362,27 @@ def _float_scores(
     cell = kernel.shape[1]
     channels = kernel.shape[3]
     pixels = graph.tensor("pixels", (1, GRID * cell, GRID * cell, channels))
-    graph.operator("DEQUANTIZE", [image], [pixels], schema.DequantizeOptionsT())
+    graph.operator(
+        "DEQUANTIZE",
+        [image],
+        [pixels],
+        schema.DequantizeOptionsT(),
+    )
     maps = graph.tensor("maps", (1, GRID, GRID, 4))
     scores = graph.tensor("scores", (1, CELLS, 4))
     weights = graph.constant("kernel", kernel.astype(np.float32))
     added = graph.constant("bias", np.zeros(4, np.float32))
-    graph.operator("CONV_2D", [pixels, weights, added], [maps], _convolution(cell))
-    _reshape(graph, maps, scores)
+    graph.operator(
+        "CONV_2D",
+        [pixels, weights, added],
+        [maps],
+        _convolution(cell),
+    )
+    _reshape(
+        graph,
+        maps,
+        scores,
+    )
     return scores
 
 
@@ -317,13 +392,40 @@ def _quantized_scores(
     kernel: np.ndarray[Any, Any],
 ) -> int:
     cell = kernel.shape[1]
-    maps = graph.tensor("maps", (1, GRID, GRID, 4), "uint8", LEVEL)
-    scores = graph.tensor("scores", (1, CELLS, 4), "uint8", LEVEL)
+    maps = graph.tensor(
+        "maps",
+        (1, GRID, GRID, 4),
+        "uint8",
+        LEVEL,
+    )
+    scores = graph.tensor(
+        "scores",
+        (1, CELLS, 4),
+        "uint8",
+        LEVEL,
+    )
     scale = float(kernel.max())
-    weights = graph.constant("kernel", (kernel / scale).astype(np.uint8), scale)
-    added = graph.constant("bias", np.zeros(4, np.int32), LEVEL * scale)
-    graph.operator("CONV_2D", [image, weights, added], [maps], _convolution(cell))
-    _reshape(graph, maps, scores)
+    weights = graph.constant(
+        "kernel",
+        (kernel / scale).astype(np.uint8),
+        scale,
+    )
+    added = graph.constant(
+        "bias",
+        np.zeros(4, np.int32),
+        LEVEL * scale,
+    )
+    graph.operator(
+        "CONV_2D",
+        [image, weights, added],
+        [maps],
+        _convolution(cell),
+    )
+    _reshape(
+        graph,
+        maps,
+        scores,
+    )
     return scores
 
 
@@ -331,7 +433,12 @@ def _reshape(graph: Graph, source: int, target: int) -> None:
     shape = graph.constant("shape", np.array(graph.tensors[target].shape, np.int32))
     options = schema.ReshapeOptionsT()
     options.newShape = list(graph.tensors[target].shape)
-    graph.operator("RESHAPE", [source, shape], [target], options)
+    graph.operator(
+        "RESHAPE",
+        [source, shape],
+        [target],
+        options,
+    )
 
 
 def _post_process_options(kept: int, score_threshold: float) -> bytes:
@@ -369,14 +476,29 @@ def constant_answers(
     graph = model.graph()
     scale = LEVEL if dtype in ("uint8", "int8") else 0.0
     graph.inputs = [
-        graph.tensor(f"image{number}", shape, dtype, scale) for number in range(inputs)
+        graph.tensor(
+            f"image{number}",
+            shape,
+            dtype,
+            scale,
+        )
+        for number in range(inputs)
     ]
     for name, values in answers:
         array = np.asarray(values)
-        given = graph.tensor(name, array.shape, array.dtype.name)
+        given = graph.tensor(
+            name,
+            array.shape,
+            array.dtype.name,
+        )
         zero = graph.constant(f"{name}_zero", np.zeros(1, array.dtype))
         held = graph.constant(f"{name}_constant", array)
-        graph.operator("ADD", [held, zero], [given], schema.AddOptionsT())
+        graph.operator(
+            "ADD",
+            [held, zero],
+            [given],
+            schema.AddOptionsT(),
+        )
         graph.outputs.append(given)
     return model.data()
 
@@ -398,14 +520,27 @@ def detection_answers(
             ("count", [count]),
         )
     ]
-    return constant_answers((1, 8, 8, 3), dtype, answers)
+    return constant_answers(
+        (1, 8, 8, 3),
+        dtype,
+        answers,
+    )
 
 
 def _started() -> tuple[Model, Graph, int]:
     """Start a model with an image of 8 x 8."""
     model = Model()
     graph = model.graph()
-    return model, graph, graph.tensor("image", (1, 8, 8, 3), "uint8", LEVEL)
+    return (
+        model,
+        graph,
+        graph.tensor(
+            "image",
+            (1, 8, 8, 3),
+            "uint8",
+            LEVEL,
+        ),
+    )
 
 
 def endless() -> bytes:
@@ -416,7 +551,12 @@ def endless() -> bytes:
     options = schema.WhileOptionsT()
     options.condSubgraphIndex = 1
     options.bodySubgraphIndex = 2
-    graph.operator("WHILE", [start], [scores], options)
+    graph.operator(
+        "WHILE",
+        [start],
+        [scores],
+        options,
+    )
     graph.inputs = [image]
     graph.outputs = [scores]
     condition = model.graph()
@@ -424,16 +564,35 @@ def endless() -> bytes:
     axes = condition.constant("axes", np.array([0, 1], np.int32))
     least = condition.tensor("least", ())
     below = condition.constant("below", np.array(-1, np.float32))
-    condition.operator("REDUCE_MIN", [taken, axes], [least], schema.ReducerOptionsT())
-    again = condition.tensor("again", (), "bool")
-    condition.operator("GREATER", [least, below], [again], schema.GreaterOptionsT())
+    condition.operator(
+        "REDUCE_MIN",
+        [taken, axes],
+        [least],
+        schema.ReducerOptionsT(),
+    )
+    again = condition.tensor(
+        "again",
+        (),
+        "bool",
+    )
+    condition.operator(
+        "GREATER",
+        [least, below],
+        [again],
+        schema.GreaterOptionsT(),
+    )
     condition.inputs = [taken]
     condition.outputs = [again]
     body = model.graph()
     before = body.tensor("before", (1, OUTPUTS))
     after = body.tensor("after", (1, OUTPUTS))
     zero = body.constant("zero", np.zeros(1, np.float32))
-    body.operator("ADD", [before, zero], [after], schema.AddOptionsT())
+    body.operator(
+        "ADD",
+        [before, zero],
+        [after],
+        schema.AddOptionsT(),
+    )
     body.inputs = [before]
     body.outputs = [after]
     return model.data()
@@ -443,7 +602,12 @@ def unknown_operator(name: str) -> bytes:
     """Return a classifier with an operator of that name, which no runtime has."""
     model, graph, image = _started()
     scores = graph.tensor("scores", (1, OUTPUTS))
-    graph.operator(name, [image], [scores], custom=b"")
+    graph.operator(
+        name,
+        [image],
+        [scores],
+        custom=b"",
+    )
     graph.inputs = [image]
     graph.outputs = [scores]
     return model.data()
@@ -453,24 +617,57 @@ def greedy(gigabytes: int = 64, *, when_run: bool = False) -> bytes:
     """Return a classifier that fills `gigabytes` of memory: when it is loaded, or (`when_run`) only when it is run."""
     model, graph, image = _started()
     pixels = graph.tensor("pixels", (1, 8, 8, 3))
-    graph.operator("DEQUANTIZE", [image], [pixels], schema.DequantizeOptionsT())
+    graph.operator(
+        "DEQUANTIZE",
+        [image],
+        [pixels],
+        schema.DequantizeOptionsT(),
+    )
     row = (OUTPUTS, (gigabytes << 28) // OUTPUTS)
     shape = graph.constant("shape", np.array(row, np.int32))
     if when_run:
         none = graph.constant("none", np.zeros(2, np.int32))
-        known_late = graph.tensor("late", (2,), "int32")
-        graph.operator("ADD", [shape, none], [known_late], schema.AddOptionsT())
+        known_late = graph.tensor(
+            "late",
+            (2,),
+            "int32",
+        )
+        graph.operator(
+            "ADD",
+            [shape, none],
+            [known_late],
+            schema.AddOptionsT(),
+        )
         shape = known_late
     all_axes = graph.constant("all_axes", np.array([0, 1, 2, 3], np.int32))
     value = graph.tensor("value", ())
     huge = graph.tensor("huge", row)
-    graph.operator("MEAN", [pixels, all_axes], [value], schema.ReducerOptionsT())
-    graph.operator("FILL", [shape, value], [huge], schema.FillOptionsT())
+    graph.operator(
+        "MEAN",
+        [pixels, all_axes],
+        [value],
+        schema.ReducerOptionsT(),
+    )
+    graph.operator(
+        "FILL",
+        [shape, value],
+        [huge],
+        schema.FillOptionsT(),
+    )
     axis = graph.constant("axis", np.array([1], np.int32))
     sums = graph.tensor("sums", (OUTPUTS,))
     scores = graph.tensor("scores", (1, OUTPUTS))
-    graph.operator("SUM", [huge, axis], [sums], schema.ReducerOptionsT())
-    _reshape(graph, sums, scores)
+    graph.operator(
+        "SUM",
+        [huge, axis],
+        [sums],
+        schema.ReducerOptionsT(),
+    )
+    _reshape(
+        graph,
+        sums,
+        scores,
+    )
     graph.inputs = [image]
     graph.outputs = [scores]
     return model.data()

@@ -253,10 +253,11 @@ class Connection:
         self,
         body: bytes,
         content_type: str,
+        path: str = "/v1/detections",
     ) -> Receipt:
-        """Post rows; return once the referee has them on disk and has confirmed the SHA-256 of the body."""
+        """Post rows or answers; return once the referee has them on disk and has confirmed the SHA-256 of the body."""
         headers = {"Content-Type": content_type, "Idempotency-Key": uuid.uuid4().hex}
-        answer = self._send("POST", "/v1/detections", body, headers)
+        answer = self._send("POST", path, body, headers)
         receipt = read_document(answer, 202, receipt_from)
         if receipt.sha256 != hashlib.sha256(body).hexdigest():
             sentence = f"{self.url}: the referee did not receive the bytes that were sent; is there a proxy between?"

@@ -9,6 +9,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any, Callable, Sequence
 
+from lpirc_client.answers import items_of
 from lpirc_client.errors import AnswerError, ClientError, missing_extra
 from lpirc_client.rows import listed
 from lpirc_client.run import Answer
@@ -24,6 +25,8 @@ NOT_OWN = ("<", *(f"{Path(one).parent}{os.sep}" for one in (__file__, os.__file_
 OWN_DETECTOR = (
     "name a detector of your own, which does not need it: --detector module:function"
 )
+
+SAMPLE_MODULE = "lpirc_client.sample_detector.detector"
 
 INSTALLED = {"site-packages", "dist-packages"}
 
@@ -52,10 +55,16 @@ def load(name: str) -> Detector:
 
 def answers_of(detector: Detector, login: Login) -> Answer:
     """Return the function that answers an image; if the detector fails, it raises AnswerError naming the image."""
+    task = login.task_name
+    if task is not None:
+        detector = for_task(detector, task)
 
     def answer(number: int, jpeg: bytes) -> Any:
         try:
-            return list(listed(number, detector(jpeg, login.categories)))
+            found = detector(jpeg, login.categories)
+            if task is not None:
+                return items_of(task, number, found)
+            return list(listed(number, found))
         except ClientError:
             raise
         except (Exception, SystemExit) as error:  # the contestant's own code
@@ -63,6 +72,15 @@ def answers_of(detector: Detector, login: Login) -> Answer:
             raise AnswerError("detector-failed", what) from error
 
     return answer
+
+
+def for_task(detector: Detector, task: str) -> Detector:
+    """Return the detector for a task other than boxes: the sample one has a part for each. Raises ClientError."""
+    if getattr(detector, "__module__", "") != SAMPLE_MODULE:
+        return detector
+    from lpirc_client.sample_detector.sample_tasks import sample_for
+
+    return sample_for(task)
 
 
 def _module(name: str, here: str) -> object:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from array import array
 from collections import deque
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
+from lpirc_client import answers
+from lpirc_client.answers import ANSWERS_PATH
 from lpirc_client.connection import Connection
 from lpirc_client.errors import ClientError
 from lpirc_client.rows import NUMBERS, body_of
@@ -16,8 +18,14 @@ from lpirc_client.wire import Receipt
 if TYPE_CHECKING:
     from lpirc_client.rows import Rows
 
+    Part = Rows | list[bytes]
+    """What is answered for an image: rows, or items of another task."""
+
 MOST_ROWS = 30_000
 """Maximum rows in one body. The 4 MiB that a referee accepts hold 149,796 packed rows, or as few as 35,000 in JSON."""
+
+MOST_BYTES = 3 * 2**20
+"""Bytes of answers in one body, below the least limit of a task."""
 
 URGENT_S = 5.0
 """In this time before the window's end, rows are posted without waiting for a full batch."""
@@ -32,6 +40,13 @@ class Outbox:
     rows are on the referee's disk, in the order of `put`; `detections` counts the rows that it has accepted.
     The posting thread calls `posted` with each receipt.
     """
+
+    path = "/v1/detections"
+
+    @property
+    def most(self) -> int:
+        """Return the most numbers in a body, or bytes, as `_size` counts them."""
+        return MOST_ROWS * NUMBERS
 
     def __init__(
         self,
@@ -48,7 +63,7 @@ class Outbox:
         self._posted = posted
         self._is_packed = is_packed
         self._changed = threading.Condition()
-        self._pending: deque[Rows] = deque()  # each of an image
+        self._pending: deque[Any] = deque()  # each of an image
         self._numbers = 0  # in them
         self._sending = 0  # images on their way
         self._is_flushed = False
@@ -61,15 +76,15 @@ class Outbox:
         )
         self._thread.start()
 
-    def put(self, rows: Rows) -> None:
+    def put(self, rows: Part) -> None:
         """Take the rows of one more image; waits while too many are pending. Raises the ClientError of a POST."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self._failure or self._numbers < 2 * MOST_ROWS * NUMBERS
+                lambda: self._failure or self._numbers < 2 * self.most
             )
             self._raise()
             self._pending.append(rows)
-            self._numbers += len(rows)
+            self._numbers += self._size(rows)
             if self._is_due():
                 self._changed.notify_all()
 
@@ -116,13 +131,9 @@ class Outbox:
             if self._is_over:
                 return False
             rows = self._taken()
-        for start in range(0, len(rows), MOST_ROWS * NUMBERS):
-            body, kind = body_of(
-                rows[start : start + MOST_ROWS * NUMBERS], is_packed=self._is_packed
-            )
-            is_last = start + MOST_ROWS * NUMBERS >= len(rows)
+        for body, kind, is_last in self._bodies(rows):
             with self._timeline.span(SEND) as about:
-                receipt = self._connection.post(body, kind)
+                receipt = self._connection.post(body, kind, self.path)
                 about["images"] = self._sending if is_last else 0
                 about["sha256"] = receipt.sha256
                 about["link"] = (receipt.chain or {}).get("link")
@@ -138,15 +149,32 @@ class Outbox:
         is_urgent = self._is_flushed or self._connection.remaining_s < URGENT_S
         return len(self._pending) >= (1 if is_urgent else self._batch)
 
-    def _taken(self) -> Rows:
-        """Remove and return the rows of the next images: at most MOST_ROWS, but at least those of one image."""
-        rows = array("d")
+    def _bodies(self, rows: Any) -> Iterator[tuple[bytes, str, bool]]:
+        """Yield each body with its content type, and whether it is the last one."""
+        for start in range(0, len(rows), self.most):
+            part = rows[start : start + self.most]
+            is_last = start + self.most >= len(rows)
+            yield (*body_of(part, is_packed=self._is_packed), is_last)
+
+    def _size(self, rows: Part) -> int:
+        """Return the size of rows in the unit of `most`."""
+        return len(rows)
+
+    def _none(self) -> Any:
+        return array("d")
+
+    def _taken(self) -> Any:
+        """Remove and return the rows of the next images: at most `most`, but at least those of one image."""
+        rows = self._none()
+        size = 0
         while self._pending and (
-            not rows or len(rows) + len(self._pending[0]) <= MOST_ROWS * NUMBERS
+            not size or size + self._size(self._pending[0]) <= self.most
         ):
-            rows += self._pending.popleft()
+            part = self._pending.popleft()
+            size += self._size(part)
+            rows += part
             self._sending += 1
-        self._numbers -= len(rows)
+        self._numbers -= size
         self._is_flushed = self._is_flushed and bool(self._pending)
         return rows
 
@@ -154,3 +182,24 @@ class Outbox:
         with self._changed:
             self._failure = error
             self._changed.notify_all()
+
+
+class AnswerOutbox(Outbox):
+    """Posts the answers of another task than boxes, as JSON; a body has at most `most` bytes, or those of an image."""
+
+    path = ANSWERS_PATH
+
+    @property
+    def most(self) -> int:
+        """Return the most bytes in a body."""
+        return MOST_BYTES
+
+    def _bodies(self, rows: Any) -> Iterator[tuple[bytes, str, bool]]:
+        if rows:
+            yield (*answers.body_of(rows), True)
+
+    def _size(self, rows: Part) -> int:
+        return sum(map(len, rows)) + len(rows)  # type: ignore[arg-type]  # items
+
+    def _none(self) -> Any:
+        return []

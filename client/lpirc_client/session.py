@@ -14,6 +14,7 @@ from contextlib import closing, suppress
 from types import TracebackType
 from typing import Any, Iterable, Iterator
 
+from lpirc_client.answers import items_of
 from lpirc_client.connection import Connection
 from lpirc_client.errors import (
     AnswerError,
@@ -25,7 +26,7 @@ from lpirc_client.errors import (
     printable,
 )
 from lpirc_client.feed import Feed, Image
-from lpirc_client.outbox import Outbox
+from lpirc_client.outbox import AnswerOutbox, Outbox
 from lpirc_client.receipts import ReceiptFile
 from lpirc_client.rows import FIRST_INEXACT, checked, listed
 from lpirc_client.terminal import say
@@ -135,7 +136,8 @@ class Session:
         self.timeline.begin()
         self._names = {category.id: category.name for category in login.categories}
         is_packed = self._packed and max(self._names, default=0) < FIRST_INEXACT
-        self._outbox = Outbox(
+        kind = Outbox if login.task is None else AnswerOutbox
+        self._outbox = kind(
             self.connection,
             self._batch,
             self.timeline,
@@ -177,6 +179,8 @@ class Session:
     ) -> None:
         """Hand in the rows of image `number`: (category id, confidence, xmin, ymin, xmax, ymax).
 
+        In a contest of another task: what `lpirc_client.answers` says.
+
         A list or a NumPy array (n, 6), pixels, corners included; see `lpirc_client.rows`. Returns at once: the rows are
         on the referee's disk after `flush`. A second call for an image adds rows. Raises AnswerError for a bad row or
         an unknown image, and then sends nothing of it.
@@ -184,12 +188,19 @@ class Session:
         if not 1 <= number <= self.login.images:
             what = f"image {number}: there is no such image; `images` has the numbers 1 to {self.login.images}"
             raise AnswerError("image-unknown", what)
-        found = list(listed(number, rows))  # a generator detects while it is read
+        task = self.login.task_name
+        given: Any = (
+            items_of(task, number, rows)
+            if task is not None
+            else list(listed(number, rows))  # a generator detects while it is read
+        )
         found_s = time.perf_counter()
         if self._since_s:
             self.timeline.add(DETECTING, self._since_s, found_s, number)
             self._since_s = 0.0
-        self._posting.put(checked(number, found, self._names))
+        self._posting.put(
+            checked(number, given, self._names) if task is None else given
+        )
         self.timeline.add(POSTING, found_s, time.perf_counter(), number)
 
     def flush(self, timeout_s: float | None = None) -> None:

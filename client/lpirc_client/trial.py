@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from lpirc_client.detectors import Detector, load, reason_of
+from lpirc_client.answers import items_of
+from lpirc_client.detectors import Detector, for_task, load, reason_of
 from lpirc_client.errors import AnswerError, ClientError, printable
 from lpirc_client.manifest import has_manifest, read_manifest
 from lpirc_client.mean_ap import mean_ap
@@ -19,7 +20,7 @@ from lpirc_client.plausibility import FRACTIONS, doubts, jpeg_size
 from lpirc_client.presence import is_folder
 from lpirc_client.rows import checked, listed
 from lpirc_client.terminal import result, say
-from lpirc_client.wire import Category
+from lpirc_client.wire import Category, task_from
 
 REFUSED = "refused"
 WARNED = "warned"
@@ -35,6 +36,7 @@ class Trial:
 
     detector: Detector
     categories: Sequence[Category]
+    task: str | None = None
     times_s: dict[str, float] = field(default_factory=dict)
     good: dict[str, list[Sequence[float]]] = field(default_factory=dict)
     rows: int = 0
@@ -51,7 +53,11 @@ class Trial:
         found = []
         begun_s = time.perf_counter()
         try:
-            found = list(listed(0, self.detector(jpeg, self.categories)))
+            given = self.detector(jpeg, self.categories)
+            if self.task is not None:
+                items_of(self.task, 1, given)
+            else:
+                found = list(listed(0, given))
         except AnswerError as error:
             self._note(REFUSED, image, 1, *map(str, error.facts.values()))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the contestant's own code
@@ -107,7 +113,10 @@ def preflight(
     )
     if not categories:
         return
-    trial = Trial(detector, categories)
+    task = task_from(health)
+    name = None if task is None else str(task["name"])
+    tried = detector if name is None else for_task(detector, name)
+    trial = Trial(tried, categories, name)
     jpeg = (
         pkgutil.get_data("lpirc_client", "preflight.jpg")
         if file is None

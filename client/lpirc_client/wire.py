@@ -19,7 +19,8 @@ class Category:
 class Login:
     """An open run with images 1..`images`; `remaining_s` are left of its window of `window_s`.
 
-    `rules` and their SHA-256 are fixed for the run (docs/receipts.md of the project), or None if none are.
+    `rules` and their SHA-256 are fixed for the run (docs/receipts.md of the project), or None if none are. `task` says
+    what is answered instead of boxes, or None.
     """
 
     token: str
@@ -30,6 +31,12 @@ class Login:
     categories: tuple[Category, ...]
     rules: Mapping[str, Any] | None = None
     rules_sha256: str | None = None
+    task: Mapping[str, Any] | None = None
+
+    @property
+    def task_name(self) -> str | None:
+        """Return the name of the task; None for boxes."""
+        return None if self.task is None else str(self.task["name"])
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,14 @@ def login_from(document: Mapping[str, Any]) -> Login:
         ),
         rules=rules if isinstance(rules, dict) else None,
         rules_sha256=rules_sha256 if isinstance(rules_sha256, str) else None,
+        task=task_from(document),
     )
+
+
+def task_from(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Read the task of a login or of the referee's description of itself; None for boxes."""
+    task = document.get("task")
+    return task if isinstance(task, dict) and "name" in task else None
 
 
 def receipt_from(document: Mapping[str, Any]) -> Receipt:

@@ -18,18 +18,25 @@ if TYPE_CHECKING:
     from lpirc_testsets.errors import Problems, Reports, TestSetError
     from lpirc_testsets.folder import Category, Image, TestSet, load_test_set, verify
     from lpirc_testsets.ground_truth import GroundTruth
-    from lpirc_testsets.ground_truth_reader import read_ground_truth
+    from lpirc_testsets.ground_truth_reader import objects_of, read_ground_truth
     from lpirc_testsets.ilsvrc_import import import_ilsvrc
     from lpirc_testsets.label_import import import_labels
     from lpirc_testsets.open_images_import import import_open_images
     from lpirc_testsets.set_check import check
     from lpirc_testsets.synthetic import category_names, synthesize
+    from lpirc_testsets.task_truth import (
+        Instance,
+        read_class_truth,
+        read_instances,
+        read_label_maps,
+    )
     from lpirc_testsets.voc_import import import_voc
 
 __all__ = [
     "Category",
     "GroundTruth",
     "Image",
+    "Instance",
     "Labels",
     "Problems",
     "Reports",
@@ -43,7 +50,11 @@ __all__ = [
     "import_open_images",
     "import_voc",
     "load_test_set",
+    "objects_of",
+    "read_class_truth",
     "read_ground_truth",
+    "read_instances",
+    "read_label_maps",
     "read_labels",
     "synthesize",
     "verify",
@@ -68,7 +79,10 @@ _MODULES = {
         "verify",
     ),
     "ground_truth": ("GroundTruth",),
-    "ground_truth_reader": ("read_ground_truth",),
+    "ground_truth_reader": (
+        "objects_of",
+        "read_ground_truth",
+    ),
     "ilsvrc_import": ("import_ilsvrc",),
     "label_import": ("import_labels",),
     "open_images_import": ("import_open_images",),
@@ -76,6 +90,12 @@ _MODULES = {
     "synthetic": (
         "category_names",
         "synthesize",
+    ),
+    "task_truth": (
+        "Instance",
+        "read_class_truth",
+        "read_instances",
+        "read_label_maps",
     ),
     "voc_import": ("import_voc",),
 }

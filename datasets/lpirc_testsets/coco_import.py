@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from lpirc_testsets.coco_reader import parse_coco
+from lpirc_testsets.coco_segmentations import read_segmentations
 from lpirc_testsets.errors import Reports
+from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.folder import Category, TestSet
 from lpirc_testsets.formats import FileOption, Format
 from lpirc_testsets.ground_truth import GroundTruth
@@ -24,7 +27,8 @@ def import_coco(
     """Import a COCO JSON file and its images into the new folder `out`.
 
     Image numbers are the ranks of the ascending source ids; category ids and names, file names and the bytes of the
-    images stay as they are. Images without annotations belong to the set. Segmentations are dropped.
+    images stay as they are, and so do polygons and run lengths in `segmentation`. Images without annotations belong to
+    the set.
 
     Raises TestSetError: `import-missing` (no folder of images), `ground-truth-missing` and `ground-truth-unreadable`
     for the JSON, `import-invalid` with all problems found (20 at most), `testset-exists`, `testset-not-written`.
@@ -32,7 +36,8 @@ def import_coco(
     require_folder(images)
     reports = reports or Reports()
     problems = reports.problems
-    document = parse_coco(annotations, problems)
+    text = read_text(annotations)
+    document = parse_coco(annotations, problems, text=text)
     truth = document.ground_truth
     sources = []
     for id_, file in zip(truth.image_ids.tolist(), truth.image_names, strict=True):
@@ -56,7 +61,7 @@ def import_coco(
         out,
         sources,
         categories,
-        object_records(truth),
+        object_records(truth, _segmentations(text, truth)),
         reports,
     )
 
@@ -68,8 +73,20 @@ FORMAT = Format(
 )
 
 
-def object_records(truth: GroundTruth) -> list[ObjectRecord]:
-    """Return the objects, with the rank (from 1) of their image as its number."""
+def _segmentations(text: str, truth: GroundTruth) -> list[bytes | None] | None:
+    """Return each object's, or None if some objects were left out for their problems."""
+    found = read_segmentations(text)
+    return found if len(found) == len(truth.image) else None
+
+
+def object_records(
+    truth: GroundTruth,
+    segmentations: Sequence[bytes | None] | None = None,
+) -> list[ObjectRecord]:
+    """Return the objects, with the rank (from 1) of their image as its number.
+
+    `segmentations` are JSON, one for each object; None: they have none.
+    """
     numbers = np.searchsorted(truth.image_ids, truth.image) + 1
     columns = (
         numbers,
@@ -80,7 +97,9 @@ def object_records(truth: GroundTruth) -> list[ObjectRecord]:
         truth.difficult,
     )
     records = []
-    for row in zip(*(column.tolist() for column in columns), strict=True):
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    masks = segmentations or [None] * len(truth.image)
+    for row, mask in zip(rows, masks, strict=True):
         number, category, box, area, crowd, difficult = row
         x, y, width, height = box
         record = ObjectRecord(
@@ -90,6 +109,7 @@ def object_records(truth: GroundTruth) -> list[ObjectRecord]:
             area,
             crowd,
             difficult,
+            mask,
         )
         records.append(record)
     return records

@@ -20,7 +20,7 @@ import numpy as np
 
 from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.errors import Problems, TestSetError
-from lpirc_testsets.file_bytes import read_text
+from lpirc_testsets.file_bytes import read_text, utf8_text
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.plain_coco import read_plain_coco
 from lpirc_testsets.values import LARGEST_ID, LARGEST_NUMBER, is_name, json_value, shown
@@ -39,10 +39,11 @@ class CocoDocument:
     sizes: dict[int, tuple[int, int]]
 
 
-def read_coco(path: Path) -> GroundTruth:
-    """Read a COCO JSON file. Raises TestSetError as `read_ground_truth` does."""
+def read_coco(path: Path, content: bytes | None = None) -> GroundTruth:
+    """Read a COCO JSON file, or its content. Raises TestSetError as `read_ground_truth` does."""
     problems = Problems()
-    document = parse_coco(path, problems)
+    text = None if content is None else utf8_text(path, content)
+    document = parse_coco(path, problems, text=text)
     problems.raise_if_any("ground-truth-invalid")
     return document.ground_truth
 
@@ -51,22 +52,27 @@ def parse_coco(
     path: Path,
     problems: Problems,
     *,
-    only_labels: bool = False,
+    without_objects: bool = False,
     text: str | None = None,
 ) -> CocoDocument:
     """Read what is valid in a COCO JSON file, and add what is wrong to `problems`.
 
-    With `only_labels`, the file of a classification set, whose labels are in `labels.csv`, needs no categories or
-    objects. `text` is the content of the file, if it is in memory already.
+    With `without_objects` the annotations, which are of another kind (`truth_marks`), are ignored, and there may be no
+    categories. `text` is the content of the file, if it is in memory already.
 
     Raises TestSetError `ground-truth-missing` or `ground-truth-unreadable` if nothing in it can be used.
     """
     content = read_text(path) if text is None else text
-    plain = read_plain_coco(content)
+    plain = None if without_objects else read_plain_coco(content)
     lists = _load_lists(path, content) if plain is None else plain.lists
+    if without_objects:
+        lists["annotations"] = []
     images = _by_id(lists["images"], f"{path}: images", problems)
     categories = _by_id(
-        lists["categories"], f"{path}: categories", problems, may_be_empty=only_labels
+        lists["categories"],
+        f"{path}: categories",
+        problems,
+        may_be_empty=without_objects,
     )
     names = _names(categories, "name", f"{path}: category", problems)
     for name, uses in Counter(names.values()).items():
@@ -93,14 +99,13 @@ def parse_coco(
         image = table[:, 0].astype(np.int64)
         category = table[:, 1].astype(np.int64)
         measures = table[:, 2:]
-    if not problems.count and not len(image) and not only_labels:
+    if not problems.count and not len(image) and not without_objects:
         problems.add(f"{path}: annotations: no objects in it")
     image_ids = sorted(images)
     category_ids = sorted(categories)
-    image_names = []
-    for id_ in image_ids:
-        has_name = "file_name" in images[id_]
-        image_names.append(files[id_] if has_name else "")
+    unnamed = {id_: "" for id_, entry in images.items() if "file_name" not in entry}
+    image_names = map((files | unnamed).__getitem__, image_ids)
+    sizes = _sizes(images, path, problems)
     ground_truth = GroundTruth(
         image_ids=np.array(image_ids, dtype=np.int64),
         image_names=tuple(image_names),
@@ -113,8 +118,9 @@ def parse_coco(
         crowd=measures[:, 5].astype(np.bool_),
         area=measures[:, 4].copy(),
         coco_boxes=measures[:, :4].copy(),
+        sizes=sizes,
     )
-    return CocoDocument(ground_truth, _sizes(images, path, problems))
+    return CocoDocument(ground_truth, sizes)
 
 
 def _load_lists(path: Path, text: str) -> dict[str, list[Any]]:

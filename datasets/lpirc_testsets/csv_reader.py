@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
 from pathlib import Path
 
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.ground_truth import GroundTruth, Row
+from lpirc_testsets.parquet_tables import read_parquet, text_rows
 from lpirc_testsets.values import finite_number, integer, shown
 
 COLUMNS = ("image", "class", "xmin", "ymin", "xmax", "ymax")
@@ -21,15 +23,47 @@ COLUMNS = ("image", "class", "xmin", "ymin", "xmax", "ymax")
 
 def read_csv(path: Path) -> GroundTruth:
     """Read ground truth from CSV. Raises TestSetError as `read_ground_truth` does."""
+    lines = csv_lines(path, (COLUMNS, (*COLUMNS, "difficult")))
+    return _ground_truth(path, lines, "line", "below the header")
+
+
+def read_table(path: Path) -> GroundTruth:
+    """Read ground truth from a Parquet file with the columns of a CSV. Raises as `read_csv`, and `no-pyarrow`."""
+    columns = read_parquet(path)
+    scored = [name for name in ("confidence", "score") if name in columns]
+    if scored:
+        raise TestSetError(
+            "ground-truth-unreadable",
+            f"{path}: it has a column {scored[0]}, so these are detections and no ground truth",
+        )
+    wanted = [*COLUMNS, "difficult"]
+    if "difficult" not in columns:
+        wanted.pop()
+    missing = [name for name in wanted if name not in columns]
+    if missing:
+        raise TestSetError(
+            "ground-truth-unreadable",
+            f"{path}: the column {missing[0]} is missing; it has {shown(', '.join(columns))}, "
+            f'expected "{",".join(COLUMNS)}"',
+        )
+    return _ground_truth(path, text_rows(columns, wanted), "row", "in it")
+
+
+def _ground_truth(
+    path: Path,
+    lines: Iterable[tuple[int, list[str]]],
+    unit: str,
+    place: str,
+) -> GroundTruth:
     problems = Problems()
     rows: list[Row] = []
-    for line, cells in csv_lines(path, (COLUMNS, (*COLUMNS, "difficult"))):
+    for line, cells in lines:
         try:
             rows.append(_row(cells))
         except ValueError as error:
-            problems.add(f"{path}: line {line}: {error}")
+            problems.add(f"{path}: {unit} {line}: {error}")
     if not rows and not problems.count:
-        problems.add(f"{path}: no objects below the header")
+        problems.add(f"{path}: no objects {place}")
     problems.raise_if_any("ground-truth-invalid")
     images = sorted({row[0] for row in rows})
     categories = sorted({row[1] for row in rows})

@@ -120,7 +120,11 @@ class Problems:
 
 @dataclass(frozen=True)
 class Reports:
-    """The outputs of an import: its problems, and calls of `progress` with the number of images done and of all."""
+    """The outputs of an import: its problems, and calls of `progress` with the number of images done and of all.
+
+    `notes` are sentences about what is no problem, such as files that were left out.
+    """
 
     problems: Problems = field(default_factory=Problems)
     progress: Callable[[int, int], None] = lambda _done, _total: None
+    notes: list[str] = field(default_factory=list)

@@ -29,13 +29,22 @@ def read_text(path: Path) -> str:
     Raises TestSetError `ground-truth-missing` or `ground-truth-unreadable`.
     """
     try:
-        return file_bytes(path).decode("utf-8-sig")
+        return utf8_text(path, file_bytes(path))
     except FileNotFoundError as error:
         raise TestSetError("ground-truth-missing", f"{path}: no such file") from error
     except OSError as error:
         raise TestSetError(
             "ground-truth-unreadable", f"{path}: {error.strerror}"
         ) from error
+
+
+def utf8_text(path: Path, content: bytes) -> str:
+    """Return the content of the file `path` as text, without its byte order mark.
+
+    Raises TestSetError `ground-truth-unreadable`.
+    """
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         sentence = f"{path}: byte {error.start} is not UTF-8 text"
         raise TestSetError("ground-truth-unreadable", sentence) from error

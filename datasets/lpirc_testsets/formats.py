@@ -7,6 +7,8 @@ their paths to the importer as keywords, with three more that every importer tak
     out: Path           the new test-set folder
     reports: Reports    receives problems and progress
 
+`reports.notes` takes sentences about what is no problem, such as files that were left out.
+
 The importer returns the new TestSet and raises TestSetError, usually through `importing.build_annotated`.
 """
 
@@ -44,8 +46,13 @@ class FileOption:
 
 
 @dataclass(frozen=True)
+class NumbersOption(FileOption):
+    """Whole numbers that an importer takes as a tuple: the option `--name 0,255`; empty if it is not given."""
+
+
+@dataclass(frozen=True)
 class Format:
-    """A format: its importer, the help of its command, and the files that the importer takes."""
+    """A format: its importer, the help of its command, and the files and numbers that the importer takes."""
 
     importer: Callable[..., TestSet]
     help: str

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.box_corners import coco_from_corners
+
+Size = tuple[int, int]
+"""Width and height in pixels."""
 
 Row = tuple[int, int, float, float, float, float, bool]
 """An object: image, category, xmin, ymin, xmax, ymax, difficult."""
@@ -34,6 +37,8 @@ class GroundTruth:
     The M objects are in the order of the source. `image` and `category` (M,) are int64 ids; `boxes` (M, 4) float64
     xmin, ymin, xmax, ymax in inclusive pixels (width = xmax - xmin + 1); `difficult` and `crowd` (M,) bool; `area` (M,)
     float64 square pixels as stated by the source; `coco_boxes` (M, 4) float64 x, y, w, h unchanged.
+
+    `sizes` has the (width, height) in pixels, by id, of the images of which the source states them.
     """
 
     image_ids: NDArray[np.int64]
@@ -47,6 +52,7 @@ class GroundTruth:
     crowd: NDArray[np.bool_]
     area: NDArray[np.float64]
     coco_boxes: NDArray[np.float64]
+    sizes: Mapping[int, Size] = field(default_factory=dict)
 
     def of_objects(self, kept: NDArray[np.bool_]) -> GroundTruth:
         """Return the same images and categories with only the marked objects (M,)."""
@@ -67,6 +73,7 @@ class GroundTruth:
         images: Mapping[int, str],
         categories: Mapping[int, str],
         rows: Sequence[Row],
+        sizes: Mapping[int, Size] | None = None,
     ) -> GroundTruth:
         """Build ground truth from names by ascending id, and one row for each object; its area is that of its box."""
         table = np.array(rows, np.float64).reshape(-1, 7)
@@ -84,4 +91,5 @@ class GroundTruth:
             crowd=np.zeros(len(table), np.bool_),
             area=coco_boxes[:, 2] * coco_boxes[:, 3],
             coco_boxes=coco_boxes,
+            sizes=sizes or {},
         )

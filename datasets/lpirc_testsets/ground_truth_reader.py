@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,63 +10,144 @@ import numpy as np
 
 from lpirc_testsets import coco_reader, csv_reader
 from lpirc_testsets.errors import Problems, TestSetError
-from lpirc_testsets.folder import load_test_set, sha256_of
+from lpirc_testsets.file_bytes import file_bytes
+from lpirc_testsets.folder import MANIFEST, TestSet, load_test_set
+from lpirc_testsets.folder_content import (
+    TEXT,
+    XML,
+    is_run_export,
+    kinds_in,
+    mixed,
+    no_truth_in,
+)
 from lpirc_testsets.ground_truth import GroundTruth
-from lpirc_testsets.presence import is_file, is_folder
+from lpirc_testsets.parquet_tables import is_parquet
+from lpirc_testsets.presence import is_file, is_folder, is_there
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE, read_marks
 from lpirc_testsets.voc_reader import read_voc_folder, voc_files
+from lpirc_testsets.yolo_layout import is_label_text
 
 
 def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
-    """Read the ground truth of a test-set folder, a folder of VOC annotations, a COCO JSON file or a CSV file.
+    """Read the ground truth of a folder (a test set, VOC annotations, YOLO texts) or a file (COCO JSON, CSV, Parquet).
 
-    CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it. A file is read as JSON if its
-    name ends in .json or its content starts with a brace or bracket.
+    CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it; Parquet has these columns. A
+    file is read as JSON if its name ends in .json or its content starts with a brace or bracket. A folder is what its
+    manifest.json, XML or text files say; one with several kinds is refused.
 
     `images` is a CSV with the column `image` (and optionally `name`) that lists *every* image of the set: it adds
-    images without objects, and it must contain every image of the ground truth. Only CSV ground truth needs it.
+    images without objects, and it must contain every image of the ground truth. Only CSV and Parquet need it. Or it is
+    the folder of the images, which adds their sizes, and which YOLO's texts need unless it lies beside them.
 
     Raises TestSetError with every problem found, at most 20, in `problems`: `ground-truth-missing`,
     `ground-truth-unreadable` (not accessible, neither JSON nor text, or other columns), `ground-truth-invalid`
-    (values), and those of `load_test_set`. `testset-damaged` is also raised for a folder whose ground truth does not
-    match the manifest.
+    (values), `ground-truth-mixed` (a folder with several kinds), `no-pyarrow`, and those of `load_test_set`. For a
+    folder with ground truth of another kind it is `ground-truth-invalid`, for one without ground truth `no-truth`.
+    `testset-damaged` is also raised for a folder whose ground truth does not match the manifest.
     """
     try:
-        ground_truth = _read(path)
+        ground_truth = _read(path, images)
     except OSError as error:
         raise TestSetError(
             "ground-truth-unreadable", f"{error.filename or path}: {error.strerror}"
         ) from error
     if images is None:
         return ground_truth
+    if is_folder(images):
+        return _with_sizes(ground_truth, path, images)
     return _with_images(ground_truth, path, images)
 
 
+def objects_of(test_set: TestSet) -> GroundTruth:
+    """Return the objects of a set: none without ground truth. Raises TestSetError as `read_ground_truth` does."""
+    if test_set.objects or test_set.has_labels:
+        return read_ground_truth(test_set.folder)
+    return GroundTruth.of_corners(
+        {one.number: one.file for one in test_set.images},
+        {one.id: one.name for one in test_set.categories},
+        (),
+    )
+
+
 def declares_ids(path: Path) -> bool:
-    """Return True if this ground truth lists its images and categories: a folder and COCO JSON do, CSV does not."""
+    """Return True if this ground truth lists its images and categories, as folders and COCO JSON do, but not tables."""
     return is_folder(path) or _looks_like_json(path)
 
 
-def _read(path: Path) -> GroundTruth:
-    if annotations := voc_files(path):
-        return read_voc_folder(annotations)
+def _read(path: Path, images: Path | None) -> GroundTruth:
     if is_folder(path):
-        test_set = load_test_set(path)
-        path = test_set.ground_truth_path
-        if not is_file(path):
-            raise TestSetError("testset-damaged", f"{path}: no such file")
-        if sha256_of(path) != test_set.ground_truth_sha256:
-            raise TestSetError(
-                "testset-damaged", f"{path}: changed since the manifest was written"
-            )
-        if test_set.has_labels:
-            sentence = (
-                f"{test_set.folder}: a set for classification has labels and no boxes"
-            )
-            raise TestSetError("ground-truth-invalid", sentence)
-        return coco_reader.read_coco(path)
+        if is_there(path / MANIFEST):
+            return _of_set(load_test_set(path))
+        return _of_folder(path, images)
+    if is_parquet(path):
+        return csv_reader.read_table(path)
     if _looks_like_json(path):
         return coco_reader.read_coco(path)
+    if is_file(path) and path.stat().st_size and is_label_text(path):
+        sentence = (
+            f"{path}: its lines are like YOLO's, which are read with the names of the classes and the images: "
+            "name their folder"
+        )
+        raise TestSetError("ground-truth-unreadable", sentence)
     return csv_reader.read_csv(path)
+
+
+def _of_folder(path: Path, images: Path | None) -> GroundTruth:
+    kinds = kinds_in(path)
+    if len(kinds) > 1 and not is_run_export(path):
+        raise TestSetError("ground-truth-mixed", mixed(path, kinds))
+    if XML in kinds:
+        return read_voc_folder(voc_files(path))
+    if TEXT in kinds:
+        return _of_yolo(path, images)
+    try:
+        return _of_set(load_test_set(path))
+    except TestSetError as error:
+        if not kinds:
+            raise
+        hint = no_truth_in(path, kinds)
+        raise TestSetError(error.code, f"{error.sentence}; {hint}") from error
+
+
+def _of_yolo(path: Path, images: Path | None) -> GroundTruth:
+    # Imported here, so that only readers of images wait for Pillow.
+    from lpirc_testsets.yolo_reader import read_yolo_folder
+
+    listed_in = images is not None and not is_folder(images)
+    try:
+        return read_yolo_folder(path, None if listed_in else images)
+    except TestSetError as error:
+        why = (
+            "the folder is read as YOLO's text files, since it has lines of numbers in .txt files, "
+            "no manifest.json and no XML"
+        )
+        sentence = f"{error.sentence} ({why})"
+        raise TestSetError(error.code, sentence, error.problems) from error
+
+
+def _of_set(test_set: TestSet) -> GroundTruth:
+    path = test_set.ground_truth_path
+    if not is_file(path):
+        raise TestSetError("testset-damaged", f"{path}: no such file")
+    content = file_bytes(path)
+    if hashlib.sha256(content).hexdigest() != test_set.ground_truth_sha256:
+        raise TestSetError(
+            "testset-damaged", f"{path}: changed since the manifest was written"
+        )
+    folder = test_set.folder
+    if test_set.has_labels:
+        raise TestSetError(
+            "ground-truth-invalid",
+            f"{folder}: a set for classification has labels and no boxes",
+        )
+    if not test_set.objects:
+        raise TestSetError("no-truth", f"{folder}: {NO_TRUTH_SENTENCE}")
+    if b'"bbox"' not in content:
+        has = read_marks(test_set).has
+        raise TestSetError(
+            "ground-truth-invalid", f"{folder}: the set has {has} and no boxes"
+        )
+    return coco_reader.read_coco(path, content)
 
 
 def _looks_like_json(path: Path) -> bool:
@@ -73,6 +155,28 @@ def _looks_like_json(path: Path) -> bool:
         return path.suffix.lower() == ".json"
     with path.open("rb") as file:
         return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
+def _with_sizes(
+    ground_truth: GroundTruth,
+    path: Path,
+    images: Path,
+) -> GroundTruth:
+    """Add the sizes of the images that are in a folder under their names."""
+    from lpirc_testsets.photographs import size_in_header
+
+    names = ground_truth.image_names
+    if not any(names):
+        sentence = (
+            f"{images} is a folder, but {path} does not name its images; "
+            "a list of them is a CSV with the header image"
+        )
+        raise TestSetError("ground-truth-invalid", sentence)
+    sizes = dict(ground_truth.sizes)
+    for id_, name in zip(ground_truth.image_ids.tolist(), names, strict=True):
+        if id_ not in sizes and name and (size := size_in_header(images / name)):
+            sizes[id_] = size
+    return replace(ground_truth, sizes=sizes)
 
 
 def _with_images(

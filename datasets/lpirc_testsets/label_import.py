@@ -50,7 +50,7 @@ def import_labels(
 
 FORMAT = Format(
     import_labels,
-    "Import images for classification; images without a label are left out.",
+    "Import labels for the model tracks; images without one are left out.",
     (
         FileOption(
             "csv",

@@ -96,12 +96,13 @@ def read_plain_coco(text: str) -> PlainCoco | None:
 
 def _measures(objects: list[_Annotation]) -> NDArray[np.float64]:
     boxes = np.array(
-        [*chain.from_iterable(one.bbox for one in objects)], np.float64
+        [*chain.from_iterable([one.bbox for one in objects])], np.float64
     ).reshape(-1, 4)
     area = np.array(
         [one.area for one in objects], np.float64
     )  # NaN where it is missing
     with np.errstate(over="ignore"):
         area = np.where(np.isnan(area), boxes[:, 2] * boxes[:, 3], area)
-    flags = [(one.iscrowd, one.difficult) for one in objects]
-    return np.column_stack([boxes, area, np.array(flags, np.float64).reshape(-1, 2)])
+    crowd = np.array([one.iscrowd for one in objects], np.float64)
+    difficult = np.array([one.difficult for one in objects], np.float64)
+    return np.column_stack([boxes, area, crowd, difficult])

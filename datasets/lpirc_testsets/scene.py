@@ -37,10 +37,12 @@ def paint(
     rng: np.random.Generator,
     wanted: Sequence[Kind],
     size: tuple[int, int],
+    objects: tuple[int, int] = OBJECTS,
 ) -> tuple[Pixels, list[Placed]]:
-    """Paint a scene of `size` (width, height) with 1 to 6 objects of the `wanted` kinds, later objects in front.
+    """Paint a scene of `size` (width, height), and return its coloured shapes, later ones in front.
 
-    A box encloses the pixels of which its object covers half or more, as if nothing were in front of it.
+    `objects` is the least and the greatest number of the `wanted` kinds; others are no objects. A box encloses the
+    pixels of which its shape covers half or more, as if nothing were in front of it.
     """
     pixels = _background(rng, size)
     for _ in range(int(rng.integers(2, 6))):
@@ -53,7 +55,7 @@ def paint(
     chosen = [
         wanted[i]
         for i in rng.integers(
-            0, len(wanted), int(rng.integers(OBJECTS[0], OBJECTS[1] + 1))
+            0, len(wanted), int(rng.integers(objects[0], objects[1] + 1))
         )
     ]
     standing: list[Placed] = []
@@ -64,7 +66,7 @@ def paint(
     for placed in standing:
         _draw(rng, pixels, placed, saturation=(0.65, 1.0))
     _expose(rng, pixels)
-    return pixels, [placed for placed in standing if placed.kind in wanted]
+    return pixels, standing
 
 
 def _impostors(rng: np.random.Generator, wanted: Sequence[Kind]) -> list[Kind]:

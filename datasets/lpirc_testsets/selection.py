@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.class_labels import labels_csv, read_labels
-from lpirc_testsets.coco_import import object_records
 from lpirc_testsets.errors import Reports, TestSetError
 from lpirc_testsets.folder import MANIFEST, TestSet
-from lpirc_testsets.ground_truth import GroundTruth
-from lpirc_testsets.ground_truth_reader import read_ground_truth
 from lpirc_testsets.set_building import SourceImage, build_test_set
+from lpirc_testsets.truth_records import info_of_part, records_of, truth_of
 from lpirc_testsets.values import shown
 
 
@@ -29,24 +27,6 @@ def contents(test_set: TestSet) -> NDArray[np.int64]:
     places = np.searchsorted(truth.category_ids, truth.category)
     np.add.at(counts, (np.searchsorted(truth.image_ids, truth.image), places), 1)
     return counts
-
-
-def truth_of(test_set: TestSet) -> GroundTruth:
-    """Return the objects of a set; for a classification set, each label is an object as large as its image.
-
-    Raises TestSetError as `read_ground_truth` and `read_labels` do.
-    """
-    if not test_set.has_labels:
-        return read_ground_truth(test_set.folder)
-    labels = read_labels(test_set).by_image.tolist()
-    rows = [
-        (one.number, label, 0, 0, one.width - 1, one.height - 1, False)
-        for one, label in zip(test_set.images, labels, strict=True)
-    ]
-    files = {one.number: one.file for one in test_set.images}
-    return GroundTruth.of_corners(
-        files, {label: str(label) for label in sorted(set(labels))}, rows
-    )
 
 
 def stratified(
@@ -220,12 +200,12 @@ def write_selection(
         one for one in test_set.categories if not wanted or one.name in wanted
     ]
     ids = {one.id for one in categories}
-    objects = [
+    records = [
         replace(one, image=numbers[one.image])
-        for one in object_records(read_ground_truth(test_set.folder))
+        for one in records_of(test_set)
         if one.image in numbers and one.category in ids
     ]
-    if not objects:
+    if not records and test_set.objects:
         reports.problems.add(
             f"{out}: no objects in any of the images of this part",
             remedy="choose more images",
@@ -234,6 +214,7 @@ def write_selection(
         out,
         sources,
         categories,
-        objects,
+        records,
         reports,
+        info=info_of_part(test_set, [image.sha256 for image in chosen]),
     )

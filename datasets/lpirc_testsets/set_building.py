@@ -9,12 +9,13 @@ import hashlib
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import orjson
 from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
@@ -32,13 +33,15 @@ from lpirc_testsets.folder import (
 )
 from lpirc_testsets.ground_truth import NamedBox
 from lpirc_testsets.presence import is_folder
+from lpirc_testsets.segmentations import require_segmentation
 from lpirc_testsets.values import shown
-from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
+from lpirc_testsets.writing import ObjectRecord, Record, new_folder, write_records
 
 # MPO is Pillow's name for a JPEG that contains further pictures; some cameras and phones write these.
 JPEG_FORMATS = ("JPEG", "MPO")
 COPIED = "copied.txt"  # SHA-256, width and height of what is copied already, while a set is made
 AT_ONCE = 256  # so many images at most are still copied after Ctrl-C
+SEGMENTATION = "correct it there, or remove every segmentation for a set of boxes"
 REPLACE = "put a whole JPEG with the stated size there, or take the image out of the annotations"
 
 Sizes = dict[str, tuple[int, int]]
@@ -66,14 +69,16 @@ def build_test_set(
     out: Path,
     sources: Sequence[SourceImage],
     categories: Sequence[Category],
-    objects: Sequence[ObjectRecord],
+    records: Sequence[Record],
     reports: Reports,
     labels: bytes | None = None,
+    info: Mapping[str, str] | None = None,
 ) -> TestSet:
     """Copy the images, numbered in the given order, and write the set, unless there are problems.
 
-    `labels` is the content of `labels.csv`, if the set has labels. After an interruption, the next call with the same
-    `out` does not decode or copy again the images already copied, unless they changed.
+    `records` are its ground truth, with its `info`. `labels` is the content of `labels.csv`, if it has one. After an
+    interruption, the next call with the same `out` does not decode or copy again the images already copied, unless
+    they changed.
 
     Raises TestSetError `import-invalid` with everything in `problems`, and the errors of `writing.new_folder`.
     """
@@ -88,7 +93,8 @@ def build_test_set(
     )
     with new_folder(out, resumable=True) as partial:
         made = _copy_all(sources, partial, reports)
-        _refuse_outside(sources, made, objects, problems)
+        _refuse_outside(sources, made, records, problems)
+        _refuse_segmentations(sources, made, records, problems)
         problems.raise_if_any("import-invalid")
         _remove_others(partial, files)
         write_records(
@@ -96,7 +102,8 @@ def build_test_set(
             out.absolute().name,
             list(made.values()),
             categories,
-            objects,
+            records,
+            info,
         )
         if labels is not None:
             (partial / LABELS).write_bytes(labels)
@@ -291,9 +298,10 @@ def _remove_others(partial: Path, files: Iterable[str]) -> None:
 def _refuse_outside(
     sources: Sequence[SourceImage],
     made: dict[int, Image],
-    objects: Sequence[ObjectRecord],
+    records: Sequence[Record],
     problems: Problems,
 ) -> None:
+    objects = [each for each in records if isinstance(each, ObjectRecord)]
     known = [each for each in objects if each.image in made]
     if not known:
         return
@@ -311,3 +319,26 @@ def _refuse_outside(
             f"{sources[image.number - 1].origin}: box {box} leaves image {image.file} "
             f"of {image.width} x {image.height} pixels"
         )
+
+
+def _refuse_segmentations(
+    sources: Sequence[SourceImage],
+    made: dict[int, Image],
+    records: Sequence[Record],
+    problems: Problems,
+) -> None:
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, ObjectRecord) or record.segmentation is None:
+            continue
+        if (image := made.get(record.image)) is None:
+            continue
+        try:
+            require_segmentation(
+                orjson.loads(record.segmentation), (image.width, image.height)
+            )
+        except ValueError as error:
+            origin = sources[record.image - 1].origin
+            problems.add(
+                f"{origin}: object {number}: {error} (image {image.file})",
+                remedy=SEGMENTATION,
+            )

@@ -11,8 +11,9 @@ from lpirc_testsets.box_corners import outside
 from lpirc_testsets.class_labels import label_problems
 from lpirc_testsets.coco_reader import CocoDocument, parse_coco
 from lpirc_testsets.errors import Problems, TestSetError
-from lpirc_testsets.file_bytes import file_bytes
+from lpirc_testsets.file_bytes import file_bytes, read_text
 from lpirc_testsets.folder import IMAGES, MANIFEST, TestSet, read_manifest, verify
+from lpirc_testsets.mark_check import check_marks
 from lpirc_testsets.presence import files_below
 from lpirc_testsets.set_building import jpeg_size
 
@@ -26,7 +27,8 @@ def check(folder: Path, problems: Problems | None = None) -> tuple[str, ...]:
 
     Besides the findings of `folder.verify`, problems are: images that are not JPEG or do not have the stated size, the
     same image twice, files that the manifest does not list, a ground truth that contradicts the manifest, boxes that
-    are inverted, leave their image or have an unknown category, and errors in `labels.csv`, if it exists.
+    are inverted, leave their image or have an unknown category, masks that lie about their size or overlap in a label
+    map, an image with two classes or none, and errors in `labels.csv`, if it exists.
 
     Raises TestSetError `testset-missing`, `testset-not-a-testset` or `testset-damaged` if the manifest cannot be read.
     """
@@ -92,7 +94,9 @@ def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
     if not os.path.isfile(path):  # noqa: PTH113 - the same on every Python
         return  # verify() has said so
     try:
-        document = parse_coco(path, problems, only_labels=test_set.has_labels)
+        text = read_text(path)
+        has_boxes = check_marks(test_set, text, problems)
+        document = parse_coco(path, problems, without_objects=not has_boxes, text=text)
     except TestSetError as error:
         problems.add(error.sentence)
         return
@@ -102,11 +106,13 @@ def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
         zip(truth.category_ids.tolist(), truth.category_names, strict=True)
     ):
         problems.add(f"{path}: its categories are not those of the manifest")
+    _check_image_entries(test_set, document, problems)
+    if not has_boxes:
+        return
     if len(truth.image) != test_set.objects:
         problems.add(
             f"{path}: {len(truth.image)} objects, the manifest says {test_set.objects}"
         )
-    _check_image_entries(test_set, document, problems)
     _check_boxes(test_set, document, problems)
 
 

@@ -62,7 +62,7 @@ def statistics(test_set: TestSet, truth: GroundTruth) -> dict[str, Any]:
         },
         "categories": categories,
         "warnings": [
-            f"category {one['name']!r} has {one['objects']} objects; below {FEW_OBJECTS}, its AP is mostly chance"
+            f"category {one['name']!r} has {one['objects']} objects; below {FEW_OBJECTS}, its figure is mostly chance"
             for one in few
         ],
     }

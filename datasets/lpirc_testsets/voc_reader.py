@@ -19,6 +19,7 @@ from lpirc_testsets.ground_truth import GroundTruth, NamedBox
 from lpirc_testsets.presence import files_below, is_folder, is_there
 from lpirc_testsets.values import LONGEST_NAME, finite_number, is_name, shown
 
+ANNOTATIONS = "Annotations"
 MOST_BYTES = 2 * 2**20  # some ten thousand objects
 
 
@@ -74,7 +75,7 @@ def voc_files(folder: Path) -> list[Path]:
     """
     if not is_folder(folder) or is_there(folder / MANIFEST):
         return []
-    annotations = folder / "Annotations"
+    annotations = folder / ANNOTATIONS
     return annotations_below(annotations if is_folder(annotations) else folder)
 
 
@@ -113,8 +114,13 @@ def read_voc_folder(files: list[Path]) -> GroundTruth:
         for number, name in enumerate(sorted(images), start=1)
         for each in images[name].objects
     ]
+    numbered = dict(enumerate(sorted(images), start=1))
+    sizes = {}
+    for number, name in numbered.items():
+        if size := images[name].size:
+            sizes[number] = size
     return GroundTruth.of_corners(
-        dict(enumerate(sorted(images), start=1)), dict(enumerate(names, start=1)), rows
+        numbered, dict(enumerate(names, start=1)), rows, sizes
     )
 
 

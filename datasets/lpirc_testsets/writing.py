@@ -7,11 +7,12 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import starmap
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.folder import (
@@ -31,7 +32,10 @@ from lpirc_testsets.presence import is_folder, is_there
 
 @dataclass(frozen=True)
 class ObjectRecord:
-    """One object: `image` is its image's number 1..N, `bbox` is x, y, w, h as in COCO, `area` is in square pixels."""
+    """One object: `image` is its image's number 1..N, `bbox` is x, y, w, h as in COCO, `area` is in square pixels.
+
+    `segmentation` is JSON as COCO's field of this name (`lpirc_testsets.segmentations`).
+    """
 
     image: int
     category: int
@@ -39,6 +43,32 @@ class ObjectRecord:
     area: float
     crowd: bool = False
     difficult: bool = False
+    segmentation: bytes | None = None
+
+
+@dataclass(frozen=True)
+class ClassRecord:
+    """The class of a whole image."""
+
+    image: int
+    category: int
+
+
+@dataclass(frozen=True)
+class RegionRecord:
+    """The pixels of one category in a label map: `counts` are compressed run lengths of `area` pixels in all.
+
+    `size` is the image's (width, height).
+    """
+
+    image: int
+    category: int
+    counts: str
+    area: int
+    size: tuple[int, int]
+
+
+Record = ObjectRecord | ClassRecord | RegionRecord
 
 
 def require_new(out: Path) -> None:
@@ -110,13 +140,19 @@ def write_records(
     name: str,
     images: Sequence[Image],
     categories: Sequence[Category],
-    objects: Iterable[ObjectRecord],
+    records: Iterable[Record],
+    info: Mapping[str, str] | None = None,
 ) -> None:
-    """Write `ground_truth.json`, then `manifest.json`; the images must already be in `images/`."""
-    annotations = [
-        _annotation(number, record) for number, record in enumerate(objects, start=1)
-    ]
-    ground_truth = {
+    """Write `ground_truth.json`, then `manifest.json`; the images must already be in `images/`.
+
+    `info` is the ground truth's own, if it needs one.
+    """
+    all_records = [*records]
+    # One at a time: parsed polygons take five times the memory of their text.
+    annotations = starmap(_annotation, enumerate(all_records, start=1))
+    listed_categories = [asdict(category) for category in categories]
+    ground_truth: dict[str, Any] = {"info": dict(info)} if info else {}
+    ground_truth |= {
         "images": [
             {
                 "id": image.number,
@@ -127,7 +163,7 @@ def write_records(
             for image in images
         ],
         "annotations": annotations,
-        "categories": [asdict(category) for category in categories],
+        "categories": listed_categories,
     }
     _write_json(folder / GROUND_TRUTH, ground_truth)
     sha256 = sha256_of(folder / GROUND_TRUTH)
@@ -136,23 +172,40 @@ def write_records(
         "version": VERSION,
         "name": name,
         "digest": compute_digest(images, sha256, categories),
-        "ground_truth": {"sha256": sha256, "objects": len(annotations)},
-        "categories": ground_truth["categories"],
+        "ground_truth": {"sha256": sha256, "objects": len(all_records)},
+        "categories": listed_categories,
         "images": [asdict(image) for image in images],
     }
     _write_json(folder / MANIFEST, manifest)
 
 
-def _annotation(number: int, record: ObjectRecord) -> dict[str, Any]:
-    return {
+def _annotation(number: int, record: Record) -> dict[str, Any]:
+    entry: dict[str, Any] = {
         "id": number,
         "image_id": record.image,
         "category_id": record.category,
+    }
+    if isinstance(record, ObjectRecord):
+        entry |= _object(record)
+    elif isinstance(record, RegionRecord):
+        width, height = record.size
+        entry |= {
+            "segmentation": {"size": [height, width], "counts": record.counts},
+            "area": record.area,
+        }
+    return entry
+
+
+def _object(record: ObjectRecord) -> dict[str, Any]:
+    entry: dict[str, Any] = {
         "bbox": [_plain(value) for value in record.bbox],
         "area": _plain(record.area),
         "iscrowd": int(record.crowd),
         "difficult": int(record.difficult),
     }
+    if record.segmentation is not None:
+        entry["segmentation"] = json.loads(record.segmentation)
+    return entry
 
 
 def _plain(value: float) -> float:
@@ -163,18 +216,25 @@ def _plain(value: float) -> float:
 
 
 def _write_json(path: Path, document: dict[str, Any]) -> None:
-    """Write JSON with one line per entry of each list, so that people can read and compare it."""
-    parts = [
-        f"{json.dumps(key)}: {_json_value(value)}" for key, value in document.items()
-    ]
-    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8", newline="\n")
+    """Write JSON with one line per entry of each list, so that people can read and compare it.
+
+    A value may be an iterator instead of a list.
+    """
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        separator = "{\n"
+        for key, value in document.items():
+            file.write(f"{separator}{json.dumps(key)}: ")
+            _write_value(file, value)
+            separator = ",\n"
+        file.write("\n}\n")
 
 
-def _json_value(value: object) -> str:
-    if isinstance(value, list) and value:
-        return (
-            "[\n"
-            + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in value)
-            + "\n]"
-        )
-    return json.dumps(value, ensure_ascii=False)
+def _write_value(file: TextIO, value: object) -> None:
+    if not isinstance(value, list | Iterator):
+        file.write(json.dumps(value, ensure_ascii=False))
+        return
+    separator = "[\n"
+    for entry in value:
+        file.write(separator + json.dumps(entry, ensure_ascii=False))
+        separator = ",\n"
+    file.write("[]" if separator == "[\n" else "\n]")

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from lpirc_score.cli.terminal_tables import Column
+from lpirc_score.tasks.words import words_of_scorer
 from referee.cli.listing import in_form, print_listing
 from referee.cli.shared_options import contest_folder
 from referee.contest import open_contest
@@ -92,7 +93,9 @@ def _text(value: object) -> str:
 
 def _notes(first: Compared, second: Compared) -> Iterator[str]:
     if (logs := log_ratios(first, second)) is not None:
-        yield RATIO.format(*map(math.exp, logs), *logs)
+        metric = str(first.figures["metric"])
+        ratio = words_of_scorer(metric).said(RATIO)
+        yield ratio.format(*map(math.exp, logs), *logs)
     differ = ", ".join(differing(first, second))
     yield (
         f"They differ in {differ}."

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lpirc_power import driver_registry
 from lpirc_score.metrics.offered import metric_named, metric_names
+from lpirc_score.tasks.offered import task_named, task_names
 from lpirc_testsets import TestSetError
 from lpirc_testsets.formats import format_named, format_names
 from referee import seams
@@ -18,6 +19,7 @@ LOADERS = (
     (seams.PAGES.names, seams.PAGES.load),
     (seams.CHECKS.names, seams.CHECKS.load),
     (metric_names, metric_named),
+    (task_names, task_named),
     (format_names, format_named),
 )
 

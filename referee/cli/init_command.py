@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 
 from lpirc_power.meter_address import MeterAddress
+from lpirc_score.tasks import BOXES
 from lpirc_testsets import load_test_set, synthesize
+from lpirc_testsets.synthetic_truth import TASKS
 from referee.cli.init_answers import (
     Given,
     attempts_option,
@@ -21,7 +23,13 @@ from referee.cli.init_answers import (
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.config import CONFIG_NAME, LONGEST_WINDOW_S, config_of, read_config
 from referee.config.contest_text import BACKUP_FOLDER, config_text, repeated_images
-from referee.contest import create_contest, place_of, require_no_contest
+from referee.contest import (
+    create_contest,
+    place_of,
+    require_no_contest,
+    require_task,
+    require_truth,
+)
 from referee.findings.rule_findings import unguarded
 
 DEFAULT_IMAGES = 200
@@ -46,6 +54,12 @@ DEFAULT_CATEGORIES = 10
     help="Seconds.",
 )
 @click.option(
+    "--task",
+    default=BOXES,
+    show_default=True,
+    help="What teams answer: boxes, classification or another task.",
+)
+@click.option(
     "--auto-arm",
     is_flag=True,
     help="Arm a team's run when the team logs in, without an operator.",
@@ -61,6 +75,7 @@ def init(
     testset: Path | None,
     meter: str,
     window_s: int,
+    task: str,
     attempts: int | None,
     per_attempt: int | None,
     least_map: float | None,
@@ -76,7 +91,13 @@ def init(
     On a terminal the command asks for missing ones of the last four options; elsewhere, and with --yes, it takes and
     prints their defaults. By default no team gets an image twice, so that no run can use answers of an earlier one.
     """
-    images = DEFAULT_IMAGES if testset is None else len(load_test_set(testset).images)
+    require_task(task, "--task")
+    images = DEFAULT_IMAGES
+    if testset is not None:
+        given = load_test_set(testset)
+        images = len(given.images)
+        if task != BOXES:
+            require_truth(given, task)
     MeterAddress(meter)
     require_no_contest(folder)
     answers, taken = Given(
@@ -84,7 +105,15 @@ def init(
     ).complete(images)
     place = "testset" if testset is None else place_of(testset, folder)
     name = name or Path(os.path.realpath(folder)).name
-    text = config_text(name, window_s, meter, place, auto_arm=auto_arm, answers=answers)
+    text = config_text(
+        name,
+        window_s,
+        meter,
+        place,
+        auto_arm=auto_arm,
+        answers=answers,
+        task=task,
+    )
     config_of(folder / CONFIG_NAME, text)  # raises before anything is made
     create_contest(folder, text)
     if taken:
@@ -101,6 +130,7 @@ def init(
             images=DEFAULT_IMAGES,
             categories=DEFAULT_CATEGORIES,
             seed=1,
+            task=task if task in TASKS else BOXES,
         )
     click.echo(
         f"Made {folder}. Next: referee team add NAME --contest {folder}; referee serve {folder}"

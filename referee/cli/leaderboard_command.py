@@ -10,17 +10,19 @@ import click
 from lpirc_score.cli.terminal_tables import Column
 from lpirc_score.metrics.evaluation_result import (
     DIGEST_LENGTH,
-    RULES_VERSION,
     signature_parts,
 )
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.tasks.words import OF_BOXES, words_of_scorer
 from referee.cli.listing import in_form, print_listing
 from referee.cli.report_command import warn_of_unpublished, warn_while_frozen
 from referee.cli.run_marks import RARE_MARKS, marks_caption
 from referee.cli.shared_options import contest_folder
 from referee.config import read_config
 from referee.contest import Contest, open_contest
+from referee.contest_rules import DEFAULT
 from referee.errors import RefereeError
+from referee.judging.bound_rules import rules_version, signed_rule
 from referee.judging.prizes import Award
 from referee.judging.ranking import NotRanked, Place, Standing
 from referee.judging.standings import Standings, place_document, standings
@@ -51,17 +53,15 @@ def leaderboard(folder: Path, form: str | None) -> None:
     with open_contest(folder, only_looks=True, as_served=True) as contest:
         warn_of_other_settings(contest)
         found = standings(contest)
-        metric = contest.config.metric
+        metric = contest.config.scored_by
         name = contest.config.name
         if form == "html":
             warn_while_frozen(contest, WHILE_FROZEN)
             warn_of_unpublished(contest)
     for run in found.left_out:
-        why = (
-            "it has no score"
-            if run.judged_by is None
-            else _otherwise(run.judged_by, contest)
-        )
+        why = run.why
+        if run.judged_by is not None:
+            why = _otherwise(run.judged_by, contest)
         click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)
     if any(run.judged_by is not None for run in found.left_out):
         command = f"referee rejudge --all --dry-run --metric {metric}"
@@ -73,6 +73,10 @@ def leaderboard(folder: Path, form: str | None) -> None:
     ):
         why = f"was judged by an earlier version, or not completely; run: referee judge {one.run}"
         click.echo(f"Run {one.run} of {one.team} {why}", err=True)
+    words = words_of_scorer(metric)
+    scored = f"The metric of the mAP is {metric}."
+    if words != OF_BOXES:
+        scored = f"The task is {metric}."
     shown = [*found.places, *found.unranked]
     rows = [cells_of(place, metric) for place in shown]
     print_listing(
@@ -82,8 +86,9 @@ def leaderboard(folder: Path, form: str | None) -> None:
         columns_of(metric),
         rows,
         title=f"{name}: leaderboard",
-        about=f"The best run of each team by its score, mAP / Wh. The metric of the mAP is {metric}.",
+        about=f"The best run of each team{_by(found, words.accuracy)}. {scored}",
         notes=[
+            *_rule_note(found),
             marks_caption(MARKS, rows),
             *map(_award, found.awards),
             *_without_spread(found.places),
@@ -91,6 +96,22 @@ def leaderboard(folder: Path, form: str | None) -> None:
         ],
         empty="No run has a score. To judge closed runs: referee judge --all. A run without energy has no score.",
     )
+
+
+def _by(found: Standings, accuracy: str) -> str:
+    """Return what runs are ranked by, as the end of a sentence."""
+    if found.rule == DEFAULT:
+        return f" by its score, {accuracy} / Wh"
+    rule = found.rule
+    return f" by its score in {rule.unit_of(accuracy)}, {rule.order}. {rule.sentence.rstrip('.')}"
+
+
+def _rule_note(found: Standings) -> list[str]:
+    """Return a sentence about the rule of the contest, or an empty list for the usual one."""
+    rule = found.rule
+    if rule == DEFAULT:
+        return []
+    return [f"Ranked by {rule.name}. {rule.sentence}"]
 
 
 def warn_of_other_settings(contest: Contest) -> None:
@@ -111,10 +132,13 @@ def _otherwise(judged_by: str, contest: Contest) -> str:
     config = contest.config
     was = signature_parts(judged_by)
     now = {
-        "metric": config.metric,
+        "metric": config.scored_by,
         "window": f"{config.window_s}s",
-        "rules": str(RULES_VERSION),
+        "rules": str(rules_version(config)),
     }
+    if signed_rule(judged_by) != config.contest_rule.signed:
+        was["rule"] = signed_rule(judged_by)
+        now["rule"] = config.contest_rule.signed
     now["gt"] = contest.test_set.digest[:DIGEST_LENGTH]
     differ = [name for name, value in now.items() if was.get(name, value) != value]
     others = "; ".join(f"{name} {was[name]}, now {now[name]}" for name in differ)
@@ -185,7 +209,10 @@ def _award(one: Award) -> str:
 
 def columns_of(metric: str) -> list[Column]:
     """Return the columns of a board: with mAPs by this metric and by the metric of the published champions."""
+    words = words_of_scorer(metric)
     maps = [f"mAP {name}" for name in dict.fromkeys((metric, PUBLISHED))]
+    if words != OF_BOXES:
+        maps = [words.accuracy]
     figures = [
         Column(name, is_figure=True)
         for name in ("score", "95 % interval", *maps, "energy Wh", "run")
@@ -204,7 +231,7 @@ def cells_of(place: Place, metric: str) -> list[str]:
         "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
     )
     maps: list[float | None] = [one.map]
-    if metric != PUBLISHED:
+    if metric != PUBLISHED and words_of_scorer(metric) == OF_BOXES:
         maps.append(one.map_ilsvrc_det)
     reached = [_map_text(value) for value in maps]
     cells = [
@@ -222,6 +249,7 @@ def cells_of(place: Place, metric: str) -> list[str]:
         "x": one.extra_s,
         "i": one.images_seen,
         "b": one.not_ranked_code is NotRanked.BELOW_LEAST_MAP,
+        "l": one.not_ranked_code is NotRanked.OUTSIDE_RULE,
         "p": not one.is_published,
     }
     marks = "".join(mark for mark, is_set in applies.items() if is_set)

@@ -14,6 +14,7 @@ import click
 
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, synthesize
+from lpirc_testsets.truth_marks import NO_TRUTH_CLAUSE
 from referee.cli.child_processes import interruption_reported
 from referee.cli.home_contest import (
     WHICH_TO_TAKE,
@@ -27,6 +28,7 @@ from referee.cli.init_command import (
     DEFAULT_CATEGORIES,
     DEFAULT_IMAGES,
 )
+from referee.cli.practice_photographs import default_folder, taken_photographs
 from referee.cli.rehearsed_faults import (
     Faults,
     Hall,
@@ -41,6 +43,7 @@ from referee.config.contest_text import config_text
 from referee.contest import Contest, create_contest, open_contest, place_of
 from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
+from referee.judging.run_checks import NO_TRUTH
 from referee.judging.run_figures import current_judgement
 from referee.presence import is_there
 from referee.store.records import Run, RunState
@@ -54,9 +57,14 @@ PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice cont
 
 
 @click.command(epilog=WHICH_TO_TAKE)
-@click.argument("folder", metavar="[DIR]", type=any_path, default="practice")
+@click.argument("folder", metavar="[DIR]", type=any_path, required=False)
 @click.option(
     "--testset", type=any_path, help="A test-set folder; by default, a synthetic set."
+)
+@click.option(
+    "--images",
+    type=any_path,
+    help="Folder of your own photographs, without ground truth: energy and timing only.",
 )
 @click.option(
     "--meter",
@@ -74,8 +82,9 @@ PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice cont
 @faults_option
 @seed_option
 def practice(
-    folder: Path,
+    folder: Path | None,
     testset: Path | None,
+    images: Path | None,
     meter: str,
     host: str,
     port: int,
@@ -84,8 +93,12 @@ def practice(
 ) -> None:
     """Serve a referee for practice at home, until Ctrl-C; DIR (./practice) is kept and continued the next time.
 
-    Each log-in begins a run, which is judged when it ends. Example: referee practice --host 0.0.0.0
+    Each log-in begins a run, which is judged when it ends. Examples: referee practice --host 0.0.0.0 and, with your own
+    photographs, referee practice --images photographs
     """
+    if testset is not None and images is not None:
+        raise click.UsageError("Give --testset or --images, not both.")
+    folder = folder or default_folder(images)
     kind, _, load = meter.partition(":")
     if kind != "sim":
         require_no_meter_gap(faults)
@@ -93,6 +106,8 @@ def practice(
     again = f"{folder} --host {host} --port {port}"
     kept = f"{folder} is kept; go on with: referee practice {again}; a run that is open now will have no energy"
     with interruption_reported(lambda: kept), ExitStack() as processes:
+        if images is not None:
+            testset = taken_photographs(images, folder)
         password = prepare(folder, testset, meter)
         measuring = HomeMeter(meter)
         if kind == "sim":
@@ -114,7 +129,7 @@ a client  LPIRC_PASSWORD={password} lpirc-client run {hall.urls[0]} --team {TEAM
 by hand   curl {hall.urls[0]}/v1/session -H 'Content-Type: application/json' -d {login}
 Each log-in begins a run, or continues an open run. Runs are judged when they end. Ctrl-C ends practice.""")
         try:
-            _judge_runs(folder, hall)
+            _judge_runs(folder, hall, is_simulated=kind == "sim")
         finally:
             click.echo("\n".join(hall.account()))
 
@@ -165,7 +180,7 @@ def set_meter(config: Path, address: str) -> None:
     write_atomically(config, text.encode())
 
 
-def _judge_runs(folder: Path, hall: Hall) -> None:
+def _judge_runs(folder: Path, hall: Hall, *, is_simulated: bool) -> None:
     """Judge each run when it ends, and again if its energy is read later, and print the result."""
     clock = Clock()
     never = threading.Event()
@@ -178,10 +193,10 @@ def _judge_runs(folder: Path, hall: Hall) -> None:
                 if is_over and (run.id, run.energy_wh) not in seen:
                     seen.add((run.id, run.energy_wh))
                     if current_judgement(contest, run) is None:
-                        click.echo(_judged(contest, run))
+                        click.echo(_judged(contest, run, is_simulated=is_simulated))
 
 
-def _judged(contest: Contest, run: Run) -> str:
+def _judged(contest: Contest, run: Run, *, is_simulated: bool) -> str:
     try:
         score = judge_with_interval(contest, run.id, Clock())
     except RefereeError as failure:
@@ -189,9 +204,27 @@ def _judged(contest: Contest, run: Run) -> str:
     energy = "no energy" if score.energy_wh is None else f"{score.energy_wh:.6f} Wh"
     reached = "no score" if score.score is None else f"score {score.score:.4g}"
     failed = ", ".join(
-        f"{check.severity} {check.code}" for check in score.checks if not check.ok
+        f"{check.severity} {check.code}"
+        for check in score.checks
+        if not check.ok and check.code != NO_TRUTH
     )
     if any(check.code == "no-data" and not check.ok for check in score.checks):
         failed += " (the run was too short for a reading of the meter; try: lpirc-client run --least 2)"
-    sentence = f"Run {run.id}: mAP {score.map:.5f}, {energy}, {reached}; checks: {failed or 'ok'}"
+    if score.map is None:
+        if is_simulated and score.energy_wh is not None:
+            energy += " (simulated)"
+        figures = (
+            f"{energy}, {_timing(contest, run)}; no mAP and no score: {NO_TRUTH_CLAUSE}"
+        )
+    else:
+        figures = f"mAP {score.map:.5f}, {energy}, {reached}"
+    sentence = f"Run {run.id}: {figures}; checks: {failed or 'ok'}"
     return f"{sentence}; referee report {run.id} --contest {contest.folder}"
+
+
+def _timing(contest: Contest, run: Run) -> str:
+    """Return how long a run took, and how many of its images it asked for."""
+    images = len(contest.store.served.images(run.id))
+    elapsed_s = run.elapsed_s or 0.0
+    words = f"{images} of {run.images} images in {elapsed_s:.1f} s"
+    return f"{words} ({images / elapsed_s:.2f} a second)" if elapsed_s else words

@@ -6,8 +6,10 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lpirc_score.tasks import BOXES
 from referee.cli.home_contest import RANGES
 from referee.cli.rehearsed_faults import Faults
+from referee.contest_rules import DEFAULT, ContestRule
 
 PID = "{pid}"  # in a load: the client's process id
 TEAM = "rehearsal"
@@ -33,6 +35,8 @@ class Plan:
     client: tuple[str, ...] = ()
     faults: Faults = field(default_factory=dict)
     seed: int = 1
+    task: str = BOXES
+    rule: ContestRule = DEFAULT
 
     @property
     def testset_folder(self) -> Path:

@@ -13,7 +13,9 @@ from pathlib import Path
 import click
 
 from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.tasks import BOXES
 from lpirc_testsets import load_test_set, synthesize
+from lpirc_testsets.synthetic_truth import TASKS
 from referee.cli.child_processes import HELD, Child, interruption_reported
 from referee.cli.home_contest import (
     WHICH_TO_TAKE,
@@ -53,7 +55,9 @@ from referee.cli.score_text import print_score
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.config.contest_text import config_text
-from referee.contest import create_contest, open_contest
+from referee.config.rule_table import rule_text
+from referee.contest import create_contest, open_contest, require_task
+from referee.contest_rules import DEFAULT, ContestRule, RuleError, rule_of_words
 from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.run_figures import score_document
@@ -98,6 +102,17 @@ BUNDLE_NAME = "bundle.zip"
 @click.option(
     "--out", type=any_path, help="The folder to create; default: rehearsals/<time>."
 )
+@click.option(
+    "--task",
+    default=BOXES,
+    show_default=True,
+    help="What the client answers: boxes, classification or another task.",
+)
+@click.option(
+    "--rule",
+    "rule_words",
+    help="Rank by this rule of docs/rules.md, such as accuracy-within-limit,energy_limit_wh=5.",
+)
 @faults_option
 @seed_option
 @as_json
@@ -112,6 +127,8 @@ def rehearse(
     out: Path | None,
     faults: Faults,
     seed: int,
+    task: str,
+    rule_words: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -122,6 +139,10 @@ def rehearse(
     In --client {url}, {team}, {password_file} and {password} are replaced; write "sh -c '...'" for a shell.
     Example: referee rehearse --client './mine {url} {team} {password_file}' --faults drop:5%
     """
+    require_task(task, "--task")
+    if task != BOXES and replay is not None:
+        raise click.UsageError("--replay is for boxes; leave it out with --task.")
+    rule = DEFAULT if rule_words is None else _rule(rule_words)
     words = client_words(client, replay)
     if load is not None and meter is not None:
         raise click.UsageError(
@@ -150,7 +171,7 @@ def rehearse(
         testset,
         replay,
     )
-    plan = Plan(folder, *of_run, words, faults, seed)
+    plan = Plan(folder, *of_run, words, faults, seed, task, rule)
     with interruption_reported(lambda: f"everything is stopped, and {folder} is kept."):
         run, score, remarks, code = carry_out(plan)
     document = score_document(run, score) | {
@@ -170,6 +191,18 @@ def rehearse(
     for sentence in remarks:
         click.echo(sentence, err=True)
     sys.exit(1 if code else 0)
+
+
+def _rule(words: str) -> ContestRule:
+    """Return the rule of the option `--rule`."""
+    try:
+        rule = rule_of_words(words)
+    except RuleError as error:
+        raise click.BadParameter(str(error), param_hint="--rule") from error
+    if rule.takes_idle:
+        sentence = f"{rule.name} needs the idle board, which no run measures that a log-in arms, as here."
+        raise click.BadParameter(sentence, param_hint="--rule")
+    return rule
 
 
 def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
@@ -229,6 +262,7 @@ def _prepare_test_set(plan: Plan) -> int:
             categories=CATEGORIES,
             seed=SEED,
             size=SIZE,
+            task=plan.task if plan.task in TASKS else BOXES,
         )
     images = load_test_set(
         plan.testset_folder
@@ -248,8 +282,9 @@ def _make_contest(plan: Plan, meter: str) -> str:
         auto_judge=False,
         update_interval_s=UPDATE_INTERVAL_S,
         ranges=plan.ranges,
+        task=plan.task,
     )
-    create_contest(plan.folder, text)
+    create_contest(plan.folder, text + rule_text(plan.rule))
     password = secrets.token_urlsafe(16)
     register_team(plan.folder, TEAM, password)
     return password

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from lpirc_score.cli.terminal_tables import Column
+from lpirc_score.tasks.words import words_of
 from referee.cli.listing import in_form, print_listing
 from referee.cli.run_marks import RARE_MARKS, marks_caption
 from referee.cli.shared_options import contest_folder
@@ -20,7 +21,7 @@ from referee.judging.ranking import NotRanked
 from referee.judging.run_figures import Figures, figures_of, run_document
 from referee.store.records import Run, RunState
 
-NUMERIC = frozenset({"run", "time s", "Wh", "mAP", "score"})
+NUMERIC = frozenset({"run", "time s", "Wh", "score"})
 OLD_S = 10.0
 CSV_COLUMNS = (
     *(
@@ -73,6 +74,7 @@ def list_runs(folder: Path, form: str | None) -> None:
         ]
         waiting = unpublished(contest)
         name = contest.config.name
+        accuracy = words_of(contest.config.task).accuracy
     heats = any(one.heat for one, _ in listed)
     rows = []
     for one, figures in listed:
@@ -87,7 +89,7 @@ def list_runs(folder: Path, form: str | None) -> None:
             for one, figures in listed
         ],
         CSV_COLUMNS,
-        _columns(heats=heats),
+        _columns(accuracy, heats=heats),
         rows,
         title=f"{name}: runs",
         about="Every run, oldest first.",
@@ -96,7 +98,7 @@ def list_runs(folder: Path, form: str | None) -> None:
     )
 
 
-def _columns(*, heats: bool) -> list[Column]:
+def _columns(accuracy: str, *, heats: bool) -> list[Column]:
     heat = ["heat"] if heats else []
     names = [
         "run",
@@ -106,11 +108,12 @@ def _columns(*, heats: bool) -> list[Column]:
         "state",
         "time s",
         "Wh",
-        "mAP",
+        accuracy,
         "score",
         "",
     ]
-    return [Column(name, is_figure=name in NUMERIC) for name in names]
+    figures = {*NUMERIC, accuracy}
+    return [Column(name, is_figure=name in figures) for name in names]
 
 
 def _cells(run: Run, figures: Figures, *, heats: bool) -> list[str]:
@@ -140,6 +143,7 @@ def _marks(run: Run, figures: Figures) -> str:
         "!": needs_review,
         "r": figures.reviewed and not needs_review,
         "b": figures.not_ranked_code is NotRanked.BELOW_LEAST_MAP,
+        "l": figures.not_ranked_code is NotRanked.OUTSIDE_RULE,
         "x": run.extra_s,
         "i": figures.images_seen,
         "u": figures.energy_wh is not None and not run.official,

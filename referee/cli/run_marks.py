@@ -9,6 +9,7 @@ RARE_MARKS = {
     "x": "extra time",
     "i": "images seen before",
     "b": "below least_map",
+    "l": "outside a limit of the rule",
     "p": "not published yet: for operators only",
     "?": "its figures could not be verified",
     "n": "not covered by a log",

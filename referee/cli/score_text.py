@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from rich.table import Table
-from rich.text import Text
+import click
 
-from lpirc_score.cli.terminal_tables import console
+from lpirc_score.cli.framed_tables import facts_table, print_framed
 from lpirc_score.metrics.contest_score import format_score
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from referee.judging.bound_rules import judged_otherwise
+from lpirc_score.tasks.words import OF_BOXES, words_of_scorer
+from referee.contest_rules import DEFAULT
+from referee.judging.bound_rules import judged_otherwise, rule_of
 from referee.judging.run_figures import Figures, energy_above_idle_wh
 from referee.judging.score_uncertainty import described
 from referee.store.records import Run, Score
@@ -18,17 +19,19 @@ from referee.store.records import Run, Score
 def print_score(run: Run, score: Score) -> None:
     """Print the figures and every check on stdout."""
     # Names, reasons and identities are input of users, so they are not parsed as markup.
-    out = console()
-    table = Table(
-        title=f"Run {run.id} of {run.team}", show_header=False, title_justify="left"
-    )
+    table = facts_table(f"Run {run.id} of {run.team}")
     table.add_row("images", f"{score.images}")
-    table.add_row("detections", f"{score.detections}")
     metric = signature_parts(score.signature)["metric"]
-    table.add_row(f"mAP {metric}", f"{score.map:.5f}")
+    words = words_of_scorer(metric)
+    table.add_row(words.answers, f"{score.detections}")
+    of_boxes = words == OF_BOXES
+    reached = "none" if score.map is None else f"{score.map:.5f}"
+    table.add_row(f"mAP {metric}" if of_boxes else words.accuracy, reached)
     for name, figures in described(score.interval):
         table.add_row(f"  {name}", figures)
-    if metric != PUBLISHED:
+    for name, value in (score.others or {}).items():
+        table.add_row(name, f"{value:.5f}")
+    if of_boxes and metric != PUBLISHED and score.map is not None:
         old = "not computed; judge the run again"
         published = (
             old if score.map_ilsvrc_det is None else f"{score.map_ilsvrc_det:.5f}"
@@ -45,47 +48,56 @@ def print_score(run: Run, score: Score) -> None:
     table.add_row(
         "elapsed", f"{_with_unit(run.elapsed_s, 's', 3)} (closed by {run.closed_by})"
     )
-    table.add_row("score", _score_text(score), style="bold")
-    out.print(table)
+    rule = rule_of(run)
+    if rule != DEFAULT:
+        table.add_row("ranked by", rule.name)
+    table.add_row(
+        "score", _score_text(score, rule.unit_of(_accuracy(score))), is_bold=True
+    )
+    print_framed(table)
     for check in score.checks:
-        mark = ("ok", "green") if check.ok else (check.severity, "red")
-        out.print(Text.assemble(mark, f" {check.code}: {check.sentence}"))
+        mark = click.style("ok", fg="green")
+        if not check.ok:
+            mark = click.style(check.severity, fg="red")
+        click.echo(f"{mark} {check.code}: {check.sentence}")
     if score.needs_review:
-        out.print(
-            Text.assemble(("This run needs review:", "bold red"), " a check failed.")
-        )
-    out.print(f"signature {score.signature}")
-    out.print(f"rules {rules_text(run)}")
+        marked = click.style("This run needs review:", fg="red", bold=True)
+        click.echo(f"{marked} a check failed.")
+    click.echo(f"signature {score.signature}")
+    click.echo(f"rules {rules_text(run)}")
     for one in judged_otherwise(run, score):
-        out.print(
-            Text.assemble(
-                ("Judged by rules other than the run's own:", "bold red"),
-                f" {one}.",
-            )
+        marked = click.style(
+            "Judged by rules other than the run's own:", fg="red", bold=True
         )
+        click.echo(f"{marked} {one}.")
 
 
 def rules_text(run: Run) -> str:
     """Return the SHA-256 of a run's rules as a text, or a text saying that no rules are recorded."""
-    return (
-        "none recorded (armed by an earlier version)"
-        if run.rules is None
-        else f"bound, {run.rules.sha256}"
-    )
+    if run.rules is None:
+        return "none recorded (armed by an earlier version)"
+    rule = rule_of(run)
+    ranked = "" if rule == DEFAULT else f"; ranked by {rule.signed}"
+    return f"bound, {run.rules.sha256}{ranked}"
 
 
 def print_standing(figures: Figures) -> None:
     """Print what a run's checks do not show: that a review accepted it, or why it is not ranked."""
     if figures.reviewed is not None:
-        console().print(f"Reviewed, it stands: {figures.reviewed}")
+        click.echo(f"Reviewed, it stands: {figures.reviewed}")
     if figures.not_ranked is not None:
-        console().print(f"Not ranked: {figures.not_ranked}.")
+        click.echo(f"Not ranked: {figures.not_ranked}.")
 
 
-def _score_text(score: Score) -> str:
+def _accuracy(score: Score) -> str:
+    """Return the name of the accuracy of a judgement."""
+    return words_of_scorer(signature_parts(score.signature)["metric"]).accuracy
+
+
+def _score_text(score: Score, unit: str) -> str:
     if score.score is None:
         return "none"
-    words = f"{format_score(score.score)} mAP/Wh"
+    words = f"{format_score(score.score)} {unit}"
     interval = score.interval
     if interval is None or interval.score_low is None or interval.score_high is None:
         return words

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from lpirc_score.tasks.words import words_of_scorer
 from referee.cli.ask_server import NoServer, ask
 from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock
@@ -93,13 +94,14 @@ def _stored(folder: Path) -> str:
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['contest']}, {time_text(found['utc'])} UTC, window {found['window_s']} s, {found['metric']}"
+    accuracy = words_of_scorer(found["metric"]).accuracy
     for one in found["attention"]:
         yield f"! {one['sentence']}"
         commands = [act["command"] for act in one["acts"] if act["command"]]
         if commands:
             yield f"    {'; or: '.join(commands)}"
     for station in found["stations"]:
-        use = active_line(station["run"]) if station["run"] else "free"
+        use = active_line(station["run"], accuracy) if station["run"] else "free"
         yield f"{station['name']}: meter {station['meter_state']}, {use}"
         yield from (f"  ! {sentence}" for sentence in _to_say(station))
     for heat in found["heats"]:
@@ -146,7 +148,7 @@ def _to_say(station: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(one for one in sentences if one))
 
 
-def active_line(run: dict[str, Any]) -> str:
+def active_line(run: dict[str, Any], accuracy: str = "mAP") -> str:
     """Return one line about an armed or open run."""
     begun = f"run {run['run']} of {run['team']} is {run['state']}"
     if run["state"] == "armed":
@@ -158,7 +160,7 @@ def active_line(run: dict[str, Any]) -> str:
     return (
         f"{begun}{left}, {run['images_answered']} of {run['images']} images answered, {run['rows']} rows, "
         f"{watt_text(run['power_w'])} W, {wh_text(run['energy_wh'])} Wh{_reading_age(run)}, "
-        f"so far mAP {map_text(run['map'])} and score {score_text(run['score'])} "
+        f"so far {accuracy} {map_text(run['map'])} and score {score_text(run['score'])} "
         f"({state_text(run['figure_state'])}{_age(run)})"
     )
 

@@ -9,6 +9,7 @@ import click
 from lpirc_testsets import Problems, TestSetError, check, load_test_set, synthesize
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.selection import split, subset, write_selection
+from lpirc_testsets.synthetic_truth import TASKS
 from lpirc_testsets.writing import require_new
 from referee.cli.shared_options import any_path, as_json
 from referee.cli.testset_import import import_group
@@ -54,6 +55,13 @@ for command in (import_group, stats_command, sheet_command, power_command):
     show_default=True,
     help="Same seed, same bytes.",
 )
+@click.option(
+    "--task",
+    type=click.Choice([*TASKS]),
+    default="boxes",
+    show_default=True,
+    help="What the ground truth is for: boxes, masks of objects, label maps, or a class for each image.",
+)
 @click.option("--width", type=int, default=320, show_default=True, help="Pixels.")
 @click.option("--height", type=int, default=240, show_default=True, help="Pixels.")
 @out_option
@@ -62,14 +70,23 @@ def synthesize_command(
     images: int,
     categories: int,
     seed: int,
+    task: str,
     width: int,
     height: int,
     out: Path,
     *,
     as_json: bool,
 ) -> None:
-    """Make a set of synthetic photographs with exact boxes."""
-    report(synthesize(out, images, categories, seed, (width, height)), as_json=as_json)
+    """Make a set of synthetic photographs with exact ground truth."""
+    made = synthesize(
+        out,
+        images,
+        categories,
+        seed,
+        (width, height),
+        task,
+    )
+    report(made, as_json=as_json)
 
 
 @testset.command("check")

@@ -13,6 +13,7 @@ from lpirc_testsets.formats import (
     FORMATS,
     FileOption,
     Format,
+    NumbersOption,
     OptionsConflict,
     format_named,
     format_names,
@@ -63,9 +64,9 @@ def _command(name: str, format_: Format) -> click.Command:
     """Return the command of a format, with the options common to all formats."""
 
     def execute(*, show: int, as_json: bool, **given: Any) -> None:
-        test_set = _imported(name, given, show, as_json=as_json)
-        report(test_set, as_json=as_json)
-        if not as_json:
+        test_set, notes = _imported(name, given, show, as_json=as_json)
+        report(test_set, notes, as_json=as_json)
+        if not (as_json or notes):
             _report_left_out(test_set, given["images"])
 
     images = click.option(
@@ -82,10 +83,34 @@ def _option_of(file: FileOption) -> Any:
     return click.option(
         f"--{file.name}",
         file.keyword,
-        type=any_path,
+        type=WholeNumbers() if isinstance(file, NumbersOption) else any_path,
+        default=() if isinstance(file, NumbersOption) else None,
         required=file.required,
         help=file.help,
     )
+
+
+class WholeNumbers(click.ParamType[tuple[int, ...]]):
+    """Whole numbers from 0, separated by commas."""
+
+    name = "NUMBER,..."
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[int, ...]:
+        """Return the numbers in a text."""
+        if not isinstance(value, str):
+            return tuple(value)
+        words = [word.strip() for word in value.split(",")]
+        if not all(
+            word.isascii() and word.isdigit() and len(word) < 10 for word in words
+        ):
+            problem = f"{value!r} is not whole numbers such as 255 or 0,255"
+            self.fail(problem, param, ctx)
+        return tuple(map(int, words))
 
 
 def _broken_command(name: str, error: PluginError) -> click.Command:
@@ -104,7 +129,13 @@ def _broken_command(name: str, error: PluginError) -> click.Command:
     return execute
 
 
-def _imported(name: str, given: dict[str, Any], show: int, *, as_json: bool) -> TestSet:
+def _imported(
+    name: str,
+    given: dict[str, Any],
+    show: int,
+    *,
+    as_json: bool,
+) -> tuple[TestSet, list[str]]:
     plugin = FORMATS.load(name)
     try:
         with reporting(show, as_json=as_json) as reports, plugin.running(*EXPECTED):
@@ -117,7 +148,7 @@ def _imported(name: str, given: dict[str, Any], show: int, *, as_json: bool) -> 
     if not isinstance(test_set, TestSet):
         problem = f"it made {test_set!r:.80}, which is not a TestSet"
         raise plugin.broken(problem)
-    return test_set
+    return test_set, reports.notes
 
 
 def _report_left_out(test_set: TestSet, folder: Path) -> None:

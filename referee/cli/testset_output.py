@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 
@@ -23,9 +24,9 @@ from lpirc_testsets import (
     Reports,
     TestSet,
     TestSetError,
-    read_ground_truth,
     read_labels,
 )
+from lpirc_testsets.truth_records import kind_of, truth_of
 from referee.cli.shared_options import any_path
 
 out_option = click.option(
@@ -59,9 +60,10 @@ def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
         TimeRemainingColumn(),
     )
     try:
-        with Progress(
-            *columns, console=console, disable=not console.is_terminal
-        ) as bar:
+        with (
+            warnings.catch_warnings(action="ignore", category=UserWarning),
+            Progress(*columns, console=console, disable=not console.is_terminal) as bar,
+        ):  # Pillow warns of EXIF data that a camera left broken; the image itself is whole
             task = bar.add_task("images", total=None)
             yield Reports(
                 problems,
@@ -102,8 +104,13 @@ def print_problems(problems: Problems, *, as_json: bool, **facts: str) -> None:
         click.echo(f"{count:>7}  {kind}")
 
 
-def report(test_set: TestSet, *, as_json: bool) -> None:
-    """Print a summary of a new set."""
+def report(
+    test_set: TestSet,
+    notes: Sequence[str] = (),
+    *,
+    as_json: bool,
+) -> None:
+    """Print a summary of a new set, and the notes of its import."""
     facts: dict[str, object] = {
         "folder": str(test_set.folder),
         "name": test_set.name,
@@ -112,16 +119,35 @@ def report(test_set: TestSet, *, as_json: bool) -> None:
         "objects": test_set.objects,
         "digest": test_set.digest,
     }
-    if test_set.has_labels:
+    facts["ground_truth"] = kind = kind_of(test_set)
+    what = ""
+    if kind == "labels":
         facts["labels"] = len(set(read_labels(test_set).by_image.tolist()))
         what = f" of {facts['labels']} labels"
-    else:
-        truth = read_ground_truth(test_set.folder)
-        facts["categories_with_objects"] = len(set(truth.category.tolist()))
-        facts["images_without_objects"] = empty = len(test_set.images) - len(
-            set(truth.image.tolist())
-        )
-        what = f"{test_set.objects} objects in {facts['categories_with_objects']} of {facts['categories']} categories"
-        what = f" ({empty} without objects), {what}" if empty else f", {what}"
+    elif kind != "nothing":
+        what = _contents(test_set, kind, facts)
     line = f"{test_set.folder}: {len(test_set.images)} images{what}, digest {test_set.digest}"
-    click.echo(json.dumps(facts) if as_json else line)
+    if as_json:
+        click.echo(json.dumps(facts | {"notes": [*notes]}))
+        return
+    for sentence in (line, *notes):
+        click.echo(sentence)
+
+
+def _contents(
+    test_set: TestSet,
+    kind: str,
+    facts: dict[str, object],
+) -> str:
+    """Add figures to `facts`, and return them in words."""
+    truth = truth_of(test_set)
+    used = len(set(truth.category.tolist()))
+    empty = len(test_set.images) - len(set(truth.image.tolist()))
+    facts["categories_with_objects"] = used
+    facts["images_without_objects"] = empty
+    categories = f"{used} of {len(test_set.categories)} categories"
+    if kind == "classes":
+        return f" of {categories}"
+    noun = "regions" if kind == "label maps" else "objects"
+    without = f" ({empty} without {noun})" if empty else ""
+    return f"{without}, {test_set.objects} {noun} in {categories}"

@@ -15,8 +15,9 @@ from lpirc_score.cli.terminal_tables import Column, print_table
 from lpirc_score.detections.files import read_detections
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, read_ground_truth
-from lpirc_testsets.selection import subset, truth_of
+from lpirc_testsets.selection import subset
 from lpirc_testsets.stats import contact_sheet, statistics
+from lpirc_testsets.truth_records import truth_of
 from referee.cli.shared_options import any_path, as_json
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ from referee.config.contest_values import (
     Station,
 )
 from referee.config.journal_table import Journal
+from referee.config.rule_table import RuleTable
 from referee.config.tracks import ModelTrack
 from referee.errors import RefereeError
 from referee.networks import network
@@ -47,6 +49,12 @@ __all__ = [
 CONFIG_NAME = "contest.toml"
 LARGEST_INTEGER = 2**63
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
+SINGLE_TABLES: Mapping[str, type[Any]] = {
+    "images": Images,
+    "backup": Backup,
+    "journal": Journal,
+    "rule": RuleTable,
+}
 MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
 
 
@@ -130,7 +138,7 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
         else None
     )
     single: dict[str, Any] = {}
-    for key, kind in (("images", Images), ("backup", Backup), ("journal", Journal)):
+    for key, kind in SINGLE_TABLES.items():
         if not isinstance(found := table.pop(key, {}), dict):
             raise top.refused(key, f"{key} must be written as an [{key}] table.")
         single[key] = kind(**_checked(kind, replace(top, name=key), found))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 
 from referee.config import ContestConfig
 from referee.config.contest_text import ATTEMPTS, LEAST_MAP
+from referee.config.rule_table import USUAL, RuleTable
 from referee.config.toml_edits import Setting
 from referee.errors import RefereeError
 
@@ -36,11 +37,20 @@ class Preset:
 
     def settings(self, config: ContestConfig) -> list[Setting]:
         """Return the settings in which these rules differ from a configuration."""
-        return [
+        differing = [
             Setting(key, value)
             for key, value in self.values.items()
             if getattr(config, key) != value
         ]
+        return [*differing, *_rule_settings(config.rule)]
+
+
+def _rule_settings(rule: RuleTable) -> Iterator[Setting]:
+    """Yield the settings that put the usual rule back, mAP / Wh, if the contest has another one."""
+    for one in fields(rule):
+        wanted = getattr(USUAL, one.name)
+        if getattr(rule, one.name) != wanted:
+            yield Setting(one.name, wanted, "rule")
 
 
 PRESETS = (

@@ -21,6 +21,7 @@ from referee.config.contest_values import (
 )
 from referee.config.journal_table import journal_problems
 from referee.config.name_rule import name_problem, shown_name
+from referee.config.rule_table import rule_problems
 from referee.config.tracks import track_problems
 from referee.networks import network
 
@@ -63,6 +64,7 @@ def contest_problems(config: ContestConfig) -> Iterator[Problem]:
         )
     yield from _path_problems(config)
     yield from journal_problems(config.journal)
+    yield from rule_problems(config.rule, config.idle_baseline_s)
     yield from _station_problems(config.stations)
     yield from _prize_problems(config.prizes)
     for number, track in enumerate(config.tracks, start=1):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
+
 ATTEMPTS = 1
 LEAST_MAP = (
     0.01  # a third of the weakest champion's; a hundred blind rows reached 0.0002
@@ -14,6 +17,10 @@ SHOWN_PER_ATTEMPT = 100
 SHOWN_BACKUP = "/media/stick"  # in the lines of those that are not set
 COMMENT_COLUMN = 26
 EXAMPLES = """\
+
+# [rule]                    # what runs are ranked by; without it, mAP / Wh: docs/rules.md
+# name = "accuracy-within-limit"   # or "least-energy", "accuracy-per-excess-wh", "floors-then-energy"
+# energy_limit_wh = 5.0     # or power_limit_w, time_limit_s, image_limit_s
 
 # [[stations]]              # one more board with its own meter
 # name = "station-2"
@@ -98,6 +105,14 @@ def answer_lines(answers: Answers) -> tuple[str, str]:
     return "\n".join(own), "\n".join(tables)
 
 
+def _task_line(task: str) -> str:
+    """Return the line of the task; a contest of boxes has it as a comment."""
+    is_set = task != BOXES
+    shown = json.dumps(task if is_set else "classification")
+    what = "what teams answer instead of boxes; each task has its own figure: docs/scoring.md"
+    return _line(is_set, f"task = {shown}", what)
+
+
 def _line(is_set: bool, setting: str, comment: str) -> str:
     written = setting if is_set else f"# {setting}"
     return f"{written.ljust(COMMENT_COLUMN)}  # {comment}"
@@ -114,6 +129,7 @@ def config_text(
     update_interval_s: float = 0.25,
     ranges: tuple[float, float] | None = None,
     answers: Answers | None = None,
+    task: str = BOXES,
 ) -> str:
     """Return the text of a contest.toml with one station, all strings quoted.
 
@@ -121,6 +137,7 @@ def config_text(
     them are comments.
     """
     own_answers, answer_tables = answer_lines(answers or Answers())
+    own_answers = words_of(task).said(own_answers)
     fixed = (
         "voltage_range_v = {:g}\ncurrent_range_a = {:g}\n".format(*ranges)
         if ranges
@@ -130,11 +147,11 @@ def config_text(
     # TOML's basic strings are JSON's without surrogate escapes, and with the control character 7F escaped.
     as_json = {key: json.dumps(text, ensure_ascii=False) for key, text in texts.items()}
     quoted = {key: text.replace("\x7f", "\\u007f") for key, text in as_json.items()}
-    return (
-        f"""\
+    return f"""\
 name = {quoted["name"]}
 window_s = {window_s}              # whole seconds from the first log-in
 metric = "lpirc"            # the contests of 2015-2019 ran "ilsvrc-det": docs/scoring.md
+{_task_line(task)}
 testset = {quoted["testset"]}      # a test-set folder, relative to this file
 shuffle = true              # each run sees the images in its own secret order
 auto_arm = {str(auto_arm).lower()}            # true: a team's log-in arms its run, as in rehearsals
@@ -172,6 +189,4 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 {fixed}update_interval_s = {update_interval_s}
 # loopback_meter = true     # only for a real meter behind a tunnel at 127.0.0.1: without it the meter is unofficial
 # clients = ["192.168.1.0/24"]   # accept requests for this station's runs only from these networks or addresses
-"""
-        + EXAMPLES
-    )
+""" + words_of(task).said(EXAMPLES)

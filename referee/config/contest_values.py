@@ -10,8 +10,11 @@ from lpirc_power.meter import (
 )
 from lpirc_power.meter_standing import OFFICIAL_MAKERS
 from lpirc_power.sampling.polling import settling_at_least_s
+from lpirc_score.tasks import BOXES
 from referee.config.journal_table import DEFAULT, Journal
+from referee.config.rule_table import USUAL, RuleTable
 from referee.config.tracks import ModelTrack
+from referee.contest_rules import ContestRule
 
 
 def is_simulated(meter: str) -> bool:
@@ -97,6 +100,8 @@ class Backup:
 class ContestConfig:
     """A contest: its rules and its stations. `testset` is a path relative to the contest folder.
 
+    `task` is what teams answer; `metric` scores the boxes of the task `boxes`, any other task has its own figure.
+
     Arming measures the power of the idle board for `idle_baseline_s` seconds; None skips that. `auto_judge` has
     each run judged when it is over. `live_score` computes a provisional score each second of an open run, shown to
     the team with `teams_see_score` and to everyone with `public_score`. `trusted_proxy` lists the networks or
@@ -107,13 +112,15 @@ class ContestConfig:
     the ground truth once `ground_truth_secret_until` has passed. Meters of the `official_makers` are accepted. With
     `publish_by` 1 or 2 a judgement is public only once it was confirmed and published, by as many people; with 0 at
     once. `heats` says what the rounds of heats are: one of TOURNAMENTS. `board_url` is the
-    board's address as the hall reaches it; blank: the one by which the projector has opened it.
+    board's address as the hall reaches it; blank: the one by which the projector has opened it. `rule` is what runs are
+    ranked by.
     """
 
     name: str
     stations: tuple[Station, ...]
     window_s: int = 600
     metric: str = "lpirc"
+    task: str = BOXES
     testset: str = "testset"
     shuffle: bool = True
     auto_arm: bool = False
@@ -140,6 +147,17 @@ class ContestConfig:
         map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
     )
     official_makers: tuple[str, ...] = OFFICIAL_MAKERS
+    rule: RuleTable = USUAL
+
+    @property
+    def contest_rule(self) -> ContestRule:
+        """What runs are ranked by."""
+        return self.rule.chosen
+
+    @property
+    def scored_by(self) -> str:
+        """The name of what scores the answers: the metric of boxes, or the task."""
+        return self.metric if self.task == BOXES else self.task
 
     def arming_at_least_s(self, station: Station) -> float:
         """Return the minimum time of arming a run at this station: settling the meter, measuring the idle board."""

@@ -9,9 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lpirc_score.metrics.evaluation_result import RULES_VERSION
+from lpirc_score.tasks.offered import TASK_RULES_VERSION
 from referee.errors import RefereeError
 
-FORMAT = 4
+FORMAT = 5
+"""The newest format, of runs that answer another task than boxes, or are ranked by another rule than the usual one."""
+
+FORMAT_OF_BOXES = 4
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:lpirc-referee:bundle"
 MANIFEST = "manifest.json"
@@ -125,7 +129,8 @@ def read_manifest(manifest: bytes) -> dict[str, Any]:
         predicate: dict[str, Any] = statement["predicate"] | {
             "subject": statement["subject"]
         }
-        versions = {"format": FORMAT, "metric_version": RULES_VERSION}
+        of_rules = max(RULES_VERSION, TASK_RULES_VERSION)
+        versions = {"format": FORMAT, "metric_version": of_rules}
         for name, newest in versions.items():
             if type(predicate[name]) is not int or not 1 <= predicate[name] <= newest:
                 sentence = f"The bundle has {name} {predicate[name]!r}, but this program knows only up to {newest}"

@@ -13,6 +13,8 @@ from lpirc_power.meter import Identity
 from lpirc_power.meter_address import limits_of
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import TASK_RULES_VERSION
 from lpirc_testsets import TestSet
 from lpirc_testsets.file_bytes import file_bytes
 from referee.contest import Contest, require_same_images
@@ -20,6 +22,7 @@ from referee.errors import RefereeError, TestSetChanged
 from referee.evidence.bundle_container import (
     BEGIN,
     ENVELOPE,
+    FORMAT,
     GROUND_TRUTH,
     JUDGEMENTS,
     LARGEST_PART_BYTES,
@@ -92,7 +95,7 @@ def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> Non
     was = signature_parts(judged.signature) if judged else {}
     counts = "unserved-too" if contest.config.count_unserved else "served"
     now = {
-        "metric": contest.config.metric,
+        "metric": contest.config.scored_by,
         "gt": contest.test_set.digest[:DIGEST_LENGTH],
         "counts": counts,
     }
@@ -140,6 +143,11 @@ def _bundle(
         "log_head": (log[-1].link if log else previous).hex(),
         "ground_truth": "secret" if is_secret else "included",
     }
+    if run.task != BOXES:
+        about |= {"format": FORMAT, "metric_version": TASK_RULES_VERSION}
+        about["task"] = run.task
+    if run.rules is not None and run.rules.rule is not None:
+        about["format"] = FORMAT  # an earlier verifier would call its score wrong
     contents = {
         CRATE: json_text(_metadata(contest.config.name, run, [*contents]))
     } | contents
@@ -174,7 +182,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
         "contest": {
             "id": contest.store.identity.first_id(),
             "name": config.name,
-            "metric": config.metric,
+            "metric": config.scored_by,
             "count_unserved": config.count_unserved,
             "ground_truth_secret_until": until.isoformat() if until else None,
         },
@@ -271,6 +279,8 @@ def _result(judged: Score | None) -> dict[str, object] | None:
     result = {
         name: value for name, value in asdict(judged).items() if name not in left_out
     }
+    if judged.others is None:  # as in the formats before tasks
+        del result["others"]
     interval: object = result.pop("interval")
     result["ap"] = {str(category): ap for category, ap in judged.ap.items()}
     return result | {"interval": interval}

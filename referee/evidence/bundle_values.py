@@ -114,8 +114,13 @@ class Bundle:
             rules = self.judgements[-1].rules if self.judgements else None
             values = dict(self.result) | {"interval": interval, "rules": rules}
             judged = Score(**values, run=self.run.id, checks=checks)
-            if judged.score is not None and judged.score != score(
-                judged.map, judged.energy_wh or 0.0
+            is_quotient = self.run.rules is None or self.run.rules.rule is None
+            has_score = judged.score is not None
+            if (has_score and judged.map is None) or (
+                is_quotient
+                and judged.score is not None
+                and judged.map is not None
+                and judged.score != score(judged.map, judged.energy_wh or 0.0)
             ):
                 raise ValueError("its score is not its mAP divided by its energy")
             return judged

@@ -8,6 +8,7 @@ from typing import Any
 from lpirc_power.meter import Identity
 from lpirc_power.meter_standing import Standing, excluded_by_identity
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
+from lpirc_score.tasks.words import words_of
 from referee.evidence.bundle_container import JUDGEMENTS
 from referee.evidence.bundle_values import Bundle
 from referee.evidence.signed_statement import is_by
@@ -230,4 +231,8 @@ def _told(one: Judgement, bound: Rules) -> str:
     others = one.rules.differences(bound) if one.rules else ()
     by = "by the run's rules" if not others else f"by other rules ({'; '.join(others)})"
     score = "no score" if one.score is None else f"score {one.score}"
-    return f"{when} UTC {by}: mAP {one.map}, {score}"
+    words = words_of(None if one.rules is None else one.rules.task)
+    reached = f"{words.accuracy} {one.map}"
+    if one.map is None:
+        reached = f"no {words.accuracy}"
+    return f"{when} UTC {by}: {reached}, {score}"

@@ -8,6 +8,10 @@ from typing import Any
 from lpirc_score.analysis.halves import HALVES, SEED
 from lpirc_score.analysis.interval import LEVEL
 from lpirc_score.metrics.evaluation_result import signature_parts
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
+from referee.contest_rules import DEFAULT
 from referee.evidence.given_facts import Given
 from referee.evidence.judgement_rules import (
     check_judgements,
@@ -16,6 +20,8 @@ from referee.evidence.judgement_rules import (
 from referee.evidence.receipts_in_bundle import check_receipts
 from referee.evidence.recomputed_run import Recomputed
 from referee.evidence.verification_items import Failure, NotChecked, require_same
+from referee.judging.bound_rules import rule_of
+from referee.judging.run_figures import why_outside_rule
 from referee.store.records import HALF_SAMPLING
 
 OF_PROGRAM = ("rules", "v")
@@ -31,15 +37,30 @@ def _map(found: Recomputed, _: Given) -> str:
         require_same("result.json", name, result[name], getattr(judged, name))
     ap = {str(id_): ap for id_, ap in judged.ap.items()}
     require_same("result.json", "AP by category", result["ap"], ap)
+    if judged.map is None:
+        return f"{NO_TRUTH_SENTENCE} There is no mAP."
+    task = found.bundle.run.task
+    words = words_of(task)
+    if task != BOXES:
+        require_same("result.json", "others", result.get("others"), judged.others)
+    by = f"the metric {found.bundle.contest['metric']}"
+    if task != BOXES:
+        by = f"the task {task}"
     return (
-        f"mAP {judged.map} was recomputed from {judged.detections} rows with the metric "
-        f"{found.bundle.contest['metric']}; it is identical bit for bit."
+        f"{words.accuracy} {judged.map} was recomputed from {judged.detections} {words.rows} with {by}; "
+        "it is identical bit for bit."
     )
 
 
 def _map_ilsvrc_det(found: Recomputed, _: Given) -> str:
     judged = found.judged
     stated = _result(found)["map_ilsvrc_det"]
+    if found.bundle.run.task != BOXES:
+        require_same("result.json", "map_ilsvrc_det", stated, None)
+        return f"The task {found.bundle.run.task} has no mAP."
+    if judged.map is None:
+        require_same("result.json", "map_ilsvrc_det", stated, None)
+        return f"{NO_TRUTH_SENTENCE} There is no mAP."
     if stated is None:
         raise NotChecked(
             "The run was judged by an earlier version, which did not compute map_ilsvrc_det."
@@ -65,11 +86,17 @@ def _score(found: Recomputed, _: Given) -> str:
     is_of_earlier = stated is None and found.bundle.run.rules is None
     if "energy_own_limit" in result and not is_of_earlier:
         require_same("result.json", "energy_own_limit", stated, judged.energy_own_limit)
-    return (
-        f"{judged.map} / {judged.energy_wh} Wh = {judged.score}."
-        if judged.score
-        else "There is no score."
-    )
+    if judged.map is None:
+        return f"{NO_TRUTH_SENTENCE} There is no score."
+    rule = rule_of(found.bundle.run)
+    outside = why_outside_rule(judged)
+    if rule != DEFAULT:
+        score = "no score" if judged.score is None else f"{judged.score} {rule.unit}"
+        ranked = "" if outside is None else f" It is not ranked: {outside}."
+        return f"{score}, by the rule of the run. {rule.sentence}{ranked}"
+    if not judged.score:
+        return "There is no score."
+    return f"{judged.map} / {judged.energy_wh} Wh = {judged.score}."
 
 
 def _result_signature(found: Recomputed, _: Given) -> str:

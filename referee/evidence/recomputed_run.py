@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import asdict, replace
-from email.message import Message
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import urlencode
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score import COCO
 from lpirc_score.analysis.halves import half_maps
-from lpirc_score.detections import parse_detections
-from lpirc_score.detections.form_body import take_form
-from lpirc_score.detections.parsed_rows import NONE_REFUSED, Refused
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.offered import not_installed
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import task_engine, task_missing, task_names
+from lpirc_score.tasks.task_kinds import Truth
 from lpirc_testsets import TestSetError
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
 from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.truth_marks import has_no_truth
 from referee.errors import RefereeError
+from referee.evidence.accepted_rows import rows_of
 from referee.evidence.bundle_container import GROUND_TRUTH
 from referee.evidence.bundle_values import Bundle, PostLine
 from referee.evidence.earlier_sums import with_stated_rounding
 from referee.evidence.verification_items import Failure, NotChecked
-from referee.judging.run_case import Case, counted_of, judgement_of
+from referee.judging.bound_rules import rule_of
+from referee.judging.run_case import (
+    Case,
+    counted_of,
+    judgement_of,
+    scoring_input,
+)
 from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import scored_detections
+from referee.judging.task_scoring import answers_of, truth_of
 from referee.store.hash_links import (
     READINGS_START,
     event_digest,
@@ -44,11 +51,6 @@ from referee.store.post_table import ROW
 from referee.store.records import HALF_SAMPLING, RUN_CLOSED, Score
 
 Rows = NDArray[np.float64]
-
-_FIELD = re.compile(rb'(?i)^content-disposition:[^\r\n]*[; ]name="?([^"\r\n;]*)', re.M)
-_FILE = re.compile(rb"(?i)^content-disposition:[^\r\n]*[; ]filename", re.M)
-_FOLD = re.compile(rb"\r?\n[ \t]+")
-_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 
 
 class Recomputed:
@@ -68,12 +70,29 @@ class Recomputed:
         )
 
     @cached_property
-    def taken(self) -> list[tuple[Rows, int, list[tuple[int, str]]]]:
-        """Return (rows (n, 7), number of refused rows, first refused rows) for each body. Raises Failure."""
+    def taken(self) -> list[tuple[Rows | list[int], int, list[tuple[int, str]]]]:
+        """Return (rows (n, 7), number of refused rows, first refused rows) for each body.
+
+        In place of the rows there is the image of each answer, in a task other than boxes. Raises Failure, and
+        NotChecked for a task that is not installed.
+        """
         places = enumerate(
             zip(self.bundle.posts, self.bundle.bodies, strict=True), start=1
         )
+        if self.bundle.run.task != BOXES:
+            require_installed(self.bundle)
+            return [(self._answers(place, *one), 0, []) for place, one in places]
         return [self._taken(place, post, body) for place, (post, body) in places]
+
+    def _answers(self, place: int, post: PostLine, body: bytes) -> list[int]:
+        bundle = self.bundle
+        _require_acknowledged(place, post, body)
+        given = [(body, post.content_type or "")]
+        try:
+            answers = answers_of(bundle.run.task, given, bundle.test_set, bundle.order)
+            return [one.image for one in answers]
+        except RefereeError as error:
+            raise _unacceptable(place, error) from None
 
     def _taken(
         self, place: int, post: PostLine, body: bytes
@@ -97,22 +116,13 @@ class Recomputed:
                 post.refused,
                 [(line, reason) for line, reason in post.refused_rows],
             )
-        if post.kind != "body" or post.refused_rows:
-            sentence = f"Body {place} has a receipt, but the bundle does not have the body as it was received."
-            raise Failure("posts.jsonl.gz", sentence)
-        if hashlib.sha256(body).hexdigest() != post.sha256:
-            raise Failure(
-                "bodies.gz",
-                f"Body {place} is not the acknowledged one: its SHA-256 differs.",
-            )
+        _require_acknowledged(place, post, body)
         try:
             rows, refused = rows_of(
                 body, post.content_type or "", self.bundle.run.images, self.category_ids
             )
         except RefereeError as error:
-            raise Failure(
-                "bodies.gz", f"Body {place} would never be accepted: {error.sentence}"
-            ) from None
+            raise _unacceptable(place, error) from None
         return (
             rows,
             refused.total,
@@ -197,8 +207,8 @@ class Recomputed:
         return closed[-1] if closed else None
 
     @cached_property
-    def ground_truth(self) -> GroundTruth:
-        """Return the ground truth of the whole test set. Raises NotChecked, Failure."""
+    def truth_text(self) -> bytes:
+        """Return the file of the ground truth, which is that of the test set. Raises NotChecked, Failure."""
         if self._ground_truth is None:
             until = self.bundle.contest.get("ground_truth_secret_until")
             raise NotChecked(
@@ -211,10 +221,36 @@ class Recomputed:
             digest = self.bundle.test_set.digest[:12]
             sentence = f"The ground truth is not that of the test set {digest}: its SHA-256 differs."
             raise Failure(GROUND_TRUTH, sentence)
+        return self._ground_truth
+
+    @cached_property
+    def truth(self) -> Truth:
+        """Return the truth of the run's task, other than boxes. Raises NotChecked, Failure."""
+        text = self.truth_text
+        require_installed(self.bundle)
+        try:
+            with TemporaryDirectory() as folder:
+                test_set = replace(self.bundle.test_set, folder=Path(folder))
+                test_set.ground_truth_path.write_bytes(text)
+                return truth_of(self.bundle.run.task, test_set)
+        except (RefereeError, TestSetError) as error:
+            raise Failure(
+                GROUND_TRUTH, f"The ground truth cannot be read: {error}"
+            ) from None
+
+    @cached_property
+    def ground_truth(self) -> GroundTruth:
+        """Return the ground truth of the whole test set. Raises NotChecked, Failure."""
+        truth_text = self.truth_text
         problems = Problems()
         try:
-            text = self._ground_truth.decode("utf-8-sig")
-            document = parse_coco(Path(GROUND_TRUTH), problems, text=text)
+            text = truth_text.decode("utf-8-sig")
+            document = parse_coco(
+                Path(GROUND_TRUTH),
+                problems,
+                without_objects=has_no_truth(text),
+                text=text,
+            )
             problems.raise_if_any("ground-truth-invalid")
         except (TestSetError, UnicodeDecodeError) as error:
             raise Failure(
@@ -226,6 +262,8 @@ class Recomputed:
     def case(self) -> Case:
         """Return the inputs of the run's judgement. Raises NotChecked, Failure."""
         bundle = self.bundle
+        is_of_boxes = bundle.run.task == BOXES
+        sent = [part for part, _, _ in self.taken]
         refused = [
             {"elapsed_s": post.elapsed_s, "line": line, "reason": reason}
             for post, (_, _, first) in zip(bundle.posts, self.taken, strict=True)
@@ -236,18 +274,24 @@ class Recomputed:
             metric=bundle.contest["metric"],
             count_unserved=bundle.contest["count_unserved"],
             test_set=bundle.test_set,
-            ground_truth=self.ground_truth,
+            ground_truth=self.ground_truth if is_of_boxes else None,
             order=bundle.order,
-            rows=np.concatenate(
-                [np.empty((0, 7)), *(rows for rows, _, _ in self.taken)]
-            ),
+            rows=np.concatenate([np.empty((0, 7)), *(sent if is_of_boxes else ())]),
             served=bundle.served_images,
             readings=bundle.meter_readings,
             events=list(bundle.own_events()),
             refused=sum(refused for _, refused, _ in self.taken),
             refused_rows=refused,
             limits=bundle.limits,
+            task=bundle.run.task,
+            truth=None if is_of_boxes else self.truth,
+            bodies=() if is_of_boxes else self._bodies,
         )
+
+    @property
+    def _bodies(self) -> list[tuple[bytes, str]]:
+        posts = zip(self.bundle.posts, self.bundle.bodies, strict=True)
+        return [(body, post.content_type or "") for post, body in posts]
 
     @property
     def judged(self) -> Score:
@@ -261,7 +305,13 @@ class Recomputed:
         if self.bundle.result is None:
             return NotChecked("The run is not judged yet.")
         parts = signature_parts(str(self.bundle.result["signature"]))
-        missing = not_installed(self.bundle.contest["metric"], parts.get("engine"))
+        try:
+            rule_of(self.bundle.run)
+        except RefereeError as unknown:
+            return NotChecked(unknown.sentence)
+        missing = ""
+        if self.bundle.run.task == BOXES:
+            missing = not_installed(self.bundle.contest["metric"], parts.get("engine"))
         if missing:
             return NotChecked(missing)
         try:
@@ -297,12 +347,45 @@ class Recomputed:
             raise NotChecked(
                 "The interval is a bootstrap by an earlier version; this version does not compute bootstraps."
             )
+        if self.case.truth is not None:
+            given = scoring_input(self.case)
+            halves = given.with_halves(given.scored()).halves
+            return asdict(interval_from(np.asarray(halves)[0], judged))
         ground_truth, rows = counted_of(self.case)
         return asdict(
             interval_from(
                 half_maps(ground_truth, scored_detections(rows, metric), metric), judged
             )
         )
+
+
+def require_installed(bundle: Bundle) -> None:
+    """Raise NotChecked unless the task of the run is installed as the result's signature names it."""
+    task = bundle.run.task
+    engine = None
+    if bundle.result is not None:
+        engine = signature_parts(str(bundle.result["signature"])).get("engine")
+    elif task in task_names():
+        engine = task_engine(task)
+    missing = task_missing(task, engine)
+    if missing:
+        raise NotChecked(missing)
+
+
+def _require_acknowledged(place: int, post: PostLine, body: bytes) -> None:
+    if post.kind != "body" or post.refused_rows:
+        sentence = f"Body {place} has a receipt, but the bundle does not have the body as it was received."
+        raise Failure("posts.jsonl.gz", sentence)
+    if hashlib.sha256(body).hexdigest() != post.sha256:
+        raise Failure(
+            "bodies.gz",
+            f"Body {place} is not the acknowledged one: its SHA-256 differs.",
+        )
+
+
+def _unacceptable(place: int, error: RefereeError) -> Failure:
+    sentence = f"Body {place} would never be accepted: {error.sentence}"
+    return Failure("bodies.gz", sentence)
 
 
 def _not_following(place: int) -> str:
@@ -312,36 +395,3 @@ def _not_following(place: int) -> str:
     return (
         f"Body 1 does not begin the run's chain: its `previous` does not match {own}."
     )
-
-
-def rows_of(
-    body: bytes, content_type: str, images: int, category_ids: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], Refused]:
-    """Return the rows (n, 7) of an accepted body, and the refused rows. Raises RefereeError for an unacceptable body.
-
-    A form is read by the protocol of 2015, which accepts its good rows. HTTP version 1 accepts a form only if all rows
-    are good, so the result is the same.
-    """
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind == "multipart/form-data":
-        return take_form(_urlencoded(body, content_type), images, category_ids)
-    if kind == "application/x-www-form-urlencoded":
-        return take_form(body, images, category_ids)
-    return parse_detections(body, content_type, images, category_ids), NONE_REFUSED
-
-
-def _urlencoded(body: bytes, content_type: str) -> bytes:
-    """Return the fields of a multipart form, without its files, as a urlencoded form."""
-    message = Message()
-    message["content-type"] = content_type
-    boundary = (message.get_boundary() or "").encode()
-    fields = []
-    for part in re.split(rb"\r?\n--" + re.escape(boundary), b"\n" + body)[1:]:
-        head, *content = _BLANK_LINE.split(part, 1)
-        head = _FOLD.sub(b" ", head)
-        name = _FIELD.search(head)
-        if name and content and not _FILE.search(head):
-            fields.append(
-                (name[1].decode(errors="replace"), content[0].decode(errors="replace"))
-            )
-    return urlencode(fields).encode()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
 from lpirc_testsets.folder import compute_digest
 from referee.evidence.bundle_container import (
     MANIFEST,
@@ -67,6 +69,11 @@ def _require_judged_by(bundle: Bundle, digest: str) -> None:
 
 
 def _ground_truth(found: Recomputed, _: Given) -> str:
+    if found.bundle.run.task != BOXES:
+        truth = found.truth
+        return (
+            f"The ground truth is that of the test set: {len(truth.by_image)} images."
+        )
     return f"The ground truth is that of the test set: {len(found.ground_truth.image)} objects."
 
 
@@ -87,7 +94,8 @@ def _bodies(found: Recomputed, _: Given) -> str:
                 f"{post.received_total} accepted rows so far, but the bodies have {len(rows)}, {refused} and {total}."
             )
             raise Failure("posts.jsonl.gz", sentence)
-    sentence = f"{len(found.bundle.posts)} bodies give the {total} rows that were acknowledged."
+    words = words_of(found.bundle.run.task)
+    sentence = f"{len(found.bundle.posts)} bodies give the {total} {words.rows} that were acknowledged."
     kept = f" An earlier version kept only the rows of {earlier} of these bodies; these rows are used as they are."
     return sentence + kept if earlier else sentence
 

@@ -11,7 +11,7 @@ from lpirc_score.metrics.evaluation_result import RULES_VERSION, VERSION
 from referee.auth.signing import ContestKey
 from referee.evidence.bundle_container import (
     ENVELOPE,
-    FORMAT,
+    FORMAT_OF_BOXES,
     PREDICATE,
     STATEMENT,
     json_text,
@@ -26,7 +26,7 @@ def manifest_of(
 ) -> bytes:
     """Return the manifest of stored parts with their unpacked sizes; `about` describes the run."""
     predicate: dict[str, object] = {
-        "format": FORMAT,
+        "format": FORMAT_OF_BOXES,
         "program": VERSION,
         "metric_version": RULES_VERSION,
     }

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lpirc_score.tasks import BOXES
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.config import ContestConfig
 from referee.config.contest_text import ATTEMPTS, LEAST_MAP, repeated_images
-from referee.contest import Contest
+from referee.contest import Contest, require_truth
+from referee.contest_rules import DEFAULT
 from referee.errors import RefereeError
+from referee.judging.run_checks import NO_TRUTH
 from referee.judging.standings import standings
 from referee.runs.arming import images_of_a_run
 from referee.seams import Finding
@@ -25,8 +29,20 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
         images_of_a_run(contest)
     except RefereeError as error:
         yield Finding(error.code, error.sentence)
+    yield from _truth_missing(contest)
     yield from rule_advice(contest.config, len(contest.test_set.images))
     yield from _left_out(contest)
+
+
+def _truth_missing(contest: Contest) -> Iterator[Finding]:
+    test_set = contest.test_set
+    try:
+        require_truth(test_set, contest.config.task)
+        if contest.config.task == BOXES and not test_set.objects:
+            words = f"{NO_TRUTH_SENTENCE} No run has a score or a rank; for a contest import annotated images."
+            yield Finding(NO_TRUTH, words, is_advice=True)
+    except RefereeError as error:
+        yield Finding(error.code, error.sentence)
 
 
 def _left_out(contest: Contest) -> Iterator[Finding]:
@@ -43,8 +59,43 @@ def _left_out(contest: Contest) -> Iterator[Finding]:
 
 def rule_advice(config: ContestConfig, images: int) -> Iterator[Finding]:
     """Yield the advice about the rules for a test set with so many images."""
-    for code, sentence in (*_missing(config, images), *_given_away(config, images)):
+    found = (
+        *_of_the_rule(config),
+        *_missing(config, images),
+        *_given_away(config, images),
+    )
+    for code, sentence in found:
         yield Finding(code, sentence, is_advice=True)
+
+
+def _of_the_rule(config: ContestConfig) -> Iterator[tuple[str, str]]:
+    """Yield what to know of a contest that ranks by another rule than accuracy over energy."""
+    rule = config.contest_rule
+    if rule == DEFAULT:
+        return
+    yield (
+        "ranked-by",
+        f"The contest ranks by {rule.name}. {rule.sentence} Runs have no provisional score, reports have no gap to the "
+        "next rank, and no season counts them; runs that are armed already keep their own rule.",
+    )
+    limits = rule.settings
+    if "power_limit_w" in limits and "time_limit_s" not in limits:
+        yield (
+            "mean-power-by-waiting",
+            "power_limit_w without time_limit_s: a team lowers its mean power by waiting until its window ends; write "
+            "time_limit_s, too.",
+        )
+    if rule.takes_idle:
+        yield (
+            "idle-board-watched",
+            "A board that works while its idle power is measured gets too much subtracted; see that it rests when "
+            "you arm. A run that draws less than its idle power for long goes into review (below-idle).",
+        )
+    if rule.quantity is None:
+        yield (
+            "order-not-known",
+            f"How sure an order is cannot be said by {rule.name}, so no prize for the best score is shared.",
+        )
 
 
 def unguarded(config: ContestConfig) -> str | None:
@@ -65,6 +116,12 @@ def unguarded(config: ContestConfig) -> str | None:
 
 
 def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
+    if config.task != BOXES and config.metric != ContestConfig.metric:
+        yield (
+            "metric-unused",
+            f'task = "{config.task}": its answers are scored by the task itself, and metric = "{config.metric}" is not '
+            "used; remove the metric.",
+        )
     if not config.attempts:
         yield (
             "attempts-unlimited",
@@ -77,7 +134,8 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
             "images-repeated",
             f"{repeated} Such a run is ranked, with the mark images-seen.",
         )
-    if config.least_map is None:
+    is_quotient = config.contest_rule.unit == DEFAULT.unit
+    if config.least_map is None and is_quotient:
         yield (
             "least-map-missing",
             "least_map is not set: a hundred guessed rows and an immediate log-out can win by their small energy; "

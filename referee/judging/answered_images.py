@@ -56,8 +56,7 @@ class AnsweredImages:
 
     def _renewed(self, run: int) -> _Read:
         read = self._read.setdefault(run, _Read())
-        rows, read.post = self._store.posts.detections_after(run, read.post)
-        images = rows[:, 0].astype(np.int64)
+        images, read.post = self._store.posts.images_after(run, read.post)
         arrivals = self._store.posts.arrivals(run)[len(read.posts_s) :]
         begin = 0
         for at_s, count in arrivals:

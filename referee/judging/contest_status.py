@@ -162,7 +162,7 @@ class StatusReader:
             "contest": config.name,
             "version": program_version(),
             "window_s": config.window_s,
-            "metric": config.metric,
+            "metric": config.scored_by,
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,

@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import combinations
 
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT, ContestRule
 from referee.errors import RefereeError
 from referee.judging.jury_decisions import NOT_PUBLISHED, unpublished
 from referee.judging.meetings import Pending, Undecided, comparable, points_of
@@ -94,7 +95,8 @@ def heat_results(
     for name, its in runs.items():
         sides = [_side(contest, run, hidden) for run in sides_of(its, stations)]
         if sides:
-            found.append(result_of(name, rounds.get(name), sides))
+            rule = contest.config.contest_rule
+            found.append(result_of(name, rounds.get(name), sides, rule))
     return found
 
 
@@ -133,8 +135,9 @@ def result_of(
     name: str,
     round_: int | None,
     sides: Sequence[HeatSide],
+    rule: ContestRule = DEFAULT,
 ) -> HeatResult:
-    """Return the result of a heat with these sides."""
+    """Return the result of a heat with these sides, by the contest's rule."""
     undecided = HeatResult(name, round_, tuple(sides), _outcome_of(sides))
     if undecided.outcome is not Outcome.WON:
         return undecided
@@ -142,7 +145,7 @@ def result_of(
     points = {side.run.team: 0 for side in sides}
     for one, other in combinations(sides, 2):
         teams = (one.run.team, other.run.team)
-        both = _met(one, other)
+        both = _met(one, other, rule)
         pairs.append(Pair(teams, both))
         for team, its in zip(teams, both, strict=True):
             points[team] += its
@@ -157,10 +160,10 @@ def result_of(
     return replace(decided, winner=best[0])
 
 
-def _met(one: HeatSide, other: HeatSide) -> tuple[int, int]:
+def _met(one: HeatSide, other: HeatSide, rule: ContestRule) -> tuple[int, int]:
     if one.figures is None or other.figures is None:
         raise ValueError("a side that cannot be compared has met nobody")
-    return points_of(one.figures, other.figures)
+    return points_of(one.figures, other.figures, rule)
 
 
 def _outcome_of(sides: Sequence[HeatSide]) -> Outcome:
@@ -182,6 +185,7 @@ PUBLIC_REASONS = {
     Undecided.IN_REVIEW: "its run is in review",
     Undecided.NO_ENERGY: "its run has no energy",
     Undecided.VOID: "its run is void",
+    Undecided.OTHER_RULE: "its run was armed with another rule",
 }
 
 

@@ -77,7 +77,7 @@ def image_costs(
         return ImageCosts(KINDS, images, seconds, energy_wh, joined, hidden)
 
     counts = np.array([count for _, count in arrivals], np.int64)
-    of_rows = store.posts.detections(run.id)[:, 0].astype(np.int64)
+    of_rows = store.posts.images(run.id)
     posted = posted_after(images, of_rows, counts)
     sections = by_posts(served_s, posts_s, posted, elapsed_s)
     seconds, energy_wh = _summed(contest, run, sections, len(images), len(WITHOUT))

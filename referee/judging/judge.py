@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ from lpirc_power.meter import Identity
 from lpirc_power.meter_address import limits_of
 from lpirc_score import Evaluation, evaluate
 from lpirc_score.analysis.halves import mean_of_categories
-from lpirc_testsets import GroundTruth, read_ground_truth
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.task_kinds import Truth
+from lpirc_testsets import GroundTruth, load_test_set, objects_of
 from referee.clock import Clock
 from referee.contest import (
     Contest,
@@ -24,10 +26,11 @@ from referee.contest import (
     require_same_test_set,
 )
 from referee.errors import TestSetChanged
-from referee.judging.bound_rules import as_judged
+from referee.judging.bound_rules import as_judged, rule_of
 from referee.judging.run_case import START_S, Case, judgement_of, were_served
 from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import Scored, scored_detections
+from referee.judging.task_scoring import truth_of
 from referee.store import Event
 from referee.store.acts import Act
 from referee.store.hash_links import correction_text
@@ -140,8 +143,8 @@ def with_interval(
     judged: Score,
     found: Scored | None,
 ) -> tuple[Score, NDArray[np.float64] | None]:
-    """Return the judgement with its interval, and the half-samples' mAPs (R,), or None if `found` has none."""
-    if found is None or found.halves is None:
+    """Return the judgement with its interval, and the half-samples' mAPs (R,); None without halves or ground truth."""
+    if found is None or found.halves is None or judged.map is None:
         return judged, None
     maps = mean_of_categories(found.halves)
     return replace(judged, interval=interval_from(maps, judged)), maps
@@ -174,7 +177,7 @@ def judgement(
     The ground truth must be of the run's images. Raises TestSetError.
     """
     return judgement_of(
-        case_of(contest, run, with_rows=found is None),
+        case_of(contest, run, with_rows=found is None or rule_of(run).needs_images),
         clock.utc().isoformat(),
         found,
     )
@@ -188,27 +191,63 @@ def case_of(
 ) -> Case:
     """Return the case of a run, read from the store. Raises TestSetError."""
     store = contest.store
+    order = store.runs.image_order(run.id)
     return Case(
         run=run,
-        metric=contest.config.metric,
+        metric=contest.config.scored_by,
         count_unserved=contest.config.count_unserved,
         test_set=contest.test_set,
-        ground_truth=ground_truth_of(contest.test_set.folder, contest.test_set.digest),
-        order=store.runs.image_order(run.id),
-        rows=store.posts.detections(run.id) if with_rows else np.empty((0, 7)),
+        order=order,
         served=store.served.images(run.id),
         readings=store.readings.of_run(run.id, START_S),
         events=store.log.of_run(run.id),
         refused=store.posts.count_refused(run.id),
         refused_rows=store.posts.refused_rows(run.id),
         limits=limits_of(Identity.parse(run.meter_identity or "").model),
+        **_answered(contest, run, with_rows=with_rows),
     )
+
+
+def _answered(
+    contest: Contest,
+    run: Run,
+    *,
+    with_rows: bool,
+) -> dict[str, Any]:
+    """Return the parts of a case that differ by the task: the truth, and what the team has sent."""
+    posts = contest.store.posts
+    test_set = contest.test_set
+    task = contest.config.task
+    if task == BOXES:
+        return {
+            "ground_truth": ground_truth_of(test_set.folder, test_set.digest),
+            "rows": posts.detections(run.id) if with_rows else np.empty((0, 7)),
+        }
+    bodies: list[tuple[bytes, str]] = []
+    if with_rows:
+        bodies, _ = contest.store.answers.bodies_after(run.id, 0)
+    return {
+        "ground_truth": None,
+        "rows": np.empty((0, 7)),
+        "task": task,
+        "truth": task_truth_of(test_set.folder, test_set.digest, task),
+        "bodies": bodies,
+    }
 
 
 @lru_cache(1)  # many runs share one, and reading it takes longer than judging
 def ground_truth_of(folder: Path, digest: str) -> GroundTruth:
-    """Read the ground truth of the test set in `folder`; `digest` is the key of the cache. Raises TestSetError."""
-    return read_ground_truth(folder)
+    """Read the ground truth of the test set in `folder`; `digest` is the key of the cache. Raises TestSetError.
+
+    A set without ground truth has no objects.
+    """
+    return objects_of(load_test_set(folder))
+
+
+@lru_cache(1)
+def task_truth_of(folder: Path, digest: str, task: str) -> Truth:
+    """Read the truth of the test set in `folder` for a task, as `ground_truth_of` does. Raises TestSetError."""
+    return truth_of(task, load_test_set(folder))
 
 
 def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from lpirc_score.detections.plausibility import limits_by_number
 from lpirc_score.metrics.offered import scores_by_blocks
+from lpirc_score.tasks import BOXES
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -28,17 +29,21 @@ from referee.judging.judge import (
     judgeable,
     with_interval,
 )
-from referee.judging.run_case import restricted_to, scoring_input, were_served
+from referee.judging.run_case import (
+    boxes_input,
+    restricted_to,
+    scoring_input,
+    were_served,
+)
 from referee.judging.scoring_job import (
     Scored,
     name_of,
     object_digests,
     score_whole,
-    scored,
     scored_from,
     stem_of,
-    with_halves,
 )
+from referee.judging.task_scoring import WHOLE, task_stem_of
 from referee.store import Store
 from referee.store.acts import Act
 from referee.store.records import Run, RunState, Score
@@ -80,9 +85,9 @@ def judge_with_interval(
         return judge(contest, number, clock, found=found, state=state, act=act)
     given = scoring_input(case_of(contest, run))
     known = known_of(contest.store, job)
-    found = scored(given, known)
+    found = given.scored(known)
     judged = judge(contest, number, clock, found=found, state=state, act=act)
-    found = with_halves(given, found, known)
+    found = given.with_halves(found, known)
     store_scoring(contest.store, job, found, clock)
     judged, maps = with_interval(judged, found)
     if judged.interval is not None and maps is not None:
@@ -197,7 +202,8 @@ def is_large(
     memory_bytes: int,
 ) -> bool:
     """Return True if a run has too many rows for a worker's memory and its metric can be scored by blocks."""
-    if not scores_by_blocks(contest.config.metric):
+    config = contest.config
+    if config.task != BOXES or not scores_by_blocks(config.metric):
         return False
     rows = contest.store.posts.count_detections(run.id)
     return rows * BYTES_A_ROW > memory_bytes
@@ -209,7 +215,7 @@ def _by_blocks(
     job: ScoringJob,
     workers: Workers,
 ) -> Scored:
-    given = scoring_input(case_of(contest, run, with_rows=False))
+    given = boxes_input(case_of(contest, run, with_rows=False))
     posts = stored_posts(contest.store, run.id)
     known = known_of(contest.store, job)
     return score_large(workers, given, posts, known)
@@ -231,6 +237,9 @@ def job_of(contest: Contest, run: Run) -> ScoringJob:
     order = store.runs.image_order(run.id)
     served = were_served(order, store.served.images(run.id), len(test_set.images))
     bodies = store.posts.body_digests(run.id)
+    if config.task != BOXES:
+        stem = task_stem_of(config.task, config.count_unserved, bodies, order, served)
+        return ScoringJob(name_of(stem, {WHOLE: test_set.ground_truth_sha256}), stem)
     limits = limits_by_number(test_set)
     stem = stem_of(config.metric, config.count_unserved, bodies, order, served, limits)
     objects = _objects(test_set.folder, test_set.digest, np.sort(order).tobytes())

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from referee.contest import Contest
+from referee.contest_rules import ContestRule
 from referee.errors import RefereeError
+from referee.judging.bound_rules import signed_rule
 from referee.judging.ranking import NotRanked, head_to_head
 from referee.judging.run_figures import Figures, current_judgement, judged_figures
 from referee.store.records import Run, RunState
@@ -20,6 +22,7 @@ class Undecided(StrEnum):
     NOT_PUBLISHED = "not-published"
     IN_REVIEW = "in-review"
     NO_ENERGY = "no-energy"
+    OTHER_RULE = "other-rule"
     VOID = "void"
 
 
@@ -55,7 +58,9 @@ def meeting(
 ) -> Meeting:
     """Decide between two runs: 2 points for the higher score, 1 each for a tie.
 
-    A score below `least_map` is treated as no score. Raises RefereeError `run-unknown`, `not-opponents` (both runs are
+    A score below `least_map`, or outside a limit of the rule, is treated as no score.
+
+    Raises RefereeError `run-unknown`, `not-opponents` (both runs are
     of one team), `run-state` (not judged, void, or in review), and `energy-missing` if the energy may still be read.
     """
     one = contest.store.runs.get(first)
@@ -65,7 +70,8 @@ def meeting(
         raise RefereeError("not-opponents", sentence)
     figures = _decided(contest, one)
     of_other = _decided(contest, other)
-    points, points_of_other = points_of(figures, of_other)
+    rule = contest.config.contest_rule
+    points, points_of_other = points_of(figures, of_other, rule)
     sides = (
         Side(one, figures, points),
         Side(other, of_other, points_of_other),
@@ -73,9 +79,13 @@ def meeting(
     return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
 
 
-def points_of(figures: Figures, of_other: Figures) -> tuple[int, int]:
-    """Return the points of two runs that can be compared."""
-    return head_to_head(_score_that_counts(figures), _score_that_counts(of_other))
+def points_of(
+    figures: Figures, of_other: Figures, rule: ContestRule
+) -> tuple[int, int]:
+    """Return the points of two runs that can be compared, by the contest's rule."""
+    first = _score_that_counts(figures)
+    second = _score_that_counts(of_other)
+    return head_to_head(first, second, rule)
 
 
 def _score_that_counts(figures: Figures) -> float | None:
@@ -103,6 +113,9 @@ def comparable(contest: Contest, run: Run) -> Figures | Pending:
     if run.state is not RunState.JUDGED or judged is None:
         sentence = f"Run {run.id} has no current judgement; see: referee judge {run.id}"
         return _pending(Undecided.NOT_JUDGED, sentence)
+    if signed_rule(judged.signature) != contest.config.contest_rule.signed:
+        sentence = f"Run {run.id} was armed with another [rule] than contest.toml has now; put that back to compare it."
+        return _pending(Undecided.OTHER_RULE, sentence)
     figures = judged_figures(contest, run, judged)
     if figures.energy_wh is None:
         why = (

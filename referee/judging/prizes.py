@@ -23,15 +23,17 @@ from lpirc_score.analysis.interval import (
     chance_of_order,
 )
 from referee.config import Prize
+from referee.contest_rules import DEFAULT, ContestRule
 from referee.judging.ranking import SURE, Standing
 
+BEST_SCORE = "best-score"
 MERITS: dict[str, Callable[[Standing], float]] = {
-    "best-score": lambda one: one.score,
+    BEST_SCORE: lambda one: one.score,
     "least-energy": lambda one: -one.energy_wh,
     "highest-map": lambda one: one.map,
 }
 QUANTITIES: dict[str, Quantity] = {
-    "best-score": "score",
+    BEST_SCORE: "score",
     "least-energy": "energy",
     "highest-map": "map",
 }
@@ -48,7 +50,9 @@ CONDITIONS = {
 class Award:
     """A prize and the teams that share it; empty if no team meets its condition.
 
-    `value` is the best team's score (1/Wh), energy (Wh) or mAP. `bar` is the lowest mAP or the highest energy that the
+    `value` is the best team's score (in the unit of the rule), energy (Wh) or mAP.
+
+    `bar` is the lowest mAP or the highest energy that the
     condition allows; it may be below 0, and is None if there is no condition or no participant. `unsure` has the teams
     that share the prize because their order relative to the best team is uncertain. `not_known` has the teams for which
     the certainty of that order is unknown; they do not share it.
@@ -67,13 +71,15 @@ def awards(
     prizes: Sequence[Prize],
     participants: Sequence[Standing],
     halved: Mapping[int, Halved | None] | None = None,
+    rule: ContestRule = DEFAULT,
 ) -> tuple[Award, ...]:
     """Return the award of each prize; teams with equal figures share a prize.
 
     `participants` has the best ranked run of each team. `halved` has, by run number, the values that decide how
-    certain the order of two runs is.
+    certain the order of two runs is. `rule` says which score is the best one.
     """
-    return tuple(_award(prize, participants, halved or {}) for prize in prizes)
+    known = halved or {}
+    return tuple(_award(prize, participants, known, rule) for prize in prizes)
 
 
 def is_sure(
@@ -94,12 +100,21 @@ def is_sure(
     return max(chances) >= SURE
 
 
+def _merit_by(rule: ContestRule) -> Callable[[Standing], float]:
+    return lambda one: rule.merit(one.score)
+
+
 def _award(
     prize: Prize,
     able: Sequence[Standing],
     halved: Mapping[int, Halved | None],
+    rule: ContestRule,
 ) -> Award:
     merit = MERITS[prize.rule]
+    of = QUANTITIES[prize.rule]
+    if prize.rule == BEST_SCORE:
+        merit = _merit_by(rule)
+        of = rule.quantity or of
     condition = CONDITIONS.get(prize.rule)
     bar = None
     if condition is not None and able:
@@ -117,7 +132,6 @@ def _award(
     winners = [one for one in able if merit(one) == best]
     first = halved.get(winners[0].run) if winners else None
     behind = [(one.team, halved.get(one.run)) for one in able if merit(one) != best]
-    of = QUANTITIES[prize.rule]
     unsure = tuple(
         team for team, its in behind if first and its and not is_sure(first, its, of)
     )

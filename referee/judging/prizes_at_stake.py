@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from referee.config import Prize
+from referee.contest_rules import ContestRule
 from referee.judging.prizes import awards
 from referee.judging.ranking import NotRanked, Place, Standing, best_of_each
 from referee.judging.standings import Standings
@@ -18,13 +19,14 @@ def prizes_at_stake(
 
     Whether orders are certain is not considered.
     """
+    rule = found.rule
     ranked = [place.standing for place in found.places]
-    winners = _winners(prizes, ranked)
+    winners = _winners(prizes, ranked, rule)
     at_stake = {}
     for place in found.unranked:
         if place.standing.not_ranked_code is not NotRanked.IN_REVIEW:
             continue
-        would_be = _winners(prizes, _with(ranked, place))
+        would_be = _winners(prizes, _with(ranked, place, rule), rule)
         names = tuple(name for name in winners if winners[name] != would_be[name])
         if names:
             at_stake[place.standing.run] = names
@@ -32,13 +34,15 @@ def prizes_at_stake(
 
 
 def _winners(
-    prizes: Sequence[Prize], ranked: Sequence[Standing]
+    prizes: Sequence[Prize], ranked: Sequence[Standing], rule: ContestRule
 ) -> dict[str, tuple[str, ...]]:
-    return {one.name: one.teams for one in awards(prizes, ranked)}
+    return {one.name: one.teams for one in awards(prizes, ranked, rule=rule)}
 
 
-def _with(ranked: Sequence[Standing], place: Place) -> list[Standing]:
+def _with(
+    ranked: Sequence[Standing], place: Place, rule: ContestRule
+) -> list[Standing]:
     best_first = sorted(
-        [*ranked, place.standing], key=lambda one: (-one.score, one.run)
+        [*ranked, place.standing], key=lambda one: (-rule.merit(one.score), one.run)
     )
     return best_of_each(best_first, team=lambda one: one.team)

@@ -19,17 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score import score
-from lpirc_testsets import GroundTruth, read_ground_truth
+from lpirc_score.tasks import BOXES
+from lpirc_testsets import GroundTruth, objects_of
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, StorageFailed
-from referee.judging.bound_rules import as_judged
+from referee.judging.bound_rules import as_judged, has_provisional_score
 from referee.judging.figure_freshness import measured_state
 from referee.judging.figure_state import FigureState
-from referee.judging.judge import evaluate_rows
+from referee.judging.followed_answers import FollowedAnswers
+from referee.judging.judge import evaluate_rows, task_truth_of
 from referee.judging.released_figures import half_of, is_due, is_last, release_of
 from referee.judging.run_case import restricted_to, undo_image_order
-from referee.judging.run_checks import is_scorable
+from referee.judging.run_checks import is_scorable, lacks_truth
 from referee.judging.scoring_job import IMAGE
 from referee.store.records import Provisional, Run, RunState
 
@@ -63,8 +65,10 @@ class FollowedRuns:
         self._contest = contest
         self._store = contest.store
         self._clock = clock
-        self._ground_truth = read_ground_truth(contest.test_set.folder)
-        self._runs: dict[int, _FollowedRun] = {}
+        self._ground_truth: GroundTruth | None = None
+        if contest.config.task == BOXES:
+            self._ground_truth = objects_of(contest.test_set)
+        self._runs: dict[int, _FollowedRun | FollowedAnswers] = {}
         self._due_s: dict[int, float] = {}
         # The pause between two publications of a run; it follows from the cost of the last one.
         self._pause_s: dict[int, float] = {}
@@ -139,7 +143,7 @@ class FollowedRuns:
     def _publish(self, run: Run) -> None:
         # The run was read before its posts, so a closed run has all its posts by now.
         if run.id not in self._runs:
-            self._runs[run.id] = _FollowedRun(self._contest, self._ground_truth, run)
+            self._runs[run.id] = self._begun(run)
         followed = self._runs[run.id]
         now = self._clock.utc()
         reached, detections = followed.evaluate()
@@ -152,7 +156,8 @@ class FollowedRuns:
                 utc = min(now, newest.utc)
         is_fresh = measured_state(self._store, run, now) is FigureState.FRESH
         reached_score = None
-        if is_fresh and is_scorable(energy_wh):
+        is_scored = is_fresh and has_provisional_score(run)
+        if is_scored and reached is not None and is_scorable(energy_wh):
             reached_score = score(reached, energy_wh)
         figures = Provisional(
             run=run.id,
@@ -177,6 +182,21 @@ class FollowedRuns:
             )
             self._store.provisional.release(released)
 
+    def _begun(self, run: Run) -> _FollowedRun | FollowedAnswers:
+        """Return the part that follows a run. Raises RefereeError `testset-changed`; TestSetError."""
+        require_same_test_set(self._contest, run)
+        contest = as_judged(self._contest, run)
+        test_set = contest.test_set
+        if contest.config.task == BOXES:
+            if self._ground_truth is None:
+                self._ground_truth = objects_of(test_set)
+            return _FollowedRun(contest, self._ground_truth, run)
+        order = contest.store.runs.image_order(run.id)
+        half = half_of(contest.secret, run, order)
+        task = contest.config.task
+        truth = task_truth_of(test_set.folder, test_set.digest, task)
+        return FollowedAnswers(contest, run, truth, half)
+
     def _is_to_release(
         self,
         run: Run,
@@ -200,12 +220,11 @@ class _FollowedRun:
         ground_truth: GroundTruth,
         run: Run,
     ) -> None:
-        require_same_test_set(contest, run)
-        contest = as_judged(contest, run)
         self._contest = contest
         self._store = contest.store
         self._run = run.id
         self._order = contest.store.runs.image_order(run.id)
+        self._lacks_truth = lacks_truth(ground_truth)
         self._ground_truth = restricted_to(ground_truth, self._order)
         self._half = half_of(contest.secret, run, self._order)
         self._rows: NDArray[np.float64] = np.empty((0, 7))
@@ -217,31 +236,41 @@ class _FollowedRun:
         self._last_served = 0
         self._map: float | None = None
 
-    def evaluate(self) -> tuple[float, int]:
+    def evaluate(self) -> tuple[float | None, int]:
         """Return the mAP of the stored detections that are scored, and the number of all detections.
 
-        The mAP is computed only if a detection is new; otherwise it is the last one.
+        The mAP is computed only if a detection is new; otherwise it is the last one. It is None without ground truth.
         """
         new, last_post = self._store.posts.detections_after(self._run, self._last_post)
         served, last_served = self._store.served.after(self._run, self._last_served)
         self._last_post = last_post
         self._last_served = last_served
         images = self._order[np.array(served, np.int64) - 1]
-        if len(new) or not self._counts[images].all() or self._map is None:
+        is_new = len(new) or not self._counts[images].all()
+        if is_new or (self._map is None and not self._lacks_truth):
             self._counts[images] = True
             new_rows = undo_image_order(new, self._order)
             self._rows = np.concatenate([self._rows, new_rows])
             self._map = self._map_of(self._counted(), self._ground_truth)
         return self._map, len(self._rows)
 
-    def evaluate_half(self) -> float:
-        """Return the mAP on the secret half of the run's images, of the detections that `evaluate` has read."""
+    def evaluate_half(self) -> float | None:
+        """Return the mAP on the secret half of the run's images, of the detections that `evaluate` has read.
+
+        None without ground truth.
+        """
         counted = self._counted()
         is_of_half = np.isin(counted[:, IMAGE], self._half)
         truth = restricted_to(self._ground_truth, self._half)
         return self._map_of(counted[is_of_half], truth)
 
-    def _map_of(self, rows: NDArray[np.float64], truth: GroundTruth) -> float:
+    def _map_of(
+        self,
+        rows: NDArray[np.float64],
+        truth: GroundTruth,
+    ) -> float | None:
+        if self._lacks_truth:
+            return None
         return evaluate_rows(self._contest, truth, rows).map
 
     def _counted(self) -> NDArray[np.float64]:

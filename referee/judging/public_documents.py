@@ -18,7 +18,10 @@ from importlib.resources import files
 from typing import Any
 
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.tasks import BOXES
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT, ContestRule
 from referee.judging.answered_images import AnsweredImages
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
@@ -122,12 +125,13 @@ def public_board(
         courses_before(before),
         powers_before(before),
     )
-    ranking = [_public_place(place, runs, affiliations) for place in found.places]
-    unranked = [_public_place(place, runs, affiliations) for place in found.unranked]
+    rule = contest.config.contest_rule
+    ranking = [_public_place(one, runs, affiliations, rule) for one in found.places]
+    unranked = [_public_place(one, runs, affiliations, rule) for one in found.unranked]
     awards = [asdict(one) for one in found.awards]
     return _document(
         contest,
-        heats=published_figures(courses),
+        heats=published_figures(courses, rule),
         tournament=heats["standings"],
         energy_lost=[asdict(one) for one in lost],
         ranking=ranking,
@@ -140,7 +144,7 @@ def public_board(
         attempts=[{"team": team, "used": used[team]} for team in teams],
         corrections=_corrections(store),
         rules=_rules_of([*ranked, *opened]),
-        teams=published_figures(_teams(store, runs.values(), found)),
+        teams=published_figures(_teams(store, runs.values(), found), rule),
         log=log,
     )
 
@@ -149,6 +153,7 @@ def _public_place(
     one: Place,
     runs: Mapping[int, Run],
     affiliations: Mapping[str, str | None],
+    rule: ContestRule,
 ) -> dict[str, Any]:
     """Return the document of a place as everyone may see it."""
     place = place_document(one)
@@ -158,7 +163,7 @@ def _public_place(
         # Only operators may read the note of a review.
         "reviewed": place["reviewed"] is not None,
     }
-    public: dict[str, Any] = published_figures(place | more)
+    public: dict[str, Any] = published_figures(place | more, rule)
     return public
 
 
@@ -203,16 +208,23 @@ def _corrections(store: Store) -> list[dict[str, Any]]:
 
 def _document(contest: Contest, **changing: object) -> str:
     config = contest.config
-    fixed = {
+    is_of_boxes = config.task == BOXES
+    of_task = {} if is_of_boxes else {"task": config.task}
+    if is_of_boxes and not contest.test_set.objects:
+        of_task = {"no_truth": NO_TRUTH_SENTENCE}
+    fixed: dict[str, object] = of_task | {
         "contest": config.name,
-        "metric": config.metric,
+        "metric": config.scored_by,
         "window_s": config.window_s,
         "images": config.images.per_attempt or len(contest.test_set.images),
         "attempts_each": config.attempts,
-        "champions": champions(),
+        "champions": champions() if is_of_boxes else [],
         "champions_metric": PUBLISHED,
         "public_key": contest.store.identity.public_key(),
     }
+    rule = config.contest_rule
+    if rule != DEFAULT:
+        fixed["ranked_by"] = rule.words
     return json.dumps(fixed | changing, ensure_ascii=False)
 
 

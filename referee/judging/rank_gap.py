@@ -17,6 +17,7 @@ import numpy as np
 from lpirc_score.analysis.error_types import OF_DETECTIONS, ErrorType
 from lpirc_score.analysis.interval import Halved, chance_of_order, ratio_interval
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
 from referee.judging.energy_course import energy_course, energy_limits_wh
 from referee.judging.freeze import Freeze
 from referee.judging.ranking import Place, covered
@@ -100,12 +101,17 @@ class Lever:
 
 @dataclass(frozen=True)
 class OnTheBoard:
-    """The place of a run and the gaps to its neighbours; `why_none` says in a clause why it has no place."""
+    """The place of a run and the gaps to its neighbours; `why_none` says in a clause why it has no place.
+
+    `near` has the places from the neighbour above to the one below. The gaps are known only where the score is accuracy
+    over energy: what closes a gap follows from that quotient.
+    """
 
     place: Place | None
     above: Gap | None
     below: Gap | None
     why_none: str | None
+    near: tuple[Place, ...] = ()
 
 
 LEAST_EFFECT = 1.005
@@ -125,13 +131,19 @@ def place_of(contest: Contest, run: Run, now: datetime) -> OnTheBoard:
     if at is None:
         return OnTheBoard(None, None, None, None)
     own = places[at]
+    if contest.config.contest_rule != DEFAULT:
+        near = places[max(at - 1, 0) : at + 2]
+        return OnTheBoard(own, None, None, None, near)
     above = None
+    near = (own,)
     if at > 0:
         above = gap_between(own, places[at - 1], ranked.known)
+        near = (above.place, *near)
     below = None
     if at + 1 < len(places):
         below = gap_between(own, places[at + 1], ranked.known)
-    return OnTheBoard(own, above, below, None)
+        near = (*near, below.place)
+    return OnTheBoard(own, above, below, None, near)
 
 
 def gap_between(

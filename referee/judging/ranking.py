@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from lpirc_score.analysis.interval import Halved, chance_of_order
 from lpirc_score.metrics.evaluation_result import signature_parts
+from referee.contest_rules import DEFAULT, ContestRule
 
 T = TypeVar("T")
 SURE = 0.95  # an order with at least this chance of being real needs no remark
@@ -25,10 +26,12 @@ RULES = (
 
 
 class NotRanked(StrEnum):
-    """Reasons why a judged run with a score has no rank."""
+    """Reasons why a judged run has no rank."""
 
+    NO_TRUTH = "no-truth"
     BELOW_LEAST_MAP = "below-least-map"
     IN_REVIEW = "in-review"
+    OUTSIDE_RULE = "outside-rule"
     NOT_VERIFIED = "not-verified"
 
 
@@ -42,7 +45,7 @@ class FailedCheck:
 
 @dataclass(frozen=True)
 class Standing:
-    """A judged run as the leaderboard shows it; the interval is of the score (1/Wh), None until it is known.
+    """A judged run as the leaderboard shows it; the score, in the unit of its rule, and its interval, None if unknown.
 
     `map` is by the contest's metric; `map_ilsvrc_det` is comparable with the published champions. `complete` is False
     if judging again would add something: the judging was interrupted, or done by an earlier version of the program.
@@ -105,21 +108,23 @@ class Place:
 def rank(
     standings: Sequence[Standing],
     halved: Mapping[int, Halved | None],
+    rule: ContestRule = DEFAULT,
 ) -> tuple[Place, ...]:
-    """Rank the best run of each team, highest score first.
+    """Rank the best run of each team, best score by the contest's rule first.
 
     Equal scores share a rank, and the earlier run is listed first. Runs that are `not_ranked` are ignored: if a team's
     best run is in review, the team is ranked by its next best one. `halved` has, by run number, the values that
     decide how certain the order of two runs is.
     """
     able = [one for one in standings if one.not_ranked is None]
-    best_first = sorted(able, key=lambda one: (-one.score, one.run))
+    best_first = sorted(able, key=lambda one: (-rule.merit(one.score), one.run))
+    of = rule.quantity or "score"
     ordered = best_of_each(best_first, team=lambda one: one.team)
     level: dict[str, list[Level]] = {one.team: [] for one in ordered}
     for better, other in combinations(ordered, 2):
         one = halved.get(better.run)
         two = halved.get(other.run)
-        if one and two and (chance := chance_of_order(one, two)) < SURE:
+        if one and two and (chance := chance_of_order(one, two, of)) < SURE:
             covers = covered(better, other)
             level[better.team].append(Level(other.team, chance, covers))
             level[other.team].append(Level(better.team, chance, covers))
@@ -129,7 +134,8 @@ def rank(
     )
     places = []
     for standing in ordered:
-        better_ones = [other for other in ordered if other.score > standing.score]
+        own = rule.merit(standing.score)
+        better_ones = [other for other in ordered if rule.merit(other.score) > own]
         differs = differences(standing.signature, usual) + standing.other_rules
         place = Place(
             rank=1 + len(better_ones),
@@ -183,8 +189,10 @@ def best_of_each(best_first: Iterable[T], team: Callable[[T], str]) -> list[T]:
     return list(best.values())
 
 
-def head_to_head(score_a: float | None, score_b: float | None) -> tuple[int, int]:
-    """Return the points of two competing runs: 2 for the higher score, 1 each for a tie (LPIRC 2016).
+def head_to_head(
+    score_a: float | None, score_b: float | None, rule: ContestRule = DEFAULT
+) -> tuple[int, int]:
+    """Return the points of two competing runs: 2 for the better score, 1 each for a tie (LPIRC 2016).
 
     A run without a score gets 0 points, so two runs without a score both get 0. The energies of both runs must be
     final: a run with a missing energy may get a score later.
@@ -193,5 +201,7 @@ def head_to_head(score_a: float | None, score_b: float | None) -> tuple[int, int
         return 0, 0
     if score_a == score_b:
         return 1, 1
-    first = score_b is None or (score_a is not None and score_a > score_b)
+    first = score_b is None or (
+        score_a is not None and rule.merit(score_a) > rule.merit(score_b)
+    )
     return (2, 0) if first else (0, 2)

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from lpirc_score import score
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT, ContestRule
+from referee.judging.bound_rules import has_provisional_score, rule_of
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
 from referee.judging.jury_decisions import is_published
@@ -94,21 +96,21 @@ def _part(run: Run, moment: datetime) -> int | None:
     )
 
 
-def rough_map(value: float) -> float:
-    """Return an mAP rounded to the released digits."""
-    return round(value, MAP_DIGITS)
+def rough_map(value: float | None) -> float | None:
+    """Return an mAP rounded to the released digits, None if there is none."""
+    return None if value is None else round(value, MAP_DIGITS)
 
 
-def rough_score(released_map: float, energy_wh: float | None) -> float | None:
+def rough_score(released_map: float | None, energy_wh: float | None) -> float | None:
     """Return the score computed from the released mAP, so that it reveals no more about the true mAP."""
-    if not is_scorable(energy_wh):
+    if released_map is None or not is_scorable(energy_wh):
         return None
     return float(f"{score(released_map, energy_wh):.{SCORE_DIGITS - 1}e}")
 
 
 def release_of(
     run: Run,
-    half_map: float,
+    half_map: float | None,
     energy_wh: float | None,
     detections: int,
     *,
@@ -123,7 +125,7 @@ def release_of(
         utc=utc,
         map=shown,
         energy_wh=energy_wh,
-        score=rough_score(shown, energy_wh),
+        score=rough_score(shown, energy_wh) if has_provisional_score(run) else None,
         detections=detections,
     )
 
@@ -153,7 +155,7 @@ def released_of(
     if judged is not None:
         utc = judged.judged_utc
         shown = rough_map(judged.map)
-        rough = rough_score(shown, judged.energy_wh)
+        rough = _rough_judged(run, judged)
         return Released(
             run.id,
             utc,
@@ -167,6 +169,20 @@ def released_of(
     if released is None or state_of(contest.store, run, now) is FigureState.FRESH:
         return released
     return replace(released, energy_wh=None, score=None)
+
+
+def _rough_judged(run: Run, judged: Score) -> float | None:
+    """Return the score of a judgement, rounded as the figures that are released before it."""
+    shown = rough_map(judged.map)
+    rule = rule_of(run)
+    if rule == DEFAULT:
+        return rough_score(shown, judged.energy_wh)
+    value = judged.score
+    if value is None or shown is None or judged.map is None:
+        return None
+    if rule.quantity != "energy":
+        value *= shown / judged.map if judged.map > 0 else 0.0
+    return float(f"{value:.{SCORE_DIGITS - 1}e}")
 
 
 def public_judgement(contest: Contest, run: Run) -> Score | None:
@@ -202,27 +218,25 @@ def released_document(
     return asdict(released) | {"age_s": age.total_seconds(), "figure_state": state}
 
 
-def published_figures(value: Any) -> Any:
-    """Return a document of results with mAP, score and chance rounded as they are published.
+def published_figures(value: Any, rule: ContestRule = DEFAULT) -> Any:
+    """Return a document of results with mAP, score and chance rounded as they are published; `rule` made the scores.
 
     Ranks, prizes and points are decided before, on the exact figures.
     """
     if isinstance(value, list):
-        return [published_figures(one) for one in value]
+        return [published_figures(one, rule) for one in value]
     if not isinstance(value, dict):
         return value
-    energy_wh = value.get("energy_wh")
-    if not isinstance(energy_wh, (int, float)):
-        energy_wh = None  # unknown, or the course of a run
-    places = dict.fromkeys(MAPS, PUBLISHED_MAP_DIGITS)
-    places |= dict.fromkeys(SCORES, published_score_digits(energy_wh))
+    places: dict[str, int | None] = dict.fromkeys(MAPS, PUBLISHED_MAP_DIGITS)
+    places |= dict.fromkeys(SCORES, _score_digits(value, rule))
     places["chance"] = CHANCE_DIGITS
     found = {}
     for name, one in value.items():
         if name in places and isinstance(one, float):
-            found[name] = round(one, places[name])
+            digits = places[name]
+            found[name] = one if digits is None else round(one, digits)
         else:
-            found[name] = published_figures(one)
+            found[name] = published_figures(one, rule)
     return found
 
 
@@ -242,6 +256,29 @@ def published_awards(
             bar = round(bar, PUBLISHED_MAP_DIGITS)
         found.append({**award, "value": value, "bar": bar})
     return found
+
+
+def _score_digits(value: Mapping[str, Any], rule: ContestRule) -> int | None:
+    """Return the decimal places of a score in a document; None: not rounded, since it is the energy itself."""
+    if rule.quantity == "energy":
+        return None
+    if rule.quantity == "map":
+        return PUBLISHED_MAP_DIGITS
+    energy_wh = value.get("energy_wh")
+    if not isinstance(energy_wh, (int, float)):
+        energy_wh = None  # unknown, or the course of a run
+    if rule.quantity is None and energy_wh is not None:
+        energy_wh = min(energy_wh, _divided_by(value) or energy_wh)
+    return published_score_digits(energy_wh)
+
+
+def _divided_by(value: Mapping[str, Any]) -> float | None:
+    """Return by what the mAP of a document was divided to get its score; None if that is not known."""
+    reached = value.get("map")
+    its_score = value.get("score")
+    if not isinstance(reached, float) or not isinstance(its_score, float):
+        return None
+    return reached / its_score if reached > 0 and its_score > 0 else None
 
 
 def published_score_digits(energy_wh: float | None) -> int:

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.metrics.offered import has_one_threshold
+from lpirc_score.tasks.words import words_of
 from lpirc_testsets import TestSetError
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.judging.bound_rules import rule_of
 from referee.judging.energy_course import energies_at
 from referee.judging.replay_frames import (
     Boxes,
@@ -119,6 +121,8 @@ def has_its_images(contest: Contest, run: Run) -> bool:
 
 def _head(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
     figures = figures_of(contest, run, now)
+    is_more = rule_of(run).higher_is_better
+    order = {} if is_more else {"less_is_better": True}
     return {
         "form": FORM,
         "contest": contest.config.name,
@@ -138,6 +142,7 @@ def _head(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
             "score": figures.score,
             "judged": figures.judged,
             "needs_review": figures.needs_review,
+            **order,
         },
     }
 
@@ -185,7 +190,7 @@ def _missing(
     if not has_its_images(contest, run):
         yield OTHER_TEST_SET
     if moments.why_not is not None and run.state in OVER:
-        yield moments.why_not
+        yield words_of(run.task).said(moments.why_not)
 
 
 def _missing_of_meter(

@@ -75,8 +75,9 @@ def sent_in(store: Store, run: int) -> Sent:
     arrivals = store.posts.arrivals(run)
     posts_s = np.array([at_s for at_s, _ in arrivals], np.float64)
     counts = np.array([count for _, count in arrivals], np.int64)
-    rows = store.posts.detections(run)
-    posted = posted_after(images, rows[:, IMAGE].astype(np.int64), counts)
+    is_of_boxes = store.posts.task_of(run) is None
+    rows = store.posts.detections(run) if is_of_boxes else np.empty((0, 7))
+    posted = posted_after(images, store.posts.images(run), counts)
     answered_s = np.maximum(answered_at(posts_s, posted, len(images)), served_s)
     return Sent(images, served_s, answered_s, posts_s, counts, rows)
 

@@ -52,7 +52,7 @@ class ReplayPublisher:
             return
         known = self._contest.store.replays.marks()
         for number, place in published_places(row).items():
-            mark = mark_of(place)
+            mark = mark_of(place, self._contest.config.contest_rule)
             if known.get(number) != mark and self._is_due(number, mark):
                 self._make(number, mark)
                 return
@@ -94,6 +94,5 @@ def replay_to_store(contest: Contest, number: int, clock: Clock) -> StoredReplay
         for image in replay["frames"]["image"]:
             originals[image] = int(order[image - 1])
     document = json.dumps(replay, ensure_ascii=False, separators=(",", ":"))
-    return StoredReplay(
-        number, mark_of(replay["final"]), document, json.dumps(originals)
-    )
+    mark = mark_of(replay["final"], contest.config.contest_rule)
+    return StoredReplay(number, mark, document, json.dumps(originals))

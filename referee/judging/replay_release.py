@@ -13,6 +13,7 @@ from collections.abc import Container, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from referee.contest_rules import DEFAULT, ContestRule
 from referee.judging.freeze import Freeze, public_view
 from referee.judging.heat_results import DECIDED
 from referee.judging.released_figures import published_figures
@@ -80,9 +81,13 @@ def latest_pair(row: Published, runs: Container[int]) -> tuple[int, ...]:
     return next((pair for pair in pairs if pair), ())
 
 
-def mark_of(figures: Mapping[str, Any]) -> str:
-    """Return the figures of a judgement as text: equal for a replay and for a place on the board that fit together."""
-    published = published_figures({name: figures[name] for name in FIGURES})
+def mark_of(figures: Mapping[str, Any], rule: ContestRule = DEFAULT) -> str:
+    """Return the figures of a judgement as text: equal for a replay and for a place on the board that fit together.
+
+    By another `rule` than the default the score is left out, which follows from the others and is rounded otherwise.
+    """
+    names = [name for name in FIGURES if rule == DEFAULT or name != "score"]
+    published = published_figures({name: figures[name] for name in names})
     return json.dumps([*published.values()])
 
 

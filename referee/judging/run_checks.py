@@ -11,10 +11,14 @@ from lpirc_power.energy import Check, Energy, Measurement, energy_checks, energy
 from lpirc_power.energy.integral import integrator_time
 from lpirc_power.meter import Identity, Limits, Reading
 from lpirc_score.detections.plausibility import Implausible
+from lpirc_score.tasks.words import OF_BOXES, Words
+from lpirc_testsets import GroundTruth
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 
 NOT_ASKED = "the meter's settings were not read back"
 REASONS = 3  # shown at most
+NO_TRUTH = "no-truth"
 IMAGES_NOT_FETCHED = "images-not-fetched"
 MAP_WITH_THEM = "map_with_them"
 LARGEST_WH = 1e9
@@ -92,6 +96,21 @@ def _measurement(
     )
 
 
+def lacks_truth(ground_truth: GroundTruth | None) -> bool:
+    """Return True for the ground truth of a test set without any: its runs have energy and timing only.
+
+    None, the ground truth of another task than boxes, is never missing: a contest cannot be served without.
+    """
+    return ground_truth is not None and len(ground_truth.image) == 0
+
+
+def truth_checks(ground_truth: GroundTruth | None) -> tuple[Check, ...]:
+    """Return the check of a run on a test set without ground truth; empty for any other."""
+    if not lacks_truth(ground_truth):
+        return ()
+    return (Check(NO_TRUTH, False, "warning", NO_TRUTH_SENTENCE, {}),)
+
+
 def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, ...]:
     """Return the check of a run with refused rows, `total` in number; empty for a run without any."""
     if not total:
@@ -107,29 +126,32 @@ def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, 
 def images_not_fetched(
     rows: int,
     images: int,
-    map_with_them: float,
+    map_with_them: float | None,
     *,
     count: bool,
+    words: Words = OF_BOXES,
 ) -> Check:
     """Return the check `images-not-fetched`: `rows` are for images that the run was not served.
 
     It is a warning, because the score is right. With `count`, contest.toml lets these rows be scored; else they are
-    not.
+    not. `map_with_them` is None if the test set has no ground truth.
     """
     what = "are scored, because count_unserved is set"
     if not count:
-        what = f"{NOT_SCORED}; with them, the mAP would be {map_with_them:.5f}"
+        what = NOT_SCORED
+    if not count and map_with_them is not None:
+        what += f"; with them, the {words.accuracy} would be {map_with_them:.5f}"
     figures: dict[str, float | int | None] = {
         "rows": rows,
         "images": images,
         MAP_WITH_THEM: map_with_them,
     }
-    sentence = _not_fetched(rows, images, what)
+    sentence = _not_fetched(rows, images, what, words)
     is_ok = count or not rows
     return Check(IMAGES_NOT_FETCHED, is_ok, "warning", sentence, figures)
 
 
-def without_truth(check: Check) -> Check:
+def without_truth(check: Check, words: Words = OF_BOXES) -> Check:
     """Return a check as a team may see it that may run again: without the mAP of rows that do not count.
 
     That mAP is a second one beside the published, of rows of the team's choice.
@@ -143,14 +165,15 @@ def without_truth(check: Check) -> Check:
         return replace(check, figures=figures)
     rows = int(figures["rows"] or 0)
     images = int(figures["images"] or 0)
-    sentence = _not_fetched(rows, images, NOT_SCORED)
+    sentence = _not_fetched(rows, images, NOT_SCORED, words)
     return replace(check, sentence=sentence, figures=figures)
 
 
-def _not_fetched(rows: int, images: int, what: str) -> str:
+def _not_fetched(rows: int, images: int, what: str, words: Words) -> str:
     if not rows:
-        return "Every row is for an image that the run was served."
-    return f"{rows} rows are for {images} images that the run was not served; these rows {what}."
+        return f"Every {words.row} is for an image that the run was served."
+    are_for = f"{rows} {words.rows} are for {images} images that the run was not served"
+    return f"{are_for}; these {words.rows} {what}."
 
 
 NOTHING_ODD = (

@@ -6,7 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
+from referee.judging.bound_rules import RULE, rule_of
 from referee.judging.run_course import course_of
 from referee.judging.run_figures import score_document
 from referee.judging.score_explanation import explain
@@ -22,7 +26,7 @@ _JUDGED = (
     "images",
     "detections",
 )
-_MUST_AGREE = ("state", "metric", "test_set", "window_s")
+_MUST_AGREE = ("state", "metric", "test_set", "window_s", RULE)
 
 
 @dataclass(frozen=True)
@@ -48,10 +52,18 @@ def compared(
     judged: Score,
 ) -> Compared:
     """Return the figures of a judged run for a comparison. Raises TestSetError."""
+    rule = rule_of(run)
     course = course_of(contest, run)
-    found = explain(contest, run, judged)
+    found = None
+    if run.task == BOXES:
+        found = explain(contest, run, judged)
     document = score_document(run, judged)
-    regret = found.regret
+    regret = None if found is None else found.regret
+    costs = () if found is None else found.costs
+    answered = (
+        contest.store.posts.images(run.id) if found is None else found.detections.image
+    )
+    words = words_of(run.task)
     posts_s = course.posts_s.tolist()
     checks: dict[str, Any] = {}
     for one in judged.checks:
@@ -62,10 +74,11 @@ def compared(
             "metric": document["metric"],
             "test_set": contest.test_set.digest[:12],
         }
+        | ({} if rule == DEFAULT else {RULE: rule.signed})
         | {name: document[name] for name in _JUDGED}
         | {
             "images_fetched": len(course.served_s),
-            "images_answered": len({*found.detections.image.tolist()}),
+            "images_answered": len({*answered.tolist()}),
         }
         | {
             "images_per_s": course.images_per_s,
@@ -77,13 +90,15 @@ def compared(
             else float(regret.elapsed_s[regret.best])
         }
         | {"regret": None if regret is None else regret.ratio}
-        | {f"errors {one.type}": one.count for one in found.costs}
-        | {f"mAP lost by {one.type}": one.map for one in found.costs}
+        | {f"errors {one.type}": one.count for one in costs}
+        | {f"{words.accuracy} lost by {one.type}": one.map for one in costs}
         | checks
     )
     return Compared(
         figures,
-        {one.name: judged.ap.get(one.id) for one in contest.test_set.categories},
+        {one.name: judged.ap.get(one.id) for one in contest.test_set.categories}
+        if judged.ap
+        else {},
     )
 
 
@@ -112,8 +127,12 @@ def _row(
 def log_ratios(first: Compared, second: Compared) -> tuple[float, float, float] | None:
     """Return the log of second score / first score, and its parts from mAP and energy; None if a score is missing or 0.
 
+    None, too, by another rule than accuracy over energy.
+
     The logarithms are natural. The two parts add up to the whole.
     """
+    if RULE in first.figures or RULE in second.figures:
+        return None
     if not first.figures["score"] or not second.figures["score"]:
         return None
     whole, of_map = (
@@ -124,4 +143,8 @@ def log_ratios(first: Compared, second: Compared) -> tuple[float, float, float] 
 
 def differing(first: Compared, second: Compared) -> list[str]:
     """Return the figures that differ although runs must agree in them to be comparable."""
-    return [name for name in _MUST_AGREE if first.figures[name] != second.figures[name]]
+    return [
+        name
+        for name in _MUST_AGREE
+        if first.figures.get(name) != second.figures.get(name)
+    ]

@@ -65,7 +65,7 @@ def course_of(contest: Contest, run: Run) -> Course:
     arrivals = store.posts.arrivals(run.id)
     posts_s = np.array([at_s for at_s, _ in arrivals], np.float64)
     counts = np.array([count for _, count in arrivals], np.int64)
-    of_rows = store.posts.detections(run.id)[:, 0].astype(np.int64)
+    of_rows = store.posts.images(run.id)
     readings = store.readings.of_run(run.id, 0.0)
     read_s = [one.monotonic_s for one in readings]
 

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
 from referee.judging.answered_images import AnsweredImages
+from referee.judging.bound_rules import rule_of
 from referee.judging.run_course import first_served
 from referee.judging.run_figures import current_judgement, power_course
 from referee.store.records import Run
@@ -44,6 +46,7 @@ def dossier_of(
     judged = current_judgement(contest, run)
     checks = [] if judged is None else [vars(check) for check in judged.checks]
     decisions = store.decisions.latest().get(run.id, [])
+    rule = rule_of(run)
     events = store.log.of_run(run.id)
     happened = _newest(events, most)
     happened["shown"] = [_happened(run, event) for event in happened["shown"]]
@@ -56,6 +59,7 @@ def dossier_of(
         "reviews": _newest([vars(one) for one in store.reviews.of_run(run.id)], most),
         "decisions": [vars(one) for one in decisions],
         "notes": _newest([vars(one) for one in store.notes.of_run(run.id)], most),
+        "ranked_by": None if rule == DEFAULT else rule.words,
         "images": run.images,
         "images_served": len(store.served.images(run.id)),
         "images_answered": answered.count(run.id),

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 from lpirc_power.recording import header_line, row
 from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.task_bodies import media_type
 from lpirc_testsets.box_corners import coco_from_corners
 from referee.contest import Contest, require_same_images
 from referee.errors import RefereeError
@@ -26,6 +29,13 @@ from referee.store.records import Run
 
 AT_ONCE = 100_000  # rows
 NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
+ENDINGS = {
+    "application/json": "json",
+    "text/csv": "csv",
+    "text/plain": "txt",
+    "image/png": "png",
+}
+"""The ending of a body's file by its media type; any other ends in bin."""
 Columns = dict[str, NDArray[Any]]
 
 
@@ -37,12 +47,17 @@ def export_run(
 ) -> list[Path]:
     """Write a run's detections in these FORMATS, its readings and its events, each file atomically; return their paths.
 
+    In another task than boxes the bodies are written as received, with a table of the images that they answer.
+
     Raises RefereeError `run-unknown`, `testset-changed`, `no-pyarrow`; OSError.
     """
     run = contest.store.runs.get(number)
     require_same_images(contest, run)
-    sent = sent_rows(contest, run)
-    files = dict(FORMATS[form](sent) for form in formats)
+    if run.task == BOXES:
+        sent = sent_rows(contest, run)
+        files = dict(FORMATS[form](sent) for form in formats)
+    else:
+        files = dict(_bodies(contest, run))
     readings = [
         row(one) + "\n" for one in contest.store.readings.of_run(run.id, START_S)
     ]
@@ -53,6 +68,22 @@ def export_run(
     for name, content in files.items():
         write_atomically(folder / name, content)
     return [folder / name for name in files]
+
+
+def _bodies(contest: Contest, run: Run) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each body of answers as received, and of a table of the answered images."""
+    order = contest.store.runs.image_order(run.id)
+    lines = ["post,elapsed_s,team_image,image,file"]
+    images = iter(contest.store.posts.images(run.id).tolist())
+    posts = contest.store.posts.bodies(run.id)
+    for number, (post, receipt) in enumerate(posts, start=1):
+        ending = ENDINGS.get(media_type(post["content_type"] or ""), "bin")
+        yield f"post-{number:06}.{ending}", post["body"] or b""
+        for team_image in islice(images, receipt.row_count):
+            image = contest.test_set.images[int(order[team_image - 1]) - 1]
+            when = f"{number},{post['elapsed_s']},{team_image}"
+            lines.append(f"{when},{image.number},{image.file}")
+    yield "answers.csv", ("\n".join(lines) + "\n").encode()
 
 
 def sent_rows(contest: Contest, run: Run) -> Columns:

@@ -13,15 +13,23 @@ from typing import Any
 from lpirc_power.energy import Check, above_idle_wh
 from lpirc_score.metrics.contest_score import score
 from lpirc_score.metrics.evaluation_result import signature_parts
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of_scorer
+from lpirc_testsets.truth_marks import NO_TRUTH_CLAUSE
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.bound_rules import as_judged, judged_otherwise
+from referee.judging.bound_rules import (
+    as_judged,
+    has_provisional_score,
+    judged_otherwise,
+)
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState, judged_state
 from referee.judging.ranking import (
     FailedCheck,
     NotRanked,
 )
+from referee.judging.rule_checks import CONTEST_RULE
 from referee.judging.run_checks import is_scorable
 from referee.store.acts import Act
 from referee.store.records import (
@@ -95,7 +103,8 @@ def figures_of(
         utc = provisional.utc
     state = state_of(contest.store, run, now)
     scored = None
-    if state is FigureState.FRESH and reached is not None and is_scorable(energy_wh):
+    is_fresh = state is FigureState.FRESH and has_provisional_score(run)
+    if is_fresh and reached is not None and is_scorable(energy_wh):
         scored = score(reached, energy_wh)
     return Figures(
         energy_wh,
@@ -199,13 +208,20 @@ def why_not_ranked(
 ) -> tuple[NotRanked | None, str | None]:
     """Return why a judged run has no rank, as a code and a clause; (None, None) if it may have a rank.
 
-    `review` is the review that covers the failed checks. A run below `least_map` stays unranked, even with a review.
+    `review` is the review that covers the failed checks. A run below `least_map`, or outside a
+    limit of its rule, stays unranked, even with a review.
     """
+    if judged.map is None:
+        return NotRanked.NO_TRUTH, NO_TRUTH_CLAUSE
     if least_map and judged.map < least_map:
+        scored_by = signature_parts(judged.signature)["metric"]
         return (
             NotRanked.BELOW_LEAST_MAP,
-            f"its mAP {judged.map:.5f} is below least_map {least_map:g}",
+            f"its {words_of_scorer(scored_by).accuracy} {judged.map:.5f} is below least_map {least_map:g}",
         )
+    outside = why_outside_rule(judged)
+    if outside is not None:
+        return NotRanked.OUTSIDE_RULE, outside
     if judged.score is None or review is not None or not judged.needs_review:
         return None, None
     failed = "; ".join(
@@ -213,6 +229,12 @@ def why_not_ranked(
         for one in failed_checks(judged)
     )
     return NotRanked.IN_REVIEW, f"it is in review until an operator decides: {failed}"
+
+
+def why_outside_rule(judged: Score) -> str | None:
+    """Return the clause that says why a judged run is not ranked by its rule, or None."""
+    found = (one for one in judged.checks if one.code == CONTEST_RULE and not one.ok)
+    return next((one.sentence for one in found), None)
 
 
 def failed_checks(judged: Score) -> tuple[FailedCheck, ...]:
@@ -242,12 +264,19 @@ def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
 
 def run_document(run: Run) -> dict[str, Any]:
     """Return the JSON document of a stored run."""
-    return asdict(run) | {"official": run.official}
+    document = asdict(run) | {"official": run.official}
+    for name in ("task", "rule"):  # as before there were any
+        if run.rules is not None and getattr(run.rules, name) is None:
+            del document["rules"][name]
+    return document
 
 
 def score_document(run: Run, judged: Score) -> dict[str, Any]:
     """Return the JSON document of a judged run; figures that do not exist are null."""
-    return {
+    of_task: dict[str, Any] = {}
+    if run.task != BOXES:
+        of_task = {"task": run.task, "others": judged.others}
+    return of_task | {
         "run": run.id,
         "team": run.team,
         "metric": signature_parts(judged.signature)["metric"],

@@ -22,10 +22,12 @@ from lpirc_score.analysis.error_types import (
 )
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from lpirc_score.metrics.offered import has_one_threshold, rule_shown
+from lpirc_score.tasks import BOXES
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
 from referee.errors import RefereeError
-from referee.judging.bound_rules import as_judged
+from referee.judging.bound_rules import as_judged, rule_of
 from referee.judging.judge import case_of
 from referee.judging.run_case import counted_of
 from referee.judging.run_checks import is_scorable
@@ -38,7 +40,8 @@ from referee.store.records import Run, Score
 class Cost:
     """The number of errors of a type, and the mAP and score that they cost.
 
-    `score` is None if the run has no energy, and for a metric without a single IoU threshold, such as `coco`.
+    `score` is None if the run has no energy, if its score is not accuracy over energy,
+    and for a metric without a single IoU threshold, such as `coco`.
     """
 
     type: ErrorType
@@ -69,12 +72,14 @@ def explain(
 
     Raises RefereeError `judged-otherwise` (another metric or ground truth was used); TestSetError.
     """
+    _require_boxes(run)
     contest = judged_contest(contest, run, judged)
     metric = contest.config.metric
     ground_truth, rows = counted_of(case_of(contest, run))
     detections = scored_detections(rows, metric)
     analysis = analyse_errors(ground_truth, detections, metric)
-    energy_wh = judged.energy_wh if has_one_threshold(metric) else None
+    is_quotient = has_one_threshold(metric) and rule_of(run) == DEFAULT
+    energy_wh = judged.energy_wh if is_quotient else None
     costs = [_cost(type_, analysis, energy_wh) for type_ in ErrorType]
     return Explanation(
         ground_truth,
@@ -87,6 +92,14 @@ def explain(
     )
 
 
+def _require_boxes(run: Run) -> None:
+    if run.task != BOXES:
+        raise RefereeError(
+            "other-task",
+            f"Run {run.id} answers the task {run.task}: costs of errors, curves and the best stop are for boxes.",
+        )
+
+
 def judged_contest(contest: Contest, run: Run, judged: Score) -> Contest:
     """Return the contest with the rules of a judgement, if that still has the contest's metric and ground truth.
 
@@ -97,7 +110,7 @@ def judged_contest(contest: Contest, run: Run, judged: Score) -> Contest:
         run,
         None if judged.rules is None else judged.rules.metric,
     )
-    metric = contest.config.metric
+    metric = contest.config.scored_by
     parts = signature_parts(judged.signature)
     # The ground truth may have been corrected since the run was armed.
     was = parts["metric"], parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
@@ -113,6 +126,7 @@ def judged_contest(contest: Contest, run: Run, judged: Score) -> Contest:
 
 def regret_of(contest: Contest, run: Run, judged: Score) -> StopRegret | None:
     """Return the stop regret of a judged run alone. Raises the errors of `explain`."""
+    _require_boxes(run)
     contest = judged_contest(contest, run, judged)
     ground_truth, _ = counted_of(case_of(contest, run))
     return stop_regret(contest, run, ground_truth)

@@ -14,10 +14,12 @@ from lpirc_score.analysis.interval import (
     LEVEL,
     EnergySpread,
     Halved,
+    Z,
     map_intervals,
     score_interval,
 )
 from referee.contest import Contest
+from referee.judging.bound_rules import rule_of_rules
 from referee.judging.run_checks import is_scorable
 from referee.store.records import HALF_SAMPLING, Run, Score, ScoreInterval
 
@@ -29,20 +31,23 @@ def interval_from(
     judged: Score,
     seed: int = SEED,
 ) -> ScoreInterval:
-    """Return the interval of a judgement, computed from the mAPs (HALVES,) on halves of its images."""
+    """Return the interval of a judgement, computed from the mAPs (HALVES,) on halves of its images.
+
+    Raises ValueError for a judgement without ground truth.
+    """
+    if judged.map is None:
+        raise ValueError(f"run {judged.run} has no mAP")
     found = map_intervals(judged.map, halves)
     uncertainty = energy_uncertainty(judged)
     of_score: tuple[float | None, float | None] = None, None
-    if (
-        uncertainty is not None
-        and judged.energy_wh is not None
-        and is_scorable(judged.energy_wh)
-    ):
-        of_score = score_interval(
-            judged.map,
-            found.spread,
-            judged.energy_wh,
-            uncertainty,
+    of = rule_of_rules(judged.rules).quantity
+    if of == "map" and judged.score is not None:
+        of_score = found.mean
+    elif of is not None and uncertainty is not None and is_scorable(judged.energy_wh):
+        of_score = (
+            _energy_interval(judged.energy_wh, uncertainty)
+            if of == "energy"
+            else score_interval(judged.map, found.spread, judged.energy_wh, uncertainty)
         )
     return ScoreInterval(
         LEVEL,
@@ -57,6 +62,12 @@ def interval_from(
         *found.other,
         *found.unlimited,
     )
+
+
+def _energy_interval(energy_wh: float, uncertainty: float) -> tuple[float, float]:
+    """Return the interval of an energy with this relative limit of error."""
+    half_width = Z * energy_wh * uncertainty / math.sqrt(3)
+    return max(energy_wh - half_width, 0.0), energy_wh + half_width
 
 
 def halved(
@@ -84,6 +95,8 @@ def halved_of(
     energy_wh = judged.energy_wh
     interval = judged.interval
     if interval is None or interval.method != HALF_SAMPLING or halves is None:
+        return None
+    if judged.map is None:
         return None
     limit = interval.energy_uncertainty
     if limit is None or energy_wh is None or not is_scorable(energy_wh):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import compress
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +48,30 @@ class ScoringInput:
     served: NDArray[np.bool_]
     limits: Floats
 
+    def scored(self, known: Scored | None = None) -> Scored:
+        """Return the result without `halves`; `known` is an earlier result with the same stem."""
+        return scored(self, known)
+
+    def with_halves(self, found: Scored, known: Scored | None = None) -> Scored:
+        """Return the result completed with `halves`."""
+        return with_halves(self, found, known)
+
+
+class Scorable(Protocol):
+    """The input for scoring a run, of whatever task."""
+
+    def scored(self, known: Scored | None = None, /) -> Scored:
+        """Return the result without `halves`. Raises RefereeError."""
+
+    def with_halves(self, found: Scored, known: Scored | None = None, /) -> Scored:
+        """Return the result completed with `halves`."""
+
 
 @dataclass(frozen=True, eq=False)
 class Scored:
     """The result of a scoring: mAP and AP per category for CONTEST, and for PUBLISHED and WITH_UNSERVED if different.
+
+    `others` has further figures of a task other than boxes, by name.
 
     `objects` has the digest of each category's objects. `halves` (K, HALVES) has the APs on halves of the images, with
     the categories in the order of the ground truth; None if not computed.
@@ -65,6 +85,7 @@ class Scored:
     implausible: Implausible
     objects: Mapping[int, str]
     halves: Floats | None = None
+    others: Mapping[str, float] = field(default_factory=dict)
 
     def map_of(self, what: str) -> float:
         """Return the mAP of PUBLISHED or WITH_UNSERVED; if it was not computed, it equals that of CONTEST."""
@@ -74,6 +95,8 @@ class Scored:
     def figures(self) -> str:
         """Return the figures as JSON, without `halves`."""
         values = {name: value for name, value in vars(self).items() if name != "halves"}
+        if not self.others:
+            del values["others"]
         return json.dumps(values | {"implausible": asdict(self.implausible)})
 
 
@@ -110,26 +133,28 @@ def stem_of(
         count_unserved,
         HALVES,
         SEED,
-        _digest_of(order),
-        _digest_of(served),
-        _digest_of(limits),
+        digest_of(order),
+        digest_of(served),
+        digest_of(limits),
         bodies,
     )
-    return _hash_of(parts)
+    return hash_of(parts)
 
 
-def _digest_of(array: NDArray[Any]) -> str:
+def digest_of(array: NDArray[Any]) -> str:
+    """Return the SHA-256 of an array's bytes."""
     return hashlib.sha256(array.tobytes()).hexdigest()
 
 
-def _hash_of(parts: object) -> str:
+def hash_of(parts: object) -> str:
+    """Return the SHA-256 of parts as JSON."""
     text = json.dumps(parts)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def name_of(stem: str, objects: Mapping[int, str]) -> str:
     """Return the name of the job with this stem and these digests of each category's objects."""
-    return _hash_of((stem, sorted(objects.items())))
+    return hash_of((stem, sorted(objects.items())))
 
 
 def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
@@ -145,9 +170,9 @@ def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
     return found
 
 
-def score_whole(given: ScoringInput, known: Scored | None = None) -> Scored:
+def score_whole(given: Scorable, known: Scored | None = None) -> Scored:
     """Return everything that a judgement and its interval need; `known` is an earlier result with the same stem."""
-    return with_halves(given, scored(given, known), known)
+    return given.with_halves(given.scored(known), known)
 
 
 def scored(given: ScoringInput, known: Scored | None = None) -> Scored:

@@ -9,11 +9,18 @@ from typing import Any
 from lpirc_score.analysis.interval import Halved
 from lpirc_score.metrics.evaluation_result import (
     DIGEST_LENGTH,
-    RULES_VERSION,
     signature_parts,
 )
+from lpirc_testsets.truth_marks import NO_TRUTH_CLAUSE
 from referee.contest import Contest
-from referee.judging.bound_rules import as_judged, judged_otherwise, other_prizes
+from referee.contest_rules import DEFAULT, ContestRule
+from referee.judging.bound_rules import (
+    as_judged,
+    judged_otherwise,
+    other_prizes,
+    rules_version,
+    signed_rule,
+)
 from referee.judging.figure_state import judged_state
 from referee.judging.jury_decisions import NOT_PUBLISHED, unpublished
 from referee.judging.prizes import Award, awards
@@ -28,6 +35,7 @@ from referee.judging.run_figures import (
     images_seen,
     standing_review,
     why_not_ranked,
+    why_outside_rule,
 )
 from referee.judging.score_uncertainty import energy_spread_of, halved
 from referee.store.records import (
@@ -45,6 +53,8 @@ class LeftOut:
 
     A run waits if its judgement `is_unpublished`; whether it has a score is not public.
 
+    `no_score` is the clause by which its rule gives it no score.
+
     `judged_by` is the signature of such a judgement. A run judged by its rules at arming is left out, too, if
     contest.toml was changed later: a board compares like with like.
     """
@@ -53,14 +63,18 @@ class LeftOut:
     team: str
     judged_by: str | None
     is_unpublished: bool = False
+    lacks_truth: bool = False
+    no_score: str | None = None
 
     @property
     def why(self) -> str:
         """Return the reason as a clause."""
         if self.is_unpublished:
             return NOT_PUBLISHED
+        if self.lacks_truth:
+            return NO_TRUTH_CLAUSE
         if self.judged_by is None:
-            return "it has no score"
+            return self.no_score or "it has no score"
         return "it was judged by other rules or settings than contest.toml has now"
 
 
@@ -68,7 +82,8 @@ class LeftOut:
 class Standings:
     """The leaderboard, best first, the judged runs that are not on it, and the prizes.
 
-    `unranked` are the runs in review and those below `least_map`, best score first. They are shown, but are ignored for
+    `unranked` are the runs in review, below `least_map` or outside a limit of the rule, best score first.
+    They are shown, but are ignored for
     ranks, for prizes and for the conditions of prizes. `known` has, by run, what decides how certain
     the order of two runs is. `attempts` are all judged runs with a score by the contest's present rules, best score
     first, ranked or not.
@@ -80,6 +95,7 @@ class Standings:
     awards: tuple[Award, ...] = ()
     known: Mapping[int, Halved | None] = field(default_factory=dict, compare=False)
     attempts: tuple[Standing, ...] = ()
+    rule: ContestRule = DEFAULT
 
 
 def standings(
@@ -98,6 +114,7 @@ def standings(
     waiting = unpublished(contest)
     found: list[Standing] = []
     known: dict[int, Halved | None] = {}
+    rule = contest.config.contest_rule
     left_out: list[LeftOut] = []
     reviews = contest.store.reviews.latest()
     for run in contest.store.runs.find(RunState.JUDGED):
@@ -106,7 +123,17 @@ def standings(
             continue
         judged = instead.get(run.id) or contest.store.scores.latest(run.id)
         if judged is None or judged.score is None or judged.energy_wh is None:
-            left_out.append(LeftOut(run.id, run.team, None))
+            no_score = None if judged is None else why_outside_rule(judged)
+            lacks_truth = judged is not None and judged.map is None
+            left_out.append(
+                LeftOut(
+                    run.id,
+                    run.team,
+                    None,
+                    lacks_truth=lacks_truth,
+                    no_score=no_score,
+                )
+            )
         elif run.contest_window_s != contest.config.window_s or (
             run.id not in instead and not _is_comparable(contest, run, judged)
         ):
@@ -127,14 +154,16 @@ def standings(
                     is_published=run.id not in waiting,
                 )
             )
-            known[run.id] = None if run.id in instead else halved(contest, run, judged)
-    found.sort(key=lambda one: (-one.score, one.run))
+            is_known = run.id not in instead and rule.quantity is not None
+            known[run.id] = halved(contest, run, judged) if is_known else None
+    found.sort(key=lambda one: (-rule.merit(one.score), one.run))
     able = with_energy_spread([one for one in found if one.not_ranked is None], known)
-    places = rank(able, known)
-    won = awards(contest.config.prizes, [place.standing for place in places], known)
+    places = rank(able, known, rule)
+    best = [place.standing for place in places]
+    won = awards(contest.config.prizes, best, known, rule)
     unranked = tuple(Place(None, one) for one in found if one.not_ranked is not None)
     unplaced = tuple(left_out)
-    return Standings(places, unplaced, unranked, won, known, tuple(found))
+    return Standings(places, unplaced, unranked, won, known, tuple(found), rule)
 
 
 def with_energy_spread(
@@ -209,7 +238,7 @@ def standing_of(
 
     Raises ValueError for a run without a score.
     """
-    if judged.score is None or judged.energy_wh is None:
+    if judged.score is None or judged.energy_wh is None or judged.map is None:
         raise ValueError(f"run {run.id} has no score")
     interval = judged.interval
     parts = signature_parts(judged.signature)
@@ -249,9 +278,11 @@ def _is_comparable(
     """Return True if a score was made by the contest's metric, the current scoring rules and the contest's test set."""
     parts = signature_parts(judged.signature)
     config = contest.config
-    same_rules = parts["metric"] == config.metric and parts.get(RULES) in (
-        None,
-        str(RULES_VERSION),
+    version = rules_version(config)
+    same_rules = (
+        parts["metric"] == config.scored_by
+        and parts.get(RULES) in (None, str(version))
+        and signed_rule(judged.signature) == config.contest_rule.signed
     )
     # Not the test set at arming, because the ground truth may have been corrected since.
     judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])

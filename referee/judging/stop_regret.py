@@ -13,6 +13,8 @@ from lpirc_score.metrics.offered import has_one_threshold, rule_named
 from lpirc_score.metrics.one_threshold import maps_over_time
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
+from referee.judging.bound_rules import rule_of
 from referee.judging.energy_course import energy_course, energy_limits_wh
 from referee.judging.run_case import undo_image_order
 from referee.judging.run_checks import is_scorable
@@ -81,12 +83,14 @@ def stop_regret(
 ) -> StopRegret | None:
     """Return the stop regret of a closed run, by the ground truth of its images.
 
-    Return None if there is no energy above 0, no POST, or no usable energy reading. Also None for a metric without a
+    Return None if there is no energy above 0, no POST, or no usable energy reading, and for a run that is ranked by
+    another rule than accuracy over energy. Also None for a metric without a
     single IoU threshold, such as `coco`: its hundred evaluations would take minutes.
     """
     posts = contest.store.posts.arrivals(run.id)
     if (
-        not posts
+        rule_of(run) != DEFAULT
+        or not posts
         or run.elapsed_s is None
         or not is_scorable(run.energy_wh)
         or not has_one_threshold(contest.config.metric)

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
 from referee.judging.answered_images import AnsweredImages
 from referee.judging.public_documents import answers_to_all
 from referee.judging.released_figures import released_document
@@ -70,7 +71,9 @@ class TeamViews:
         used = sum(run.state is not RunState.VOID for run in runs)
         asked = [one for one in store.questions.all() if one.team == team]
         own = {one.id for one in asked}
-        return {
+        rule = config.contest_rule
+        ranked_by = {} if rule == DEFAULT else {"ranked_by": rule.words}
+        return ranked_by | {
             "utc": now.isoformat(),
             "contest": config.name,
             "team": team,

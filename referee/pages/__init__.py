@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lpirc_score.tasks.words import OF_BOXES, Words
 from referee.pages.figure_text import FILTERS
 
 if TYPE_CHECKING:
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 STATIC = Path(__file__).parent / "static"
 
 
-def template_environment(*packages: str) -> Environment:
-    """Return a Jinja environment with the templates of this package and of `packages`, with autoescaping."""
+def template_environment(*packages: str, words: Words = OF_BOXES) -> Environment:
+    """Return a Jinja environment with the templates of this package and of `packages`, with autoescaping.
+
+    Templates say `of_task.accuracy` where a contest of boxes says mAP; `words` are those of the contest's task.
+    """
     # Imported here because the command line uses `figure_text` and need not wait for Jinja.
     from jinja2 import (
         ChoiceLoader,
@@ -43,6 +47,7 @@ def template_environment(*packages: str) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= FILTERS | MARKUP_FILTERS
+    environment.globals["of_task"] = words
     return environment
 
 

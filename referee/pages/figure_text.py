@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Any
 
 NONE = "–"  # noqa: RUF001 - an en dash, as tables have it
 
@@ -13,7 +14,7 @@ def _fixed(digits: int) -> Callable[[float | None], str]:
 
 
 map_text = _fixed(5)
-score_text = _fixed(4)  # in mAP/Wh
+score_text = _fixed(4)  # in the unit of the rule
 wh_text = _fixed(4)  # these two without the unit
 watt_text = _fixed(2)
 
@@ -60,9 +61,32 @@ def state_text(state: str | None) -> str:
     return NOT_RENEWED if state is None else _STATES[state]
 
 
+MAP = "mAP"
+
+
+def score_unit(board: Mapping[str, Any], accuracy: str = MAP) -> str:
+    """Return the unit of the scores of a public board; `accuracy` is the name of its accuracy."""
+    rule = board.get("ranked_by")
+    unit = "mAP/Wh" if rule is None else str(rule["unit"])
+    return unit.replace(MAP, accuracy)
+
+
+def score_words(board: Mapping[str, Any], accuracy: str = MAP) -> str:
+    """Return what the score of a public board is, in words; `accuracy` is the name of its accuracy."""
+    rule = board.get("ranked_by")
+    if rule is None:
+        return (
+            f"Score: accuracy over energy ({accuracy} per watt-hour), more is better."
+        )
+    figure = str(rule["figure"]).replace(MAP, accuracy)
+    return f"Score: {figure}, {rule['order']}. {rule['sentence']}"
+
+
 FILTERS: dict[str, Callable[..., str]] = {
     "map": map_text,  # replaces Jinja's own, which no page uses
     "score": score_text,
+    "score_unit": score_unit,
+    "score_words": score_words,
     "wh": wh_text,
     "watt": watt_text,
     "clock": clock_text,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lpirc_score.tasks.words import words_of
 from referee.errors import RefereeError
 from referee.pages import page_style, template_environment
 from referee.publishing.printed_glyphs import lacks_glyphs
@@ -94,7 +95,8 @@ def date_of(board: Mapping[str, Any], place: Mapping[str, Any]) -> str:
 
 
 def _certificate(board: Mapping[str, Any], place: Mapping[str, Any]) -> str:
-    environment = template_environment("referee.publishing")
+    words = words_of(board.get("task"))
+    environment = template_environment("referee.publishing", words=words)
     template = environment.get_template("certificate.html")
     ranks = [one["rank"] for one in board["ranking"]]
     return template.render(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from lpirc_score.tasks.words import words_of
 from referee.pages import STATIC, template_environment
 from referee.pages.badge import badge
 from referee.publishing.certificates import prizes_of
@@ -67,7 +68,10 @@ def _of_team(board: Mapping[str, Any], team: str) -> dict[str, object]:
 
 def _rendered(template: str, root: str, values: Mapping[str, object]) -> str:
     """Return a page whose relative links begin with `root`."""
-    environment = template_environment("referee.publishing")
+    board = values["board"]
+    task = board.get("task") if isinstance(board, Mapping) else None
+    words = words_of(task)
+    environment = template_environment("referee.publishing", words=words)
     environment.globals["static"] = lambda name: f"{root}{name}"
     return environment.get_template(template).render(**values, root=root, theme=None)
 

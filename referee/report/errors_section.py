@@ -14,6 +14,8 @@ from lpirc_score.files.plots import inline_svg
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.offered import COCO, has_one_threshold
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
+from referee.judging.bound_rules import rule_of_rules
 from referee.judging.error_details import error_details
 from referee.judging.score_explanation import Explanation
 from referee.report.run_chart import BLUE, BROWN
@@ -97,7 +99,8 @@ def _threshold_chart(curve: ThresholdCurve | None, judged: Score) -> Markup:
     """Draw the score, or without one the mAP, and the rows that are left at each threshold of confidence."""
     if curve is None:
         return Markup("")
-    of_score = judged.energy_wh if judged.score is not None else None
+    is_quotient = judged.score is not None and rule_of_rules(judged.rules) == DEFAULT
+    of_score = judged.energy_wh if is_quotient else None
     values = curve.map / (of_score or 1.0)
 
     def draw(figure: Any) -> None:

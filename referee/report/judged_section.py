@@ -8,8 +8,10 @@ from typing import Any
 
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.tasks.words import words_of
 from referee.contest import Contest
-from referee.judging.bound_rules import judged_otherwise
+from referee.contest_rules import DEFAULT
+from referee.judging.bound_rules import judged_otherwise, rule_of
 from referee.judging.released_figures import published_figures
 from referee.judging.run_checks import without_truth
 from referee.judging.run_figures import (
@@ -65,9 +67,10 @@ def team_section(run: Run, judged: Score, figures: Figures) -> dict[str, Any]:
 
     mAP and score are rounded as on the board: exact ones tell of the ground truth.
     """
-    checks = [without_truth(one) for one in judged.checks]
+    words = words_of(run.task)
+    checks = [without_truth(one, words) for one in judged.checks]
     known = score_document(run, judged)
-    document = published_figures({name: known[name] for name in OF_TEAM})
+    document = published_figures({name: known[name] for name in OF_TEAM}, rule_of(run))
     rounded = replace(judged, map=document["map"], score=document["score"])
     return _of_result(run, judged, document, figures) | {
         "judged": rounded,
@@ -89,6 +92,8 @@ def _of_result(
     return {
         "metric": signature_parts(judged.signature)["metric"],
         "published": PUBLISHED,
+        "rule": rule_of(run),
+        "is_by_default_rule": rule_of(run) == DEFAULT,
         "other_rules": judged_otherwise(run, judged),
         "above_idle_wh": energy_above_idle_wh(run, judged),
         "document": json.dumps(document | remarks, indent=1),

@@ -9,7 +9,10 @@ from typing import Any
 from markupsafe import Markup
 
 from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
 from lpirc_testsets import TestSetError
+from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -28,6 +31,7 @@ from referee.report.energy_section import energy_section
 from referee.report.errors_section import errors_section
 from referee.report.judged_section import judged_section, record_section, team_section
 from referee.report.replay_section import replay_section
+from referee.report.task_section import task_section
 from referee.report.win_section import board_section, lever_section
 from referee.store.records import OVER, Run, RunState, Score
 
@@ -90,6 +94,8 @@ def report_page(
     figures = figures_of(contest, run, now)
     course = course_of(contest, run)
     notices = [*_notices(run, figures)]
+    if judged is not None and judged.map is None:
+        notices.append(f"{NO_TRUTH_SENTENCE} There is no mAP and no score.")
     if for_team:
         notices.append(FOR_TEAM)
     if judged is not None and not is_published(contest, run.id):
@@ -105,6 +111,7 @@ def report_page(
         "judged": judged,
         "course": course,
         "costs": None,
+        "worst": (),
         "regret": None,
         "lever_costs": (),
         "replay": None,
@@ -127,7 +134,9 @@ def report_page(
 
 def _with_size(shown: Mapping[str, Any]) -> str:
     """Render the page, which states the size of its own file."""
-    template = template_environment("referee.report").get_template("report.html")
+    words = words_of(shown["run"].task)
+    environment = template_environment("referee.report", words=words)
+    template = environment.get_template("report.html")
     mark = "<!-- size -->"  # no text from people has it: theirs is escaped
     page = template.render(shown, file_size=Markup(mark))  # noqa: S704 - our own text
     size_mb = len(page.encode()) / 1e6
@@ -142,7 +151,15 @@ def _explained(
     shown: dict[str, Any],
 ) -> dict[str, Any]:
     """Return what the errors cost and what would have won; a sentence is added to the notices if that is not known."""
-    found = {}
+    found: dict[str, Any] = {}
+    if run.task != BOXES:
+        try:
+            found = task_section(contest, run, judged)
+        except (RefereeError, TestSetError) as failure:
+            shown["notices"].append(failure.sentence)
+        return found | lever_section(contest, run, judged, course, shown)
+    if judged.map is None:
+        return lever_section(contest, run, judged, course, shown)
     try:
         found = errors_section(explain(contest, run, judged), contest, run, judged)
     except (RefereeError, TestSetError) as failure:

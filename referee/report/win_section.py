@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
+from referee.judging.bound_rules import rule_of
 from referee.judging.jury_decisions import NOT_PUBLISHED, is_published
 from referee.judging.rank_gap import (
     Lever,
@@ -32,12 +34,7 @@ def board_section(
     found = place_of(contest, run, now)
     own = found.place
     if own is not None:
-        near = [own]
-        if found.above is not None:
-            near.insert(0, found.above.place)
-        if found.below is not None:
-            near.append(found.below.place)
-        neighbours = [(one, _sure(own, one)) for one in near]
+        neighbours = [(one, _sure(own, one)) for one in found.near]
         return {"place": own, "neighbours": neighbours, "gaps": found}
     why = found.why_none or _why_no_place(contest, run, figures)
     return {"place": None, "gaps": found, "no_place": f"This run is not ranked: {why}."}
@@ -67,6 +64,8 @@ def lever_section(
 
     What rests on the energy is left out if a check failed: it may be off by more than any interval says.
     """
+    if judged.map is None or rule_of(run) != DEFAULT:
+        return {"levers": []}
     regret = None
     waiting = None
     if not judged.needs_review:

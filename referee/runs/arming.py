@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
 from lpirc_score.metrics.evaluation_result import RULES_VERSION
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import TASK_RULES_VERSION
 from lpirc_testsets import TestSet
 from referee.auth.client_addresses import admits, require_admitted
 from referee.clock import Clock
 from referee.config import LONGEST_WINDOW_S, ContestConfig, Station
 from referee.contest import Contest
+from referee.contest_rules import DEFAULT
 from referee.errors import AttemptsUsed, NotArmed, RefereeError, StationBusy
 from referee.runs.idle_station import IdleStations
 from referee.runs.image_order import image_order, images_had
@@ -309,19 +312,23 @@ def rules_now(
     extra_s: int,
 ) -> Rules:
     """Return the rules of a run that is armed now, on a meter with this setup."""
+    is_boxes = config.task == BOXES
+    rule = config.contest_rule
     return Rules(
         attempts=config.attempts,
         count_unserved=config.count_unserved,
         extra_s=extra_s,
         least_map=config.least_map,
-        metric=config.metric,
-        metric_version=RULES_VERSION,
+        metric=config.scored_by,
+        metric_version=RULES_VERSION if is_boxes else TASK_RULES_VERSION,
         per_attempt=config.images.per_attempt,
         prizes=tuple(asdict(prize) for prize in config.prizes),
         setup=setup.stated,
         testset_digest=test_set.digest,
         window_s=config.window_s,
         official_makers=config.official_makers,
+        task=None if is_boxes else config.task,
+        rule=None if rule == DEFAULT else rule.stated,
     )
 
 

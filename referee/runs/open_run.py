@@ -8,14 +8,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.detections.parsed_rows import Taken
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.taken_answers import TakenAnswers
 from referee.clock import Clock
 from referee.errors import RefereeError
+from referee.runs.answered_once import AnsweredOnce
 from referee.runs.repeated_bodies import key_reused
 from referee.runs.run_window import (
     Window,
@@ -47,6 +51,8 @@ class OpenRun:
 
     A body is admitted at the moment it has been read completely. Admitting and ending take the same lock: whatever was
     admitted before the end is committed before the run is closed, and nothing is admitted after the end.
+
+    `answered` has the images that are answered, in a run of another task than boxes.
 
     `slots` limits the concurrent requests of the team's runs, including its earlier ones. `form_slots` limits the
     requests from `addresses`, where the team has logged in, whose token is not read yet. `is_alone` returns True if no
@@ -94,6 +100,9 @@ class OpenRun:
         )  # its `with` is slower than the lock's
         self._admitted = 0
         self._marks = bytearray(len(order)) if marks is None else marks
+        self.answered: AnsweredOnce | None = None
+        if run.task != BOXES:
+            self.answered = AnsweredOnce(store.answers.answered(run.id))
         logged = set(store.served.images(run.id))
         self._served_images = logged | {
             n for n, mark in enumerate(self._marks[:], start=1) if mark
@@ -116,16 +125,17 @@ class OpenRun:
         self,
         body: bytes,
         key: str | None,
-        parse: Callable[[bytes], Taken],
+        parse: Callable[[bytes], Taken | TakenAnswers],
         content_type: str | None = None,
         *,
         key_is_of_body: bool = False,
     ) -> Post:
-        """Admit a body that has just been read, parse it, commit it with its rows, and return the receipt.
+        """Admit a body that has just been read, parse it, commit it with its rows or answers, and return the receipt.
 
         The receipt means that the body is on disk. If the idempotency key was used before with the same body, the first
         receipt is returned and the body counts once. With `key_is_of_body` an equal key alone means an equal body.
-        Raises RefereeError `window-closed`, `key-reused`, `no-room`, `storage-failed`, and the errors of `parse`.
+        Raises RefereeError `window-closed`, `key-reused`, `no-room`, `storage-failed`, `answered-already` for a
+        second answer to an image that is answered once, and the errors of `parse`.
         """
         key = key or None  # an empty header means no key
         with self._lock:
@@ -157,7 +167,7 @@ class OpenRun:
 
     def _stored(
         self,
-        taken: Taken,
+        taken: Taken | TakenAnswers,
         sha256: str,
         key: str | None,
         at_s: float,
@@ -166,7 +176,10 @@ class OpenRun:
     ) -> Post:
         now = self._clock.utc()
         post = NewPost(taken, sha256, key, at_s, now, content_type, body)
-        return self._store.posts.append_post(self.run.id, post)
+        store = partial(self._store.posts.append_post, self.run.id, post)
+        if self.answered is not None and isinstance(taken, TakenAnswers):
+            return self.answered.take(taken, post, store)
+        return store()
 
     @contextmanager
     def _turn_of_large(self) -> Iterator[None]:

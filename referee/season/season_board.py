@@ -10,6 +10,9 @@ from itertools import pairwise, starmap
 from typing import Any, cast
 
 from lpirc_score.analysis.interval import EnergySpread, chance_of_order
+from lpirc_testsets.truth_marks import NO_TRUTH_CLAUSE
+from referee.contest_rules import DEFAULT
+from referee.judging.bound_rules import rule_of
 from referee.judging.ranking import (
     SURE,
     Level,
@@ -182,6 +185,9 @@ def _energy_spreads(
 
 def _standing(one: SeasonRun) -> SeasonStanding | str:
     """Return the run as boards show it, or the reason why it is on no board."""
+    rule = rule_of(one.run)
+    if rule != DEFAULT:
+        return f"it is ranked by {rule.figure}, and a season ranks by accuracy over energy alone"
     found = _judged_standing(one) if one.shown is None else one.shown
     if isinstance(found, str):
         return found
@@ -211,6 +217,8 @@ def _judged_standing(one: SeasonRun) -> Standing | str:
     judged = one.judged
     if judged is None or run.state is not RunState.JUDGED:
         return "it is not judged"
+    if judged.map is None:
+        return NO_TRUTH_CLAUSE
     if judged.score is None or judged.energy_wh is None:
         return "it has no score"
     return standing_of(run, judged, standing_review(judged, one.review), one.least_map)

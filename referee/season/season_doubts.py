@@ -13,7 +13,9 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from lpirc_score.metrics.contest_score import score as score_of
+from referee.contest_rules import DEFAULT
 from referee.errors import RefereeError
+from referee.judging.bound_rules import rule_of
 from referee.judging.released_figures import (
     PUBLISHED_MAP_DIGITS,
     published_figures,
@@ -54,7 +56,7 @@ class Figures(Protocol):
     """The figures by which a season ranks: those of a judgement or a standing."""
 
     @property
-    def map(self) -> float: ...  # noqa: D102 - as in Score and Standing
+    def map(self) -> float | None: ...  # noqa: D102 - as in Score and Standing
     @property
     def energy_wh(self) -> float | None: ...  # noqa: D102
     @property
@@ -112,7 +114,7 @@ def doubts_of_run(
     if is_shown:
         judged = [_as_shown(one, figures) for one in judged]
     found = [
-        *_of_score(figures, is_shown),
+        *_of_score(run, figures, is_shown),
         *_of_judgement(run, figures, judged, is_shown),
     ]
     if not is_shown and figures.energy_wh != run.energy_wh:
@@ -151,13 +153,18 @@ def _as_shown(said: dict[str, Any], figures: Figures) -> dict[str, Any]:
     return said if said.get("map") == figures.map else rounded
 
 
-def _of_score(figures: Figures, is_shown: bool) -> list[Doubt]:
+def _of_score(run: Run, figures: Figures, is_shown: bool) -> list[Doubt]:
     stated = figures.score
     energy_wh = figures.energy_wh
+    if rule_of(run) != DEFAULT:  # no season ranks it
+        return []
+    reached = figures.map
     if stated is None or energy_wh is None:
         return []
+    if reached is None:
+        return [Doubt(DoubtCode.SCORE, f"it has a score of {stated:.6g}, but no mAP")]
     try:
-        right = score_of(figures.map, energy_wh)
+        right = score_of(reached, energy_wh)
     except RefereeError as error:
         return [
             Doubt(
@@ -168,7 +175,7 @@ def _of_score(figures: Figures, is_shown: bool) -> list[Doubt]:
     off = _rounding(energy_wh) if is_shown else 0.0
     if math.isclose(stated, right, rel_tol=TOLERANCE, abs_tol=off):
         return []
-    quotient = f"{figures.map:.6g} / {energy_wh:.6g} Wh = {right:.6g}"
+    quotient = f"{reached:.6g} / {energy_wh:.6g} Wh = {right:.6g}"
     return [
         Doubt(DoubtCode.SCORE, f"its score of {stated:.6g} is not mAP / Wh: {quotient}")
     ]

@@ -8,7 +8,7 @@ the web server answers from several threads. Start with `Store`: its parts own t
 from referee.store.contest_store import Store
 from referee.store.database import DATABASE_NAME
 from referee.store.event_chain import Event, LoggedEvent
-from referee.store.post_table import NewPost
+from referee.store.new_post import NewPost
 
 __all__ = [
     "DATABASE_NAME",

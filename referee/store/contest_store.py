@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from referee.store.announcement_table import AnnouncementTable
+from referee.store.answer_table import AnswerTable
 from referee.store.calibration_table import CalibrationTable
 from referee.store.closing_evidence import Closings
 from referee.store.contest_table import ContestTable
@@ -50,6 +51,7 @@ class Store:
     teams: TeamTable
     runs: RunTable
     posts: PostTable
+    answers: AnswerTable
     readings: ReadingTable
     served: ServedTable
     log: EventTable
@@ -100,7 +102,8 @@ class Store:
         """Return the store of an open database."""
         integrity = Integrity(database)
         readings = ReadingTable(database)
-        posts = PostTable(database, readings.chains)
+        answers = AnswerTable(database)
+        posts = PostTable(database, readings.chains, answers)
         served = ServedTable(database)
         return cls(
             database=database,
@@ -109,6 +112,7 @@ class Store:
             teams=TeamTable(database),
             runs=RunTable(database),
             posts=posts,
+            answers=answers,
             readings=readings,
             served=served,
             log=EventTable(database),

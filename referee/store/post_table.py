@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from lpirc_score.detections.bodies import ROW_BYTES, is_packed, unpack
 from lpirc_score.detections.parsed_rows import NONE_REFUSED, Taken
+from lpirc_score.tasks.taken_answers import TakenAnswers
 from referee.errors import RefereeError, StorageFailed
+from referee.store.answer_table import AnswerTable, insert_answers
 from referee.store.database import Database
 from referee.store.hash_links import LOG_START, run_start
 from referee.store.meter_chain import MeterChains
+from referee.store.new_post import NewPost
 from referee.store.records import Post
 from referee.store.run_rules import read_rules
 
@@ -63,19 +66,9 @@ _BODIES = (
 # For a packed body `rows` is empty: the rows are read from the body.
 _KEPT = "id, row_count, rows, CASE WHEN row_count > 0 AND length(rows) = 0 THEN body END AS body"
 _ROWS = f"SELECT {_KEPT} FROM posts WHERE run = ? AND id > ? ORDER BY id"  # noqa: S608 - constants
+_TASK = "SELECT json_extract(rules, '$.task') AS task FROM runs WHERE id = ?"
+_LAST_POST = "SELECT coalesce(max(id), ?) AS id FROM posts WHERE run = ?"
 _ROWS_OF_POST = f"SELECT {_KEPT} FROM posts WHERE id = ?"  # noqa: S608 - a constant
-
-
-class NewPost(NamedTuple):
-    """An accepted body before it is stored: its rows (n, 7) and refused rows, times, idempotency key, and bytes."""
-
-    taken: Taken
-    sha256: str
-    idempotency_key: str | None
-    elapsed_s: float
-    now: datetime
-    content_type: str | None = None
-    body: bytes | None = None
 
 
 class _Head(NamedTuple):
@@ -100,18 +93,21 @@ _REFUSED = (
 
 
 class PostTable:
-    """The bodies of detections of all runs; append-only."""
+    """The bodies of detections and other answers of all runs; append-only."""
 
-    def __init__(self, database: Database, meters: MeterChains) -> None:
+    def __init__(
+        self, database: Database, meters: MeterChains, answers: AnswerTable
+    ) -> None:
         self._database = database
         self._meters = meters
+        self._answers = answers
         self._heads: dict[int, _Head] = {}
         self._folder = str(database.folder)
 
     def append(
         self,
         run: int,
-        taken: Taken,
+        taken: Taken | TakenAnswers,
         *,
         sha256: str,
         idempotency_key: str | None,
@@ -188,16 +184,41 @@ class PostTable:
         _, head = self.receipt_head(run)
         return bodies, head
 
+    def task_of(self, run: int) -> str | None:
+        """Return the task that a run answers; None for boxes."""
+        rows = self._database.rows(_TASK, run)
+        task: str | None = rows[0]["task"] if rows else None
+        return task
+
+    def images_after(self, run: int, post: int) -> tuple[NDArray[np.int64], int]:
+        """Return the image of each detection or answer in the posts after post `post` (0: all), and the last post's id.
+
+        They are in order of arrival, with the numbers that the team uses.
+        """
+        if self.task_of(run) is None:
+            rows, last = self.detections_after(run, post)
+            return rows[:, 0].astype(np.int64), last
+        last = int(self._database.rows(_LAST_POST, post, run)[0]["id"])
+        return self._answers.after(run, post), last
+
+    def images(self, run: int) -> NDArray[np.int64]:
+        """Return the image of each detection or answer of a run, as `images_after` does."""
+        return self.images_after(run, 0)[0]
+
     def count_detections(self, run: int) -> int:
-        """Return the number of a run's detections on disk."""
+        """Return the number of a run's detections or other answers on disk."""
         return int(self._database.rows(f"SELECT {_LAST_TOTAL} AS n", run)[0]["n"])
 
     def detections(self, run: int) -> NDArray[np.float64]:
-        """Return a run's detections in order of arrival, shape (n, 7), with the image numbers that the team uses."""
+        """Return a run's detections in order of arrival, shape (n, 7), with the image numbers that the team uses.
+
+        Raises RefereeError `other-task` for a run that answers another task than boxes.
+        """
         return self.detections_after(run, 0)[0]
 
     def detections_by_post(self, run: int) -> Iterator[NDArray[np.float64]]:
-        """Yield the detections of a run body by body, each in the form of `detections`."""
+        """Yield the detections of a run body by body, each in the form of `detections`. Raises as it does."""
+        self._require_boxes(run)
         for post in self._database.rows(
             "SELECT id FROM posts WHERE run = ? ORDER BY id", run
         ):
@@ -235,11 +256,21 @@ class PostTable:
         ]
 
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
-        """Return the detections of the posts after post `post` (0: all posts), and the id of the last post."""
+        """Return the detections of the posts after post `post` (0: all posts), and the id of the last post.
+
+        Raises as `detections` does.
+        """
+        self._require_boxes(run)
         rows = self._database.rows(_ROWS, run, post)
         last = int(rows[-1]["id"]) if rows else post
         found = [_detections(row) for row in rows]
         return (np.concatenate(found) if found else np.empty((0, 7))), last
+
+    def _require_boxes(self, run: int) -> None:
+        task = self.task_of(run)
+        if task is not None:
+            sentence = f"Run {run} answers the task {task}: it has no detections."
+            raise RefereeError("other-task", sentence, run=run)
 
     def count_refused(self, run: int) -> int:
         """Return the number of a run's rows that were refused while the rest of their body was accepted."""
@@ -260,13 +291,17 @@ def _insertion(
 
     `heads` caches the heads of the chains, because reading one means reading and hashing a whole body.
     """
-    if isinstance(post.taken, tuple):
-        rows, refused = post.taken
+    refused = NONE_REFUSED
+    answered: Sequence[int] = ()
+    taken = post.taken
+    if isinstance(taken, TakenAnswers):
+        answered = taken.images
+        packed = b""
     else:
-        rows = post.taken
-        refused = NONE_REFUSED
-    packed = _kept_rows(rows, post)
-    count = len(rows)
+        if isinstance(taken, tuple):
+            taken, refused = taken
+        packed = _kept_rows(taken, post)
+    count = len(taken)
     received_utc = post.now.isoformat()
     stamp = (run, received_utc, post.elapsed_s, post.sha256, post.idempotency_key)
     content = (count, refused.total or None, packed, post.content_type, post.body)
@@ -280,6 +315,8 @@ def _insertion(
             key = (run, post.idempotency_key)
             first = connection.execute(_FIND, key).fetchone()
             return _post(first)
+        if answered:
+            insert_answers(connection, run, inserted.lastrowid, answered)
         for row in refused.first:
             connection.execute(
                 _REFUSE, (run, inserted.lastrowid, *row, run, MOST_REFUSED_ROWS)

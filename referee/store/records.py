@@ -10,6 +10,7 @@ from functools import cached_property
 from lpirc_power.energy import Check
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing, counts_by_identity
+from lpirc_score.tasks import BOXES
 from referee.store.hash_links import LOG_START, receipt_link
 from referee.store.run_rules import Rules
 
@@ -98,6 +99,13 @@ class Run:
     rules: Rules | None = None
 
     @property
+    def task(self) -> str:
+        """What the run's team answers: boxes, unless its rules name another task."""
+        if self.rules is None:
+            return BOXES
+        return self.rules.task or BOXES
+
+    @property
     def contest_window_s(self) -> float:
         """The window without the operator's extension; runs with the same value are comparable."""
         return self.window_s - (self.extra_s or 0.0)
@@ -168,13 +176,14 @@ class Closing:
 class Provisional:
     """The figures of a run at `utc`: the mAP of the detections so far, and the energy of the newest reading.
 
-    `utc` is the earlier of the times of both. `score` is None until an energy above 0 has been read, and while the
-    figures are not fresh. The next figures follow after about `pause_s` (None in an earlier version).
+    `utc` is the earlier of the times of both. `map` is None if the test set has no ground truth. `score` is None until
+    an energy above 0 has been read, and while the figures are not fresh. The next figures follow after about `pause_s`
+    (None in an earlier version).
     """
 
     run: int
     utc: str
-    map: float
+    map: float | None
     energy_wh: float | None
     score: float | None
     detections: int
@@ -196,7 +205,7 @@ class Released:
     run: int
     released_utc: str
     utc: str
-    map: float
+    map: float | None
     energy_wh: float | None
     score: float | None
     detections: int
@@ -237,16 +246,18 @@ class ScoreInterval:
 class Score:
     """The judgement of a run. `score` = `map` / `energy_wh`, None if the run has no valid energy.
 
-    `map` is by the contest's metric; `map_ilsvrc_det` is comparable with the mAPs of the published
-    champions. `mean_power_w` is None unless the energy covers exactly the window. `energy_limit` is the largest
-    possible error of the energy, relative to it. `energy_known_by` names the source of that limit, or says why there is
-    none. `energy_own_limit` is the part of the limit that differs between runs on one meter. `rules` are the rules of
-    the judgement; None if the run has no recorded rules. Values that an earlier version lacks are None.
+    `map` is by the contest's metric; `map_ilsvrc_det` is comparable with the mAPs of the published champions. Without
+    ground truth there is neither. In a task other than boxes `map` is the task's accuracy, `others` has its further
+    figures by name, and `map_ilsvrc_det` is None. `mean_power_w` is None unless the energy covers exactly the window.
+    `energy_limit` is the largest possible error of the energy, relative to it. `energy_known_by` names the source of
+    that limit, or says why there is none. `energy_own_limit` is the part of the limit that differs between runs on one
+    meter. `rules` are the rules of the judgement; None if the run has no recorded rules. Values that an earlier version
+    lacks are None.
     """
 
     run: int
     judged_utc: str
-    map: float
+    map: float | None
     energy_wh: float | None
     score: float | None
     mean_power_w: float | None
@@ -261,6 +272,7 @@ class Score:
     energy_known_by: str | None = None
     rules: Rules | None = None
     energy_own_limit: float | None = None
+    others: dict[str, float] | None = None
 
     @property
     def needs_review(self) -> bool:

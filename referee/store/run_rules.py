@@ -17,7 +17,9 @@ class Rules:
 
     `window_s` is the contest's window and `extra_s` the operator's extension for this run, in seconds. Each of `prizes`
     has a name and a rule. `setup` is the value of `Setup.stated` for the run's meter. `official_makers` are the makers
-    whose meters count; None if an earlier version armed the run: then only those of YOKOGAWA count.
+    whose meters count; None if an earlier version armed the run: then only those of YOKOGAWA count. `task` is None for
+    boxes; for any other task, `metric` is its name, too.
+    `rule` is what the run is ranked by, with its settings; None: accuracy over energy, as in earlier versions.
     """
 
     attempts: int
@@ -32,6 +34,8 @@ class Rules:
     testset_digest: str
     window_s: int
     official_makers: tuple[str, ...] | None = None
+    task: str | None = None
+    rule: Mapping[str, object] | None = None
 
     @property
     def makers(self) -> tuple[str, ...]:
@@ -44,6 +48,10 @@ class Rules:
         values = asdict(self)
         if self.official_makers is None:
             del values["official_makers"]
+        if self.task is None:
+            del values["task"]
+        if self.rule is None:
+            del values["rule"]
         return values
 
     @property

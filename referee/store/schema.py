@@ -15,7 +15,7 @@ from referee.store.schema_upgrades import add_codes, add_totals, join_parts, lin
 if TYPE_CHECKING:
     import sqlite_utils
 
-VERSION = 18
+VERSION = 19
 ROWID = "rowid"
 
 # fmt: off
@@ -55,7 +55,8 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "id": int, "run": int, "received_utc": str, "elapsed_s": float, "sha256": str, "idempotency_key": str,
             "row_count": int, "received_total": int,  # rows of the run, including this post
             # Little-endian float64, shape (row_count, 7), with the image numbers that the team uses. Since form 17 it
-            # may be empty although rows are counted: the body is then packed and has the rows.
+            # may be empty although rows are counted: the body is then packed and has the rows. In a run of another task
+            # than boxes it is empty, and row_count is the number of answers.
             "rows": bytes,
             "refused": int,  # number of refused rows; NULL: none, or of an earlier form
             "number": int, "previous": bytes,  # 1, 2, ... in the run; the former link; NULL: of an earlier form
@@ -67,6 +68,8 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "not_null": {"run", "received_utc", "elapsed_s", "sha256", "row_count", "rows"},
         },
     ),
+    # Since form 19: the image of each answer of a task other than boxes, by the team's number.
+    "answers": ({"run": int, "image": int, "post": int}, {}),
     "refused_rows": ({"run": int, "post": int, "line": int, "reason": str, "text": str}, {}),  # a run's first
     "readings": (
         {
@@ -95,6 +98,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "energy_limit": float, "energy_known_by": str,  # both NULL: no energy; only the second NULL: up to form 14
             "rules": str,  # the rules by which it was judged, as in `runs`; NULL: the run's rules are not bound
             "energy_own_limit": float,  # NULL: no energy, or up to form 15
+            "others": str,  # JSON: further figures of a task other than boxes, by name; NULL: boxes
         },
         {"pk": "id"},
     ),
@@ -243,6 +247,7 @@ COLUMNS = {
 }
 _FOUND_BY_RUN = (
     "posts",
+    "answers",
     "refused_rows",
     "readings",
     "served",

@@ -75,7 +75,9 @@ class ScoreTable:
         another state.
         """
         rules = None if score.rules is None else score.rules.text
+        others = None if score.others is None else json.dumps(score.others)
         values = vars(score) | {"id": None, "ap": json.dumps(score.ap), "rules": rules}
+        values["others"] = others
         sql = "UPDATE runs SET state = 'judged' WHERE id = ? AND state = ?"
         with self._database.transaction() as connection:
             if state and not connection.execute(sql, (score.run, state)).rowcount:
@@ -108,6 +110,7 @@ class ScoreTable:
             int(category): ap for category, ap in json.loads(figures["ap"]).items()
         }
         figures["rules"] = read_rules(figures["rules"])
+        figures["others"] = _others(figures["others"])
         checks = tuple(
             Check(
                 c["code"],
@@ -157,6 +160,7 @@ class ScoreTable:
             figures = {name: row[name] for name in _FIGURES}
             checks = tuple(told.get(row["id"], ()))
             figures["rules"] = read_rules(figures["rules"])
+            figures["others"] = _others(figures["others"])
             interval = None if row["level"] is None else _interval(row)
             maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")
             score = Score(**figures, ap={}, checks=checks, interval=interval)
@@ -193,6 +197,10 @@ class ScoreTable:
     def judgement_mark(self) -> tuple[int, ...]:
         """Return a value that changes with every judgement, interval, review and decision of the jury."""
         return tuple(self._database.rows(_MARK)[0])
+
+
+def _others(text: str | None) -> dict[str, float] | None:
+    return None if text is None else dict(json.loads(text))
 
 
 def _insert_interval(

@@ -112,6 +112,7 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined]
     callers = Callers(contest, control, clock)
     config = contest.config
+    html_pages.speak_of(config.task)
     limits = limits_of(one.name for one in config.stations if one.clients)
     images = ImageFiles(contest.test_set)
     service = RunService(callers, limits, contest.test_set, images, Screens(clock))

@@ -134,8 +134,7 @@ class Gateway:
                 "A request of HTTP/1.1 needs exactly one header Host, with a host's name.",
             )
         if method == "POST":
-            is_of_detections = path == posted_detections.DETECTIONS_PATH
-            return self._post if is_of_detections else None
+            return self._post if path in posted_detections.PATHS else None
         if method not in ("GET", "HEAD"):
             return None
         if path.startswith(IMAGE_PREFIX):

@@ -10,6 +10,7 @@ from typing import Any
 
 from flask import Blueprint, Response, abort, request
 
+from lpirc_score.tasks.words import words_of
 from referee.auth.operator_names import doer
 from referee.pages import STATIC, template_environment
 from referee.pages.team_address import team_address
@@ -43,6 +44,11 @@ def _environment() -> Any:
         "team_address": team_address,
     }
     return environment
+
+
+def speak_of(task: str) -> None:
+    """Have all pages use the words of the contest's task."""
+    _environment().globals["of_task"] = words_of(task)
 
 
 def rendered(template: str, **values: object) -> str:

@@ -35,7 +35,8 @@ CODES_OF_STATUS = {
     409: "site-failed settings-changed setup-taken team-exists operator-exists "
     "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "
     "heat-uneven heat-made heat-not-made team-absent station-busy team-busy team-queued window-closed display-failed "
-    "run-state station-needed not-written not-sure board-state key-reused track-closed entry-repeated entry-withdrawn "
+    "run-state station-needed not-written not-sure board-state key-reused answered-already other-task "
+    "track-closed entry-repeated entry-withdrawn "
     "submission-limit judged-again queue-changed decided-already none-decided not-confirmed not-published "
     "nothing-to-publish team-named "
     "not-replaceable upload-mismatch offset-mismatch upload-busy",
@@ -44,10 +45,11 @@ CODES_OF_STATUS = {
     412: "tus-version",
     413: "too-large",
     415: "unsupported-media-type",
-    422: "bad-timeline not-measured bad-rows length-mismatch bad-detections unreadable-file model-refused",
+    422: "bad-timeline not-measured bad-rows bad-answers length-mismatch bad-detections unreadable-file model-refused",
     429: "too-many-failures too-many-requests too-many-uploads too-many-questions",
     501: "method-unknown",
-    503: "check-failed journal-stalled shutting-down stands-by storage-failed superseded testset-changed not-ready",
+    503: "check-failed journal-stalled shutting-down stands-by storage-failed superseded testset-changed not-ready "
+    "task-failed",
     507: "no-room",
 }
 STATUS_OF_CODE = {

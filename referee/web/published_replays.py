@@ -55,11 +55,12 @@ class PublishedReplays:
     def places(self) -> dict[int, dict[str, Any]]:
         """Return the places of the runs that have a replay to be seen, ranked ones first."""
         marks = self._replays.marks()
+        rule = self._board.contest.config.contest_rule
         places = _places_on(self._board.row())
         return {
             run: place
             for run, place in places.items()
-            if marks.get(run) == mark_of(place)
+            if marks.get(run) == mark_of(place, rule)
         }
 
     def latest_pair(self) -> tuple[int, ...]:
@@ -103,7 +104,8 @@ class PublishedReplays:
     def _made(self, version: Version) -> Kept:
         stored = self._stored(version.run)
         place = json.loads(version.place)
-        if stored.made_of != mark_of(place):
+        rule = self._board.contest.config.contest_rule
+        if stored.made_of != mark_of(place, rule):
             raise _unknown(version.run)
         document = json.loads(stored.document)
         shown = public_replay(document, place, hidden=version.hidden)

@@ -54,3 +54,14 @@ class LengthMismatch(BadRows):
         **facts: object,
     ) -> None:
         super().__init__("length-mismatch", sentence, **facts)
+
+
+class TaskFailed(CodedError):
+    """The code of a task failed, or gave what the interface does not allow; the sentence names plug-in and line."""
+
+    def __init__(
+        self,
+        sentence: str,
+        **facts: object,
+    ) -> None:
+        super().__init__("bad-task", sentence, **facts)

@@ -27,11 +27,11 @@ def installer(tmp_path: Path) -> Iterator[Installer]:
 
 
 @pytest.fixture
-def yolo(installer: Installer) -> None:
+def centres(installer: Installer) -> None:
     installer.install(
-        "yolo_formats",
+        "centre_formats",
         GROUP,
-        "yolo = yolo_formats:FORMAT",
+        "centres = centre_formats:FORMAT",
         SAMPLE.read_text(),
     )
 
@@ -47,12 +47,22 @@ def refused(name: str) -> PluginError:
 
 
 def test_the_built_in_formats_are_entry_points() -> None:
-    assert format_names() == ["coco", "ilsvrc", "labels", "open-images", "voc"]
+    assert format_names() == [
+        "classes",
+        "coco",
+        "ilsvrc",
+        "images",
+        "labels",
+        "masks",
+        "open-images",
+        "voc",
+        "yolo",
+    ]
     for name in format_names():
         assert format_named(name).options[0].help
 
 
-@pytest.mark.usefixtures("yolo")
+@pytest.mark.usefixtures("centres")
 def test_a_format_of_another_distribution_is_imported_by_its_own_command(
     tmp_path: Path,
     jpeg: Callable[..., bytes],
@@ -70,7 +80,7 @@ def test_a_format_of_another_distribution_is_imported_by_its_own_command(
 
     out = tmp_path / "set"
     given = ("--annotations", labels, "--classes", names, "--images", images)
-    result = run("import", "yolo", *given, "--out", out)
+    result = run("import", "centres", *given, "--out", out)
 
     assert result.exit_code == 0, result.output
     assert (
@@ -81,10 +91,10 @@ def test_a_format_of_another_distribution_is_imported_by_its_own_command(
     assert truth.category.tolist() == [2]
     assert truth.boxes.tolist() == [[10.0, 5.0, 29.0, 14.0]]
     assert [one.file for one in load_test_set(out).images] == ["a.jpg", "b.jpg"]
-    assert "yolo" in run("import", "--help").stdout
+    assert "centres" in run("import", "--help").stdout
 
 
-@pytest.mark.usefixtures("yolo")
+@pytest.mark.usefixtures("centres")
 def test_what_a_format_of_another_distribution_finds_wrong_is_listed(
     tmp_path: Path,
     jpeg: Callable[..., bytes],
@@ -94,7 +104,7 @@ def test_what_a_format_of_another_distribution_finds_wrong_is_listed(
     (tmp_path / "names").write_text("ant\n")
     given = ("--annotations", tmp_path, "--classes", tmp_path / "names")
     result = run(
-        "import", "yolo", *given, "--images", tmp_path, "--out", tmp_path / "set"
+        "import", "centres", *given, "--images", tmp_path, "--out", tmp_path / "set"
     )
     assert result.exit_code == 1
     assert "a.txt: line 1: '7 0.5 0.5' is not CLASS X Y WIDTH HEIGHT" in str(
@@ -103,35 +113,38 @@ def test_what_a_format_of_another_distribution_finds_wrong_is_listed(
 
 
 def test_an_unknown_format_is_refused_with_those_that_are_installed() -> None:
-    error = refused("yolo")
+    error = refused("centres")
     assert error.code == "plugin-unknown"
     assert error.sentence == (
-        "There is no format 'yolo'; choose one of coco, ilsvrc, labels, open-images, voc."
+        "There is no format 'centres'; choose one of classes, coco, ilsvrc, images, labels, masks, open-images, "
+        "voc, yolo."
     )
-    assert run("import", "yolo").exit_code == 2
+    assert run("import", "centres").exit_code == 2
 
 
 def test_a_format_that_cannot_be_loaded_names_entry_point_and_distribution(
     installer: Installer,
 ) -> None:
-    installer.install("broken", GROUP, "yolo = broken:FORMAT", "import no_such_module")
-    error = refused("yolo")
+    installer.install(
+        "broken", GROUP, "centres = broken:FORMAT", "import no_such_module"
+    )
+    error = refused("centres")
     assert error.code == "plugin-broken"
     assert error.sentence == (
-        "The plug-in lpirc.formats yolo = broken:FORMAT of broken 1.0 cannot be used: "
+        "The plug-in lpirc.formats centres = broken:FORMAT of broken 1.0 cannot be used: "
         "ModuleNotFoundError: No module named 'no_such_module'"
     )
     listed = run("import", "--help")
     assert listed.exit_code == 0
     assert "coco" in listed.stdout
-    called = run("import", "yolo", "--annotations", "x")
+    called = run("import", "centres", "--annotations", "x")
     assert str(called.exception) == error.sentence
 
 
 def test_a_plug_in_that_is_not_a_format_is_refused(installer: Installer) -> None:
-    installer.install("other", GROUP, "yolo = other:FORMAT", "FORMAT = 5")
-    assert refused("yolo").sentence == (
-        "The plug-in lpirc.formats yolo = other:FORMAT of other 1.0 cannot be used: "
+    installer.install("other", GROUP, "centres = other:FORMAT", "FORMAT = 5")
+    assert refused("centres").sentence == (
+        "The plug-in lpirc.formats centres = other:FORMAT of other 1.0 cannot be used: "
         "it is of the type int, not a Format"
     )
 

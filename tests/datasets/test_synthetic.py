@@ -89,7 +89,7 @@ def test_boxes_are_tight_around_the_object_and_inside_the_image(
     size: tuple[int, int],
 ) -> None:
     _, placed = paint(np.random.default_rng(seed), kinds()[:20], size)
-    assert len(placed) <= 6
+    assert len(placed) <= 8  # with two that are no objects
     for each in placed:
         xmin, ymin, xmax, ymax = each.box
         assert 0 <= xmin <= xmax < size[0]

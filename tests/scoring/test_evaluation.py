@@ -293,7 +293,8 @@ def test_portions_and_sparse_tables_change_nothing(
     monkeypatch.setattr(groups_module, "_BATCH", 7)
     monkeypatch.setattr(groups_module, "_WIDEST_SPAN", 0)
     monkeypatch.setattr(matching_module, "_PAIRS_AT_ONCE", 3)
-    monkeypatch.setattr(ordering_module, "LARGEST_KEY", 0)
+    monkeypatch.setattr(groups_module, "_AT_ONCE", 3)
+    monkeypatch.setattr(ordering_module, "WIDEST_BITS", 0)
     result = evaluate(truth, oracle.detections(rows), metric, blacklist=blacklist)
     assert result == whole
     assert (

@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from lpirc_score import METRICS, Detections, evaluate, metric_names, signature_of
+from lpirc_score import (
+    METRICS,
+    Detections,
+    ap_by_size,
+    best_f1,
+    calibration,
+    confusion_matrix,
+    evaluate,
+    evaluate_slices,
+    metric_names,
+    signature_of,
+)
 from lpirc_score.analysis.error_types import analyse_errors
 from lpirc_score.analysis.halves import HALVES, half_maps, halves_of
 from lpirc_score.cli.program import main
@@ -241,3 +252,44 @@ def test_a_metric_that_is_missing_is_said_with_what_computed_it(
         "The metric found was computed by sample_metrics-0.9, but here sample_metrics-1.0 "
         "is installed; install sample_metrics-0.9 and verify again."
     )
+
+
+@pytest.mark.usefixtures("sample")
+@pytest.mark.parametrize("metric", ["found", "lpirc-75"])
+def test_every_analysis_names_the_rule_that_matched(
+    truth: GroundTruth,
+    found: Detections,
+    metric: str,
+) -> None:
+    rule = "lpirc" if metric == "found" else metric
+    threshold = 0.5 if metric == "found" else 0.75
+    of = (truth, found, metric)
+    results = [
+        analyse_errors(*of),
+        best_f1(*of),
+        calibration(*of),
+        confusion_matrix(*of),
+    ]
+    assert {(one.rule, one.iou) for one in results} == {(rule, threshold)}
+    sizes = ap_by_size(*of)
+    assert {one.rule for one in sizes.values()} == {rule}
+    assert sizes["all"].map == evaluate(truth, found, rule).map
+    slices = evaluate_slices(truth, found, {"all": [1, 2]}, metric)
+    assert slices["all"].map == evaluate(truth, found, metric).map
+
+
+@pytest.mark.usefixtures("sample")
+def test_a_page_of_a_metric_without_curves_says_by_which_rule_the_rest_is(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "truth.csv").write_text(TRUTH)
+    rows = [" ".join(map(str, row)) for row in ROWS]
+    (tmp_path / "found.txt").write_text("\n".join(rows))
+    page = tmp_path / "page.html"
+    files = [str(tmp_path / "truth.csv"), str(tmp_path / "found.txt")]
+    done = CliRunner().invoke(main, [*files, "--metric", "found", "--html", str(page)])
+    assert done.exit_code == 0, done.output
+    text = page.read_text()
+    assert "Precision and recall" not in text
+    assert "by lpirc at IoU 0.5" in text
+    assert "The mAP of objects of each size, by lpirc" in text

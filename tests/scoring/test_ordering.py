@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpirc_score.metrics.average_precision import area_under_envelope, best_precisions
-from lpirc_score.metrics.ordering import ascending_codes, descending
+from lpirc_score.metrics.ordering import ascending_codes, by_digits, descending
 
 FEW = st.sampled_from([0.0, -0.0, 0.25, 0.5, -1.0, 1e-300, 1e300])
 
@@ -35,6 +35,13 @@ def test_codes_are_sorted_stably_whether_a_key_holds_them_or_not(
     order, ordered = ascending_codes(array.copy(), limit)
     assert order.tolist() == expected.tolist()
     assert ordered.tolist() == array[expected].tolist()
+
+
+@pytest.mark.parametrize("bits", [0, 1, 8, 9, 16, 17, 24, 33, 62])
+def test_every_width_of_digits_gives_the_stable_order(bits: int) -> None:
+    keys = np.random.default_rng(bits).integers(0, 1 << bits, 300)
+    keys = np.concatenate([keys, keys[::-1], keys[:7]])
+    assert by_digits(keys, bits).tolist() == np.argsort(keys, kind="stable").tolist()
 
 
 def test_the_envelope_takes_the_best_of_what_follows() -> None:

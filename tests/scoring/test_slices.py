@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpirc_score import Detections, evaluate
+from lpirc_score import Detections, ap_by_size, evaluate
 from lpirc_score.analysis.error_types import ErrorType, analyse_errors
 from lpirc_score.analysis.slices import (
     CROWDING,
@@ -30,7 +30,8 @@ def mixed(seed: int) -> tuple[GroundTruth, Detections]:
     side = chance.choice([20.0, 60.0, 120.0], len(run.truth.image))
     boxes = run.truth.boxes * 5
     boxes[:, 2:] = boxes[:, :2] + side[:, None]
-    truth = replace(run.truth, boxes=boxes)
+    area = (boxes[:, 2:] - boxes[:, :2] + 1).prod(axis=1)
+    truth = replace(run.truth, boxes=boxes, area=area)
     some = chance.random(len(boxes)) < 0.7
     category = truth.category.copy()
     is_wrong = chance.random(len(boxes)) < 0.2
@@ -67,7 +68,9 @@ def test_a_slice_by_size_is_the_map_of_its_objects_and_of_boxes_of_its_size(
         analysis,
         metric,
     )
-    assert [one.name for one in slices] == [name for name, _, _ in SIZES]
+    assert [one.name for one in slices] == [*SIZES.values()]
+    by_size = ap_by_size(truth, found, metric)
+    assert [one.map for one in slices] == [by_size[name].map for name in SIZES]
     for one, side in zip(slices, (20.0, 60.0, 120.0), strict=True):
         is_own = sides(truth.boxes) == side
         part = found.of_rows(sides(found.boxes) == side)

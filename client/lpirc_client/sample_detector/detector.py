@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from functools import lru_cache
-from typing import Iterator, Sequence, Tuple
+from typing import Iterator, NamedTuple, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,25 +56,46 @@ Found = Tuple[int, float, float, float, float, float]
 Names = Tuple[Tuple[int, str], ...]
 
 
+class Seen(NamedTuple):
+    """A region that looks like a category; confidence: mean of its fit and its lead."""
+
+    category: int
+    confidence: float
+    region: Region
+
+
 def detect(jpeg: bytes, categories: Sequence[Category]) -> Iterator[Found]:
     """Yield (category id, confidence, xmin, ymin, xmax, ymax) of what it sees; inclusive pixels from 0."""
-    wanted = _wanted(tuple((category.id, category.name) for category in categories))
-    if not wanted:
-        return
+    _, seen = look(jpeg, categories)
+    for category, confidence, region in seen:
+        yield category, confidence, region.xmin, region.ymin, region.xmax, region.ymax
+
+
+def look(
+    jpeg: bytes,
+    categories: Sequence[Category],
+) -> tuple[tuple[int, int], list[Seen]]:
+    """Return height and width of the image, and what is seen in it."""
     with Image.open(io.BytesIO(jpeg)) as opened:
         image = opened.convert("RGB")
+    size = image.height, image.width
+    wanted = _wanted(tuple((category.id, category.name) for category in categories))
+    if not wanted:
+        return size, []
     smooth = np.asarray(image.filter(ImageFilter.BoxBlur(1)).convert("HSV"))
+    seen: list[Seen] = []
     for region in regions(_hue_classes(smooth), SMALLEST_PIXELS):
         if min(region.mask.shape) >= SMALLEST_SIDE:
-            yield from _judged(region, smooth[..., 2], wanted)
+            seen += _judged(region, smooth[..., 2], wanted)
+    return size, seen
 
 
 def _judged(
     region: Region,
     brightness: NDArray[np.uint8],
     wanted: dict[tuple[str, str, str], int],
-) -> Iterator[Found]:
-    """Yield the region if it looks like a wanted category. Confidence: mean of its fit and its lead."""
+) -> Iterator[Seen]:
+    """Yield the region if it looks like a wanted category."""
     fits = scores(region.mask, _edges(region, brightness.shape))
     second, best = np.sort(fits)[-2:]
     shape = SHAPES[int(np.argmax(fits))]
@@ -85,7 +106,7 @@ def _judged(
     category = wanted.get((fill, hue, shape))
     if category is not None and best >= WORST_FIT:
         confidence = float(best * (0.5 + 0.5 * (best - second) / best))
-        yield category, confidence, region.xmin, region.ymin, region.xmax, region.ymax
+        yield Seen(category, confidence, region)
 
 
 def _fill_of(brightness: NDArray[np.uint8], mask: NDArray[np.bool_]) -> str:

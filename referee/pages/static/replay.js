@@ -175,8 +175,10 @@ class Player {
     const isOver = found.every(one => one.isOver), isKnown = one => one.score !== null && one.score !== undefined;
     const lacking = found.find(one => !isKnown(one));
     if (lacking) return isOver ? `No photo finish: ${lacking.name} has no score.` : "";
-    const [first, other] = found[0].score >= found[1].score ? found : [found[1], found[0]];
-    const apart = figure(first.score - other.score, 4);
+    const isLessBetter = this.lanes.some(lane => lane.run.final.less_is_better);
+    const isFirst = isLessBetter ? found[0].score <= found[1].score : found[0].score >= found[1].score;
+    const [first, other] = isFirst ? found : [found[1], found[0]];
+    const apart = figure(Math.abs(first.score - other.score), 4);
     if (!isOver) return first.score === other.score ? "" : `${apart} ahead: ${first.name}`;
     const review = found.some(one => one.isInReview) ? " A run is in review." : "";
     if (first.score === other.score) return `Photo finish: both have the score ${figure(first.score, 4)}.${review}`;

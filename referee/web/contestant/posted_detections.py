@@ -1,4 +1,7 @@
-"""POST of detections: the answer means that they are on disk. Flask's route and the gateway call the same function."""
+"""POST of detections, or of another task's answers: the reply means that they are on disk.
+
+Flask's routes and the gateway call the same function.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,27 @@ from referee.runs.repeated_bodies import receipt_of
 from referee.web.callers import open_run_of, require_own, session_of, stored_run_of
 from referee.web.concurrency_limits import too_many_requests
 from referee.web.http_answers import Answer, document
-from referee.web.request_bodies import LARGEST_BODY_BYTES, read_body
+from referee.web.request_bodies import read_body
 from referee.web.run_service import RunService
+from referee.web.task_answers import ANSWERS_PATH, largest_body_bytes, require_path
 from referee.web.web_request import WebRequest
 
 if TYPE_CHECKING:
     from referee.store.records import Post
 
 DETECTIONS_PATH = "/v1/detections"
+PATHS = frozenset({DETECTIONS_PATH, ANSWERS_PATH})
 LONGEST_KEY = 200
 LONGEST_CODING = 40  # characters shown of it
 USUAL_TYPE = "application/json"
 
 
 def post(service: RunService, asked: WebRequest) -> Answer:
-    """Handle a POST of /v1/detections: take one body, and read none of it if the request has no valid token.
+    """Handle a POST of /v1/detections or /v1/answers: take one body, and read none of it without a valid token.
 
-    Raises RefereeError: the errors of `open_run_of`, `read_body`, `parse_detections` and `OpenRun.accept`;
-    `too-many-requests`, `bad-request` for a bad Idempotency-Key, `unsupported-media-type` for a compressed body.
+    Raises RefereeError: the errors of `open_run_of`, `read_body`, `parse_detections` or `read_answers`, and
+    `OpenRun.accept`; `other-task` for the path of another task than the run's, `too-many-requests`, `bad-request` for
+    a bad Idempotency-Key, `unsupported-media-type` for a compressed body.
     """
     environ = asked.environ
     session = session_of(service.callers, asked)
@@ -53,9 +59,10 @@ def post(service: RunService, asked: WebRequest) -> Answer:
         if not live.slots.acquire(blocking=False):
             raise too_many_requests()
         try:
+            require_path(live.run, environ["PATH_INFO"])
             read = service.reader(live, content_type)
             # From here on to `accept` no time is lost.
-            body = read_body(asked, LARGEST_BODY_BYTES)
+            body = read_body(asked, largest_body_bytes(live.run))
             receipt = live.accept(body, key, read, content_type)
             warnings = read.found.sentences
             live.warnings = warnings or live.warnings
@@ -108,13 +115,14 @@ def _repeated(
     """
     run = stored_run_of(service.callers, asked, session)
     require_own(service.callers, asked, session, run)
+    require_path(run, asked.environ["PATH_INFO"])
     if body is None:
         slots = service.limits.unauthenticated
         address = asked.environ.get("REMOTE_ADDR", "")
         if not slots.acquire(address):
             raise too_many_requests()
         try:
-            body = read_body(asked, LARGEST_BODY_BYTES)
+            body = read_body(asked, largest_body_bytes(run))
         finally:
             slots.release(address)
     return receipt_of(service.callers.contest.store, session.run, body, key)

@@ -25,6 +25,7 @@ from referee.web.published_board import PublishedBoard
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import prefer_slot
 from referee.web.run_service import RunService
+from referee.web.task_answers import told_task
 from referee.web.team_login import issue_token, require_password
 from referee.web.web_request import present_request
 
@@ -38,11 +39,12 @@ def health() -> Response:
     contest = part(Callers).contest
     config = contest.config
     images = config.images.per_attempt or len(contest.test_set.images)
-    about = {
+    about: dict[str, object] = {
         "contest": config.name,
         "version": program_version(),
         "window_s": config.window_s,
     }
+    about |= told_task(config.task)
     return jsonify(status="ok", categories=_categories(), images=images, **about)
 
 
@@ -66,6 +68,7 @@ def log_in() -> tuple[Response, int]:
         remaining_s=remaining_s(live.window, callers.clock.monotonic_s()),
         categories=_categories(),
         **_rules(live.run),
+        **told_task(live.run.task),
     ), 201
 
 
@@ -97,7 +100,8 @@ def show_session() -> Response:
         "images_served": live.served_images,
         "detections_accepted": live.received_total,
     }
-    return jsonify(standing | _rules(live.run) | _provisional(live.run))
+    told = _rules(live.run) | told_task(live.run.task)
+    return jsonify(standing | told | _provisional(live.run))
 
 
 def _phase_of(live: OpenRun, now_s: float) -> str:
@@ -195,4 +199,10 @@ def _openapi_document() -> bytes:
 @blueprint.post("/detections")
 def post_detections() -> Response:
     """Take rows of detections; the answer means that they are on disk. The gateway calls the same function."""
+    return through_flask(posted_detections.post(part(RunService), present_request()))
+
+
+@blueprint.post("/answers")
+def post_answers() -> Response:
+    """Take answers of a task other than boxes; the gateway calls the same function as for detections."""
     return through_flask(posted_detections.post(part(RunService), present_request()))

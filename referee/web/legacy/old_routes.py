@@ -36,6 +36,7 @@ from referee.store.records import Run, RunState
 from referee.web.app_parts import part
 from referee.web.callers import Callers, open_run_of, require_own, session_of
 from referee.web.contestant import image_batches, single_image
+from referee.web.contestant.posted_detections import DETECTIONS_PATH
 from referee.web.heard_boards import HeardBoards
 from referee.web.http_answers import through_flask
 from referee.web.legacy.old_forms import (
@@ -68,6 +69,7 @@ from referee.web.refused_requests import Refusals
 from referee.web.request_bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.request_slots import move_slot, prefer_slot
 from referee.web.run_service import RunService
+from referee.web.task_answers import require_path
 from referee.web.team_login import issue_token, require_password
 from referee.web.web_request import present_request
 
@@ -250,6 +252,7 @@ def result() -> Response:
     content_type = (boundary and request.content_type) or URLENCODED
     try:
         live = _live_run(session)
+        require_path(live.run, DETECTIONS_PATH)
         read = _FormReader(boundary, live.run.images, part(RunService).category_ids)
         try:
             live.accept(body, key, read, content_type, key_is_of_body=True)

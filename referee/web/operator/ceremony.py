@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
+from referee.pages.figure_text import score_unit
 from referee.store.records import BoardState
 from referee.web.app_parts import part
 from referee.web.callers import Callers
@@ -42,12 +43,14 @@ def _shown() -> dict[str, Any]:
     row = part(Callers).contest.store.published.get()
     if row is None or row.final is None:
         state = BoardState.LIVE if row is None else row.state
-        return {"state": state, "unveiled": 0, "coming": [], "shown": [], "prizes": []}
+        none: dict[str, Any] = {"coming": [], "shown": [], "prizes": []}
+        return {"state": state, "unveiled": 0, "unit": "", **none}
     final = json.loads(row.final)
     ranking = final["ranking"]
     hidden = max(0, len(ranking) - row.unveiled)
     return {
         "state": row.state,
+        "unit": score_unit(final),
         "unveiled": row.unveiled,
         "coming": ranking[:hidden][::-1],
         "shown": ranking[hidden:],

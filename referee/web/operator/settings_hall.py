@@ -13,7 +13,7 @@ from flask import Response, request
 from lpirc_testsets import load_test_set
 from referee.config import CONFIG_NAME, ContestConfig, read_config
 from referee.config.contest_values import is_simulated, plain_address
-from referee.contest import require_metric
+from referee.contest import require_metric, require_task
 from referee.errors import RefereeError
 from referee.judging.rank_changes import RankChanges, rank_changes
 from referee.runs.run_window import remaining_s
@@ -96,6 +96,7 @@ class ServedHall:
         contest = self.callers.contest
         test_set = contest.test_set
         require_metric(config.metric, CONFIG_NAME)
+        require_task(config.task, CONFIG_NAME)
         if config.testset != contest.config.testset:
             test_set = load_test_set(contest.folder / config.testset)
         return rank_changes(contest, replace(contest, config=config, test_set=test_set))

@@ -22,6 +22,8 @@ WIDTH = 640.0
 HEIGHT = 200.0
 MARGIN = 12.0
 LIVE = "live"
+SHOWN = ("contest", "state", "attempts_each", "ranked_by")
+"""What a team's page shows of the board."""
 KEPT = 256
 """Teams whose newest page is kept in memory."""
 
@@ -78,7 +80,7 @@ def _fragment(row: Published, team: str) -> str:
         team=team,
         affiliation=found["affiliation"],
         attempts=list(reversed(attempts)),
-        board={key: board[key] for key in ("contest", "state", "attempts_each")},
+        board={key: board.get(key) for key in SHOWN},
         points=course(attempts),
         size=(WIDTH, HEIGHT, MARGIN),
     )

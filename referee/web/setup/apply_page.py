@@ -8,11 +8,12 @@ from typing import Any
 from flask import Response, redirect, request
 
 from lpirc_power.meter_address import MeterAddress
+from lpirc_score.tasks import BOXES
 from lpirc_testsets import TestSetError, load_test_set
 from referee.clock import Clock
 from referee.config import read_config
 from referee.config.contest_presets import PRESETS
-from referee.contest import open_contest, require_detection, require_unchanged
+from referee.contest import open_contest, require_truth, require_unchanged
 from referee.errors import RefereeError
 from referee.installed import require_tracks
 from referee.judging.contest_status import program_version
@@ -141,7 +142,7 @@ def _require_loadable(desk: SettingsDesk) -> None:
         MeterAddress(station.meter).close()
     require_tracks(config)
     with open_contest(desk.folder, only_looks=True) as contest:
-        require_detection(contest.test_set)
+        require_truth(contest.test_set, contest.config.task)
         require_journal(contest, program_version(), Clock().utc())
         if desk.access.is_setup:
             require_unchanged(contest.test_set)
@@ -195,7 +196,10 @@ def _facts(desk: SettingsDesk) -> list[tuple[str, str, str]]:
         (one.title for one in PRESETS if not one.settings(config)), "Rules of its own"
     )
     attempts = f"attempts of each team: {config.attempts or 'no limit'}"
-    rules = f"{preset}: {config.window_s} s, metric {config.metric}, {attempts}"
+    task = "metric" if config.task == BOXES else "task"
+    ranked = f"ranked by {config.contest_rule.figure}"
+    scored = f"{task} {config.scored_by}, {ranked}"
+    rules = f"{preset}: {config.window_s} s, {scored}, {attempts}"
     try:
         images = f"{len(load_test_set(desk.folder / config.testset).images)} images"
     except TestSetError:

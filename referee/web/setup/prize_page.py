@@ -32,7 +32,7 @@ from referee.web.setup.settings_desk import (
 
 TABLE = "prizes"
 RULES = (
-    ("best-score", "the best score, mAP per watt-hour"),
+    ("best-score", "the best score, by the rule of the contest"),
     ("least-energy", "the least energy, with an mAP well above the mean"),
     ("highest-map", "the highest mAP, with an energy well below the mean"),
 )

@@ -9,6 +9,7 @@ from typing import Any
 from flask import Response
 
 from lpirc_score.metrics.offered import metric_names
+from lpirc_score.tasks.offered import task_names
 from lpirc_testsets import TestSetError, load_test_set
 from referee.config import ContestConfig, config_of
 from referee.config.contest_file import Change, differences
@@ -16,6 +17,7 @@ from referee.config.contest_presets import PRESETS, Preset, preset_named
 from referee.config.contest_values import TOURNAMENTS
 from referee.config.toml_edits import Setting, edited
 from referee.config.toml_lines import line_of
+from referee.contest_rules import RULES
 from referee.errors import RefereeError
 from referee.findings.rule_findings import rule_advice
 from referee.seams import Finding
@@ -39,6 +41,25 @@ PUBLISHED_BY = (
     ("2", "after two persons' yes"),
 )
 _HEATS = tuple((one, one or "none") for one in TOURNAMENTS)
+_RULES = tuple((name, kind.figure) for name, kind in RULES.items())
+
+
+def _limit(key: str, label: str, hint: str) -> Field:
+    return Field(key, label, "number", hint, "rule", may_be_blank=True)
+
+
+_LIMITS = (
+    _limit(
+        "energy_limit_wh",
+        "Most energy, Wh",
+        "of accuracy within a limit; blank: no limit",
+    ),
+    _limit("power_limit_w", "Most mean power, W", "energy over length of the run"),
+    _limit("time_limit_s", "Longest run, seconds", "from the first log-in to the end"),
+    _limit("image_limit_s", "Most time per image, seconds", "of the answered images"),
+    _limit("least_accuracy", "Least accuracy", "where the least energy wins"),
+    _limit("least_images_per_s", "Least images per second", "the floor of speed"),
+)
 FIELDS = (
     Field("name", "Name of the contest"),
     Field("window_s", "Window, seconds", "whole", "from the first log-in"),
@@ -47,6 +68,12 @@ FIELDS = (
         "Metric",
         "text",
         "how mAP is computed: lpirc as in the contest's rules, ilsvrc-det as in 2015-2019, coco as COCO's",
+    ),
+    Field(
+        "task",
+        "Task",
+        "text",
+        "what teams answer: boxes, scored by the metric above, or a task with a figure of its own",
     ),
     Field("attempts", "Attempts of each team", "whole", "0: no limit"),
     Field("per_attempt", "Images of a run", "whole", "0: all", "images"),
@@ -64,6 +91,14 @@ FIELDS = (
         "two: one confirms, another publishes",
         choices=PUBLISHED_BY,
     ),
+    Field(
+        "name",
+        "Runs are ranked by",
+        hint="the rule of the contest, bound to a run when it is armed: docs/rules.md",
+        table="rule",
+        choices=_RULES,
+    ),
+    *_LIMITS,
     Field("heats", "Rounds of heats", choices=_HEATS, may_be_blank=True),
     Field(
         "idle_baseline_s",
@@ -159,7 +194,10 @@ def _shown(
     config = desk.config()
     text = desk.file().text
     values = {one.name: value_of_config(config, one) for one in FIELDS}
-    choices = {"metric": tuple((name, name) for name in metric_names())}
+    choices = {
+        "metric": tuple((name, name) for name in metric_names()),
+        "task": tuple((name, name) for name in task_names()),
+    }
     return step_page(
         "rules",
         rule_findings(desk),
@@ -168,6 +206,7 @@ def _shown(
         choices=choices,
         presets=[(one, not one.settings(config)) for one in PRESETS],
         asked=asked,
+        ranked_by=config.contest_rule.sentence,
         read_only=[ReadOnly("id", config.id or "none", line_of(text, "id"))],
     )
 

@@ -10,8 +10,9 @@ from typing import Any
 from flask import Response
 
 from lpirc_testsets import TestSet, TestSetError, load_test_set
+from lpirc_testsets.synthetic_truth import TASKS
 from referee.config.toml_edits import Setting
-from referee.contest import place_of, require_detection, require_unchanged
+from referee.contest import place_of, require_truth, require_unchanged
 from referee.errors import RefereeError
 from referee.presence import is_there
 from referee.seams import Finding
@@ -56,7 +57,7 @@ def _chosen(form: Form) -> list[Setting]:
     if not path:
         raise RefereeError("bad-request", "Write the path of a test-set folder.")
     folder = part(SettingsDesk).folder
-    found = _sound(folder / path)
+    found = _sound(folder / path, part(SettingsDesk).config().task)
     return [Setting("testset", place_of(found.folder, folder))]
 
 
@@ -70,7 +71,10 @@ def _made(form: Form) -> list[Setting]:
         raise RefereeError("bad-request", f"{words}, not {images}.")
     folder = part(SettingsDesk).folder
     name = _free_name(folder)
-    words_ = ("--images", str(images), "--seed", "1", "--out", str(folder / name))
+    task = part(SettingsDesk).config().task
+    words_ = ["--images", str(images), "--seed", "1", "--out", str(folder / name)]
+    if task in TASKS:
+        words_ += ["--task", task]
     ended, said = run_command("testset", "synthesize", *words_)
     if ended.returncode:
         shutil.rmtree(folder / name, ignore_errors=True)
@@ -87,14 +91,14 @@ def _free_name(folder: Path) -> str:
     return name
 
 
-def _sound(folder: Path) -> TestSet:
-    """Return a test set that is whole and made for detection. Raises RefereeError `testset-unfit`."""
+def _sound(folder: Path, task: str) -> TestSet:
+    """Return a test set that is whole and has ground truth for the task. Raises RefereeError `testset-unfit`."""
     try:
         found = load_test_set(folder)
     except TestSetError as error:
         raise RefereeError("testset-unfit", f"{error.sentence}.") from error
     require_unchanged(found)
-    require_detection(found)
+    require_truth(found, task)
     return found
 
 
@@ -103,7 +107,7 @@ def testset_findings(desk: SettingsDesk) -> Iterator[Finding]:
     config = desk.config()
     try:
         found = load_test_set(desk.folder / config.testset)
-        require_detection(found)
+        require_truth(found, config.task)
     except (RefereeError, TestSetError) as error:
         yield Finding(error.code, f"{error.sentence.removesuffix('.')}.")
         return

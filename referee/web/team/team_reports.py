@@ -12,6 +12,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 
 from referee.errors import RefereeError
+from referee.judging.bound_rules import rule_of
 from referee.judging.kept_timelines import timeline_file
 from referee.judging.released_figures import published_figures
 from referee.judging.replay_release import FIGURES
@@ -99,7 +100,7 @@ def _require_published(run: Run) -> None:
     shown = part(TeamsDesk).look(run.team).document["runs"]
     result = next((one["result"] for one in shown if one["run"] == run.id), None)
     judged = current_judgement(part(Callers).contest, run)
-    if result is None or judged is None or not _is_of(result, judged):
+    if result is None or judged is None or not _is_of(result, judged, run):
         raise RefereeError(
             "run-state",
             f"Run {run.id} has no published result yet; its report follows with it.",
@@ -107,13 +108,13 @@ def _require_published(run: Run) -> None:
         )
 
 
-def _is_of(result: Mapping[str, Any], judged: Score) -> bool:
+def _is_of(result: Mapping[str, Any], judged: Score, run: Run) -> bool:
     """Return True if a published result is that of a judgement, whose figures are published rounded.
 
     A result that the board leaves out has no figures.
     """
     exact = {name: getattr(judged, name) for name in FIGURES}
-    published = published_figures(exact)
+    published = published_figures(exact, rule_of(run))
     return all(result[name] == published[name] for name in FIGURES if name in result)
 
 

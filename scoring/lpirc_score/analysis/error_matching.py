@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.metrics.coco import coco_boxes_of
+from lpirc_score.metrics.coco_shapes import coco_boxes_of
 from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
 from lpirc_score.metrics.groups import Ids, group_objects, list_detections
 from lpirc_score.metrics.matching import (
@@ -104,7 +105,8 @@ def find(
     needed[ground_truth.crowd] = np.nextafter(
         iou, np.inf
     )  # a crowd asks for more than the threshold
-    members, ranks, pairs = _pairs(ground_truth, detections, needed, rule)
+    of_all = pairs_of_any_category(ground_truth, detections, needed, rule)
+    members, ranks, pairs = of_all
     is_own = category.take(pairs.detection) == object_category.take(pairs.object)
     meets = pairs.overlap >= needed.take(pairs.object)
 
@@ -112,7 +114,8 @@ def find(
     found[members] = rule.assign(
         in_turn(pairs.take(is_own & meets), ranks), len(members), ignored
     )
-    is_used = _marked(found[found >= 0], len(ignored))
+    matched = np.flatnonzero(found >= 0)
+    is_used = _marked(found.take(matched), len(ignored))
     is_error = found < 0 if rule is TIDECV else found == UNMATCHED
     left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
     # In tidecv a box whose overlap equals the threshold is misplaced, although it may find an object.
@@ -133,8 +136,8 @@ def find(
     in_order = aimed[np.argsort(ranks[aimed])]
     targets, first = np.unique(about[in_order], return_index=True)
     outcome[~is_error] = IGNORED
-    outcome[found >= 0] = TRUE
-    about[found >= 0] = found[found >= 0]
+    outcome[matched] = TRUE
+    about[matched] = found.take(matched)
     unfound = ~(is_used | ignored)
     return Findings(
         members=members,
@@ -150,15 +153,23 @@ def find(
     )
 
 
-def _pairs(
+class PairsOfAll(NamedTuple):
+    """The detections (M,) by rank, the rank (M,) of each, and the pairs of detections and objects, by their indices."""
+
+    members: Ints
+    ranks: Ints
+    pairs: Pairs
+
+
+def pairs_of_any_category(
     ground_truth: GroundTruth,
     detections: Detections,
     needed: Floats,
     rule: Rule,
-) -> tuple[Ints, Ints, Pairs]:
-    """Return the detections (M,) by rank, the rank (M,) of each, and the pairs of detections and objects.
+) -> PairsOfAll:
+    """Return the pairs of detections and objects that share an image, but not necessarily a category.
 
-    A pair shares an image but not necessarily a category. `needed` (G,) is the overlap that each object requires; pairs
+    Ranks are by confidence, over all categories together. `needed` (G,) is the overlap that each object requires; pairs
     down to BACKGROUND_OVERLAP are kept even if it is less than that.
     """
     one = np.zeros(1, np.int64)
@@ -192,10 +203,11 @@ def _pairs(
         objects,
     )
     detection = listing.order.take(pairs.detection).astype(np.int64)
-    return (
+    objects_of_pairs = groups.objects.take(pairs.object)
+    return PairsOfAll(
         members,
         ranks,
-        Pairs(detection, groups.objects.take(pairs.object), pairs.overlap),
+        Pairs(detection, objects_of_pairs, pairs.overlap),
     )
 
 

@@ -50,7 +50,9 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class ErrorAnalysis:
-    """The errors of M detections and G objects, and their cost in the mAP (0..1) of the metric that computed `map`.
+    """The errors of M detections and G objects, and their cost in the mAP (0..1) of the rule that computed `map`.
+
+    `rule` is the metric, or what stands for one without a single threshold (`tidecv` for `coco`), `iou` its threshold.
 
     `gains` has, by type, the mAP gained if all errors of that type were mended; `counts` has their number.
     `confidence_cost` has, by id of each category with objects, the AP that it would gain if all its true detections
@@ -58,6 +60,8 @@ class ErrorAnalysis:
     it. `object_cost` (G,) is the mAP that each unfound object costs: its share of its category's recall.
     """
 
+    rule: str
+    iou: float
     map: float
     gains: dict[ErrorType, float]
     counts: dict[ErrorType, int]
@@ -79,7 +83,8 @@ def analyse_errors(
     does, any other metric by the rule `lpirc`. The `map` is then not the metric's, and a gain may be below 0.
     """
     rule = TIDECV if metric == COCO else rule_shown(metric)
-    found = find(ground_truth, detections, rule, rule.threshold(iou))
+    threshold = rule.threshold(iou)
+    found = find(ground_truth, detections, rule, threshold)
     categories = len(ground_truth.category_ids)
     own = _Listing.of(found, found.category, categories)
     objects = _by_category(found, found.objects, categories)
@@ -100,6 +105,8 @@ def analyse_errors(
         found.outcome[found.outcome >= 0], minlength=len(OF_DETECTIONS)
     ).tolist()
     return ErrorAnalysis(
+        rule=rule.name,
+        iou=threshold,
         map=reached,
         gains={type_: mean_known(mended[type_]) - reached for type_ in ErrorType},
         counts=dict(zip(OF_DETECTIONS, errors, strict=True))
@@ -262,11 +269,16 @@ def worst_images(
     of_objects = np.bincount(object_places, analysis.object_cost, count_images)
     cost = of_false + of_objects
     worst = np.lexsort((images.ids, -cost))[:count]
+    is_worst = np.zeros(count_images, np.bool_)
+    is_worst[worst] = True
+    # Of all rows only those of these images are looked through for each of them.
+    some_rows = np.flatnonzero(is_worst.take(false_places))
+    some_objects = np.flatnonzero(is_worst.take(object_places))
     found = []
     ids = images.ids[worst].tolist()
     for image, its_cost in zip(ids, cost[worst].tolist(), strict=True):
-        rows = np.flatnonzero(detections.image == image)
-        objects = np.flatnonzero(ground_truth.image == image)
+        rows = some_rows[detections.image[some_rows] == image]
+        objects = some_objects[ground_truth.image[some_objects] == image]
         # By cost, then by confidence: the last key of lexsort is the primary one.
         keys = (-detections.confidence[rows], -analysis.cost[rows])
         rows = rows[np.lexsort(keys)]

@@ -22,6 +22,7 @@ from lpirc_score.analysis.halves import (
     mean_of_categories,
 )
 from lpirc_score.analysis.interval import map_intervals
+from lpirc_score.analysis.sizes import box_areas, inside
 from lpirc_score.metrics.average_precision import mean_known
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.groups import Ids
@@ -34,11 +35,12 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-SIZES = (
-    ("small, below 32 x 32 pixels", 0.0, 32.0**2),
-    ("medium, to 96 x 96", 32.0**2, 96.0**2),
-    ("large", 96.0**2, math.inf),
-)
+SIZES = {
+    "small": "small, to 32 x 32 pixels",
+    "medium": "medium, to 96 x 96",
+    "large": "large",
+}
+"""The ranges of areas as `sizes` counts them, and the names of their slices."""
 CROWDING = (
     ("1 object in the image", 1, 2),
     ("2 to 4 objects", 2, 5),
@@ -70,19 +72,15 @@ def size_slices(
     analysis: ErrorAnalysis,
     metric: str,
 ) -> tuple[Slice, ...]:
-    """Return the slices by size of box that have objects."""
+    """Return the slices by size, as `ap_by_size` counts areas, that have objects."""
     found = analysis.found
-    of_objects = _areas(ground_truth.boxes)
-    of_detections = _areas(detections.boxes)
+    of_objects = ground_truth.area
+    of_detections = box_areas(detections, np.arange(len(detections)))
     is_true = found.outcome == TRUE
     of_detections[is_true] = of_objects[found.object[is_true]]
     parts = [
-        (
-            name,
-            (of_objects >= least) & (of_objects < most),
-            (of_detections >= least) & (of_detections < most),
-        )
-        for name, least, most in SIZES
+        (shown, inside(of_objects, name), inside(of_detections, name))
+        for name, shown in SIZES.items()
     ]
     sliced = _Sliced(ground_truth, detections, analysis, _rule(metric))
     return tuple(sliced.slices(parts))
@@ -224,10 +222,3 @@ def _by_category(which: Ints, category: Ints, categories: int) -> list[Ints]:
 
 def _rule(metric: str) -> Rule:
     return TIDECV if metric == COCO else rule_shown(metric)
-
-
-def _areas(boxes: Floats) -> Floats:
-    width = boxes[:, 2] - boxes[:, 0] + 1
-    height = boxes[:, 3] - boxes[:, 1] + 1
-    areas: Floats = width * height
-    return areas

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, replace
-from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -14,19 +12,24 @@ import click
 from lpirc_score import (
     COCO,
     Evaluation,
+    Order,
     Tolerance,
-    coco_curves,
     evaluate,
-    precision_recall_curves,
     tolerance_of,
 )
 from lpirc_score import score as contest_score
+from lpirc_score.analysis.analyses import Analyses, Analysis, Wanted, analysed
+from lpirc_score.analysis.selection import Part, leave_out
+from lpirc_score.cli.analysis_options import Asked, analysis_options
+from lpirc_score.cli.analysis_tables import print_analyses
+from lpirc_score.cli.chosen_parts import Chosen, Pairs, chosen_of
 from lpirc_score.cli.score_comparison import (
-    Order,
     Result,
+    curves_of,
     find_orders,
     print_comparison,
 )
+from lpirc_score.cli.score_on_page import page_of
 from lpirc_score.cli.score_options import MetricName, any_path, as_json
 from lpirc_score.cli.score_output import as_document, print_result, threshold_text
 from lpirc_score.detections.files import Submission, read_blacklist, read_submission
@@ -37,13 +40,13 @@ from lpirc_score.files.curve_drawings import (
     write_curves,
     write_overlay,
 )
+from lpirc_score.files.score_page import check_page_path, write_score_page
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import has_one_threshold
-from lpirc_testsets import load_test_set, read_ground_truth
+from lpirc_testsets import read_ground_truth
 from lpirc_testsets.file_bytes import require_regular
-from lpirc_testsets.folder import sha256_of
 from lpirc_testsets.ground_truth_reader import declares_ids
-from lpirc_testsets.voc_reader import voc_files
+from lpirc_testsets.truth_digest import truth_digest
 
 ENGINES = ("own", "pycocotools")
 
@@ -54,7 +57,7 @@ ENGINES = ("own", "pycocotools")
 @click.option(
     "--images",
     type=any_path,
-    help="CSV file with the header `image` that lists all images, also images without objects.",
+    help="CSV file with the header `image` that lists all images, also images without objects; or their folder.",
 )
 @click.option(
     "--blacklist",
@@ -92,6 +95,7 @@ ENGINES = ("own", "pycocotools")
     type=any_path,
     help="Write precision-recall curves to a .csv, .png or .svg.",
 )
+@analysis_options
 @as_json
 def score(
     ground_truth: Path,
@@ -104,92 +108,163 @@ def score(
     energies_wh: tuple[float, ...],
     curves: Path | None,
     *,
+    asked: Asked,
     as_json: bool,
 ) -> None:
-    """Score the files DETECTIONS against GROUND_TRUTH: a test-set folder, VOC annotations, a COCO JSON or a CSV.
+    """Score the files DETECTIONS against GROUND_TRUTH: both may be a file or a folder in many forms.
+
+    GROUND_TRUTH is a test-set folder, VOC annotations, YOLO's text files, a COCO JSON, a CSV or Parquet. DETECTIONS are
+    COCO results, CSV, rows of seven numbers, Parquet, VOC results, YOLO's text files, or an export of a run.
 
     Several files or metrics are compared side by side, with the chance that the order of two files is real.
     """
     metrics = tuple(dict.fromkeys(metrics))
     _check_options(metrics, engine, iou, curves)
+    _check_asked(asked)
     _check_energies(energies_wh, detections)
-    for file in filter(None, (ground_truth, images)):
-        require_regular(file)  # it is read twice: for the digest and for the boxes
-    truth = read_ground_truth(ground_truth, images)
-    digest = _digest(ground_truth, images)
-
-    @cache
-    def read(
-        file: Path,
-        tolerance: Tolerance,
-    ) -> tuple[Submission, frozenset[tuple[int, int]]]:
-        submission = read_submission(file, truth, tolerance)
-        for sentence in submission.warnings:
-            _warn(sentence)
-        of_pairs = submission.ground_truth, tolerance, _warn
-        return submission, read_blacklist(
-            blacklist, *of_pairs
-        ) if blacklist else frozenset()
-
-    def result(
-        file: Path,
-        metric: str,
-        energy_wh: float | None,
-    ) -> Result:
-        submission, banned = read(file, _tolerance(metric, ground_truth, images))
-        evaluation = _evaluated(
-            submission,
-            banned,
-            metric,
-            engine,
-            iou,
-            digest,
-        )
-        per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
-        of = submission.ground_truth, submission.detections
-        published = evaluate(*of, PUBLISHED, blacklist=banned).map
-        return Result(
-            evaluation,
-            published,
-            energy_wh,
-            per_wh,
-            file,
-            *of,
-            banned,
-        )
-
+    scorer = _Scorer(
+        ground_truth,
+        images,
+        blacklist,
+        engine,
+        iou,
+        asked,
+    )
     given = zip_longest(detections, energies_wh)
     results = [
-        result(file, metric, energy_wh)
+        scorer.result(file, metric, energy_wh)
         for file, energy_wh in given
         for metric in metrics
     ]
     if curves is not None:
         _write_curves(curves, results, iou)
-    _show(results, find_orders(results, iou), as_json=as_json)
-
-
-def _show(
-    results: list[Result],
-    orders: list[Order],
-    *,
-    as_json: bool,
-) -> None:
-    documents = [as_document(one) for one in results]
-    if len(results) == 1:
-        document = documents[0]
-        show = partial(print_result, results[0])
+    orders = find_orders(results, iou)
+    if asked.html is not None:
+        write_score_page(asked.html, page_of(results, orders, iou))
+    if as_json:
+        _print_document(results, orders)
     else:
+        shown = frozenset(map(Analysis, asked.shown))
+        _print_tables(results, orders, shown)
+
+
+class _Scorer:
+    """Scores files against one ground truth; a file is read once for all metrics that read it alike."""
+
+    def __init__(
+        self,
+        ground_truth: Path,
+        images: Path | None,
+        blacklist: Path | None,
+        engine: str,
+        iou: float | None,
+        asked: Asked,
+    ) -> None:
+        for file in filter(None, (ground_truth, images)):
+            require_regular(file)  # it is read twice: for the digest and for the boxes
+        self._ground_truth = ground_truth
+        self._images = images
+        self._blacklist = blacklist
+        self._engine = engine
+        self._iou = iou
+        self._truth = read_ground_truth(ground_truth, images)
+        self._digest = truth_digest(ground_truth, self._truth, images)
+        self._chosen = chosen_of(asked, self._truth)
+        self._wanted = _wanted(asked, self._chosen)
+        self._read: dict[tuple[Path, Tolerance], tuple[Submission, Pairs]] = {}
+
+    def result(
+        self,
+        file: Path,
+        metric: str,
+        energy_wh: float | None,
+    ) -> Result:
+        """Score one file by one metric."""
+        submission, banned = self._submission(file, metric)
+        chosen = self._chosen
+        digest = chosen.digest(self._digest, banned)
+        of = submission.ground_truth, submission.detections
+        if not chosen.is_everything:
+            of = chosen.of(*of, banned)
+            banned = frozenset()
+        evaluation = _evaluated(
+            of,
+            banned,
+            metric,
+            self._engine,
+            self._iou,
+            digest,
+        )
+        per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
+        truth, detections = of
+        counted = leave_out(*of, banned)
+        return Result(
+            evaluation=evaluation,
+            map_ilsvrc_det=evaluate(*of, PUBLISHED, blacklist=banned).map,
+            energy_wh=energy_wh,
+            score=per_wh,
+            file=file,
+            truth=truth,
+            detections=detections,
+            banned=banned,
+            analyses=analysed(*counted, metric, self._iou, self._wanted),
+            selection=None if chosen.is_everything else chosen.as_document(),
+            part=chosen.sentence,
+        )
+
+    def _submission(self, file: Path, metric: str) -> tuple[Submission, Pairs]:
+        tolerance = _tolerance(metric, self._ground_truth, self._images)
+        known = self._read.get((file, tolerance))
+        if known is not None:
+            return known
+        submission = read_submission(file, self._truth, tolerance)
+        for sentence in submission.warnings:
+            _warn(sentence)
+        banned: Pairs = frozenset()
+        if self._blacklist:
+            truth = submission.ground_truth
+            banned = read_blacklist(self._blacklist, truth, tolerance, _warn)
+        self._read[file, tolerance] = submission, banned
+        return submission, banned
+
+
+def _wanted(asked: Asked, chosen: Chosen) -> Wanted:
+    return Wanted(
+        frozenset(map(Analysis, asked.flags)),
+        chosen.slices,
+        asked.confidence,
+        asked.is_lenient,
+    )
+
+
+def _print_document(results: list[Result], orders: list[Order]) -> None:
+    documents = [as_document(one) for one in results]
+    document = documents[0]
+    if len(results) > 1:
         files = [
             {"file": str(one.file)} | document
             for one, document in zip(results, documents, strict=True)
         ]
         document = {"files": files, "orders": list(map(asdict, orders))}
-        show = partial(print_comparison, results, orders)
-    if as_json:
-        click.echo(json.dumps(document, allow_nan=False))
+    click.echo(json.dumps(document, allow_nan=False))
+
+
+def _print_tables(
+    results: list[Result],
+    orders: list[Order],
+    shown: frozenset[Analysis],
+) -> None:
+    if len(results) == 1:
+        print_result(results[0])
     else:
-        show()
+        print_comparison(results, orders)
+    if results[0].part:
+        click.echo(results[0].part)
+    for one in results:
+        analyses = one.analyses.only(shown)
+        if len(results) > 1 and analyses != Analyses():
+            click.echo(f"\n{one.file} by {one.evaluation.metric}")
+        print_analyses(analyses, one.names)
 
 
 def _check_options(
@@ -220,6 +295,16 @@ def _check_options(
                 )
 
 
+def _check_asked(asked: Asked) -> None:
+    takes_confidence = {Analysis.CONFUSION, Analysis.LABELS}
+    if asked.confidence is not None and not takes_confidence & {*asked.flags}:
+        raise click.UsageError(
+            "--confidence is for --confusion and --labels; give one of them, or leave it out."
+        )
+    if asked.html is not None:
+        check_page_path(asked.html)
+
+
 def _check_energies(
     energies_wh: tuple[float, ...], detections: tuple[Path, ...]
 ) -> None:
@@ -231,15 +316,14 @@ def _check_energies(
 
 
 def _evaluated(
-    submission: Submission,
+    of: Part,
     banned: frozenset[tuple[int, int]],
     metric: str,
     engine: str,
     iou: float | None,
     digest: str,
 ) -> Evaluation:
-    truth = submission.ground_truth
-    detections = submission.detections
+    truth, detections = of
     if engine == ENGINES[0]:
         return evaluate(
             truth,
@@ -270,16 +354,9 @@ def _write_curves(
     curves: dict[str, Curves] = {}
     names: dict[int, str] = {}
     for one in results:
-        of = (one.truth, one.detections)
         metric = one.evaluation.metric
-        names |= dict(
-            zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True)
-        )
-        curves[f"{one.file} {metric}"] = (
-            coco_curves(*of, one.banned)
-            if metric == COCO
-            else precision_recall_curves(*of, metric, iou, one.banned)
-        )
+        names |= one.names
+        curves[f"{one.file} {metric}"] = curves_of(one, iou)
     if len(results) > 1:
         write_overlay(path, curves, names)
         return
@@ -308,19 +385,5 @@ def _tolerance(
 
 
 def _warn(sentence: str) -> None:
-    click.echo(f"referee: warning: {sentence}", err=True)
-
-
-def _digest(ground_truth: Path, images: Path | None) -> str:
-    """Return the digest of a test set, or of the content of other files. A list of images is part of it."""
-    if annotations := voc_files(ground_truth):
-        digest = hashlib.sha256(
-            "".join(map(sha256_of, annotations)).encode()
-        ).hexdigest()
-    elif ground_truth.is_dir():
-        digest = load_test_set(ground_truth).digest
-    else:
-        digest = hashlib.sha256(ground_truth.read_bytes()).hexdigest()
-    if images is None:
-        return digest
-    return hashlib.sha256(digest.encode() + images.read_bytes()).hexdigest()
+    program = click.get_current_context().find_root().info_name
+    click.echo(f"{program}: warning: {sentence}", err=True)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
-from lpirc_score import Detections, Evaluation, format_score
+import click
+
+from lpirc_score import (
+    COCO,
+    Detections,
+    Evaluation,
+    Order,
+    coco_curves,
+    format_score,
+    precision_recall_curves,
+)
+from lpirc_score.analysis.analyses import Analyses
+from lpirc_score.analysis.comparison import orders_of
 from lpirc_score.analysis.halves import half_maps
-from lpirc_score.analysis.interval import Halved, chance_of_order
-from lpirc_score.cli.terminal_tables import console, figures_table
+from lpirc_score.analysis.interval import Halved
+from lpirc_score.cli.framed_tables import figures_table, print_framed
+from lpirc_score.files.curve_drawings import Curves
 from lpirc_testsets import GroundTruth
 
 
@@ -19,7 +31,8 @@ class Result:
     """An evaluation of one file by one metric, with its mAP by PUBLISHED and, if it has an energy, its score.
 
     `detections` are those of `file`. `truth` includes images and categories that occur only in the detections. The
-    blacklisted pairs are in `banned`.
+    blacklisted pairs are in `banned`. `selection` is the part of the set that was scored, None for all of it; `part`
+    is a sentence about it.
     """
 
     evaluation: Evaluation
@@ -30,50 +43,47 @@ class Result:
     truth: GroundTruth
     detections: Detections
     banned: frozenset[tuple[int, int]]
+    analyses: Analyses
+    selection: Mapping[str, object] | None
+    part: str
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Return the names of the categories by id."""
+        ids = self.truth.category_ids.tolist()
+        return dict(zip(ids, self.truth.category_names, strict=True))
 
 
-@dataclass(frozen=True)
-class Order:
-    """Two files compared by one metric, the better one first, with the chance that this order is real."""
-
-    metric: str
-    first: str
-    second: str
-    chance: float
+def curves_of(result: Result, iou: float | None) -> Curves:
+    """Return the precision-recall curves of a result, by category id."""
+    of = (result.truth, result.detections)
+    metric = result.evaluation.metric
+    if metric == COCO:
+        return coco_curves(*of, result.banned)
+    return precision_recall_curves(*of, metric, iou, result.banned)
 
 
 def find_orders(results: Sequence[Result], iou: float | None) -> list[Order]:
     """Return the order of every two files, by each metric, on the same images."""
     if len({one.file for one in results}) == 1:
         return []
-    drawn = {id(one): _halved(one, iou) for one in results}
-    orders = []
-    for one, other in combinations(results, 2):
-        metric = one.evaluation.metric
-        if metric != other.evaluation.metric:
-            continue
-        better, worse = sorted((one, other), key=_reached, reverse=True)
-        chance = chance_of_order(drawn[id(better)], drawn[id(worse)])
-        order = Order(
-            metric=metric,
-            first=str(better.file),
-            second=str(worse.file),
-            chance=chance,
-        )
-        orders.append(order)
+    orders: list[Order] = []
+    by_metric: dict[str, dict[str, Halved]] = {}
+    for one in results:
+        entries = by_metric.setdefault(one.evaluation.metric, {})
+        entries[str(one.file)] = _halved(one, iou)
+    for metric, entries in by_metric.items():
+        orders += orders_of(metric, entries)
     return orders
 
 
 def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None:
     """Print one table with a column for each file and metric, then the orders below the table."""
-    out = console()
     headings = [f"{one.file}\n{one.evaluation.metric}" for one in results]
     table = figures_table("id", "category", figures=headings, title="AP")
     names: dict[int, str] = {}
     for one in results:
-        names |= dict(
-            zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True)
-        )
+        names |= one.names
     for category, name in sorted(names.items()):
         found = [one.evaluation.ap.get(category) for one in results]
         table.add_row(str(category), name, *map(ap_text, found))
@@ -86,13 +96,13 @@ def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None
     table.add_row(
         "", "detections", *(str(one.evaluation.detections) for one in results)
     )
-    out.print(table)
+    print_framed(table)
     for order in orders:
-        out.print(
+        click.echo(
             f"{order.metric}: {order.first} is ahead of {order.second} with a probability of {order.chance:.1%}"
         )
     for one in results:
-        out.print(f"signature {one.evaluation.signature}  {one.file}")
+        click.echo(f"signature {one.evaluation.signature}  {one.file}")
 
 
 def ap_text(ap: float | None) -> str:
@@ -100,12 +110,6 @@ def ap_text(ap: float | None) -> str:
     if ap is None:
         return "none"
     return f"{ap:.5f}"
-
-
-def _reached(result: Result) -> float:
-    if result.score is None:
-        return result.evaluation.map
-    return result.score
 
 
 def _halved(result: Result, iou: float | None) -> Halved:

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from lpirc_score import COCO, Evaluation, format_score
+from lpirc_score.cli.analysis_documents import as_documents
+from lpirc_score.cli.framed_tables import FramedTable, print_framed
 from lpirc_score.cli.score_comparison import Result
-from lpirc_score.cli.terminal_tables import console, figures_table
+from lpirc_score.cli.terminal_tables import Column
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import engine_of
+
+_COLUMNS = (
+    Column("id", is_figure=True),
+    Column("category"),
+    Column("objects", is_figure=True),
+    Column("found", is_figure=True),
+    Column("false", is_figure=True),
+    Column("AP", is_figure=True),
+)
 
 
 def as_document(result: Result) -> dict[str, Any]:
@@ -35,7 +48,9 @@ def as_document(result: Result) -> dict[str, Any]:
     }
     if evaluation.summary is not None:
         document["summary"] = evaluation.summary
-    return document
+    if result.selection is not None:
+        document["selection"] = result.selection
+    return document | as_documents(result.analyses)
 
 
 def _counts(evaluation: Evaluation, category: int) -> dict[str, float | None]:
@@ -66,10 +81,8 @@ def print_result(result: Result) -> None:
     """Print the figures of each category as a table, then the mAP and related figures."""
     evaluation = result.evaluation
     truth = result.truth
-    figures = ("objects", "found", "false", "AP")
     title = f"{evaluation.metric}, {threshold_text(evaluation)}"
-    table = figures_table("id", "category", figures=figures, title=title)
-    table.columns[0].justify = "right"
+    table = FramedTable(_COLUMNS, title)
     for category, name in zip(
         truth.category_ids.tolist(), truth.category_names, strict=True
     ):
@@ -82,20 +95,19 @@ def print_result(result: Result) -> None:
             *map(str, numbers),
             "none" if ap is None else f"{ap:.5f}",
         )
-    out = console()
-    out.print(table)
-    out.print(
+    print_framed(table)
+    click.echo(
         f"mAP {evaluation.map:.5f}, the mean of {evaluation.categories_with_ground_truth} categories with "
         f"objects; {evaluation.detections} detections on {evaluation.images} images"
     )
     if evaluation.metric != PUBLISHED:
-        out.print(
+        click.echo(
             f"mAP {result.map_ilsvrc_det:.5f} by {PUBLISHED}, to compare with published champions"
         )
     for name, value in (evaluation.summary or {}).items():
-        out.print(f"{name} {'none' if value is None else f'{value:.5f}'}")
+        click.echo(f"{name} {'none' if value is None else f'{value:.5f}'}")
     if result.score is not None:
-        out.print(
+        click.echo(
             f"score {format_score(result.score)} mAP/Wh with {result.energy_wh} Wh"
         )
-    out.print(f"signature {evaluation.signature}")
+    click.echo(f"signature {evaluation.signature}")

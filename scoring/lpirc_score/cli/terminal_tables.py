@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
-from rich.cells import cell_len
-
-if TYPE_CHECKING:  # importing these takes longer than to print a table
-    from rich.console import Console
-    from rich.table import Table
 
 
 class Column(NamedTuple):
@@ -32,25 +28,35 @@ def one_line(text: str) -> str:
     return "".join(letters)
 
 
-def console() -> Console:
-    """Return a console on stdout that prints text unchanged."""
-    from rich.console import Console
+def cell_width(text: str) -> int:
+    """Return how many cells of a terminal a text takes: East Asian wide letters two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    width = 0
+    for letter in text:
+        if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+            continue
+        is_wide = unicodedata.east_asian_width(letter) in ("W", "F")
+        width += 2 if is_wide else 1
+    return width
 
-    return Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
 
-
-def figures_table(
-    *names: str,
-    figures: Sequence[str],
-    title: str | None = None,
-) -> Table:
-    """Return a framed table: columns of text, then columns of figures, aligned right."""
-    from rich.table import Table
-
-    table = Table(*names, title=title, title_justify="left")
-    for figure in figures:
-        table.add_column(figure, justify="right")
-    return table
+def padded_cells(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+) -> tuple[list[list[str]], list[int]]:
+    """Return the cells of each row, padded to the width of their columns, and these widths."""
+    widths = [0] * len(columns)
+    for row in rows:
+        widths = [*map(max, widths, map(cell_width, row))]
+    padded = []
+    for row in rows:
+        cells = []
+        for column, width, cell in zip(columns, widths, row, strict=True):
+            gap = " " * (width - cell_width(cell))
+            cells.append(gap + cell if column.is_figure else cell + gap)
+        padded.append(cells)
+    return padded, widths
 
 
 def print_table(
@@ -61,12 +67,8 @@ def print_table(
     """Print a table without a frame on stdout; each row is one line, even if the terminal is narrower."""
     names = [column.name for column in columns]
     lines = [names, *([*map(one_line, row)] for row in rows)]
-    widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
-    for number, line in enumerate(lines):
-        cells = []
-        for column, width, cell in zip(columns, widths, line, strict=True):
-            gap = " " * (width - cell_len(cell))
-            cells.append(gap + cell if column.is_figure else cell + gap)
+    padded, widths = padded_cells(columns, lines)
+    for number, cells in enumerate(padded):
         click.echo(click.style("  ".join(cells), bold=number == 0 or None))
     for part in textwrap.wrap(caption, sum(widths) + 2 * len(widths) - 2):
         click.echo(click.style(part, italic=True))

@@ -118,7 +118,7 @@ def _draw_means(figure: Any, overlaid: Mapping[str, Curves]) -> None:
     axes = _axes(figure, "mean over the categories")
     lines = []
     for place, curves in enumerate(overlaid.values()):
-        envelopes = [_envelope(curve) for curve in curves.values()]
+        envelopes = [envelope(curve) for curve in curves.values()]
         mean = np.mean(envelopes or [np.zeros(101)], axis=0)
         style = _STYLES[place % len(_STYLES)]
         lines += axes.plot(RECALLS, mean, style, linewidth=1.5)
@@ -136,7 +136,7 @@ def _axes(figure: Any, title: str) -> Any:
     )
 
 
-def _envelope(curve: Curve | CocoCurve) -> Any:
+def envelope(curve: Curve | CocoCurve) -> Any:
     """Return, for each of RECALLS, the best precision at that recall or a higher one."""
     if isinstance(curve, CocoCurve):
         return curve.precision_50

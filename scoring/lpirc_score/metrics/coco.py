@@ -7,7 +7,8 @@ four ranges of areas, an object that is a crowd or outside the range is ignored.
 ignored object, or if it finds none and is itself outside the range. Sums are exact (`math.fsum`), as in the other
 metrics; pycocotools leaves the order of sums to NumPy, so its figures may differ in the last digit.
 
-`coco_ranking` matches and ranks in one range of areas. `coco_reference` is pycocotools itself, to check this module.
+`coco_matching` matches in each range of areas, `coco_ranking` ranks. `coco_reference` is pycocotools itself, to check
+this module.
 """
 
 from __future__ import annotations
@@ -20,36 +21,28 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score.metrics.coco_matching import ALL, AREAS, CocoMatching
 from lpirc_score.metrics.coco_ranking import (
     LEAST_OVERLAPS,
     MOST,
     AreaResult,
+    assigned_at_each_iou,
     category_precisions,
-    matched_at_each_iou,
+    counted_at_each_iou,
     rank,
 )
+from lpirc_score.metrics.coco_shapes import BoxShapes, ShapesOf
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.evaluation_result import Counts, Evaluation
-from lpirc_score.metrics.groups import Listing, group_objects, list_detections
-from lpirc_score.metrics.matching import Objects, Pairs, in_turn, pairs_of
+from lpirc_score.metrics.exact_means import exact_means
 from lpirc_score.metrics.metric_kinds import OFFICIAL, Blacklist, OwnMetric
-from lpirc_score.metrics.overlap import Edges
-from lpirc_testsets.box_corners import coco_from_corners
 from lpirc_testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-AREAS = {
-    "all": (0.0, 1e5**2),
-    "small": (0.0, 32.0**2),
-    "medium": (32.0**2, 96.0**2),
-    "large": (96.0**2, 1e5**2),
-}
-"""Ranges of areas in square pixels; both limits are included."""
-
-_ALL = 0
-_BITS = [np.uint16(1 << place) for place in range(len(LEAST_OVERLAPS))]
+_BITS = [np.uint8(1 << place) for place in range(len(AREAS))]
+_IOU_BITS = [np.uint16(1 << place) for place in range(len(LEAST_OVERLAPS))]
 AT_50 = 0
 AT_75 = 5
 
@@ -64,12 +57,22 @@ def evaluate_coco(
     Raises `CodedError` `unknown-image` or `unknown-category`.
     """
     results = results_by_area(ground_truth, detections, blacklist)
-    summary = _summarize(results)
+    return evaluation_of_areas(ground_truth, detections, results)
+
+
+def evaluation_of_areas(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    results: Mapping[str, AreaResult],
+) -> Evaluation:
+    """Return the outcome from the result for each of AREAS."""
+    means = _means_by_category(results)
+    summary = {name: _mean(each) for name, each in means.items()}
     everything = results["all"]
-    precision = everything.precision
-    ap = _by_category(ground_truth, precision)
-    ap50 = _by_category(ground_truth, precision[[AT_50]])
-    ap75 = _by_category(ground_truth, precision[[AT_75]])
+    ids = ground_truth.category_ids.tolist()
+    ap, ap50, ap75 = (
+        dict(zip(ids, means[name], strict=True)) for name in ("AP", "AP50", "AP75")
+    )
     counts = _counts(everything)
     with_objects = [value for value in ap.values() if value is not None]
     return Evaluation(
@@ -105,24 +108,24 @@ def results_by_area(
     ground_truth: GroundTruth,
     detections: Detections,
     banned: Blacklist,
+    shapes_of: ShapesOf = BoxShapes,
 ) -> dict[str, AreaResult]:
     """Match and rank in each of AREAS. Raises as `evaluate_coco` does."""
-    matching = _Matching(ground_truth, detections, banned)
+    matching = CocoMatching(ground_truth, detections, banned, shapes_of)
     counts = [matching.groups.counts(~each) for each in matching.ignored]
 
     def results(first: int, last: int) -> list[AreaResult]:
         batch = matching.batch(first, last)
         return [
             rank(
-                batch.pairs,
+                assigned,
                 matching.ignored[area],
-                matching.crowd,
                 batch.inside[area],
                 batch.within,
                 batch.bounds,
-                count[first:last],
+                counts[area][first:last],
             )
-            for area, count in enumerate(counts)
+            for area, assigned in enumerate(matching.assigned(batch))
         ]
 
     parts = (results(first, last) for first, last in matching.listing.batches())
@@ -147,7 +150,7 @@ class CocoCategory:
 
     def rankings(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.bool_]]]:
         """Yield for each IoU, by rank, the images (m,) of the counted detections, and which of them are true."""
-        for bit in _BITS:
+        for bit in _IOU_BITS:
             here = np.flatnonzero(self.counts & bit)
             is_true = self.is_true.take(here) & bit
             yield self.image.take(here), is_true.astype(np.bool_)
@@ -167,11 +170,12 @@ def ranked_coco(
     ground_truth: GroundTruth,
     detections: Detections,
     banned: Blacklist,
+    shapes_of: ShapesOf = BoxShapes,
 ) -> Iterator[CocoCategory]:
     """Match in the range of all areas and yield every category, in order of id. Raises as `evaluate_coco` does."""
-    matching = _Matching(ground_truth, detections, banned)
+    matching = CocoMatching(ground_truth, detections, banned, shapes_of)
     groups = matching.groups
-    ignored = matching.ignored[_ALL]
+    ignored = matching.ignored[ALL]
     counted = groups.objects[~ignored]
     object_images = groups.images.places(ground_truth.image[counted]).astype(np.uint32)
     object_categories = ground_truth.category[counted]
@@ -179,9 +183,10 @@ def ranked_coco(
     for first, last in matching.listing.batches():
         batch = matching.batch(first, last)
         counts, is_true = np.zeros((2, len(batch.members)), np.uint16)
-        inside = batch.inside[_ALL]
-        at_ious = matched_at_each_iou(batch.pairs, ignored, matching.crowd, inside)
-        for bit, (counts_here, true_here) in zip(_BITS, at_ious, strict=True):
+        inside = batch.inside[ALL]
+        assigned = assigned_at_each_iou(batch.pairs, ignored, matching.crowd)
+        at_ious = counted_at_each_iou(assigned, ignored, inside)
+        for bit, (counts_here, true_here) in zip(_IOU_BITS, at_ious, strict=True):
             counts[counts_here] |= bit
             is_true[true_here] |= bit
         confidence = detections.confidence[batch.members]
@@ -199,82 +204,6 @@ def ranked_coco(
             )
 
 
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """Some categories: `members` (n,) are their detections by rank, category k from `bounds[k]` to `bounds[k + 1] - 1`.
-
-    `inside` marks the detections in each area range; `within` is the rank within the same image and category; `pairs`
-    are in the order of `in_turn`.
-    """
-
-    members: Ints
-    bounds: Ints
-    pairs: Pairs
-    inside: NDArray[np.bool_]
-    within: NDArray[np.uint8]
-
-
-class _Matching:
-    """The work shared by all ranges of areas: groups, candidate pairs, and objects `ignored` by range (areas, G)."""
-
-    def __init__(
-        self,
-        ground_truth: GroundTruth,
-        detections: Detections,
-        banned: Blacklist,
-    ) -> None:
-        every = np.ones(len(ground_truth.image), np.bool_)
-        groups = group_objects(ground_truth, every, banned)
-        self.groups = groups
-        self._detections = detections
-        chosen = groups.objects
-        self.crowd = ground_truth.crowd[chosen]
-        is_inside = _inside(ground_truth.area[chosen])
-        self.ignored = self.crowd | ~is_inside
-        edges = Edges.of_coco(ground_truth.coco_boxes[chosen])
-        least = np.full(len(self.crowd), LEAST_OVERLAPS[0])
-        self._objects = Objects(edges, least, self.crowd)
-        self.listing = list_detections(detections, groups)
-
-    def batch(
-        self,
-        first: int,
-        last: int,
-    ) -> _Batch:
-        """Return the batch of the categories `first` .. `last - 1`."""
-        listing = self.listing
-        detections = self._detections
-        members, ranks = listing.ranked(
-            first, last, detections.confidence, ties_by_image=True
-        )
-        within = _within(listing, first, last, ranks)
-        is_listed = within < MOST[-1]
-        inside = _inside(_areas(detections, members)) & is_listed
-
-        found = pairs_of(
-            listing,
-            self.groups,
-            first,
-            last,
-            self._boxes,
-            self._objects,
-        )
-        pairs = in_turn(found, ranks, last_first=True)
-        pairs = pairs.take(is_listed.take(pairs.detection))
-        starts = listing.starts[first : last + 1]
-        bounds = starts - starts[0]
-        return _Batch(
-            members,
-            bounds,
-            pairs,
-            inside,
-            within,
-        )
-
-    def _boxes(self, chosen: Ints) -> Edges:
-        return Edges.of_coco(coco_boxes_of(self._detections, chosen))
-
-
 def _joined(parts: Iterable[AreaResult]) -> AreaResult:
     """Join the results of successive batches of categories."""
     whole = [*parts]
@@ -287,69 +216,21 @@ def _joined(parts: Iterable[AreaResult]) -> AreaResult:
     return AreaResult(**columns)
 
 
-def _within(
-    listing: Listing,
-    first: int,
-    last: int,
-    ranks: Ints,
-) -> NDArray[np.uint8]:
-    """Number the detections by rank within their image and category, from 0 to the largest of MOST at most."""
-    opens = listing.opens[listing.starts[first] : listing.starts[last]]
-    bits = len(ranks).bit_length()
-    keys = np.cumsum(opens) << bits
-    keys |= ranks
-    keys.sort()
-    begins = np.flatnonzero(opens)
-    within = np.empty(len(ranks), np.uint8)
-    keys &= (1 << bits) - 1
-    place = np.arange(len(ranks)) - np.repeat(
-        begins, np.diff(begins, append=len(ranks))
-    )
-    within[keys] = np.minimum(place, MOST[-1])
-    return within
-
-
-def _areas(detections: Detections, members: Ints) -> Floats:
-    """Return the areas (n,) of some detections."""
-    boxes = coco_boxes_of(detections, members)
-    with np.errstate(over="ignore", invalid="ignore"):
-        area: Floats = boxes[:, 2] * boxes[:, 3]
-    return area
-
-
-def _inside(area: Floats) -> NDArray[np.bool_]:
-    """Return which areas (M,) lie inside each of AREAS (ranges, M)."""
-    rows = []
-    for least, most in AREAS.values():
-        is_outside = (area < least) | (area > most)
-        rows.append(~is_outside)
-    return np.array(rows)
-
-
-def coco_boxes_of(source: Detections | GroundTruth, chosen: Ints) -> Floats:
-    """Return the COCO boxes (n, 4) of some detections or objects."""
-    if source.coco_boxes is not None:
-        return source.coco_boxes.take(chosen, axis=0)
-    return coco_from_corners(source.boxes.take(chosen, axis=0))
-
-
-def _by_category(ground_truth: GroundTruth, values: Floats) -> dict[int, float | None]:
-    ids = ground_truth.category_ids.tolist()
-    return dict(zip(ids, _category_means(values), strict=True))
-
-
 def _category_means(values: Floats) -> list[float | None]:
     """Return the exact mean of values (T, K, ...) by category (K,); None for a category without objects (NaN)."""
+    by_category = np.moveaxis(values, 1, 0)
+    rows = by_category.reshape(len(by_category), -1)
     means: list[float | None] = []
-    for each in np.moveaxis(values, 1, 0):
-        row = each.ravel().tolist()
-        mean = math.fsum(row) / len(row)
-        means.append(None if math.isnan(mean) else mean)
+    for mean in exact_means(rows):
+        is_known = not math.isnan(mean)
+        means.append(mean if is_known else None)
     return means
 
 
-def _summarize(results: Mapping[str, AreaResult]) -> dict[str, float | None]:
-    """Return the twelve numbers, each a mean over the categories with objects in the range, or None."""
+def _means_by_category(
+    results: Mapping[str, AreaResult],
+) -> dict[str, list[float | None]]:
+    """Return the twelve numbers of each category (K,), None for one without objects in the range."""
     everything = results["all"]
     precision = everything.precision
     recall = everything.recall
@@ -365,11 +246,7 @@ def _summarize(results: Mapping[str, AreaResult]) -> dict[str, float | None]:
         values[f"AR{most}"] = recall[place]
     for name in ranges:
         values[f"AR{name}"] = results[name].recall[-1]
-
-    summary = {}
-    for name, each in values.items():
-        summary[name] = _mean(_category_means(each))
-    return summary
+    return {name: _category_means(each) for name, each in values.items()}
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -26,13 +26,14 @@ class CategoryRanks:
     """A category: its id, its number of `objects`, and its detections, both without ignored ones.
 
     `members` (M,) are the detections by confidence, highest first. `ranks` (T,) are the ranks, from 1, of the true
-    positives among them.
+    positives among them, and `found` (T,) the indices in the ground truth of the objects that these found.
     """
 
     id: int
     objects: int
     members: Ints
     ranks: NDArray[np.int64]
+    found: Ints
 
 
 def evaluate_rule(
@@ -93,7 +94,8 @@ def ranked_categories(
         bounds = pairwise(batch.starts.tolist())
         categories = zip(batch.ids, batch.objects, bounds, strict=True)
         for id_, objects, (low, high) in categories:
-            yield _ranked(id_, objects, members[low:high], taken[low:high])
+            taken_here = taken[low:high]
+            yield _ranked(id_, objects, members[low:high], taken_here, batch.sources)
 
 
 def maps_over_time(
@@ -141,7 +143,7 @@ class _Batch:
     """Some categories: their ids (K,), counted `objects` (K,), and detections (n,), ranked as `members`.
 
     Category k is `starts[k]` .. `starts[k + 1] - 1`. `pairs` are in the order of `in_turn`;
-    `ignored` is in the order of the sorted objects.
+    `ignored`, and the indices `sources` in the ground truth, are in the order of the sorted objects.
     """
 
     ids: Ints
@@ -150,6 +152,7 @@ class _Batch:
     starts: Ints
     pairs: Pairs
     ignored: NDArray[np.bool_]
+    sources: Ints
 
 
 def _batches(
@@ -195,6 +198,7 @@ def _batches(
             starts,
             pairs,
             ignored,
+            groups.objects,
         )
 
 
@@ -203,7 +207,15 @@ def _ranked(
     objects: np.int64,
     members: Ints,
     taken: Ints,
+    sources: Ints,
 ) -> CategoryRanks:
     counted = np.flatnonzero(taken != IGNORED)
-    ranks = np.flatnonzero(taken.take(counted) >= 0) + 1
-    return CategoryRanks(int(id_), int(objects), members.take(counted), ranks)
+    taken = taken.take(counted)
+    true = np.flatnonzero(taken >= 0)
+    return CategoryRanks(
+        int(id_),
+        int(objects),
+        members.take(counted),
+        true + 1,
+        sources.take(taken.take(true)),
+    )

@@ -1,4 +1,4 @@
-"""A test-set format: the labels of YOLO, a text file for each image `ID.jpg`.
+"""A test-set format: boxes by their centres, a text file for each image `ID.jpg`.
 
 A line of `ID.txt` is CLASS X Y WIDTH HEIGHT: the class counts from 0, and the centre and the
 size of the box are shares of the image's width and height.
@@ -16,7 +16,7 @@ from lpirc_testsets.ground_truth import NamedBox
 from lpirc_testsets.set_building import SourceImage, build_annotated
 
 
-def import_yolo(
+def import_centres(
     annotations: Path,
     classes: Path,
     images: Path,
@@ -64,8 +64,8 @@ def _boxes(
 
 
 FORMAT = Format(
-    import_yolo,
-    "Import YOLO labels: a text file for each image.",
+    import_centres,
+    "Import boxes by their centres: a text file for each image.",
     (
         FileOption("annotations", "The folder of text files."),
         FileOption("classes", "One name a line, in the order of their numbers."),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_testsets import TestSet
+from lpirc_testsets import TestSet, synthesize
 from referee.clock import Clock
 from referee.config import read_config
 from referee.contest import Contest, open_contest
@@ -219,3 +219,22 @@ def test_by_default_no_run_gets_an_image_that_its_team_could_look_up(
                 control.arm("otters", "station-1")
         finally:
             control.shutdown()
+
+
+def test_a_contest_of_a_task_needs_a_set_with_its_truth(
+    tmp_path: Path,
+    beside: Path,
+) -> None:
+    set_of_boxes = ("--testset", str(beside))
+    folder = str(tmp_path / "day")
+    told = called("init", folder, *set_of_boxes, "--task", "classification")
+    assert told.returncode != 0
+    assert "has no ground truth for the task classification" in told.stderr
+    assert not (tmp_path / "day").exists()
+    told = called("init", folder, *set_of_boxes, "--task", "boxing")
+    assert "--task: task = 'boxing': There is no task 'boxing'" in told.stderr
+    classes = synthesize(
+        tmp_path / "classes", images=2, categories=2, task="classification"
+    ).folder
+    assert made(tmp_path / "day", classes, "--task", "classification") == "../classes"
+    assert read_config(tmp_path / "day").task == "classification"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ from hypothesis import strategies as st
 
 from lpirc_power.meter import Setup
 from referee.config import ContestConfig, ModelTrack, Station, read_config
+from referee.config.rule_table import RuleTable, rule_text
+from referee.contest_rules import DEFAULT, RULES, rule_named
 from referee.errors import RefereeError
 
 STATION = '[[stations]]\nname = "one"\nmeter = "sim:"\n'
 GOOD = 'name = "Hall"\n' + STATION
+WITHIN = GOOD + '[rule]\nname = "accuracy-within-limit"\n'
 
 
 def read(folder: Path, text: str | bytes) -> ContestConfig:
@@ -72,7 +76,7 @@ meter = "TCPIP::10.0.0.8::INSTR"
         (left, right),
         300,
         "voc2012",
-        "../sets/day 2",
+        testset="../sets/day 2",
         shuffle=False,
         auto_arm=True,
         trusted_proxy=("127.0.0.1", "fd00::/8"),
@@ -227,6 +231,17 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         (GOOD + '[journal]\npath = "\\u0000"\n', ", line 6: path = '\\x00' has the character NUL"),
         (GOOD + "[backup]\nevery_min = 0\n", ", line 6, backup: every_min = 0 must be a number above 0"),
         (GOOD + "[images]\nper_attempt = -1\n", "images: per_attempt = -1 must be 0 (all images) or more"),
+        ("rule = 5\n" + GOOD, "rule must be written as an [rule] table"),
+        (GOOD + '[rule]\nname = "fastest"\n', ", line 6: rule: name = 'fastest' must be one of 'accuracy-per-wh'"),
+        (GOOD + '[rule]\nlimit = 5\n', "rule: unknown key 'limit'; the keys are energy_limit_wh, image_limit_s"),
+        (GOOD + "[rule]\nenergy_limit_wh = 5\n", ", line 6: rule: energy_limit_wh is no setting of the rule"),
+        (GOOD + '[rule]\nname = "accuracy-within-limit"\n', "needs a limit: set one of energy_limit_wh, power_limit_w"),
+        (WITHIN + "energy_limit_wh = 0\n", ", line 7, rule: energy_limit_wh = 0 must be a number above 0"),
+        (WITHIN + "energy_limit_wh = nan\n", "energy_limit_wh = nan must be a number above 0"),
+        (WITHIN + 'energy_limit_wh = "5 Wh"\n', "energy_limit_wh = '5 Wh' must be a number."),
+        (GOOD + '[rule]\nname = "least-energy"\n', "needs least_accuracy, else the team that logs out at once wins."),
+        (GOOD + '[rule]\nname = "least-energy"\nleast_accuracy = 50\n', "= 50 must be an accuracy, at most 1"),
+        (GOOD + '[rule]\nname = "accuracy-per-excess-wh"\n', "needs its power: set idle_baseline_s, so that arming me"),
         ('count_unserved = "no"\n' + GOOD, "count_unserved = 'no' must be true or false"),
         (TRACK + TRACK.removeprefix(GOOD), "the track name 'ovic' is given twice"),
         (GOOD + f"voltage_range_v = 1{'0' * 400}\n", "whole number that does not fit into 64 bits"),
@@ -253,6 +268,27 @@ def test_backups_are_made_only_into_a_folder_that_is_named(tmp_path: Path) -> No
     ).backup
     assert backup.folder == "/media/stick"
     assert backup.every_min == 5.0
+
+
+def test_a_rule_is_read_with_its_settings(tmp_path: Path) -> None:
+    assert read(tmp_path, GOOD).contest_rule == DEFAULT
+    within = read(tmp_path, WITHIN + "energy_limit_wh = 5\ntime_limit_s = 300\n")
+    limits = {"energy_limit_wh": 5.0, "time_limit_s": 300.0}
+    assert within.contest_rule == rule_named("accuracy-within-limit", limits)
+    idle = '[rule]\nname = "accuracy-per-excess-wh"\n'
+    measured = read(tmp_path, "idle_baseline_s = 10\n" + GOOD + idle)
+    assert measured.contest_rule.takes_idle
+
+
+def test_a_rule_that_is_written_as_a_table_is_read_back(tmp_path: Path) -> None:
+    limits = {"energy_limit_wh": 0.1 + 0.2, "image_limit_s": 1e-3}
+    for rule in (DEFAULT, rule_named("accuracy-within-limit", limits)):
+        assert read(tmp_path, GOOD + rule_text(rule)).contest_rule == rule
+
+
+def test_the_table_of_the_rule_has_each_setting_of_each_rule() -> None:
+    keys = {one.name for one in fields(RuleTable)} - {"name"}
+    assert keys == {one.name for kind in RULES.values() for one in fields(kind)}
 
 
 def test_the_images_of_an_attempt_and_what_counts_are_settings(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from referee.config import ContestConfig, config_of
 from referee.config.contest_presets import PRESETS, preset_named
 from referee.config.contest_text import Answers, config_text
 from referee.config.toml_edits import edited
+from referee.contest_rules import DEFAULT
 from referee.errors import RefereeError
 from referee.findings.rule_findings import rule_advice
 
@@ -18,7 +19,7 @@ OF_THE_HALL = {"unguarded"}
 """Advice about the network, which rules do not change."""
 
 
-def with_preset(name: str) -> ContestConfig:
+def with_preset(name: str, added: str = "") -> ContestConfig:
     path = Path("contest.toml")
     text = config_text(
         "The day",
@@ -28,6 +29,7 @@ def with_preset(name: str) -> ContestConfig:
         auto_arm=True,
         answers=Answers(backup="backups"),
     )
+    text += added
     preset = preset_named(name)
     for setting in preset.settings(config_of(path, text)):
         text = edited(text, setting)
@@ -50,6 +52,12 @@ def test_doctor_has_nothing_to_advise_about_the_rules_of_a_contest(name: str) ->
 def test_a_rehearsal_gives_away_what_a_contest_must_not() -> None:
     found = {one.code for one in rule_advice(with_preset("rehearsal"), IMAGES)}
     assert {"arms-by-itself", "attempts-unlimited", "score-seen-by-team"} <= found
+
+
+@pytest.mark.parametrize("name", [one.name for one in PRESETS])
+def test_each_ranks_by_accuracy_over_energy_whatever_was_set_before(name: str) -> None:
+    other = '[rule]\nname = "least-energy"\nleast_accuracy = 0.2\n'
+    assert with_preset(name, other).contest_rule == DEFAULT
 
 
 def test_rules_that_nobody_knows_are_refused_with_those_there_are() -> None:

@@ -10,12 +10,15 @@ from datetime import timedelta
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lpirc_power.meter_standing import Standing
+from lpirc_score.detections.parsed_rows import Taken
+from lpirc_score.tasks.taken_answers import TakenAnswers
 from lpirc_testsets import read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.evidence.recomputed_run import rows_of
+from referee.evidence.accepted_rows import rows_of
 from referee.judging.judge import judge
 from referee.store import NewPost
 from referee.store.event_chain import Event
@@ -51,7 +54,7 @@ def closed_with_bodies(
         0.5,
     )
     for number, (body, content_type) in enumerate(bodies, start=1):
-        taken = rows_of(body, content_type, images, ids)
+        taken = taken_of(body, content_type, images, ids)
         sha256 = hashlib.sha256(body).hexdigest()
         at_s = WINDOW_S * number / (len(bodies) + 1)
         store.posts.append_post(
@@ -71,6 +74,19 @@ def closed_with_bodies(
     ]
     store.readings.append(run.id, 0.0, readings)
     return _closed(contest, run)
+
+
+def taken_of(
+    body: bytes,
+    content_type: str,
+    images: int,
+    ids: NDArray[np.int64],
+) -> Taken | TakenAnswers:
+    """What a referee takes of a body: rows, or of objects like {"image": 1, "classes": [3]} their images."""
+    if body.startswith(b"[{"):
+        answered = [one["image"] for one in json.loads(body)]
+        return TakenAnswers(answered, is_once=True)
+    return rows_of(body, content_type, images, ids)
 
 
 def _closed(contest: Contest, run: Run) -> Run:

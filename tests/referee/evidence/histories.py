@@ -187,7 +187,7 @@ class History:
             for name in ("map", "energy_wh", "score", "signature")
         }
         self.texts[JUDGEMENTS] = lines(
-            [[self.judgement | figures | {"rules": asdict(rules)}]]
+            [[self.judgement | figures | {"rules": rules.stated}]]
         )
         own = {"judged_utc": self.judgement["judged_utc"], "rules_sha256": rules.sha256}
         self.set_detail("judged", **figures, **own)

@@ -13,15 +13,15 @@ from pyarrow import parquet
 from pycocotools.coco import COCO
 
 from lpirc_power.recording import read_recording
-from lpirc_score import evaluate
-from lpirc_score.detections.files import read_detections
-from lpirc_testsets import TestSet, read_ground_truth
+from lpirc_score import Detections, evaluate
+from lpirc_score.detections.files import read_detections, read_submission
+from lpirc_testsets import TestSet, TestSetError, read_ground_truth
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging import run_export
 from referee.judging.judge import case_of, judge
 from referee.judging.run_case import scoring_input
-from referee.judging.run_export import FORMATS, export_run, sent_rows
+from referee.judging.run_export import FORMATS, NUMBERS, export_run, sent_rows
 from tests.contest_day import called
 from tests.referee.factories import START, TEAM, DrivenClock, config_text, run_record
 from tests.referee.judging.sent_runs import closed_run, guesses
@@ -228,3 +228,35 @@ def test_a_run_on_other_images_is_not_exported_under_their_names(
     with pytest.raises(RefereeError, match="images other than those") as refused:
         export_run(contest, 1, tmp_path, ("csv",))
     assert refused.value.code == "testset-changed"
+
+
+@pytest.mark.parametrize("form", sorted(FORMATS))
+def test_what_is_written_is_read_again_as_the_rows_that_count(
+    contest: Contest,
+    tmp_path: Path,
+    form: str,
+) -> None:
+    run = closed_run(contest, guesses(contest, 0.7), served=3)
+    folder = tmp_path / "out"
+    export_run(contest, run.id, folder, (form,))
+    truth = read_ground_truth(contest.test_set.folder)
+    sent = sent_rows(contest, run)
+    counts = sent["counts"] == 1
+    assert 0 < counts.sum() < len(counts)
+    read = read_submission(folder, truth)
+    metric = "coco"  # the order of the rows of COCO results is another
+    found = evaluate(truth, read.detections, metric)
+    assert found.detections == counts.sum()
+    whole = Detections.from_rows(
+        np.column_stack([sent[name] for name in ("image", "category", *NUMBERS)])
+    )
+    expected = evaluate(truth, whole.of_rows(counts), metric)
+    assert found.map == pytest.approx(expected.map, abs=1e-12)
+    assert len(read.warnings) == (form != "coco")
+
+
+def test_an_export_is_no_ground_truth(contest: Contest, tmp_path: Path) -> None:
+    run = closed_run(contest, guesses(contest, 0.7), served=3)
+    export_run(contest, run.id, tmp_path / "out", tuple(FORMATS))
+    with pytest.raises(TestSetError, match="detections, and no ground truth"):
+        read_ground_truth(tmp_path / "out")

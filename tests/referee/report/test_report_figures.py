@@ -260,7 +260,7 @@ def test_slices_confusions_and_the_threshold_are_those_of_the_rows(
         assert shown[name][2] == str(len(part.image))
     size = truth.boxes[:, 2:] - truth.boxes[:, :2] + 1
     sides = size.prod(axis=1)
-    assert shown["small, below 32 x 32 pixels"][2] == str((sides < 1024).sum())
+    assert shown["small, to 32 x 32 pixels"][2] == str((sides <= 1024).sum())
 
     analysis = analyse_errors(truth, found)
     confused = table(text, "Categories that were confused")

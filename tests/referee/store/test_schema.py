@@ -67,7 +67,7 @@ def test_an_old_file_becomes_what_a_new_one_is(tmp_path: Path, form: int) -> Non
     Store.open(old).close()
     Store.open(new := tmp_path / "new.db", create=True).close()
     assert structure(old) == structure(new)
-    assert found(old, "PRAGMA user_version") == [(VERSION,)] == [(18,)]
+    assert found(old, "PRAGMA user_version") == [(VERSION,)] == [(19,)]
 
 
 @pytest.mark.parametrize("form", DUMPS)

@@ -80,6 +80,17 @@ def test_a_failure_is_one_line_and_exit_code_1(
     assert said in result.stderr
 
 
+def test_a_warning_names_the_program_that_was_called(
+    files: list[str],
+    tmp_path: Path,
+) -> None:
+    odd = tmp_path / "odd.txt"
+    odd.write_text(f"{FOUND}1 1 0.3 5 5 4 9\n")
+    result = call(files[0], str(odd), "--metric", "ilsvrc-det")
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"lpirc-score: warning: {odd}: line 2: ")
+
+
 def test_an_option_that_is_wrong_is_exit_code_2(files: list[str]) -> None:
     assert call(*files, "--metric", "other").exit_code == 2
 

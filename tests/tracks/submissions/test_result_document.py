@@ -50,7 +50,15 @@ def detections(
 
 
 def test_a_sound_document_is_read(colours: TestSet) -> None:
-    document = parse_result(packed(result(colours, MODEL, [7, 0, 1000])))
+    document = parse_result(
+        packed(
+            result(
+                colours,
+                MODEL,
+                [7, 0, 1000],
+            )
+        )
+    )
     assert document.answers == ((1, 7), (2, 0), (3, 1000))
     assert document.rows.shape == (0, 7)
     assert document["latency.mean_ms"] == 2.0
@@ -127,7 +135,16 @@ def test_a_fault_is_told_in_one_sentence(
     changes: dict[str, Any],
     told: str,
 ) -> None:
-    assert told in complaint(packed(result(colours, MODEL, [7, 8, 9], **changes)))
+    assert told in complaint(
+        packed(
+            result(
+                colours,
+                MODEL,
+                [7, 8, 9],
+                **changes,
+            )
+        )
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,7 +166,15 @@ def test_a_bad_detection_is_told_with_its_place(
     told: str,
 ) -> None:
     good = [1, 1, 0.5, 0, 0, 5, 5]
-    assert told in complaint(packed(detections(colours, good, row)))  # type: ignore[arg-type]
+    assert told in complaint(
+        packed(
+            detections(
+                colours,
+                good,
+                row,
+            )
+        )
+    )  # type: ignore[arg-type]
 
 
 def test_an_image_has_a_hundred_detections_at_most(colours: TestSet) -> None:
@@ -161,7 +186,11 @@ def test_an_image_has_a_hundred_detections_at_most(colours: TestSet) -> None:
 
 
 def test_an_image_beyond_the_budget_has_no_answer(colours: TestSet) -> None:
-    made = detections(colours, [3, 1, 0.5, 0, 0, 5, 5], processed=2)
+    made = detections(
+        colours,
+        [3, 1, 0.5, 0, 0, 5, 5],
+        processed=2,
+    )
     assert "image 3 is not a whole number from 1 to 2" in complaint(packed(made))
 
 
@@ -268,7 +297,12 @@ ENERGY = {
 
 
 def test_an_energy_must_agree_with_its_parts(colours: TestSet) -> None:
-    made = result(colours, MODEL, [7, 8, 9], energy=ENERGY)
+    made = result(
+        colours,
+        MODEL,
+        [7, 8, 9],
+        energy=ENERGY,
+    )
     assert parse_result(packed(made))["energy.inference_wh"] == 1e-5
     off = complaint(packed(made | {"energy": ENERGY | {"inference_wh": 1e-6}}))
     assert "energy.inference_wh = 1e-06 is not loop_wh / inferences = 1e-05" in off
@@ -306,7 +340,15 @@ def test_a_document_says_the_same_whatever_unknown_keys_it_holds(
     colours: TestSet,
     energy: dict[str, Any] | None,
 ) -> None:
-    one, other = (result(colours, MODEL, [7, 8, 9], energy=energy) for _ in range(2))
+    one, other = (
+        result(
+            colours,
+            MODEL,
+            [7, 8, 9],
+            energy=energy,
+        )
+        for _ in range(2)
+    )
     for name in ("device", "model", "latency", "predictions", "energy"):
         if other[name] is not None:
             other[name] = other[name] | {"note": "by hand"}
@@ -330,7 +372,13 @@ def test_a_document_that_tells_something_else_does_not_say_the_same(
     value: object,
 ) -> None:
     one, other = (
-        result(colours, MODEL, [7, 8, 9], energy=dict(ENERGY)) for _ in range(2)
+        result(
+            colours,
+            MODEL,
+            [7, 8, 9],
+            energy=dict(ENERGY),
+        )
+        for _ in range(2)
     )
     assert says_same(one, other)
     other[place][key] = value

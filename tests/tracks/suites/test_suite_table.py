@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_score.errors import CodedError
 from lpirc_tracks.suites.suite_table import (
     SuiteRow,
     read_flops,
@@ -18,7 +19,9 @@ from lpirc_tracks.suites.suite_table import (
 from referee.errors import RefereeError
 from tests.forbidden import LOOP, loop_at
 
-DONE = SuiteRow("Pi, 5", "float", "m", "71.25", "12.5", "5000", "aa", "bb", "")
+DONE = SuiteRow(
+    "Pi, 5", "float", "m", "71.25", "12.5", "5000", "aa", "bb", "", "default"
+)
 FAILED = replace(
     DONE,
     implementation="uint8",
@@ -62,6 +65,7 @@ def test_a_test_is_done_when_it_is_of_the_same_model_and_images() -> None:
     for changed, told in (
         (replace(blank, model_sha256="c"), "model file"),
         (replace(blank, images_sha256="c"), "images"),
+        (replace(blank, settings="mean=1"), "settings"),
     ):
         with pytest.raises(
             RefereeError,
@@ -69,6 +73,28 @@ def test_a_test_is_done_when_it_is_of_the_same_model_and_images() -> None:
         ) as failure:
             row_of([DONE], changed, path)
         assert failure.value.code == "suite-changed"
+
+
+def test_a_test_cannot_count_twice(tmp_path: Path) -> None:
+    path = tmp_path / "suite.csv"
+    write_rows(path, [DONE, FAILED, DONE])
+    with pytest.raises(
+        CodedError, match="line 4: the test Pi, 5, float, m is listed"
+    ) as failure:
+        read_rows(path)
+    assert failure.value.code == "bad-table"
+
+
+def test_a_table_without_settings_is_of_an_earlier_version_and_continued(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "suite.csv"
+    columns = [column for column in vars(DONE) if column != "settings"]
+    cells = [f'"{getattr(DONE, column)}"' for column in columns]
+    path.write_text(f"{','.join(columns)}\n{','.join(cells)}\n")
+    (row,) = read_rows(path)
+    assert row == replace(DONE, settings="")
+    assert row_of([row], replace(DONE, settings="mean=1"), path) == row
 
 
 @pytest.mark.parametrize("spoilt", ["", "model,accuracy\n", "device\nx\n"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from lpirc_score.cli.terminal_tables import console, figures_table
+from lpirc_score.cli.framed_tables import figures_table, print_framed
 from lpirc_score.files.csv_tables import read_table
 from lpirc_tracks import Aim
 from lpirc_tracks.frontier import BASES, Fit, fit
@@ -144,7 +144,7 @@ def _print(
             f"{expected:.3f}",
             f"{residual:+.3f}",
         )
-    console().print(table)
+    print_framed(table)
     r_squared = "none" if found.r_squared is None else f"{found.r_squared:.5f}"
     lines = [
         f"RMS {found.rms:.4f} percent points, R² {r_squared}, {len(points)} points"
@@ -160,4 +160,4 @@ def _print(
     ]
     if target_ms is not None:
         lines.append(f"target_ms = {target_ms!r}")
-    console().print("\n".join(lines))
+    click.echo("\n".join(lines))

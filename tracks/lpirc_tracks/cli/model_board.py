@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from lpirc_score.cli.terminal_tables import Column, console, print_table
+from lpirc_score.cli.terminal_tables import Column, print_table
 from lpirc_score.files.csv_tables import harmless, table_bytes
 from lpirc_tracks import Track
 from lpirc_tracks.frontier_plot import Plot, PlotPoint, check_plot_path
@@ -198,7 +198,7 @@ def _print(made: Board, rule: Track, title: str) -> None:
             "" if one.official else "u",
         )
         rows.append((*first, f"{verdict.latency_ms:.3f}", *own, *last))
-    console().print(f"{title}: {rule.metric if rows else 'no valid submission yet.'}")
+    click.echo(f"{title}: {rule.metric if rows else 'no valid submission yet.'}")
     if rows:
         columns = [Column(""), Column("team"), *columns, Column("confined"), Column("")]
         print_table(columns, rows, "u unofficial meter")
@@ -207,4 +207,4 @@ def _print(made: Board, rule: Track, title: str) -> None:
         if one.made.doubt is not None:
             state = "without a place"
         who = f"{one.made.team}{one.made.origin}"
-        console().print(f"Submission {one.made.id} of {who} is {state}: {sentence}")
+        click.echo(f"Submission {one.made.id} of {who} is {state}: {sentence}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal_tables import Column, console, print_table
+from lpirc_score.cli.terminal_tables import Column, print_table
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.publishing import FinalBoard, final_board, publish
 from referee.cli.recorded_acts import act, user
@@ -86,9 +86,9 @@ def _print(found: FinalBoard) -> None:
     ]
     print_table(columns, rows, "")
     if not found.oddities:
-        console().print("Nothing looks odd.")
+        click.echo("Nothing looks odd.")
     for one in found.oddities:
-        console().print(f"{one.code}: {one.sentence}")
+        click.echo(f"{one.code}: {one.sentence}")
 
 
 def _shown(score: float | None) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.table import Table
+import click
 
-from lpirc_score.cli.terminal_tables import console
+from lpirc_score.cli.framed_tables import facts_table, print_framed
 from lpirc_tracks import Measured, Verdict
 from lpirc_tracks.submissions.result_document import ResultDocument
 from lpirc_tracks.submissions.stability import disturbance
@@ -51,9 +51,7 @@ def print_result(
     """Print the measured figures and the value that the track assigns."""
     device = document.values["device"]
     settings = document.values["settings"]
-    table = Table(
-        title=str(document["model.file"]), show_header=False, title_justify="left"
-    )
+    table = facts_table(str(document["model.file"]))
     table.add_row(
         "images",
         f"{measured.processed} of {measured.images} ({document['stopped_by']})",
@@ -89,15 +87,15 @@ def print_result(
     for row in [] if energy is None else energy_rows(energy):
         table.add_row(*row)
     value = "not valid" if verdict.value is None else f"{verdict.value:.4f}"
-    table.add_row("metric", value, style="bold")
-    console().print(table)
+    table.add_row("metric", value, is_bold=True)
+    print_framed(table)
     unstable = disturbance(document)
     warnings = (
         *verdict.warnings,
         *([f"the latency is unstable, {unstable}."] if unstable else []),
     )
     for line in (verdict.sentence, *(f"warning: {warning}" for warning in warnings)):
-        console().print(line)
+        click.echo(line)
 
 
 def energy_rows(energy: dict[str, Any]) -> list[tuple[str, str]]:

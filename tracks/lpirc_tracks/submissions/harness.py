@@ -84,6 +84,21 @@ def refusals(
     return tuple(dict.fromkeys([refused.sentence, *reasons]))
 
 
+def description(model: Path, rule: Track, limits: Limits) -> dict[str, Any]:
+    """Return a valid model as the validator describes it: `sha256`, `input` {`shape`, `dtype`} and more.
+
+    Raises RefereeError with the harness's code and sentence: ModelCrashed, or ModelFault for a model that it refuses.
+    """
+    given = {
+        name: getattr(limits, name) for name in ("memory_mb", "timeout_s", "delegate")
+    }
+    done = _run("validate", model, of_rule(rule) | given)
+    if done.returncode != 0:
+        raise failure(done)
+    described: dict[str, Any] = json.loads(done.stdout)["model"]
+    return described
+
+
 def bench(
     model: Path,
     images: Path,

@@ -18,7 +18,8 @@ import numpy as np
 
 from lpirc_score import STRICT, Detections, evaluate
 from lpirc_score.analysis.halves import HALVES, SEED, half_maps
-from lpirc_score.detections.files.submission_reader import is_json, read_submission
+from lpirc_score.detections.files.forms import is_json
+from lpirc_score.detections.files.submission_reader import read_submission
 from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_testsets import (
     GroundTruth,
@@ -170,7 +171,12 @@ def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
     whole = read_ground_truth(of.test_set.folder)
     try:
         return whole, read_submission(
-            path, whole, STRICT, MOST_PROBLEMS, stops=True
+            path,
+            whole,
+            STRICT,
+            MOST_PROBLEMS,
+            stops=True,
+            only_text=True,
         ).detections
     except RefereeError as error:
         error.facts.pop("file", None)

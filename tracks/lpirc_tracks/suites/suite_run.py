@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import platform
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lpirc_testsets.folder import sha256_of
 from lpirc_tracks.submissions import harness
 from lpirc_tracks.submissions.harness import Limits
 from lpirc_tracks.submissions.open_track import OpenTrack
 from lpirc_tracks.submissions.result_document import parse_result
 from lpirc_tracks.submissions.stability import disturbance
-from lpirc_tracks.suites.suite_plan import PlannedTest, SuitePlan
+from lpirc_tracks.suites.plan_rows import PlannedTest
+from lpirc_tracks.suites.readiness import Readiness, device_name, rule_for
+from lpirc_tracks.suites.suite_plan import SuitePlan
 from lpirc_tracks.suites.suite_table import SuiteRow, read_rows, row_of, write_rows
 from referee.clock import Clock
 from referee.errors import ModelFault, RefereeError
@@ -42,7 +43,8 @@ class SuiteRun:
         done = []
         has_measured = False
         for test in self.plan.tests:
-            blank = self._blank(test)
+            blank = self._blank(test, sha256_of(_file_of(test)))
+            _require_stated(test, blank)
             row = row_of(table, blank, self.out)
             origin = f" (from {self.out})"
             if row is None:
@@ -62,17 +64,28 @@ class SuiteRun:
             self.report(f"{test.name}: {figures}{origin}")
         return done
 
-    def _blank(self, test: PlannedTest) -> SuiteRow:
+    def row_without_model(self, found: Readiness) -> SuiteRow:
+        """Return the row of a test whose model is not there: of the table, if that has it, else without figures.
+
+        Raises RefereeError `suite-changed` if the table has it on other images.
+        """
+        if found.row is None:
+            return replace(self._blank(found.test, ""), sentence=found.sentence)
+        wanted = self._blank(found.test, found.row.model_sha256)
+        return row_of([found.row], wanted, self.out) or found.row
+
+    def _blank(self, test: PlannedTest, model_sha256: str) -> SuiteRow:
         return SuiteRow(
-            device=self.plan.device or platform.node(),
+            device=device_name(self.plan),
             implementation=test.implementation,
             model=test.model,
             accuracy_percent="",
             time_ms="",
             images=str(len(self.track.test_set.images)),
-            model_sha256=hashlib.sha256(test.file.read_bytes()).hexdigest(),
+            model_sha256=model_sha256,
             images_sha256=self.track.images_sha256,
             sentence="",
+            settings=test.settings,
         )
 
     def _measured(self, test: PlannedTest, blank: SuiteRow) -> SuiteRow:
@@ -80,7 +93,11 @@ class SuiteRun:
         limits = Limits(limit=len(test_set.images), **test.options)  # type: ignore[arg-type]
         try:
             content = harness.bench(
-                test.file, test_set.folder, self.track.rule, None, limits
+                _file_of(test),
+                test_set.folder,
+                rule_for(test, self.track.rule),
+                None,
+                limits,
             )
         except ModelFault as failure:
             return replace(blank, sentence=failure.sentence)
@@ -113,3 +130,17 @@ class SuiteRun:
             self.clock.wait(
                 threading.Event(), self.clock.monotonic_s() + self.plan.cooldown_s
             )
+
+
+def _file_of(test: PlannedTest) -> Path:
+    """Return the file of a test's model. Raises RefereeError `bad-suite` for a test that has none."""
+    if test.file is None:
+        raise RefereeError("bad-suite", f"{test.name} has no model file to measure.")
+    return test.file
+
+
+def _require_stated(test: PlannedTest, blank: SuiteRow) -> None:
+    """Refuse a file that has become another than the one its row names."""
+    if test.stated.sha256 not in ("", blank.model_sha256):
+        sentence = f"{test.file} changed: its SHA-256 is {blank.model_sha256}."
+        raise RefereeError("suite-changed", sentence)

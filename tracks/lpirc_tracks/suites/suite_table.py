@@ -24,7 +24,8 @@ FLOPS_COLUMNS = ("model", "mflops")
 class SuiteRow:
     """A test that was run: accuracy and time as text, both blank if it failed, with the reason in `sentence`.
 
-    `model_sha256` and `images_sha256` identify the model file and the images.
+    `model_sha256` and `images_sha256` identify the model file and the images, `settings` are those of its test; "" in
+    a table of an earlier version, which has no such column.
     """
 
     device: str
@@ -36,18 +37,23 @@ class SuiteRow:
     model_sha256: str
     images_sha256: str
     sentence: str
+    settings: str = ""
 
     @property
     def test(self) -> SuiteTest:
         """Return the test in the form that is scored."""
-        figures = (
-            float(cell) if cell else None
-            for cell in (self.accuracy_percent, self.time_ms)
-        )
-        return SuiteTest(self.device, self.implementation, self.model, *figures)
+        accuracy = _number(self.accuracy_percent)
+        time = _number(self.time_ms)
+        return SuiteTest(self.device, self.implementation, self.model, accuracy, time)
+
+
+def _number(cell: str) -> float | None:
+    return float(cell) if cell else None
 
 
 COLUMNS = tuple(field.name for field in fields(SuiteRow))
+NEEDED_COLUMNS = COLUMNS[:-1]
+"""Tables of earlier versions lack `settings`."""
 
 
 def read_flops(path: Path) -> dict[str, float]:
@@ -96,12 +102,19 @@ def read_rows(path: Path) -> list[SuiteRow]:
     Raises RefereeError `not-accessible`, `unreadable-file`, `bad-table`.
     """
     rows = []
-    for line in read_table(path, COLUMNS) if is_there(path) else []:
+    seen = set()
+    for line in read_table(path, NEEDED_COLUMNS) if is_there(path) else []:
         if (_figures(line) == (None, None)) != bool(line.cells["sentence"]):
             raise line.bad(
                 "a test must have either figures or a sentence that says why it failed; delete this line"
             )
-        rows.append(SuiteRow(**{column: line.cells[column] for column in COLUMNS}))
+        cells = {column: line.cells.get(column, "") for column in COLUMNS}
+        row = SuiteRow(**cells)
+        key = (row.device, row.implementation, row.model)
+        if key in seen:
+            raise line.bad(f"the test {', '.join(key)} is listed twice")
+        seen.add(key)
+        rows.append(row)
     return rows
 
 
@@ -113,21 +126,37 @@ def write_rows(path: Path, rows: Iterable[SuiteRow]) -> None:
 def row_of(rows: Iterable[SuiteRow], wanted: SuiteRow, path: Path) -> SuiteRow | None:
     """Return the row of the same test in an earlier run, or None if that run has not measured the test.
 
-    Raises RefereeError `suite-changed` if the earlier run had another model file or other images.
+    Raises RefereeError `suite-changed` if the earlier run had another model file, other images or other settings.
     """
     key = (wanted.device, wanted.implementation, wanted.model)
     row = next(
         (one for one in rows if (one.device, one.implementation, one.model) == key),
         None,
     )
-    for what, column in (("model file", "model_sha256"), ("images", "images_sha256")):
-        if row is not None and getattr(row, column) != getattr(wanted, column):
-            line = (
-                f"{path} has {wanted.model} ({wanted.implementation}) with other {what}"
-            )
-            advice = "delete that line to measure it again, or choose another file with --out."
-            raise RefereeError("suite-changed", f"{line}; {advice}")
+    changed = "" if row is None else _difference(row, wanted)
+    if changed:
+        line = (
+            f"{path} has {wanted.model} ({wanted.implementation}) with other {changed}"
+        )
+        advice = (
+            "delete that line to measure it again, or choose another file with --out."
+        )
+        raise RefereeError("suite-changed", f"{line}; {advice}")
     return row
+
+
+def has_other_settings(row: SuiteRow, wanted: str) -> bool:
+    """Return True if a row was measured with other settings, as far as the table knows."""
+    return bool(row.settings) and row.settings != wanted
+
+
+def _difference(row: SuiteRow, wanted: SuiteRow) -> str:
+    """Name what a row was measured with and is not so any more; "" if nothing."""
+    if row.model_sha256 != wanted.model_sha256:
+        return "model file"
+    if row.images_sha256 != wanted.images_sha256:
+        return "images"
+    return "settings" if has_other_settings(row, wanted.settings) else ""
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -10,10 +11,12 @@ from lpirc_score.detections import ProblemList
 from lpirc_score.errors import CodedError
 
 INVERTED = "inverted boxes"
+NOT_COUNTED = "rows that do not count"
 NEW_IMAGE = "new images"
 NEW_CATEGORY = "new categories"
 
 _WORDS = {
+    NOT_COUNTED: "counts is {value}, since the run was not served the image; left out",
     INVERTED: "{value}; scored unchanged, as in the metric's official program",
     NEW_IMAGE: "image {value} is not in the ground truth; treated as an image without objects",
     NEW_CATEGORY: "category {value} is not in the ground truth; treated as a category without objects",
@@ -81,6 +84,35 @@ class Findings:
                 f"({notice.count} {rows} of this kind)"
             )
         return tuple(sentences)
+
+
+def raise_if_any_in(files: Sequence[Findings], code: str) -> None:
+    """Raise `CodedError` if there are problems in one of several files.
+
+    The sentence states the first problem of the first such file; each entry of `problems` has its own `file`.
+    """
+    bad = [one for one in files if one.problems.total]
+    if not bad:
+        return
+    first = bad[0]
+    line, problem = min(first.problems.first)
+    total = sum(one.problems.total for one in bad)
+    others = ""
+    if total > 1:
+        where = f" in {len(bad)} files" if len(bad) > 1 else ""
+        others = f" (and {total - 1} more problems{where})"
+    facts = [
+        {"file": str(one.path)} | fact
+        for one in bad
+        for fact in one.problems.as_facts()
+    ]
+    raise CodedError(
+        code,
+        f"{first.path}: line {line}: {problem}{others}",
+        file=str(first.path),
+        problems=facts[: first.problems.most],
+        total=total,
+    )
 
 
 def refuse(path: Path, reason: str) -> NoReturn:

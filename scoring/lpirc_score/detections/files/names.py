@@ -115,6 +115,11 @@ class Finders:
             ),
         )
 
+    def report_to(self, findings: Findings) -> None:
+        """Note what is found from now on in the findings of another file."""
+        self.images.findings = findings
+        self.categories.findings = findings
+
     def completed(self, ground_truth: GroundTruth) -> GroundTruth:
         """Return the ground truth with the new images and categories added."""
         images = _merged(

@@ -44,10 +44,10 @@ def read_rows(
             f"line 1 is neither seven values nor the header {HEADER}: {shown(first)}",
         )
     values = _plain_numbers(path, has_header, "," if "," in first else None)
-    if values is not None and _all_good(values, ground_truth):
+    if values is not None and all_good(values, ground_truth):
         return Detections.from_rows(values)
     lines = csv_lines(path, _HEADERS) if has_header else bare_lines(path)
-    return _read_each(lines, finders, inverted_boxes)
+    return read_each(lines, finders, inverted_boxes)
 
 
 def _cells(line: str) -> list[str]:
@@ -89,7 +89,8 @@ def _plain_numbers(
     return None
 
 
-def _all_good(values: NDArray[np.float64], ground_truth: GroundTruth) -> bool:
+def all_good(values: NDArray[np.float64], ground_truth: GroundTruth) -> bool:
+    """Return True if all rows (M, 7) can be taken as they are."""
     image, category, _, xmin, ymin, xmax, ymax = values.T
     return bool(
         np.isfinite(values).all()
@@ -101,11 +102,12 @@ def _all_good(values: NDArray[np.float64], ground_truth: GroundTruth) -> bool:
     )
 
 
-def _read_each(
+def read_each(
     lines: Numbered,
     finders: Finders,
     inverted_boxes: bool,
 ) -> Detections:
+    """Read rows of seven cells; problems and notices are added to the finders' findings."""
     findings = finders.images.findings
     rows = array("d")
     for line, cells in lines:

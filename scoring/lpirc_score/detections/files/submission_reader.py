@@ -9,10 +9,21 @@ from pathlib import Path
 from lpirc_score.detections import MAX_PROBLEMS, ProblemList
 from lpirc_score.detections.files.coco_results import read_coco_results
 from lpirc_score.detections.files.findings import Findings
+from lpirc_score.detections.files.forms import Form, Recognised, recognised, text_form
 from lpirc_score.detections.files.names import Finders
 from lpirc_score.detections.files.row_files import read_rows
+from lpirc_score.detections.files.several_files import (
+    read_voc_results,
+    read_yolo_results,
+)
+from lpirc_score.detections.files.tables import (
+    has_export_header,
+    read_export,
+    read_table,
+)
 from lpirc_score.detections.files.text import check_length, csv_lines, head_of
 from lpirc_score.detections.parsed_rows import EnoughProblems
+from lpirc_score.errors import CodedError
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.metric_kinds import STRICT, Tolerance
 from lpirc_testsets.ground_truth import GroundTruth
@@ -41,43 +52,77 @@ def read_submission(
     most_problems: int = MAX_PROBLEMS,
     *,
     stops: bool = False,
+    only_text: bool = False,
 ) -> Submission:
-    """Read a file of detections in any of its three forms.
+    """Read a file or folder of detections in any of its forms.
 
     CSV has the header `image,class,confidence,xmin,ymin,xmax,ymax` (or `category`); without a header every
     line is seven values separated by blanks or commas; COCO results are a JSON array of {image_id,
     category_id, bbox, score}, whose boxes x, y, w, h become inclusive corners (xmax = x + w - 1). A header
-    alone, or `[]`, means no detections; an empty file is an error.
+    alone, or `[]`, means no detections; an empty file is an error. Parquet has the columns of CSV. `several_files`
+    describes VOC results and YOLO's text files; the latter take the sizes of images from the ground truth. Of the
+    folder that `referee run export` writes, rows that do not count are left out with a warning.
+
+    With `only_text` a file is read as COCO results, CSV or rows and nothing else, since others may have made it.
 
     Raises `CodedError` `bad-detections` for numbers that are not finite, and for unknown images, unknown categories and
     inverted boxes that `tolerance` does not accept, with the facts `file`, `problems` (at most
     `most_problems` of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when it cannot be
-    read. With `stops` the reading ends at `most_problems`.
+    read; `no-pyarrow`. With `stops` the reading ends at `most_problems`.
     """
     findings = Findings(path, ProblemList(most=most_problems, stops=stops))
     finders = Finders.of(ground_truth, tolerance, findings)
-    head = head_of(path)
+    found = text_form(path) if only_text else recognised(path)
+    inverted_boxes = tolerance.inverted_boxes
     try:
-        if is_json(path):
-            detections = read_coco_results(path, finders, tolerance.inverted_boxes)
-        else:
-            detections = read_rows(
-                path,
-                head,
-                ground_truth,
-                finders,
-                tolerance.inverted_boxes,
-            )
+        if found.form in (Form.VOC, Form.YOLO):
+            return _of_several(found, ground_truth, finders, inverted_boxes)
+        findings.path = found.path
+        detections = _of_one(found, ground_truth, finders, inverted_boxes)
+        findings.raise_if_any("bad-detections")
     except EnoughProblems:
         findings.raise_if_any("bad-detections")
         raise
-    findings.raise_if_any("bad-detections")
+    except CodedError as error:
+        found.explain(error)
+        raise
     return Submission(detections, finders.completed(ground_truth), findings.warnings())
 
 
-def is_json(path: Path) -> bool:
-    """Return True if a file is read as COCO results. Raises `CodedError` `unreadable-file`."""
-    return path.suffix.lower() == ".json" or head_of(path).lstrip()[:1] in ("[", "{")
+def _of_one(
+    found: Recognised,
+    ground_truth: GroundTruth,
+    finders: Finders,
+    inverted_boxes: bool,
+) -> Detections:
+    path = found.path
+    if found.form is Form.COCO:
+        return read_coco_results(path, finders, inverted_boxes)
+    if found.form is Form.PARQUET:
+        return read_table(path, ground_truth, finders, inverted_boxes)
+    head = head_of(path)
+    if has_export_header(head):
+        return read_export(path, ground_truth, finders, inverted_boxes)
+    return read_rows(
+        path,
+        head,
+        ground_truth,
+        finders,
+        inverted_boxes,
+    )
+
+
+def _of_several(
+    found: Recognised,
+    ground_truth: GroundTruth,
+    finders: Finders,
+    inverted_boxes: bool,
+) -> Submission:
+    if found.form is Form.VOC:
+        read = read_voc_results(found, finders, inverted_boxes)
+    else:
+        read = read_yolo_results(found, ground_truth, finders, inverted_boxes)
+    return Submission(read.detections, finders.completed(ground_truth), read.warnings)
 
 
 def read_blacklist(

@@ -36,13 +36,18 @@ def head_of(path: Path) -> str:
 
 def text_of(path: Path) -> str:
     """Return the whole text of a file. Raises `CodedError` `unreadable-file` if it is empty or not UTF-8."""
-    try:
-        text = read_text(path)
-    except TestSetError as error:
-        refuse(path, error.sentence.removeprefix(f"{path}: "))
+    text = any_text_of(path)
     if not text.strip():
         refuse(path, "the file is empty")
     return text
+
+
+def any_text_of(path: Path) -> str:
+    """Return the whole text of a file, which may be empty. Raises `CodedError` `unreadable-file`."""
+    try:
+        return read_text(path)
+    except TestSetError as error:
+        refuse(path, error.sentence.removeprefix(f"{path}: "))
 
 
 def csv_lines(path: Path, headers: Iterable[list[str]]) -> Numbered:
@@ -69,7 +74,16 @@ def csv_lines(path: Path, headers: Iterable[list[str]]) -> Numbered:
 
 def bare_lines(path: Path) -> Numbered:
     """Yield line numbers and cells of lines with values separated by blanks or commas."""
-    for number, line in enumerate(text_of(path).split("\n"), start=1):
+    yield from _cells_of(text_of(path))
+
+
+def lines_of_any(path: Path) -> Numbered:
+    """Yield what `bare_lines` does, and nothing for an empty file."""
+    yield from _cells_of(any_text_of(path))
+
+
+def _cells_of(text: str) -> Numbered:
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, bare_cells(line)
 

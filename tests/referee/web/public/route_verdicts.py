@@ -69,6 +69,7 @@ OF_ROUTES = {
     "contest.log_in": Verdict.RUN,
     "contest.log_out": Verdict.RUN,
     "contest.openapi": Verdict.EVERYONE,
+    "contest.post_answers": Verdict.RUN,
     "contest.post_detections": Verdict.RUN,
     "contest.show_image": Verdict.RUN,
     "contest.show_session": Verdict.RUN,

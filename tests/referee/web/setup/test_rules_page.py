@@ -175,3 +175,19 @@ def test_a_name_that_set_up_refuses_is_refused_here(
     assert (ranked.folder / "contest.toml").read_text() == before
     with ranked.store() as store:
         assert [*store.teams.all()] == list(ENERGIES_WH)
+
+
+def test_a_rule_with_its_limit_is_written_and_what_it_lacks_is_said(
+    ranked: Day, pages: Pages
+) -> None:
+    form = pages.form("rules")
+    chosen = {"rule.name": "accuracy-within-limit"}
+    refused = pages.post("rules", form | chosen)
+    assert refused.status_code == 400
+    assert "needs a limit: set one of energy_limit_wh" in html.unescape(refused.text)
+    chosen["rule.energy_limit_wh"] = "1.5"
+    assert "Written into" in pages.post("rules", form | chosen).text
+    rule = read_config(ranked.folder).contest_rule
+    assert rule.stated == {"name": "accuracy-within-limit", "energy_limit_wh": 1.5}
+    assert "accuracy (mAP) within the limit" in pages.get("apply").text
+    assert "of runs with at most 1.5 Wh." in pages.get("rules").text

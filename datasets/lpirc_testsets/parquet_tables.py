@@ -1,0 +1,86 @@
+"""Reads tables from Parquet files, as text cells like those of a CSV. Needs pyarrow, which is optional."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.file_bytes import file_bytes
+from lpirc_testsets.presence import is_file
+
+SUFFIXES = (".parquet", ".pq")
+MAGIC = b"PAR1"
+
+Columns = dict[str, NDArray[Any]]
+"""Columns of equal length (n,) by name."""
+
+
+def is_parquet(path: Path) -> bool:
+    """Return True for a file with the name or the first bytes of Parquet. Raises OSError."""
+    if not is_file(path):
+        return False
+    if path.suffix.lower() in SUFFIXES:
+        return True
+    return file_bytes(path, len(MAGIC)) == MAGIC
+
+
+def read_parquet(path: Path) -> Columns:
+    """Return the columns of a Parquet file; a missing value is None or NaN.
+
+    Raises TestSetError `no-pyarrow` or `ground-truth-unreadable`.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise TestSetError(
+            "no-pyarrow",
+            f"{path}: Parquet needs pyarrow, which is not installed: "
+            "pip install 'lpirc-score[parquet]'; or write the table as CSV",
+        ) from None
+    try:
+        # The file alone: a table's path might also name a folder of parts.
+        with path.open("rb") as file:
+            table = parquet.ParquetFile(file).read()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise TestSetError(
+            "ground-truth-unreadable", f"{path}: not a Parquet file: {reason}"
+        ) from error
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        columns[name] = column.to_numpy(zero_copy_only=False)
+    return columns
+
+
+def text_rows(
+    columns: Columns,
+    names: Sequence[str],
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the numbers of the rows, from 1, and their cells in these columns as text that loses nothing."""
+    lists = [columns[name].tolist() for name in names]
+    for number, values in enumerate(zip(*lists, strict=True), start=1):
+        yield number, [_text(value) for value in values]
+
+
+def numbers_of(columns: Columns, names: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return these columns as numbers (n, names), or None if one of them holds something else."""
+    found = [columns[name] for name in names]
+    if not all(one.dtype.kind in "iuf" for one in found):
+        return None
+    return np.column_stack([one.astype(np.float64) for one in found])
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))  # an id may stand in a column of floats
+    return str(value)

@@ -1,0 +1,85 @@
+"""The field `segmentation` of a COCO annotation: polygons, or run lengths with the size of their image.
+
+    [[x1, y1, x2, y2, x3, y3, ...], ...]        polygons, united
+    {"size": [height, width], "counts": "..."}  run lengths, compressed or as a list (`lpirc_testsets.run_lengths`)
+
+An empty list, as many programs write it beside a box, and null are no segmentation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import orjson
+
+from lpirc_testsets.polygons import filled, polygon_runs
+from lpirc_testsets.run_lengths import compressed, encode, runs_of
+from lpirc_testsets.values import shown
+
+LEAST_NUMBERS = 6  # of a polygon: three vertices
+
+
+def as_json(value: Any) -> bytes:
+    """Return a segmentation as JSON, to be kept: a copy of its own size, since orjson's results hold some 8 kB each."""
+    return bytes(memoryview(orjson.dumps(value)))
+
+
+def require_segmentation(value: Any, size: tuple[int, int]) -> None:
+    """Raise ValueError unless the value is a segmentation of an image of `size` (width, height)."""
+    if isinstance(value, dict):
+        _run_lengths(value, size)
+    else:
+        _require_polygons(value, size)
+
+
+def counts_of(value: Any, size: tuple[int, int]) -> str:
+    """Return the compressed counts of a segmentation. Raises ValueError as `require_segmentation` does."""
+    width, height = size
+    if isinstance(value, dict):
+        return _run_lengths(value, size)
+    _require_polygons(value, size)
+    if len(value) == 1:
+        return compressed(polygon_runs(value[0], height, width))
+    return encode(filled(value, height, width))
+
+
+def _run_lengths(value: dict[str, Any], size: tuple[int, int]) -> str:
+    width, height = size
+    if value.get("size") != [height, width]:
+        raise ValueError(
+            f"segmentation: size is {shown(value.get('size'))}, "
+            f"but the image has [height, width] {[height, width]}"
+        )
+    counts = value.get("counts")
+    try:
+        runs = runs_of(counts, height, width)  # type: ignore[arg-type]  # it refuses others
+    except ValueError as error:
+        raise ValueError(f"segmentation: {error}") from error
+    return counts if isinstance(counts, str) else compressed(runs)
+
+
+def _require_polygons(value: Any, size: tuple[int, int]) -> None:
+    if not isinstance(value, list) or not value:
+        raise ValueError(
+            f"segmentation {shown(value)} is neither polygons nor run lengths"
+        )
+    for number, polygon in enumerate(value, start=1):
+        numbers = isinstance(polygon, list) and {type(one) for one in polygon}
+        if not numbers or not numbers <= {int, float}:
+            raise ValueError(
+                f"segmentation: polygon {number} {shown(polygon)} is not a list of numbers"
+            )
+        if len(polygon) < LEAST_NUMBERS or len(polygon) % 2:
+            raise ValueError(
+                f"segmentation: polygon {number} has {len(polygon)} numbers, "
+                "not two for each of at least three vertices"
+            )
+        vertices = np.array(polygon, np.float64).reshape(-1, 2)
+        is_inside = ((vertices >= 0) & (vertices <= size)).all(axis=1)
+        if not is_inside.all():
+            wrong = vertices[int(is_inside.argmin())].tolist()
+            raise ValueError(
+                f"segmentation: vertex {wrong} of polygon {number} leaves the image "
+                f"of {size[0]} x {size[1]} pixels"
+            )

@@ -1,0 +1,92 @@
+"""Answers of tasks other than boxes over HTTP: which path takes them, how large they may be, how a body is read."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lpirc_score.detections.plausibility import PLAUSIBLE, Implausible
+from lpirc_score.errors import TaskFailed
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import task_named
+from lpirc_score.tasks.taken_answers import TakenAnswers
+from lpirc_score.tasks.task_bodies import read_answers
+from lpirc_score.tasks.task_kinds import Question, Task
+from referee.errors import RefereeError
+from referee.web.request_bodies import LARGEST_BODY_BYTES
+
+if TYPE_CHECKING:
+    from referee.store.records import Run
+
+logger = logging.getLogger(__name__)
+
+ANSWERS_PATH = "/v1/answers"
+
+
+def require_path(run: Run, path: str) -> None:
+    """Raise RefereeError `other-task` unless the path takes answers of the run's task."""
+    if (path == ANSWERS_PATH) == (run.task != BOXES):
+        return
+    advice = "answers are boxes: POST them to /v1/detections"
+    if run.task != BOXES:
+        task = task_named(run.task)
+        types = " or ".join(task.content_types)
+        advice = f"answers are {task.answers} ({types}): POST them to {ANSWERS_PATH}"
+    sentence = (
+        f"Run {run.id} has the task {run.task}, so its {advice}; nothing was taken."
+    )
+    raise RefereeError("other-task", sentence, task=run.task)
+
+
+def largest_body_bytes(run: Run) -> int:
+    """Return the size of the largest body that a run takes."""
+    if run.task == BOXES:
+        return LARGEST_BODY_BYTES
+    return task_named(run.task).largest_body_bytes
+
+
+def told_task(name: str) -> dict[str, object]:
+    """Return what a log-in says of the run's task; nothing for boxes."""
+    if name == BOXES:
+        return {}
+    task = task_named(name)
+    return {
+        "task": {
+            "name": task.name,
+            "title": task.title,
+            "accuracy": task.accuracy,
+            "answers": task.answers,
+            "path": ANSWERS_PATH,
+            "content_types": list(task.content_types),
+            "largest_body_bytes": task.largest_body_bytes,
+            "is_once": task.is_once,
+        }
+    }
+
+
+@dataclass
+class AnswerReader:
+    """Reads one body of answers. `found` is what `BodyReader` has: nothing here, since a task refuses what is odd."""
+
+    task: Task
+    content_type: str
+    question: Question
+    found: Implausible = PLAUSIBLE
+
+    def __call__(self, body: bytes) -> TakenAnswers:
+        """Return what is kept of the body.
+
+        Raises what `read_answers` raises, and RefereeError `task-failed` in place of a failure of the task's own code,
+        whose sentence is for the operator.
+        """
+        try:
+            answers = read_answers(self.task, body, self.content_type, self.question)
+        except TaskFailed as error:
+            logger.error("a body could not be read: %s", error.sentence)  # noqa: TRY400 - it names the line
+            raise RefereeError(
+                "task-failed",
+                f"The task {self.task.name} failed on this body, so nothing of it was taken; tell the operator, whose "
+                "log has the reason.",
+            ) from error
+        return TakenAnswers([one.image for one in answers], self.task.is_once)

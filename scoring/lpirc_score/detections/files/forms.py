@@ -1,0 +1,132 @@
+"""Recognises the form of a file or folder of detections, and says by what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from lpirc_score.detections.files.findings import refuse
+from lpirc_score.detections.files.text import bare_cells, head_of
+from lpirc_score.errors import CodedError
+from lpirc_testsets.folder_content import (
+    CSV,
+    JSON,
+    TABLE,
+    TEXT,
+    VOC_RESULTS,
+    is_run_export,
+    is_voc_results,
+    kinds_in,
+    listed,
+    mixed,
+)
+from lpirc_testsets.parquet_tables import is_parquet
+from lpirc_testsets.presence import is_file, is_folder
+
+OF_EXPORT = ("detections.csv", "detections.parquet", "detections.coco.json")
+"""What `referee run export` may write, the first choice first; all hold the same rows."""
+OF_VOC = "IMAGE CONFIDENCE XMIN YMIN XMAX YMAX"
+OF_YOLO = "CLASS X Y WIDTH HEIGHT CONFIDENCE"
+_SIX = (
+    "six values: VOC results need a name like comp4_det_test_CLASS.txt, "
+    "YOLO's texts their folder"
+)
+_NOTHING = (
+    "no detections are in this folder: no YOLO texts, VOC results, "
+    "COCO JSON, CSV or Parquet"
+)
+
+
+class Form(StrEnum):
+    """The forms of detections, as named in messages."""
+
+    COCO = "COCO results"
+    ROWS = "rows"
+    PARQUET = "Parquet"
+    VOC = "VOC results"
+    YOLO = "YOLO's text files"
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The form of a path, and the files to read; their `path` is the folder, if there is one.
+
+    `why` is what a message adds: the form, and how it was recognised. It is empty for text, whose messages tell it.
+    """
+
+    form: Form
+    why: str
+    path: Path
+    files: tuple[Path, ...]
+
+    def explain(self, error: CodedError) -> None:
+        """Add to a sentence how the form was recognised."""
+        if self.why:
+            error.sentence = f"{error.sentence} ({self.why})"
+            error.args = (error.sentence,)
+
+
+def recognised(path: Path) -> Recognised:
+    """Return the form of a file or folder.
+
+    Raises `CodedError` `unreadable-file` for a folder with no detections in it or with several kinds, and for a file
+    that cannot be read.
+    """
+    try:
+        if is_folder(path):
+            return _of_folder(path)
+        if is_parquet(path):
+            why = "read as Parquet, since its name ends in .parquet or its first bytes are PAR1"
+            return Recognised(Form.PARQUET, why, path, (path,))
+        if is_file(path) and is_voc_results(path):
+            why = "read as VOC results, since its name is like comp4_det_test_CLASS.txt"
+            return Recognised(Form.VOC, why, path, (path,))
+    except OSError as error:
+        refuse(path, error.strerror or "cannot be read")
+    found = text_form(path)
+    if found.form is Form.ROWS and _has_six_values(path):
+        return replace(found, why=_SIX)
+    return found
+
+
+def text_form(path: Path) -> Recognised:
+    """Return whether a text file holds COCO results or rows. Raises `CodedError` `unreadable-file`."""
+    head_of(path)
+    if is_json(path):
+        return Recognised(Form.COCO, "", path, (path,))
+    return Recognised(Form.ROWS, "", path, (path,))
+
+
+def is_json(path: Path) -> bool:
+    """Return True if a file is read as COCO results. Raises `CodedError` `unreadable-file`."""
+    return path.suffix.lower() == ".json" or head_of(path).lstrip()[:1] in ("[", "{")
+
+
+def _has_six_values(path: Path) -> bool:
+    lines = head_of(path).splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    return len(bare_cells(first)) == len(OF_VOC.split())
+
+
+def _of_folder(folder: Path) -> Recognised:
+    if is_run_export(folder):
+        for name in OF_EXPORT:
+            if is_file(folder / name):
+                return recognised(folder / name)
+    kinds = kinds_in(folder)
+    if len(kinds) > 1:
+        refuse(folder, mixed(folder, kinds).removeprefix(f"{folder}: "))
+    if not kinds:
+        refuse(folder, _NOTHING)
+    ((kind, files),) = kinds.items()
+    if kind == VOC_RESULTS:
+        why = "the folder is read as VOC results, since its files have names like comp4_det_test_CLASS.txt"
+        return Recognised(Form.VOC, why, folder, tuple(files))
+    holds = f"it holds {listed(kinds)}"
+    if kind in (JSON, CSV, TABLE):
+        refuse(folder, f"{holds}: name a file, not its folder")
+    if kind != TEXT:
+        refuse(folder, f"{holds}, which is ground truth, and no detections")
+    why = "the folder is read as YOLO's text files, since it has lines of numbers in .txt files"
+    return Recognised(Form.YOLO, why, folder, tuple(files))

@@ -1,0 +1,44 @@
+"""Reads ground truth and detections in any form: the two functions that a program needs before `evaluate`.
+
+`lpirc_testsets.read_ground_truth` and `lpirc_score.detections.files` do the work, and list the forms.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lpirc_score.detections.files import read_submission
+from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.metric_kinds import Tolerance
+from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.ground_truth_reader import read_ground_truth
+
+__all__ = ["GroundTruth", "read_detections", "read_truth"]
+
+Name = str | os.PathLike[str]
+
+
+def read_truth(path: Name, images: Name | None = None) -> GroundTruth:
+    """Read ground truth as columns, from a file or a folder; `images` is a list of images or their folder.
+
+    Raises TestSetError with every problem found, as `read_ground_truth` does.
+    """
+    return read_ground_truth(Path(path), None if images is None else Path(images))
+
+
+def read_detections(
+    path: Name,
+    truth: GroundTruth,
+    *,
+    inverted_boxes: bool = False,
+) -> Detections:
+    """Read detections as columns, from a file or a folder, in the order of the source.
+
+    `truth` gives the images and categories that may occur. `inverted_boxes` accepts boxes whose xmax is below xmin, or
+    ymax below ymin, as the official programs do.
+
+    Raises `CodedError` with every problem found, as `read_submission` does.
+    """
+    tolerance = Tolerance(inverted_boxes=inverted_boxes)
+    return read_submission(Path(path), truth, tolerance).detections

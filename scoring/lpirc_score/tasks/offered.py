@@ -1,0 +1,136 @@
+"""Finds tasks by name: the entry points of `lpirc.tasks`, each a `SummedTask` or a `WholeTask`.
+
+    [project.entry-points."lpirc.tasks"]
+    counting = "my_tasks:COUNTING"
+
+The name of the entry point is the name of the task. For a task of another distribution, the signature names that
+distribution and its version. The task `boxes` only has its words here: detections keep their own protocol and metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lpirc_score.errors import CodedError, TaskFailed
+from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, VERSION
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.task_kinds import SummedTask, Task, WholeTask
+from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.plugins import Plugin, PluginError, Seam, UnknownPlugin
+
+HOME = "lpirc-score"
+SEAM = Seam("lpirc.tasks", "task", HOME)
+
+NOT_IN_WORDS = frozenset("%{}<>&\"'\\")
+"""Characters that the words of a task cannot have, since templates and formats give them a meaning."""
+
+TASK_RULES_VERSION = 1
+"""Version of the scoring of the built-in tasks, raised whenever a figure could change."""
+
+
+def task_names() -> tuple[str, ...]:
+    """Return the names of all installed tasks, `boxes` first."""
+    others = (name for name in SEAM.names() if name != BOXES)
+    return (BOXES, *others)
+
+
+def task_named(name: str) -> Task:
+    """Return the task of that name.
+
+    Raises `CodedError` `unknown-task`, or `bad-task` for one that cannot be used.
+    """
+    value: Task = _plugin(name).value
+    return value
+
+
+def task_engine(name: str) -> str | None:
+    """Return the distribution that scores a task, such as `my-tasks-1.2`, or None if it is this one."""
+    distribution = _plugin(name).distribution
+    if distribution.split()[0] == HOME:
+        return None
+    return distribution.replace(" ", "-")
+
+
+def task_signature(
+    name: str,
+    ground_truth_digest: str,
+) -> str:
+    """Return one line such as `classification|gt:9f86d081|rules:1|v:0.1.0`. Raises as `task_named`."""
+    engine = task_engine(name)
+    parts = [name, f"gt:{ground_truth_digest[:DIGEST_LENGTH]}"]
+    if engine is not None:
+        parts.append(f"engine:{engine}")
+    return "|".join([*parts, f"rules:{TASK_RULES_VERSION}", f"v:{VERSION}"])
+
+
+def task_missing(
+    name: str,
+    engine: str | None,
+) -> str:
+    """Return a sentence saying that the `engine` of a task, as a signature names it, is not installed here.
+
+    The sentence is empty if it is installed; an `engine` of None is this distribution.
+    """
+    if name not in task_names():
+        here = "which is not installed here"
+    elif task_engine(name) != engine:
+        here = f"but here {task_engine(name) or HOME} is installed"
+    else:
+        return ""
+    by = engine or HOME
+    return f"The task {name} was scored by {by}, {here}; install {by} and verify again."
+
+
+@contextmanager
+def running_task(name: str) -> Iterator[None]:
+    """Raise `CodedError` `bad-task`, with plug-in and line, for any unexpected exception of a task's code."""
+    plugin = _plugin(name)
+    try:
+        with plugin.running(CodedError, TestSetError):
+            yield
+    except PluginError as error:
+        raise TaskFailed(error.sentence) from error
+
+
+def task_failed(
+    name: str,
+    problem: str,
+) -> CodedError:
+    """Return the error for a task whose functions gave something that the interface does not allow."""
+    return TaskFailed(_plugin(name).broken(problem).sentence)
+
+
+def _word_problem(task: Task) -> str:
+    """Return what is wrong with the words of a task, or an empty text; they stand in pages and sentences."""
+    for name in ("title", "accuracy", "answer", "answers"):
+        word = getattr(task, name)
+        if not isinstance(word, str) or not word.strip() or not word.isprintable():
+            return f"its {name} is {word!r:.40}, which is no word"
+        if NOT_IN_WORDS & {*word}:
+            return f"its {name} {word!r:.40} has a character of {''.join(sorted(NOT_IN_WORDS))}"
+    return ""
+
+
+def _plugin(name: str) -> Plugin:
+    try:
+        plugin = SEAM.load(name)
+    except UnknownPlugin as error:
+        known = ", ".join(task_names())
+        sentence = f"There is no task {name!r}; choose one of {known}."
+        raise CodedError("unknown-task", sentence) from error
+    except PluginError as error:
+        raise CodedError("bad-task", error.sentence) from error
+    found = plugin.value
+    problem = ""
+    if not isinstance(found, (SummedTask, WholeTask)) and name != BOXES:
+        problem = (
+            f"it is of the type {type(found).__name__}, not a SummedTask or WholeTask"
+        )
+    elif found.name != name:
+        problem = f"its task is named {found.name!r}"
+    else:
+        problem = _word_problem(found)
+    if problem:
+        raise CodedError("bad-task", plugin.broken(problem).sentence)
+    return plugin

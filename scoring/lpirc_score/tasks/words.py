@@ -1,0 +1,64 @@
+"""The words that pages, reports and sentences use for a task's figure and its answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lpirc_score.errors import CodedError
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import task_named, task_names
+
+
+@dataclass(frozen=True)
+class Words:
+    """The names of the figure (`mAP`), of an answer and of several (`detection`, `detections`), and of a counted unit.
+
+    `title` names the task as pages write it.
+    """
+
+    accuracy: str = "mAP"
+    answer: str = "detection"
+    answers: str = "detections"
+    row: str = "row"
+    rows: str = "rows"
+    title: str = "Object detection"
+
+    @property
+    def an_accuracy(self) -> str:
+        """The name of the figure with its article: an mAP, a top-1."""
+        is_vowel = self.accuracy[:1].lower() in "aeiou"
+        article = "an" if is_vowel or self.accuracy == "mAP" else "a"
+        return f"{article} {self.accuracy}"
+
+    def said(self, sentence: str) -> str:
+        """Return a sentence about boxes in the words of this task."""
+        return sentence.replace("mAP", self.accuracy)
+
+
+OF_BOXES = Words()
+UNKNOWN = Words("accuracy", "answer", "answers", "answer", "answers", "another task")
+"""The words for a task that is not installed here."""
+
+
+def words_of_scorer(name: str) -> Words:
+    """Return the words of what scores, as a signature names it: a metric of boxes, or a task."""
+    is_task = name != BOXES and name in task_names()
+    return words_of(name if is_task else None)
+
+
+def words_of(task: str | None) -> Words:
+    """Return the words of a task; None means boxes."""
+    if task in (None, BOXES):
+        return OF_BOXES
+    try:
+        found = task_named(str(task))
+    except CodedError:
+        return UNKNOWN
+    return Words(
+        found.accuracy,
+        found.answer,
+        found.answers,
+        found.answer,
+        found.answers,
+        found.title,
+    )

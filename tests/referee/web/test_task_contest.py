@@ -1,0 +1,141 @@
+"""A served contest of another task than boxes: every page, document and command says its figure, none says mAP."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from lpirc_testsets import load_test_set, synthesize
+from lpirc_testsets.task_truth import read_class_truth
+from referee.contest import open_contest
+from referee.store.records import RunState
+from tests.contest_day import Day, Server, contest_day, until
+
+IMAGES = 6
+PAGE = {"Accept": "text/html,application/xhtml+xml"}
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
+    """A contest whose one run has classified all images but the last one rightly, and is judged."""
+    folder = tmp_path_factory.mktemp("task")
+    test_set = synthesize(
+        folder / "set",
+        images=IMAGES,
+        categories=3,
+        size=(96, 64),
+        task="classification",
+    )
+    with contest_day(
+        folder / "day",
+        test_set.folder,
+        task="classification",
+        auto_judge=True,
+    ) as made:
+        server = made.serve()
+        answer_all(made, server)
+        until(lambda: made.run().state is RunState.JUDGED)
+        yield made
+
+
+def answer_all(made: Day, server: Server) -> None:
+    token = made.login()["token"]
+    test_set = load_test_set(made.testset)
+    _, labels = read_class_truth(test_set)
+    with made.store() as store:
+        order = store.runs.image_order(1).tolist()
+    items = []
+    for image, number in enumerate(order, start=1):
+        assert server.ask("GET", f"/v1/images/{image}", token).status_code == 200
+        label = labels[number]
+        items.append([image, label if image < IMAGES else label % 3 + 1])
+    body = json.dumps(items)
+    headers = {"Content-Type": "application/json"}
+    assert server.ask("POST", "/v1/answers", token, headers, data=body).ok
+    standing = server.ask("GET", "/v1/session", token).json()
+    assert standing["detections_accepted"] == IMAGES
+    assert server.ask("DELETE", "/v1/session", token).ok
+
+
+def words_of(text: str) -> str:
+    """The text of a page without its scripts and styles."""
+    bare = re.sub(r"(?s)<(script|style).*?</\1>", "", text)
+    return re.sub(r"<[^>]*>", " ", bare)
+
+
+PUBLIC = ("/", "/live", "/projector", "/teams/ant", "/client/", "/docs/", "/board.json")
+OPERATORS = (
+    "/",
+    "/live",
+    "/runs/1",
+    "/runs/1/live",
+    "/runs/1/report",
+    "/runs/1/course.json",
+    "/runs/1/replay",
+    "/runs/1/replay/course.json",
+    "/runs/1/export",
+    "/runs/1/bundle",
+    "/status",
+    "/ceremony/",
+    "/site/",
+    "/settings/",
+    "/settings/rules",
+    "/settings/apply",
+)
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_public_pages_say_the_figure_of_the_task(day: Day, path: str) -> None:
+    assert day.server is not None
+    answer = day.server.ask("GET", path, None, PAGE)
+    assert answer.status_code in (200, 404), answer.text
+    if not path.startswith("/docs"):
+        assert "mAP" not in words_of(answer.text)
+
+
+@pytest.mark.parametrize("path", OPERATORS)
+def test_operators_pages_say_the_figure_of_the_task(day: Day, path: str) -> None:
+    assert day.server is not None
+    with open_contest(day.folder) as contest:
+        key = contest.operator_key
+    answer = day.server.ask("GET", f"/operator{path}", key, PAGE)
+    assert answer.status_code in (200, 404), answer.text
+    if not path.startswith("/settings") and answer.apparent_encoding:
+        said = words_of(answer.text)
+        place = said.find("mAP")
+        assert place < 0, said[max(0, place - 300) : place + 100]
+
+
+def test_the_board_ranks_the_run(day: Day) -> None:
+    server = day.server
+    assert server is not None
+    until(lambda: server.ask("GET", "/board.json").json()["ranking"])
+    board = server.ask("GET", "/board.json").json()
+    assert board["task"] == "classification"
+    (place,) = board["ranking"]
+    assert place["map"] == pytest.approx(5 / 6, abs=1e-5)
+    assert "top-1" in words_of(server.ask("GET", "/", None, PAGE).text)
+
+
+def test_commands_say_it(day: Day) -> None:
+    for words in (("run", "show", "1"), ("run", "list"), ("status",), ("leaderboard",)):
+        found = day.refers(*words)
+        assert found.returncode == 0, found.stderr
+        assert "mAP" not in found.stdout
+    assert "top-1" in day.refers("run", "list").stdout
+
+
+def test_the_report_shows_the_worst_images_to_operators_alone(day: Day) -> None:
+    server = day.server
+    assert server is not None
+    with open_contest(day.folder) as contest:
+        key = contest.operator_key
+    report = server.ask("GET", "/operator/runs/1/report", key, PAGE).text
+    assert "Worst images" in report
+    assert re.search(
+        r"Image 6 \(\d+\.jpg\), 0\.00000: Answered \d; the class is \d", report
+    )
+    assert "top-5" in report

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lpirc_score import evaluate
+from lpirc_score.errors import CodedError
+from lpirc_score.files.reading import read_detections, read_truth
+
+TRUTH = "image,class,xmin,ymin,xmax,ymax\n3,7,1,1,10,10\n"
+
+
+def written(folder: Path, rows: str) -> tuple[Path, Path]:
+    truth = folder / "truth.csv"
+    truth.write_text(TRUTH)
+    found = folder / "found.csv"
+    found.write_text(f"image,class,confidence,xmin,ymin,xmax,ymax\n{rows}\n")
+    return truth, found
+
+
+def test_names_of_files_may_be_text(tmp_path: Path) -> None:
+    truth, found = written(tmp_path, "3,7,0.5,1,1,10,10")
+    known = read_truth(str(truth))
+    assert evaluate(known, read_detections(str(found), known)).map == 1
+
+
+def test_a_list_adds_the_images_without_objects(tmp_path: Path) -> None:
+    truth, _ = written(tmp_path, "")
+    images = tmp_path / "images.csv"
+    images.write_text("image\n3\n4\n")
+    assert read_truth(truth, str(images)).image_ids.tolist() == [3, 4]
+
+
+def test_an_inverted_box_is_refused_unless_it_is_asked_for(tmp_path: Path) -> None:
+    truth, found = written(tmp_path, "3,7,0.5,10,1,1,10")
+    known = read_truth(truth)
+    with pytest.raises(CodedError, match=r"line 2: the box 10, 1, 1, 10 is inverted"):
+        read_detections(found, known)
+    assert len(read_detections(found, known, inverted_boxes=True)) == 1

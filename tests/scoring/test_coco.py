@@ -207,6 +207,13 @@ def test_nothing_at_all_is_zero_and_none() -> None:
     assert set(summary(truth_of([(1, 1, BOX)]), found_of([])).values()) == {0.0, None}
 
 
+def test_a_set_without_categories_has_no_figures_either() -> None:
+    truth = truth_of([], categories=())
+    evaluation = evaluate(truth, found_of([]), "coco")
+    assert evaluation.counts == evaluation.ap == {}
+    assert set((evaluation.summary or {}).values()) == {None}
+
+
 def test_a_crowd_swallows_any_number_of_detections() -> None:
     truth = truth_of(
         [

@@ -219,7 +219,7 @@ def _joined(parts: Iterable[AreaResult]) -> AreaResult:
 def _category_means(values: Floats) -> list[float | None]:
     """Return the exact mean of values (T, K, ...) by category (K,); None for a category without objects (NaN)."""
     by_category = np.moveaxis(values, 1, 0)
-    rows = by_category.reshape(len(by_category), -1)
+    rows = by_category.reshape(len(by_category), math.prod(by_category.shape[1:]))
     means: list[float | None] = []
     for mean in exact_means(rows):
         is_known = not math.isnan(mean)

@@ -59,15 +59,17 @@ def instances_of(
     known: frozenset[int],
     image_problem_of: ImageProblem,
     longest_px: tuple[float, float] = (math.inf, math.inf),
+    source: str = "",
 ) -> list[Answer]:
     """Return the instances of COCO's results.
 
-    `known` are the ids of the categories; `longest_px` are the longest outlines of one answer and of all.
+    `known` are the ids of the categories; `longest_px` are the longest outlines of one answer and of all;
+    `source` is the file that has the results, if they are of no body.
 
     Raises `CodedError` `bad-answers` with every problem.
     """
     sound = _sound_places(items, sizes)
-    problems = AnswerProblems()
+    problems = AnswerProblems(source)
     answers = []
     outlines = 0.0
     for place, item in enumerate(items, start=1):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lpirc_score.arguments import Name, path_of
 from lpirc_score.errors import CodedError
 from lpirc_score.tasks.instance_bodies import Sizes, instances_of
 from lpirc_score.tasks.instance_masks import mask_program
@@ -13,25 +14,21 @@ from lpirc_score.tasks.instance_truth import read_truth, true_instances
 from lpirc_score.tasks.instances import evaluate
 from lpirc_score.tasks.task_kinds import Figures, Truth
 from lpirc_testsets import Problems, TestSetError, load_test_set
-from lpirc_testsets.file_bytes import read_text
+from lpirc_testsets.file_bytes import file_bytes, read_text
 from lpirc_testsets.presence import is_folder
 from lpirc_testsets.truth_marks import parse_marks, sizes_of
 from lpirc_testsets.values import LARGEST_ID, json_value, shown
 
 
-def evaluate_segm(truth: Path, answers: Path) -> Figures:
+def evaluate_segm(truth: Name, answers: Name) -> Figures:
     """Return AP of masks, and in `others` the twelve numbers of COCO, without those that have no object.
 
     `truth` is a COCO JSON or the folder of a test set, `answers` COCO's results. Raises `TestSetError` for the truth,
-    and `CodedError` `bad-answers` with every problem, `bad-json`, `detections-missing` and `pycocotools-missing`.
+    and `CodedError` `bad-answers` with every problem, `bad-json`, `answers-missing` and `pycocotools-missing`.
     """
     mask_program()
-    if is_folder(truth):
-        test_set = load_test_set(truth)
-        known = read_truth(test_set)
-        sizes: Sizes = sizes_of(test_set)
-    else:
-        known, sizes = _coco_truth(truth)
+    known, sizes = _truth(path_of(truth))
+    source = path_of(answers)
     categories = frozenset(one.id for one in known.categories)
 
     def image_problem(image: object) -> str:
@@ -39,8 +36,21 @@ def evaluate_segm(truth: Path, answers: Path) -> Figures:
             return ""
         return f"the ground truth has no image {shown(image)}"
 
-    found = instances_of(_results(answers), sizes, categories, image_problem)
+    found = instances_of(
+        _results(source),
+        sizes,
+        categories,
+        image_problem,
+        source=str(source),
+    )
     return evaluate(known, found, np.array(sorted(sizes), np.int64))
+
+
+def _truth(path: Path) -> tuple[Truth, Sizes]:
+    if not is_folder(path):
+        return _coco_truth(path)
+    test_set = load_test_set(path)
+    return read_truth(test_set), sizes_of(test_set)
 
 
 def _coco_truth(path: Path) -> tuple[Truth, Sizes]:
@@ -92,10 +102,13 @@ def _size(entry: object) -> tuple[int, int, int] | None:
 
 def _results(path: Path) -> list[object]:
     try:
-        found = json_value(path.read_text(encoding="utf-8"))
+        found = json_value(file_bytes(path).decode("utf-8-sig"))
     except OSError as error:
         sentence = f"{path}: {error.strerror}"
-        raise CodedError("detections-missing", sentence) from error
+        raise CodedError("answers-missing", sentence) from error
+    except UnicodeDecodeError as error:
+        sentence = f"{path}: byte {error.start} is not UTF-8 text"
+        raise CodedError("bad-json", sentence) from error
     except ValueError as error:
         raise CodedError("bad-json", f"{path}: {error}") from error
     if not isinstance(found, list):

@@ -25,9 +25,10 @@ LONGEST_TYPE = 80
 
 
 class AnswerProblems:
-    """Collects what is wrong with the answers of one body."""
+    """Collects what is wrong with the answers of one body, or of the file or folder `source`."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: str = "") -> None:
+        self.source = source
         self.listed: list[dict[str, object]] = []
         self.total = 0
 
@@ -48,13 +49,14 @@ class AnswerProblems:
 
 
 def bad_answers(problems: AnswerProblems) -> CodedError:
-    """Return the refusal of a body, with the facts `problems` and `total`; nothing of it counts."""
+    """Return the refusal of a body or a file, with the facts `problems` and `total`; nothing of it counts."""
     first = problems.listed[0]
     more = f" (and {problems.total - 1} more)" if problems.total > 1 else ""
     image = "" if first["image"] is None else f", image {first['image']}"
-    sentence = (
-        f"Answer {first['line']}{image}: {first['problem']}{more}; nothing was taken."
-    )
+    what = f"{first['line']}{image}: {first['problem']}{more}"
+    sentence = f"Answer {what}; nothing was taken."
+    if problems.source:
+        sentence = f"{problems.source}: answer {what}."
     return CodedError(
         "bad-answers", sentence, problems=problems.listed, total=problems.total
     )

@@ -133,16 +133,20 @@ def test_bad_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere.json"
     with pytest.raises(CodedError, match=r"nowhere\.json: No such file") as failure:
         evaluate_segm(truth, nowhere)
-    assert failure.value.code == "detections-missing"
+    assert failure.value.code == "answers-missing"
     with pytest.raises(TestSetError, match=r"nowhere\.json"):
         evaluate_segm(nowhere, results)
     with pytest.raises(CodedError, match="not COCO results, which are a JSON array"):
         evaluate_segm(truth, truth)
     results.write_text(json.dumps([*rows, {**rows[0], "image_id": 5}]))
-    with pytest.raises(CodedError, match="the ground truth has no image 5"):
+    wrong = rf"results-3\.json: answer {len(rows) + 1}, image 5: the ground truth has no image 5\."
+    with pytest.raises(CodedError, match=wrong):
         evaluate_segm(truth, results)
     with pytest.raises(TestSetError, match='it has no list "images"'):
         evaluate_segm(results, results)
+    results.write_bytes(b"\xff")
+    with pytest.raises(CodedError, match=r"results-3\.json: byte 0 is not UTF-8 text"):
+        evaluate_segm(str(truth), str(results))
     truth.write_text(json.dumps({**dataset, "images": [{"id": 1}]}))
     with pytest.raises(
         TestSetError, match=r"images\[0\]: .* has no id, width and height"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Union
 
 from lpirc_client import answers
 from lpirc_client.answers import ANSWERS_PATH
@@ -18,7 +18,7 @@ from lpirc_client.wire import Receipt
 if TYPE_CHECKING:
     from lpirc_client.rows import Rows
 
-    Part = Rows | list[bytes]
+    Part = Union[Rows, List[bytes]]
     """What is answered for an image: rows, or items of another task."""
 
 MOST_ROWS = 30_000

@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from lpirc_score.tasks.words import words_of_scorer
 from referee.cli.ask_server import NoServer, ask
 from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock
@@ -94,14 +93,15 @@ def _stored(folder: Path) -> str:
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['contest']}, {time_text(found['utc'])} UTC, window {found['window_s']} s, {found['metric']}"
-    accuracy = words_of_scorer(found["metric"]).accuracy
     for one in found["attention"]:
         yield f"! {one['sentence']}"
         commands = [act["command"] for act in one["acts"] if act["command"]]
         if commands:
             yield f"    {'; or: '.join(commands)}"
     for station in found["stations"]:
-        use = active_line(station["run"], accuracy) if station["run"] else "free"
+        use = (
+            active_line(station["run"], found["accuracy"]) if station["run"] else "free"
+        )
         yield f"{station['name']}: meter {station['meter_state']}, {use}"
         yield from (f"  ! {sentence}" for sentence in _to_say(station))
     for heat in found["heats"]:

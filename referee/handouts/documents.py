@@ -52,6 +52,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         [
             "first-measurement",
             "scoring",
+            "score-api",
             "energy",
             "real-meter",
             "mlperf",

@@ -14,6 +14,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from lpirc_score.tasks.words import words_of
 from referee.contest import Contest
 from referee.judging.answered_images import AnsweredImages
 from referee.judging.attention import attention_of
@@ -163,6 +164,7 @@ class StatusReader:
             "version": program_version(),
             "window_s": config.window_s,
             "metric": config.scored_by,
+            "accuracy": words_of(config.task).accuracy,
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,

@@ -290,6 +290,7 @@ OTHERS = {
         "client/lpirc_client/terminal.py",
         "referee/pages/vendor.py",
     ),
+    "referee/evidence/recomputed_run.py",  # in a temporary folder, for the time of a verification
     "client/lpirc_client/timeline.py",
     "client/lpirc_client/work.py",  # what it fetched is hashed before each use
 }

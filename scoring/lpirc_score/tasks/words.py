@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from lpirc_score.errors import CodedError
 from lpirc_score.tasks import BOXES
-from lpirc_score.tasks.offered import task_named, task_names
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,9 @@ UNKNOWN = Words("accuracy", "answer", "answers", "answer", "answers", "another t
 
 def words_of_scorer(name: str) -> Words:
     """Return the words of what scores, as a signature names it: a metric of boxes, or a task."""
+    # Imported here, as below, because a page of boxes need not wait for NumPy and the list of plug-ins.
+    from lpirc_score.tasks.offered import task_names
+
     is_task = name != BOXES and name in task_names()
     return words_of(name if is_task else None)
 
@@ -50,6 +52,8 @@ def words_of(task: str | None) -> Words:
     """Return the words of a task; None means boxes."""
     if task in (None, BOXES):
         return OF_BOXES
+    from lpirc_score.tasks.offered import task_named
+
     try:
         found = task_named(str(task))
     except CodedError:

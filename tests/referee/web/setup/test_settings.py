@@ -230,11 +230,11 @@ def test_a_half_written_file_is_said_with_its_line_and_the_server_goes_on(
         ),
     ):
         assert answer.status_code == 400
-        assert "line 6" in answer.text
+        assert "line 7" in answer.text
     assert (served.folder / "contest.toml").read_text() == half
     assert status(served)["window_s"] == 600
     shown = pages.get("apply")
-    assert "line 6" in shown.text
+    assert "line 7" in shown.text
     for untrue in ("Nothing is wrong", "Nothing: ", "starts again with the new"):
         assert untrue not in shown.text
 

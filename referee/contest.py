@@ -12,9 +12,10 @@ from functools import cached_property
 from pathlib import Path
 
 from lpirc_score.files.atomic_write import sync_folder, write_atomically
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.offered import METRICS, metric_named, metric_names
 from lpirc_score.tasks import BOXES
-from lpirc_score.tasks.offered import running_task, task_named
+from lpirc_score.tasks.offered import running_task, task_named, task_names
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
 from lpirc_testsets.truth_records import kind_of
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
@@ -91,13 +92,14 @@ def open_contest(
     With `only_looks`, for commands that only read, it works even while a server hangs; see `Database`. With `as_served`
     it has the settings that a running server was started with, although contest.toml may have others by now.
 
+    The task need not be installed: what is stored can be read without it. `require_scorer` is for all else.
+
     Raises RefereeError `contest-missing`, `bad-config`, `secret-missing`, `secret-readable`, `contest-mixed`,
     `database-cut`, and what opening the database raises; TestSetError for a bad test set.
     """
     in_use = served_config(folder) if as_served else None
     config = in_use or read_config(folder)
     require_metric(config.metric, str(folder / CONFIG_NAME))
-    require_task(config.task, str(folder / CONFIG_NAME))
     secret, operator_key = read_secrets(folder)
     try:
         test_set = load_test_set(folder / config.testset)
@@ -144,15 +146,47 @@ def require_metric(metric: str, where: str) -> None:
         raise RefereeError("bad-config", sentence) from error
 
 
-def require_task(task: str, where: str) -> None:
-    """Raise RefereeError `bad-config` unless this task, set in `where`, is installed and can be used."""
+def require_task(task: str, where: str, store: Store | None = None) -> None:
+    """Raise RefereeError `bad-config` unless this task, set in `where` (nowhere: ""), is installed and can be used.
+
+    For one that is missing, the sentence names the package and version that the `store` knows to have scored by it.
+    """
     if task == BOXES:
         return
     try:
         task_named(task)
     except RefereeError as error:
-        sentence = f"{where}: task = {task!r}: {error.sentence}"
-        raise RefereeError("bad-config", sentence) from error
+        package = None
+        if store is not None and task not in task_names():
+            package = task_package(store, task)
+        sentence = error.sentence if package is None else not_here(task, package)
+        prefix = f"{where}: task = {task!r}: " if where else ""
+        raise RefereeError("bad-config", prefix + sentence) from error
+
+
+def task_package(store: Store, task: str) -> str | None:
+    """Return the package and version by which the contest used a task last, as `my-tasks 1.2`; None if unknown."""
+    signature = store.scores.newest_signature(task)
+    if signature is None:
+        return store.log.task_package(task)
+    engine = signature_parts(signature).get("engine")
+    return None if engine is None else " ".join(engine.rsplit("-", 1))
+
+
+def not_here(task: str, package: str) -> str:
+    """Return the sentence on a task of a package, `my-tasks 1.2`, that is not installed."""
+    name, _, version = package.partition(" ")
+    return (
+        f"The task {task} is part of {package}, which is not installed here: pip install {name}=={version}; "
+        "stored results can be read without it."
+    )
+
+
+def require_scorer(contest: Contest, run: Run | None = None) -> None:
+    """Raise RefereeError `bad-config` unless the task of the contest, or of a run, is installed and can be used."""
+    where = str(contest.folder / CONFIG_NAME) if run is None else ""
+    task = contest.config.task if run is None else run.task
+    require_task(task, where, contest.store)
 
 
 def read_secrets(folder: Path) -> tuple[bytes, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,20 @@ class Installer:
         (info / "METADATA").write_text(about)
         (info / "entry_points.txt").write_text(f"[{group}]\n{entries}\n")
         self.modules.append(name)
+        forget_plugins()
+
+    def change(self, name: str, source: str) -> None:
+        """Replace the code of an installed distribution, at the same version, as an editable install allows."""
+        (self.folder / f"{name}.py").write_text(source)
+        sys.modules.pop(name, None)
+        shutil.rmtree(self.folder / "__pycache__", ignore_errors=True)
+        forget_plugins()
+
+    def uninstall(self, name: str) -> None:
+        """Remove a distribution."""
+        shutil.rmtree(self.folder / f"{name}-1.0.dist-info")
+        (self.folder / f"{name}.py").unlink()
+        sys.modules.pop(name, None)
         forget_plugins()
 
 

@@ -90,7 +90,8 @@ def rejudge(
     if as_json:
         click.echo(json.dumps(asdict(found) | {"stored": not dry_run}))
     else:
-        print_changes(found)
+        if found.changes or not failed:
+            print_changes(found)
         if dry_run:
             click.echo("No judgement was stored.", err=True)
     require_judged(failed)

@@ -11,7 +11,7 @@ from lpirc_score.tasks import BOXES
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.config import ContestConfig
 from referee.config.contest_text import ATTEMPTS, LEAST_MAP, repeated_images
-from referee.contest import Contest, require_truth
+from referee.contest import Contest, require_scorer, require_truth
 from referee.contest_rules import DEFAULT
 from referee.errors import RefereeError
 from referee.judging.run_checks import NO_TRUTH
@@ -37,6 +37,7 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
 def _truth_missing(contest: Contest) -> Iterator[Finding]:
     test_set = contest.test_set
     try:
+        require_scorer(contest)
         require_truth(test_set, contest.config.task)
         if contest.config.task == BOXES and not test_set.objects:
             words = f"{NO_TRUTH_SENTENCE} No run has a score or a rank; for a contest import annotated images."

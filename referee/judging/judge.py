@@ -24,6 +24,7 @@ from referee.contest import (
     require_closed,
     require_same_images,
     require_same_test_set,
+    require_scorer,
 )
 from referee.errors import TestSetChanged
 from referee.judging.bound_rules import as_judged, rule_of
@@ -163,6 +164,7 @@ def judgeable(
     else:
         require_same_test_set(contest, run)
     require_closed(run)
+    require_scorer(contest, run)
     return run
 
 

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from lpirc_score.detections.plausibility import limits_by_number
-from lpirc_score.metrics.offered import scores_by_blocks
+from lpirc_score.metrics.offered import engine_of, scores_by_blocks
 from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import task_engine
 from referee.clock import Clock
-from referee.contest import Contest
+from referee.contest import Contest, require_scorer
 from referee.errors import RefereeError
 from referee.judging.block_scoring import BYTES_A_ROW, score_large, stored_posts
 from referee.judging.bound_rules import as_judged
@@ -56,10 +57,14 @@ Failed = Callable[[Run, str], None]
 
 
 class ScoringJob(NamedTuple):
-    """The `name` of a run's scoring, and the `stem` that its scorings with any ground truth share."""
+    """The `name` of a run's scoring, and the `stem` that its scorings with any ground truth share.
+
+    `is_of_plugin`: another distribution scores, so the same inputs may give something else after a change of its code.
+    """
 
     name: str
     stem: str
+    is_of_plugin: bool = False
 
 
 def judge_with_interval(
@@ -71,12 +76,13 @@ def judge_with_interval(
 ) -> Score:
     """Judge a run, then add the interval of its score. `act`, `state` and what it raises are those of `judge`.
 
-    A known scoring is reused. A new one is stored in two steps, because the interval takes several times as long as the
-    score.
+    A known scoring is reused, unless a plug-in made it. A new one is stored in two steps, because the interval takes
+    several times as long as the score.
     """
     run = judgeable(contest, number)
     contest = as_judged(contest, run)
     job = job_of(contest, run)
+    forget_if_of_plugin(contest.store, job)
     found = stored_scoring(contest.store, job)
     if found is None and is_large(contest, run, MEMORY_BYTES):
         found = score_here(contest, run, job)
@@ -120,12 +126,18 @@ def score_runs(
     """
     wanted: dict[ScoringJob, list[Run]] = {}
     for run in runs:
+        try:
+            require_scorer(contest, run)
+        except RefereeError as error:
+            failed(run, error.sentence)
+            continue
         job = job_of(as_judged(contest, run, metric), run)
         wanted.setdefault(job, []).append(run)
     tasks = {}
     for job, its_runs in wanted.items():
         judging = as_judged(contest, its_runs[0], metric)  # the same for all its runs
         task = _task(judging, job, its_runs, clock, done, failed)
+        forget_if_of_plugin(contest.store, job)
         if contest.store.jobs.scoring(job.name) is not None:
             task.found()
         elif workers is not None:
@@ -239,11 +251,14 @@ def job_of(contest: Contest, run: Run) -> ScoringJob:
     bodies = store.posts.body_digests(run.id)
     if config.task != BOXES:
         stem = task_stem_of(config.task, config.count_unserved, bodies, order, served)
-        return ScoringJob(name_of(stem, {WHOLE: test_set.ground_truth_sha256}), stem)
+        name = name_of(stem, {WHOLE: test_set.ground_truth_sha256})
+        return ScoringJob(name, stem, task_engine(config.task) is not None)
     limits = limits_by_number(test_set)
     stem = stem_of(config.metric, config.count_unserved, bodies, order, served, limits)
     objects = _objects(test_set.folder, test_set.digest, np.sort(order).tobytes())
-    return ScoringJob(name_of(stem, objects), stem)
+    return ScoringJob(
+        name_of(stem, objects), stem, engine_of(config.metric) is not None
+    )
 
 
 @lru_cache(8)
@@ -262,8 +277,16 @@ def stored_scoring(store: Store, job: ScoringJob) -> Scored | None:
     return _scored_from(store.jobs.scoring(job.name))
 
 
+def forget_if_of_plugin(store: Store, job: ScoringJob) -> None:
+    """Forget the scoring of a plug-in, so that it is made anew: its code may have changed at the same version."""
+    if job.is_of_plugin:
+        store.jobs.forget_scoring(job.name)
+
+
 def known_of(store: Store, job: ScoringJob) -> Scored | None:
-    """Return the newest result of the same run, by any ground truth, or None."""
+    """Return the newest result of the same run, by any ground truth, or None; None for a plug-in."""
+    if job.is_of_plugin:
+        return None
     return _scored_from(store.jobs.scoring_of_stem(job.stem))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from lpirc_score.tasks.offered import running_task, task_named
 from lpirc_score.tasks.task_kinds import Shown, SummedTask, Task, Truth
 from lpirc_score.tasks.task_scores import accuracy_by_image
-from referee.contest import Contest
+from referee.contest import Contest, require_scorer
 from referee.judging.judge import case_of
 from referee.judging.run_case import scoring_input
 from referee.judging.score_explanation import judged_contest
@@ -28,6 +28,7 @@ def task_section(contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
 
     Raises RefereeError `judged-otherwise`, `bad-task`; TestSetError.
     """
+    require_scorer(contest, run)
     judging = judged_contest(contest, run, judged)
     task = task_named(run.task)
     given = scoring_input(case_of(judging, run))

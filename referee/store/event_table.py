@@ -21,6 +21,10 @@ _SETTINGS = (
     "SELECT detail FROM events WHERE kind = ? AND json_extract(detail, '$.values') IS NOT NULL"
     " ORDER BY id DESC LIMIT 1"
 )
+_TASK_PACKAGE = (
+    "SELECT json_extract(detail, '$.task.package') AS package FROM events WHERE kind = ?"
+    " AND json_extract(detail, '$.task.name') = ? ORDER BY id DESC LIMIT 1"
+)
 _SETTINGS_ACT = (
     "SELECT detail FROM events WHERE kind = 'operator'"
     " AND json_extract(detail, '$.action') IN ('settings', 'settings-not-written') ORDER BY id DESC LIMIT 1"
@@ -72,6 +76,11 @@ class EventTable:
         """Return the detail of the newest server-start event that recorded all settings; None if there is none."""
         rows = self._database.rows(_SETTINGS, SETTINGS)
         return json.loads(rows[0]["detail"]) if rows else None
+
+    def task_package(self, task: str) -> str | None:
+        """Return the package of a task, as `my-tasks 1.2`, that the newest start of a server with it recorded."""
+        rows = self._database.rows(_TASK_PACKAGE, SETTINGS, task)
+        return rows[0]["package"] if rows else None
 
     def last_settings_act(self) -> dict[str, Any] | None:
         """Return the detail of the newest change of contest.toml by a page, or of its failure; None without one."""

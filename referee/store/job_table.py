@@ -63,6 +63,8 @@ _WAIT_AGAIN = (
 )
 _END = "UPDATE jobs SET state = ?, ended_utc = ?, lease_until_utc = NULL, reason = NULL WHERE name = ?"
 
+_FORGET = "DELETE FROM jobs WHERE name = ? AND state = ?"
+
 
 class JobTable:
     """The jobs, and the results of scoring."""
@@ -183,6 +185,14 @@ class JobTable:
         with self._database.transaction() as connection:
             connection.execute(insert("scorings", "INSERT OR IGNORE"), values)
             connection.execute(_END, (JobState.DONE.value, utc, name))
+
+    def forget_scoring(self, name: str) -> None:
+        """Remove the result of a scoring job and the job that is done, so that it is carried out again."""
+        if self.scoring(name) is None:
+            return
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM scorings WHERE name = ?", (name,))
+            connection.execute(_FORGET, (name, JobState.DONE.value))
 
     def scoring(self, name: str) -> tuple[str, bytes | None] | None:
         """Return the result of a scoring job: its figures as JSON text, and its AP by category and resample.

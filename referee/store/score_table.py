@@ -132,6 +132,16 @@ class ScoreTable:
             interval=_interval(intervals[0]) if intervals else None,
         )
 
+    def newest_signature(self, scored_by: str) -> str | None:
+        """Return the signature of the newest judgement by this metric or task; None without one."""
+        query = (
+            "SELECT signature FROM scores WHERE substr(signature, 1, ?) = ?"
+            " ORDER BY id DESC LIMIT 1"
+        )
+        begin = f"{scored_by}|"
+        rows = self._database.rows(query, len(begin), begin)
+        return rows[0]["signature"] if rows else None
+
     def judgements(self, run: int) -> list[Judgement]:
         """Return all judgements of a run, oldest first."""
         query = f"SELECT {_JUDGEMENT} FROM scores WHERE run = ? ORDER BY id"  # noqa: S608 - a constant

@@ -11,6 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import task_engine
 from referee.auth.operator_names import COMMAND
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, ContestConfig, config_of, read_config
@@ -151,6 +153,11 @@ def note_settings(contest: Contest, clock: Clock) -> None:
         }
         if text is not None:
             detail["text"] = text  # what commands rank by while this server runs
+    task = contest.config.task
+    engine = None if task == BOXES else task_engine(task)
+    if engine is not None:
+        # Where it is missing later, its name is what to install.
+        detail["task"] = {"name": task, "package": " ".join(engine.rsplit("-", 1))}
     note_event(contest.store, clock, None, SETTINGS, **detail)
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from referee.clock import Clock
-from referee.contest import open_contest, require_truth
+from referee.contest import open_contest, require_scorer, require_truth
 from referee.errors import RefereeError
 from referee.judging.contest_status import program_version
 from referee.operating_system import fork_workers
@@ -44,6 +44,7 @@ def serve(
     `testset-unfit`, `database-damaged`, and what `open_contest` and `require_unchanged` raise.
     """
     with open_contest(folder) as contest:
+        require_scorer(contest)
         require_truth(contest.test_set, contest.config.task)
         require_journal(contest, program_version(), Clock().utc())
     look = partial(start_look, folder)

@@ -13,7 +13,12 @@ from lpirc_testsets import TestSetError, load_test_set
 from referee.clock import Clock
 from referee.config import read_config
 from referee.config.contest_presets import PRESETS
-from referee.contest import open_contest, require_truth, require_unchanged
+from referee.contest import (
+    open_contest,
+    require_scorer,
+    require_truth,
+    require_unchanged,
+)
 from referee.errors import RefereeError
 from referee.installed import require_tracks
 from referee.judging.contest_status import program_version
@@ -142,6 +147,7 @@ def _require_loadable(desk: SettingsDesk) -> None:
         MeterAddress(station.meter).close()
     require_tracks(config)
     with open_contest(desk.folder, only_looks=True) as contest:
+        require_scorer(contest)
         require_truth(contest.test_set, contest.config.task)
         require_journal(contest, program_version(), Clock().utc())
         if desk.access.is_setup:

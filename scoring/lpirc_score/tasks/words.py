@@ -42,10 +42,9 @@ UNKNOWN = Words("accuracy", "answer", "answers", "answer", "answers", "another t
 def words_of_scorer(name: str) -> Words:
     """Return the words of what scores, as a signature names it: a metric of boxes, or a task."""
     # Imported here, as below, because a page of boxes need not wait for NumPy and the list of plug-ins.
-    from lpirc_score.tasks.offered import task_names
+    from lpirc_score.metrics.offered import metric_names
 
-    is_task = name != BOXES and name in task_names()
-    return words_of(name if is_task else None)
+    return words_of(None if name in metric_names() else name)
 
 
 def words_of(task: str | None) -> Words:

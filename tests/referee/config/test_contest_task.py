@@ -13,7 +13,12 @@ from lpirc_score.tasks import BOXES
 from lpirc_testsets import TestSet
 from referee.config import read_config
 from referee.config.contest_text import config_text as new_text
-from referee.contest import create_contest, open_contest, require_truth
+from referee.contest import (
+    create_contest,
+    open_contest,
+    require_scorer,
+    require_truth,
+)
 from referee.errors import RefereeError
 from referee.findings.rule_findings import look_at_rules
 from referee.judging.bound_rules import as_judged
@@ -68,9 +73,9 @@ def test_a_task_that_is_not_installed_is_refused(
     create_contest(tmp_path / "day", config_text(small_set, task="segmentatoin"))
     with (
         pytest.raises(RefereeError, match="task = 'segmentatoin': There is no task"),
-        open_contest(tmp_path / "day"),
+        open_contest(tmp_path / "day") as contest,
     ):
-        pass
+        require_scorer(contest)
 
 
 def test_a_set_without_ground_truth_for_the_task_is_named(

@@ -1,0 +1,116 @@
+"""Runs of a task that is a plug-in: judged anew when its code has changed, and read when it is not installed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lpirc_testsets import TestSet
+from referee.contest import Contest, create_contest, open_contest
+from referee.errors import RefereeError
+from referee.judging.judge import Again
+from referee.judging.judge_many import judge_with_interval
+from referee.judging.rejudge import rejudge
+from referee.web.config_watch import note_settings
+from referee.web.listener import Listen
+from referee.web.server import serve
+from tests.contest_day import called
+from tests.plugins_installed import Installer, plugins_in
+from tests.referee.factories import DrivenClock, config_text
+from tests.referee.judging.tallied_runs import (
+    PACKAGE,
+    install,
+    source_with,
+    tallied_run,
+)
+
+CLOCK = DrivenClock()
+
+
+@pytest.fixture
+def installer(tmp_path: Path) -> Iterator[Installer]:
+    (tmp_path / "plugins").mkdir()
+    with plugins_in(tmp_path / "plugins") as installer:
+        install(installer)
+        yield installer
+
+
+@pytest.fixture
+def contest(
+    tmp_path: Path, small_set: TestSet, installer: Installer
+) -> Iterator[Contest]:
+    create_contest(tmp_path / "contest", config_text(small_set, task="tally"))
+    with open_contest(tmp_path / "contest") as opened:
+        yield opened
+
+
+def test_a_plug_in_whose_code_changed_scores_anew_at_the_same_version(
+    contest: Contest, installer: Installer
+) -> None:
+    run = tallied_run(contest)
+    assert 0 < judge_with_interval(contest, run.id, CLOCK).map < 1
+    installer.change(PACKAGE, source_with(figures="return Figures(0.25)"))
+    found = rejudge(contest, run.id, CLOCK, Again("ann"))
+    assert found.changes[0].map[1] == 0.25
+    installer.change(PACKAGE, source_with(figures="return Figures(0.75)"))
+    assert judge_with_interval(contest, run.id, CLOCK).map == 0.75
+
+
+MISSING = (
+    "The task tally is part of lpirc_tally 1.0, which is not installed here: pip install lpirc_tally==1.0; stored "
+    "results can be read without it."
+)
+
+
+def test_stored_results_are_read_without_the_plug_in(
+    contest: Contest, installer: Installer
+) -> None:
+    run = tallied_run(contest)
+    judged = judge_with_interval(contest, run.id, CLOCK)
+    installer.uninstall(PACKAGE)
+    where = ("--contest", str(contest.folder))
+    listed = called("run", "list", "--json", *where)
+    assert json.loads(listed.stdout)[0]["map"] == judged.map
+    board = called("leaderboard", *where)
+    assert f"{judged.map:.5f}" in board.stdout
+    assert "mAP" not in board.stdout
+    page = called("report", "1", *where)
+    assert page.returncode == 0, page.stderr
+    report = (contest.folder / "reports" / "run-1.html").read_text()
+    assert f"{judged.map:.5f}" in report
+    assert MISSING in report
+
+
+def test_what_needs_a_missing_plug_in_names_its_package(
+    contest: Contest, installer: Installer
+) -> None:
+    note_settings(contest, CLOCK)  # as a server does at its start
+    run = tallied_run(contest)
+    installer.uninstall(PACKAGE)
+    where = ("--contest", str(contest.folder))
+    assert called("judge", "1", *where).stderr == f"referee: {MISSING}\n"
+    told = called("judge", "--all", *where)
+    assert told.stderr == f"referee: Run {run.id} was not judged: {MISSING}\n"
+    again = called("rejudge", "1", *where)
+    assert again.stderr == f"referee: {MISSING}\n"
+    assert MISSING in called("doctor", str(contest.folder)).stdout
+    with pytest.raises(RefereeError, match=r"pip install lpirc_tally==1\.0"):
+        serve(contest.folder, Listen(port=0), print)
+
+
+def test_one_run_of_a_missing_plug_in_keeps_no_other_run_from_its_judgement(
+    contest: Contest, installer: Installer
+) -> None:
+    tallied_run(contest)
+    text = (contest.folder / "contest.toml").read_text()
+    installer.uninstall(PACKAGE)
+    (contest.folder / "contest.toml").write_text(text.replace("tally", "boxes"))
+    with open_contest(contest.folder) as now:
+        of_boxes = tallied_run(now, [], team="bee")
+        assert of_boxes.task == "boxes"
+        told = called("judge", "--all", "--json", "--contest", str(now.folder))
+    assert [one["run"] for one in json.loads(told.stdout)] == [of_boxes.id]
+    assert "Run 1 was not judged: There is no task 'tally'" in told.stderr

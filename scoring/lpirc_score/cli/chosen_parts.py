@@ -136,10 +136,8 @@ def _images(text: str, finder: Finder) -> tuple[int, ...]:
     if "," not in text:
         try:
             return (finder.by_text(text.strip(), 1),)
-        except ValueError:
-            sentence = (
-                f"--img-ids: {text} is neither a file nor an image of the ground truth"
-            )
+        except ValueError as error:
+            sentence = f"--img-ids: {text} is no file, and {error}"
             raise CodedError("bad-list", sentence) from None
     return _ids("--img-ids", _listed(text), finder.by_text)
 

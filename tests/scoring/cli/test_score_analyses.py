@@ -324,7 +324,10 @@ def test_slices_are_scored_as_the_api_does(files: list[str], tmp_path: Path) -> 
     ("options", "words"),
     [
         (["--img-ids", "1,9"], "--img-ids: entry 2: image '9' is unknown"),
-        (["--img-ids", "nigth.txt"], "nigth.txt is neither a file nor an image"),
+        (
+            ["--img-ids", "nigth.txt"],
+            "nigth.txt is no file, and image 'nigth.txt' is unknown",
+        ),
         (["--img-ids", ","], "--img-ids: the list is empty"),
         (["--cat-ids", "bird"], "--cat-ids: entry 1: category 'bird' is unknown"),
         (["--slice", "night"], "--slice night: a slice is NAME=FILE"),

@@ -116,7 +116,10 @@ def test_images_and_categories_go_by_id_or_name(
 def test_an_ambiguous_stem_names_nothing(tmp_path: Path) -> None:
     truth = replace(TRUTH, image_names=("a.jpg", "a.png", "b.jpg", ""))
     path = write(tmp_path, f"{HEADER}\na,1,{NUMBERS}\n")
-    with pytest.raises(RefereeError, match="image 'a' is unknown"):
+    with pytest.raises(
+        RefereeError,
+        match=r"image 'a' is ambiguous: it names 'a.jpg' .* give the whole name",
+    ):
         read_detections(path, truth)
 
 
@@ -228,7 +231,8 @@ def test_every_mistake_is_named_with_line_and_value(
     ("change", "words"),
     [
         ({"image_id": 3}, "image_id 3 is unknown"),
-        ({"image_id": "1"}, "image_id '1' is unknown"),
+        ({"image_id": 1.5}, "image_id 1.5 is unknown"),
+        ({"image_id": "d.jpg"}, "image 'd.jpg' is unknown"),
         ({"category_id": True}, "category_id True is unknown"),
         ({"category_id": [1]}, "category_id [1] is unknown"),
         ({"bbox": [1, 2, 3]}, "bbox [1, 2, 3] is not four numbers"),
@@ -247,7 +251,7 @@ def test_mistakes_in_coco_results_are_named_by_entry(
 ) -> None:
     failure = refusal(tmp_path, [ENTRY, {**ENTRY, **change}], "found.json")
     assert failure.code == "bad-detections"
-    assert "line 2: " in failure.sentence
+    assert "entry 2: " in failure.sentence
     assert words in failure.sentence
 
 
@@ -308,8 +312,8 @@ def test_coco_results_are_tolerated_alike_and_keep_their_boxes(tmp_path: Path) -
     assert taken.detections.coco_boxes.tolist() == [[1.5, 2, 10, 20.5], [4, 4, -2, 3]]
     assert taken.ground_truth.category_ids.tolist() == [1, 2, 7, 9]
     assert [warning.split(": ")[1] for warning in taken.warnings] == [
-        "line 2",
-        "line 2",
+        "entry 2",
+        "entry 2",
     ]
 
 
@@ -460,7 +464,7 @@ def test_json_that_is_read_the_slow_way_is_refused_for_what_it_holds(
         ('"score"', '"scor"'),
         ("}]", "},]"),
         ("}]", "} 5]"),
-        (": 1,", ": 1.0,"),
+        (": 1,", ": 1.5,"),
     ],
 )
 def test_what_only_resembles_plain_coco_results_is_refused(

@@ -145,7 +145,7 @@ def test_true_is_not_a_number_of_coco_results(
     root: Path,
     key: str,
 ) -> None:
-    assert f"line 1: {key} True" in said(
+    assert f"entry 1: {key} True" in said(
         write(root, json.dumps([{**ENTRY, key: True}]), "true.json")
     )
 
@@ -205,4 +205,5 @@ def test_the_command_refuses_in_one_line(
     assert ended.returncode == 1
     assert ended.stdout == ""
     assert ended.stderr.count("\n") == 1
-    assert f"{found}: line 1: " in ended.stderr
+    unit = "entry" if "json" in name else "line"
+    assert f"{found}: {unit} 1: " in ended.stderr

@@ -187,7 +187,7 @@ def test_what_is_wrong_with_parquet_is_named(
     why = (
         "(read as Parquet, since its name ends in .parquet or its first bytes are PAR1)"
     )
-    assert refused(path).sentence == f"{path}: line 2: image '9' is unknown {why}"
+    assert refused(path).sentence == f"{path}: row 2: image '9' is unknown {why}"
     parquet.write_table(pa.table({"image": [1]}), path)
     assert "the column class or category is missing" in refused(path).sentence
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -407,7 +407,7 @@ def test_every_problem_of_a_file_is_in_the_answer_and_nothing_of_it_is_left(
         422,
         "bad-detections",
     )
-    assert document["detail"] == "line 1: image_id 900 is unknown"
+    assert document["detail"] == "entry 1: image_id 900 is unknown"
     problem(hand_in(hall, b"no rows at all"), 422, "unreadable-file")
     entries = [one for team in TEAMS for one in own(hall, team=team)]
     kept = {one["sha256"] for one in entries if one["state"] != "refused"}

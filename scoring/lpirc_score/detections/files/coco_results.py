@@ -59,6 +59,7 @@ def _read_each(
     inverted_boxes: bool,
 ) -> Detections:
     findings = finders.images.findings
+    findings.unit = "entry"
     values = array("d")
     for number, entry in enumerate(entries, start=1):
         try:
@@ -120,8 +121,8 @@ def _row(
     image = entry["image_id"]
     category = entry["category_id"]
     bbox = entry["bbox"]
-    image = finders.images.by_number(image, number)
-    category = finders.categories.by_number(category, number)
+    image = finders.images.by_value(image, number)
+    category = finders.categories.by_value(category, number)
     if not isinstance(bbox, list) or len(bbox) != 4:
         raise ValueError(f"bbox {shown(bbox)} is not four numbers")
     x, y, width, height = (_finite(value, "bbox") for value in bbox)

@@ -32,10 +32,11 @@ class _Notice:
 
 @dataclass
 class Findings:
-    """Problems and notices of one file, by line number (in JSON by entry number)."""
+    """Problems and notices of one file, by the number of the line, or of the `unit` that the file has instead."""
 
     path: Path
     problems: ProblemList = field(default_factory=ProblemList)
+    unit: str = "line"
     _notices: dict[str, _Notice] = field(default_factory=dict)
 
     def note(
@@ -64,7 +65,7 @@ class Findings:
                 f" (and {total - 1} more problems; the rest of the file was not read)"
             )
         facts = self.problems.as_facts()
-        sentence = f"{self.path}: line {line}: {problem}{others}"
+        sentence = f"{self.path}: {self.unit} {line}: {problem}{others}"
         raise CodedError(
             code,
             sentence,
@@ -80,7 +81,7 @@ class Findings:
             words = _WORDS[kind].format(value=notice.value)
             rows = "row" if notice.count == 1 else "rows"
             sentences.append(
-                f"{self.path}: line {notice.line}: {words} "
+                f"{self.path}: {self.unit} {notice.line}: {words} "
                 f"({notice.count} {rows} of this kind)"
             )
         return tuple(sentences)
@@ -108,7 +109,7 @@ def raise_if_any_in(files: Sequence[Findings], code: str) -> None:
     ]
     raise CodedError(
         code,
-        f"{first.path}: line {line}: {problem}{others}",
+        f"{first.path}: {first.unit} {line}: {problem}{others}",
         file=str(first.path),
         problems=facts[: first.problems.most],
         total=total,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +17,47 @@ from lpirc_score.metrics.metric_kinds import Tolerance
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.values import LARGEST_ID, text_number
 
+_OF_NUMBERS = frozenset("0123456789+-. ")
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the ground truth calls its images or categories.
+
+    `of_ids` has the name of each id, "" without one, and `named` the ids of each text that names something.
+    """
+
+    of_ids: Mapping[int, str]
+    named: Mapping[str, list[int]]
+
+    @classmethod
+    def of(
+        cls,
+        ids: NDArray[np.int64],
+        names: Iterable[str],
+        *,
+        stems: bool = False,
+    ) -> Names:
+        """Collect names; with `stems` also what is left of them without a suffix, unless that is a name itself."""
+        of_ids = dict(zip(ids.tolist(), names, strict=True))
+        whole = _ids_by_text((name, id_) for id_, name in of_ids.items())
+        if not stems:
+            return cls(of_ids, whole)
+        short = _ids_by_text((_stem(name), id_) for id_, name in of_ids.items())
+        return cls(of_ids, short | whole)
+
+    def quoted(self, ids: Iterable[int]) -> str:
+        """Return the names of some ids for a sentence, at most three."""
+        first = islice(ids, 3)
+        return ", ".join(f"{shown(self.of_ids[id_])} (id {id_})" for id_ in first)
+
 
 @dataclass
 class Finder:
     """Finds ids by text or number; `new` are the accepted ids that the ground truth does not have."""
 
     what: str
-    ids: Mapping[str, int]
+    names: Names
     known: frozenset[int]
     takes_new: bool
     kind: str
@@ -33,24 +69,69 @@ class Finder:
         text: str,
         line: int,
     ) -> int:
-        """Return the id that a text means. Raises ValueError if there is none."""
-        found = self.ids.get(text)
-        if found is not None:
-            return found
-        with suppress(ValueError):
-            if (number := text_number(text)).is_integer():
-                found = int(number)
-        if found is None:
-            raise ValueError(f"{self.what} {shown(text)} is unknown")
-        return self._checked(found, f"{self.what} {shown(text)}", line)
+        """Return the id that a text means: an id, a name, or either with `id:` or `name:` before it.
 
-    def by_number(
+        Raises ValueError if there is none, and if the text is the id of one and the name of another.
+        """
+        named = self.names.named.get(text, ())
+        if len(named) == 1 and not text.lstrip("-").isdigit():
+            return named[0]
+        number = _whole_number(text)
+        if number is not None:
+            plain = text if named else str(number)  # 5.0 might be the name 5
+            self._refuse_both(plain, number)
+        if named:
+            return self.by_name(text, line)
+        prefix, _, rest = text.partition(":")
+        if prefix == "name":
+            return self.by_name(rest, line)
+        return self.by_id(rest if prefix == "id" else text, line)
+
+    def by_name(
+        self,
+        text: str,
+        line: int,
+    ) -> int:
+        """Return the id of a name; a number is an id only where the ground truth has no name for it.
+
+        Raises ValueError if there is none, and if several have the name.
+        """
+        named = self.names.named.get(text, ())
+        if len(named) > 1:
+            self._refuse_shared(text, named)
+        if named:
+            return named[0]
+        number = _whole_number(text)
+        if number is not None and self.names.of_ids.get(number):
+            raise ValueError(f"no {self.what} has the name {shown(text)}")
+        return self.by_id(text, line)
+
+    def by_id(
+        self,
+        text: str,
+        line: int,
+    ) -> int:
+        """Return the id that a text is. Raises ValueError if it is not known."""
+        name = f"{self.what} {shown(text)}"
+        number = _whole_number(text)
+        if number is None:
+            raise ValueError(f"{name} is unknown")
+        return self._checked(number, name, line)
+
+    def by_value(
         self,
         value: object,
         line: int,
     ) -> int:
-        """Return a JSON number as an id. Raises ValueError if the id is not known."""
+        """Return what a value in JSON means: a whole number is an id, a text what `by_text` says.
+
+        Raises ValueError as `by_text`.
+        """
+        if isinstance(value, str):
+            return self.by_text(value, line)
         name = f"{self.what}_id {shown(value)}"
+        if type(value) is float and value.is_integer():
+            value = int(value)
         if type(value) is not int:
             raise ValueError(f"{name} is unknown")
         return self._checked(value, name, line)
@@ -68,6 +149,23 @@ class Finder:
             self.new.add(id_)
         return id_
 
+    def _refuse_both(self, text: str, number: int) -> None:
+        """Raise ValueError if a text is an id and names another one. 000005 is no id."""
+        others = [id_ for id_ in self.names.named.get(text, ()) if id_ != number]
+        if others and number in self.known and text == str(number):
+            raise ValueError(
+                f"{self.what} {shown(text)} is ambiguous: it is an id, and it names {self.names.quoted(others)}; "
+                f"write id:{text} or name:{text}"
+            )
+
+    def _refuse_shared(self, text: str, named: Sequence[int]) -> NoReturn:
+        remedy = "give the id"
+        if all(self.names.of_ids[id_] != text for id_ in named):
+            remedy = "give the whole name"
+        raise ValueError(
+            f"{self.what} {shown(text)} is ambiguous: it names {self.names.quoted(named)}; {remedy}"
+        )
+
 
 @dataclass(frozen=True)
 class Finders:
@@ -84,35 +182,33 @@ class Finders:
         findings: Findings,
     ) -> Finders:
         """Make finders for a ground truth; ids that `tolerance` accepts beyond it are noted in the findings."""
-        image_ids = ground_truth.image_ids.tolist()
-        category_ids = ground_truth.category_ids.tolist()
-        images = _names(image_ids, ground_truth.image_names)
-        stems: dict[str, int | None] = {}
-        for name, id_ in images.items():
-            stems[_stem(name)] = id_ if _stem(name) not in stems else None
-        unique = {stem: id_ for stem, id_ in stems.items() if id_ is not None}
-        texts = unique | images | {str(id_): id_ for id_ in image_ids}
-        names = _names(category_ids, ground_truth.category_names)
-        names |= {str(id_): id_ for id_ in category_ids}
-        known_images = frozenset(image_ids)
-        known_categories = frozenset(category_ids)
+        image_ids = ground_truth.image_ids
+        category_ids = ground_truth.category_ids
         return cls(
             Finder(
                 "image",
-                texts,
-                known_images,
+                Names.of(image_ids, ground_truth.image_names, stems=True),
+                frozenset(image_ids.tolist()),
                 tolerance.new_images,
                 NEW_IMAGE,
                 findings,
             ),
             Finder(
                 "category",
-                names,
-                known_categories,
+                Names.of(category_ids, ground_truth.category_names),
+                frozenset(category_ids.tolist()),
                 tolerance.new_categories,
                 NEW_CATEGORY,
                 findings,
             ),
+        )
+
+    def of_ids(self) -> Finders:
+        """Return finders that take every text as an id and share the rest with these."""
+        nameless = Names({}, {})
+        return Finders(
+            replace(self.images, names=nameless),
+            replace(self.categories, names=nameless),
         )
 
     def report_to(self, findings: Findings) -> None:
@@ -141,26 +237,44 @@ class Finders:
 
 
 def has_misleading_names(ground_truth: GroundTruth) -> bool:
-    """Return True if a number in a file might be a name instead of an id.
+    """Return True if a number in a file that is an id might be a name instead.
 
-    An example is an image with id 3 and name 000005.jpg: 000005 is its name, and only reading it as text keeps it apart
-    from id 5.
+    An example is an image with id 3 and name 000005.jpg in a set with an image 5: 000005 is a name, and only reading it
+    as text keeps it apart from id 5.
     """
-    ids = ground_truth.image_ids.tolist()
-    for id_, name in zip(ids, ground_truth.image_names, strict=True):
-        stem = _stem(name)
-        is_number = stem.isascii() and stem.isdigit()
-        if is_number and (stem.lstrip("0") or "0") != str(id_):
+    truth = ground_truth
+    return _are_misleading(
+        truth.image_ids, map(_stem, truth.image_names)
+    ) or _are_misleading(truth.category_ids, truth.category_names)
+
+
+def _are_misleading(ids: NDArray[np.int64], names: Iterable[str]) -> bool:
+    known = frozenset(ids.tolist())
+    for id_, name in zip(ids.tolist(), names, strict=True):
+        number = _whole_number(name) if name[:1] in _OF_NUMBERS else None
+        if number is not None and number != id_ and number in known:
             return True
     return False
+
+
+def _whole_number(text: str) -> int | None:
+    with suppress(ValueError):
+        if (number := text_number(text)).is_integer():
+            return int(number)
+    return None
 
 
 def _stem(name: str) -> str:
     return name.rpartition(".")[0] or name
 
 
-def _names(ids: Iterable[int], names: Iterable[str]) -> dict[str, int]:
-    return {name: id_ for id_, name in zip(ids, names, strict=True) if name}
+def _ids_by_text(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    """Return the ids of each text that is not empty."""
+    found: dict[str, list[int]] = {}
+    for text, id_ in pairs:
+        if text:
+            found.setdefault(text, []).append(id_)
+    return found
 
 
 def _merged(

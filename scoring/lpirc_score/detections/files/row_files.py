@@ -89,12 +89,17 @@ def _plain_numbers(
     return None
 
 
-def all_good(values: NDArray[np.float64], ground_truth: GroundTruth) -> bool:
-    """Return True if all rows (M, 7) can be taken as they are."""
+def all_good(
+    values: NDArray[np.float64],
+    ground_truth: GroundTruth,
+    *,
+    are_ids: bool = False,
+) -> bool:
+    """Return True if all rows (M, 7) can be taken as they are; with `are_ids` a number is no name for sure."""
     image, category, _, xmin, ymin, xmax, ymax = values.T
     return bool(
         np.isfinite(values).all()
-        and not has_misleading_names(ground_truth)
+        and (are_ids or not has_misleading_names(ground_truth))
         and is_known(image, ground_truth.image_ids).all()
         and is_known(category, ground_truth.category_ids).all()
         and (xmin <= xmax).all()

@@ -59,7 +59,7 @@ def read_voc_results(
 
         def row(cells: list[str], line: int) -> Row:
             _check_count(cells, OF_VOC)
-            image = finders.images.by_text(cells[0], line)
+            image = finders.images.by_name(cells[0], line)
             confidence, *corners = numbers(cells[1:])
             values = (image, category, confidence, *corners)
             if values[5] < values[3] or values[6] < values[4]:
@@ -93,7 +93,7 @@ def read_yolo_results(
 
     def rows_of(file: Path) -> RowOf:
         name = PurePosixPath(file.relative_to(labels).as_posix()).with_suffix("")
-        image = finders.images.by_text(str(name), 1)
+        image = finders.images.by_name(str(name), 1)
         size = ground_truth.sizes.get(image)
         if size is None:
             raise ValueError(
@@ -158,7 +158,7 @@ def _read_each(
 
 def _category_of_file(name: str, finders: Finders) -> int:
     try:
-        return finders.categories.by_text(name, 1)
+        return finders.categories.by_name(name, 1)
     except ValueError:
         raise ValueError(
             f"the class {shown(name)} in the file's name is not a category of the ground truth"
@@ -179,7 +179,7 @@ def _categories(
     try:
         names = class_names(path, problems)
         problems.raise_if_any("unreadable-file")
-        return [finders.categories.by_text(name, 1) for name in names.values()]
+        return [finders.categories.by_name(name, 1) for name in names.values()]
     except TestSetError as error:
         refuse(path, error.sentence.removeprefix(f"{path}: "))
     except ValueError as error:

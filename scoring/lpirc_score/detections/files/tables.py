@@ -25,7 +25,7 @@ EXPORT_HEADER = (
     "xmin,ymin,xmax,ymax"
 )
 COUNTS = "counts"
-"""The column of an export that is 0 for rows of images that the run was not served."""
+"""The column of an export that is 0 for rows of images that the run was not served. Where it is, images have ids."""
 
 _COLUMNS = (
     ("image",),
@@ -54,9 +54,11 @@ def read_table(
         if error.code == "no-pyarrow":
             raise CodedError(error.code, error.sentence) from error
         refuse(path, error.sentence.removeprefix(f"{path}: "))
+    finders.images.findings.unit = "row"
     names = [_column(path, columns, choice) for choice in _COLUMNS]
     if COUNTS in columns:
         names.append(COUNTS)
+        finders = finders.of_ids()
     return _detections(
         numbers_of(columns, names),
         text_rows(columns, names),
@@ -80,7 +82,7 @@ def read_export(
         _plain_numbers(path, places),
         _chosen(csv_lines(path, [header]), places, finders.images.findings),
         ground_truth,
-        finders,
+        finders.of_ids(),
         inverted_boxes,
     )
 
@@ -98,7 +100,8 @@ def _detections(
     inverted_boxes: bool,
 ) -> Detections:
     """Return the rows that count: from the numbers (n, 7 or 8) if all are good, else from the lines."""
-    if values is not None and all_good(values[:, :7], ground_truth):
+    are_ids = not finders.images.names.of_ids
+    if values is not None and all_good(values[:, :7], ground_truth, are_ids=are_ids):
         counts = values[:, 7] if values.shape[1] > 7 else np.ones(len(values))
         if ((counts == 0) | (counts == 1)).all():
             _note_uncounted(counts, finders.images.findings)

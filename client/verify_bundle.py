@@ -22,7 +22,7 @@ import verify_results as results
 from verify_formats import NotChecked, lines, sentence_of
 from verify_receipts import check_receipts
 from verify_records import Bundle
-from verify_rule import DEFAULT, rule_of
+from verify_rule import WITHOUT_LIMITS, rule_of
 
 VERSION = "0.1.0"
 ITEMS = (
@@ -158,10 +158,10 @@ def verify(
         rows,
         after=scored,
     )
-    score = findings.item("score", results.check_score, bundle, after=("map",))
+    score = findings.item("score", results.check_score, bundle, rows, after=("map",))
     if bundle.result is not None:
         findings.notes.append(NOT_COMPUTED)
-        if rule_of(bundle)["name"] != DEFAULT:
+        if rule_of(bundle)["name"] not in WITHOUT_LIMITS:
             findings.notes.append(LIMITS_NOT_COMPUTED)
     findings.item("judgements", results.check_judgements, bundle)
     findings.item("rules", results.check_rules, bundle)

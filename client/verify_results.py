@@ -83,7 +83,7 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
     result = published(bundle)
     metric = bundle.contest["metric"]
     if bundle.task is not None:
-        check_score(bundle)
+        check_score(bundle, None)
         raise NotChecked(bundle.not_computed)
     if metric not in METRICS:
         raise NotChecked(f"this verifier does not compute {metric}")
@@ -141,10 +141,11 @@ def check_map_ilsvrc_det(bundle: Bundle, rows: list[Row]) -> None:
     need_same("result.json", result, {"map_ilsvrc_det": found["map"]})
 
 
-def check_score(bundle: Bundle) -> str:
+def check_score(bundle: Bundle, rows: list[Row] | None) -> str:
     """Check that the score follows from the run's figures by its rule. Return the computation in words.
 
-    Without ground truth, which `check_map` has looked at, there is neither.
+    `rows` are those that count, None for a task whose answers are not read here. Without ground truth, which
+    `check_map` has looked at, there is neither.
     """
     result = published(bundle)
     energy = bundle.run["energy_wh"]
@@ -157,7 +158,8 @@ def check_score(bundle: Bundle) -> str:
         need(is_bare, "result.json has no mAP, but the test set has ground truth")
         words = NO_TRUTH
     elif energy is not None and 0 < energy < math.inf:
-        score, words = score_by_rule(bundle, map_, energy)
+        answered = None if rows is None else len({row[0] for row in rows})
+        score, words = score_by_rule(bundle, map_, energy, answered)
     expected = {
         "energy_wh": energy,
         "score": score,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
+from referee.contest_rules.floors_then_energy import FloorsThenEnergy
 from referee.contest_rules.rule import (
     NO_TIME,
     ContestRule,
@@ -13,7 +14,6 @@ from referee.contest_rules.rule import (
     Outcome,
     Quantity,
     RuleError,
-    below,
     below_floor,
     figure,
     over,
@@ -186,58 +186,6 @@ class AccuracyPerExcessWh(ContestRule):
             told = f"{figure(excess_wh)} Wh above idle, and its energy may be wrong by {figure(limit_wh)} Wh"
             return Outcome(None, f"it used {told}")
         return Outcome(accuracy / excess_wh)
-
-
-@dataclass(frozen=True)
-class FloorsThenEnergy(ContestRule):
-    """Energy, of runs that reach an accuracy and a number of answered images per second."""
-
-    least_accuracy: float | None = None
-    least_images_per_s: float | None = None
-
-    name: ClassVar[str] = "floors-then-energy"
-    source: ClassVar[str] = (
-        "the order of the DAC System Design Contest from 2022 on: floors of accuracy and speed, then energy"
-    )
-    figure: ClassVar[str] = "energy (Wh) above the floors of accuracy and speed"
-    unit: ClassVar[str] = "Wh"
-    higher_is_better: ClassVar[bool] = False
-    quantity: ClassVar[Quantity | None] = "energy"
-
-    @property
-    def sentence(self) -> str:
-        """What the rule ranks by."""
-        floor = figure(self.least_accuracy or 0.0)
-        speed = figure(self.least_images_per_s or 0.0)
-        floors = (
-            f"an accuracy of at least {floor} and at least {speed} answered images/s"
-        )
-        return f"The score is the energy in Wh, less is better, of runs with {floors}."
-
-    @property
-    def needs_images(self) -> bool:
-        """True: its speed is that of the answered images."""
-        return True
-
-    def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield the wrong settings, and missing floors."""
-        yield from super().problems()
-        for one in fields(self):
-            if getattr(self, one.name) is None:
-                yield "name", f'name = "{self.name}" needs {one.name}.'
-
-    def _outcome(self, facts: Facts, accuracy: float, energy_wh: float) -> Outcome:
-        speed = facts.images_per_s
-        floor = self.least_accuracy or 0.0
-        reasons = [below_floor(accuracy, floor)]
-        if speed is None:
-            reasons.append(NO_TIME)
-        else:
-            least = self.least_images_per_s or 0.0
-            what = "the run answered"
-            reasons.append(below(what, speed, least, " images/s"))
-        told = [one for one in reasons if one is not None]
-        return Outcome(energy_wh, "; ".join(told) or None)
 
 
 DEFAULT = AccuracyPerWh()

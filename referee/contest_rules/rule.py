@@ -17,6 +17,8 @@ LARGEST_SETTING = (
 NO_ENERGY = "the run has no energy above 0 Wh"
 NO_TRUTH = "its test set has no ground truth, so it has no accuracy"
 NO_TIME = "the length of the run is not known"
+ACCURACY = "mAP"
+"""The accuracy in the unit of a rule, whatever the task calls its own."""
 Quantity = Literal["score", "map", "energy"]
 
 
@@ -35,8 +37,8 @@ class Facts:
     `accuracy` is the mAP by the contest's metric, or the figure of its task, 0 to 1; None without ground truth.
     `duration_s` is from the first log-in to the end of the run.
     `idle_power_w` is the mean power of the idle board when the run was armed. `images` is how many images are answered:
-    those with at least one row that counts. `energy_limit` is the largest possible error of the energy, relative to it.
-    None: not known, or not measured.
+    those with at least one row that counts; `images_of_run` is how many it was to answer. `energy_limit` is the largest
+    possible error of the energy, relative to it. None: not known, or not measured.
     """
 
     accuracy: float | None
@@ -45,6 +47,7 @@ class Facts:
     idle_power_w: float | None = None
     images: int | None = None
     energy_limit: float | None = None
+    images_of_run: int | None = None
 
     @property
     def mean_power_w(self) -> float | None:
@@ -168,9 +171,14 @@ class ContestRule:
         """Which of two scores is better, in words."""
         return "more is better" if self.higher_is_better else "less is better"
 
+    @property
+    def is_of_accuracy(self) -> bool:
+        """True if twice the accuracy is twice the score."""
+        return ACCURACY in self.unit
+
     def unit_of(self, accuracy: str) -> str:
         """Return the unit of a score whose accuracy has this name, such as mAP."""
-        return self.unit.replace("mAP", accuracy)
+        return self.unit.replace(ACCURACY, accuracy)
 
     def merit(self, value: float) -> float:
         """Return a score as a number of which the higher one is better."""
@@ -202,14 +210,6 @@ def over(what: str, value: float, limit: float, unit: str) -> str | None:
         return None
     shown, most = apart(value, limit)
     return f"{what} {shown}{unit}, more than the limit of {most}{unit}"
-
-
-def below(what: str, value: float, floor: float, unit: str) -> str | None:
-    """Return the clause of a figure below its floor; None if it is not: a floor that is met exactly is met."""
-    if value >= floor:
-        return None
-    shown, least = apart(value, floor)
-    return f"{what} {shown}{unit}, less than the floor of {least}{unit}"
 
 
 def below_floor(accuracy: float, floor: float) -> str | None:

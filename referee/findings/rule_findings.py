@@ -13,6 +13,7 @@ from referee.config import ContestConfig
 from referee.config.contest_text import ATTEMPTS, LEAST_MAP, repeated_images
 from referee.contest import Contest, require_scorer, require_truth
 from referee.contest_rules import DEFAULT
+from referee.contest_rules.floors_then_energy import FloorsThenEnergy
 from referee.errors import RefereeError
 from referee.judging.run_checks import NO_TRUTH
 from referee.judging.standings import standings
@@ -62,6 +63,7 @@ def rule_advice(config: ContestConfig, images: int) -> Iterator[Finding]:
     """Yield the advice about the rules for a test set with so many images."""
     found = (
         *_of_the_rule(config),
+        *_above_floors(config, images),
         *_missing(config, images),
         *_given_away(config, images),
     )
@@ -96,6 +98,30 @@ def _of_the_rule(config: ContestConfig) -> Iterator[tuple[str, str]]:
         yield (
             "order-not-known",
             f"How sure an order is cannot be said by {rule.name}, so no prize for the best score is shared.",
+        )
+
+
+def _above_floors(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
+    """Yield what a contest by the score of the DAC contest gives away."""
+    rule = config.contest_rule
+    if not isinstance(rule, FloorsThenEnergy):
+        return
+    if config.least_map is None:
+        yield (
+            "tenth-without-accuracy",
+            f"least_map is not set: by {rule.name} a run of guessed rows keeps a tenth of the score of its energy, and "
+            "at 2 J that is as much as a whole run of 1000 J; write least_map, and let a run have so many images that "
+            "the best board takes 30 J or more.",
+        )
+    speed = rule.least_images_per_s or 0.0
+    in_a_run = config.images.per_attempt or images
+    if in_a_run > speed * config.window_s:
+        answered = int(speed * config.window_s)
+        yield (
+            "window-below-speed",
+            f"window_s = {config.window_s:g}: at the floor of {speed:g} images/s a run answers {answered} of its "
+            f"{in_a_run} images, and the objects of the others count as missed; write a longer window_s or fewer "
+            "images.",
         )
 
 

@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 from lpirc_score import score
 from referee.contest import Contest
 from referee.contest_rules import DEFAULT, ContestRule
+from referee.contest_rules.floors_then_energy import (
+    PRINTED_DIGITS,
+    FloorsThenEnergy,
+)
 from referee.judging.bound_rules import has_provisional_score, rule_of
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
@@ -180,7 +184,7 @@ def _rough_judged(run: Run, judged: Score) -> float | None:
     value = judged.score
     if value is None or shown is None or judged.map is None:
         return None
-    if rule.quantity != "energy":
+    if rule.is_of_accuracy:
         value *= shown / judged.map if judged.map > 0 else 0.0
     return float(f"{value:.{SCORE_DIGITS - 1}e}")
 
@@ -267,9 +271,21 @@ def _score_digits(value: Mapping[str, Any], rule: ContestRule) -> int | None:
     energy_wh = value.get("energy_wh")
     if not isinstance(energy_wh, (int, float)):
         energy_wh = None  # unknown, or the course of a run
+    if isinstance(rule, FloorsThenEnergy):
+        return _digits_above_floors(rule, energy_wh)
     if rule.quantity is None and energy_wh is not None:
         energy_wh = min(energy_wh, _divided_by(value) or energy_wh)
     return published_score_digits(energy_wh)
+
+
+def _digits_above_floors(rule: FloorsThenEnergy, energy_wh: float | None) -> int:
+    """Return the decimal places of a score of which a part may be the accuracy: as the contest printed, or fewer."""
+    if energy_wh is None:
+        return PRINTED_DIGITS
+    of_a_point = rule.accuracy_of_a_point(energy_wh)
+    if of_a_point is None:
+        return 0
+    return min(PRINTED_DIGITS, published_score_digits(of_a_point))
 
 
 def _divided_by(value: Mapping[str, Any]) -> float | None:

@@ -178,6 +178,7 @@ def _facts(
         idle_power_w=run.idle_power_w,
         images=images,
         energy_limit=energy_limit,
+        images_of_run=run.images,
     )
 
 

@@ -39,14 +39,14 @@ def closed(day: Day, token: str) -> None:
     assert day.server.ask("DELETE", "/v1/session", token).status_code == 200
 
 
-def whole(day: Day, team: str = TEAM) -> dict[str, Any]:
-    """A run over HTTP: its log-in."""
+def whole(day: Day, team: str = TEAM, readings: int = 2) -> dict[str, Any]:
+    """A run over HTTP that lasts for so many readings: its log-in."""
     session = day.login(team)
     token = day.fetched(session["token"])
     run = session["run"]
     with day.store() as store:
         rows = guesses(store, run, day.testset, seed=run)
-        until(lambda: len(store.readings.of_run(run, 0.0)) > 1)
+        until(lambda: len(store.readings.of_run(run, 0.0)) >= readings)
     assert day.post(token, rows).status_code == 202
     closed(day, token)
     return session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,20 @@ def part(one: Proved, name: str) -> Any:
     return json.loads(opened(one.data)[name])
 
 
+def floors_score(one: Proved, reached: float, energy_wh: float) -> float | None:
+    """Return the published score of a bundle by that rule; its speed is above the floor."""
+    figures = [check["figures"] for check in part(one, "checks.json")]
+    answered = [one["images_answered"] for one in figures if "images_answered" in one]
+    if not answered:
+        return None
+    images = part(one, "run.json")["run"]["images"]
+    energy_j = energy_wh * 3600
+    if answered[0] < images:
+        energy_j = energy_j * images / answered[0]
+    assert reached >= 0.001
+    return 100 / math.log2(energy_j)
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_both_verifiers_compute_the_score_of_each_rule(
     tmp_path: Path, small_set: TestSet, name: str
@@ -102,6 +117,7 @@ def test_both_verifiers_compute_the_score_of_each_rule(
         "accuracy-per-wh": result["map"] / energy_wh,
         "accuracy-within-limit": result["map"],
         "accuracy-per-excess-wh": result["map"] / (energy_wh - IDLE_W * 60 / 3600),
+        "floors-then-energy": floors_score(one, result["map"], energy_wh),
     }
     assert result["score"] == expected.get(name, energy_wh)
     codes = [check["code"] for check in part(one, "checks.json")]

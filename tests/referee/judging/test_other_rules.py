@@ -325,6 +325,45 @@ def test_an_open_run_has_no_score_so_far_and_doctor_says_so(halls: Halls) -> Non
     assert "least-map-missing" not in found
 
 
+def test_doctor_says_what_the_score_of_the_dac_contest_gives_away(halls: Halls) -> None:
+    floors = {
+        "name": "floors-then-energy",
+        "least_accuracy": 0.5,
+        "least_images_per_s": 2.0,
+    }
+    config = halls(floors, window_s=60).contest.config
+    found = {one.code: one.sentence for one in rule_advice(config, 121)}
+    assert "a run answers 120 of its 121 images" in found["window-below-speed"]
+    assert "keeps a tenth of the score of its energy" in found["tenth-without-accuracy"]
+    careful = replace(config, least_map=0.3)
+    codes = {one.code for one in rule_advice(careful, 120)}
+    assert not codes & {"window-below-speed", "tenth-without-accuracy"}
+
+
+def test_a_score_with_an_accuracy_in_it_is_published_no_finer_than_the_accuracy(
+    halls: Halls,
+) -> None:
+    """Below its floor 0.00001 of accuracy is 0.00005 x 100 / log2(energy)."""
+    floors = {
+        "name": "floors-then-energy",
+        "least_accuracy": 0.7,
+        "least_images_per_s": 1.0,
+    }
+    rule = halls(floors).contest.config.contest_rule
+    for energy_j in (1.5, 4.0, 30.0, 400.0, 9000.0):
+        exact = 100 / math.log2(energy_j) * 0.8765432
+        figures = {"map": 0.67531, "energy_wh": energy_j / 3600, "score": exact}
+        shown = published_figures(figures, rule)["score"]
+        step = 0.00005 * 100 / math.log2(energy_j)
+        assert abs(shown - exact) <= 0.5
+        for digits in range(4):
+            if shown == round(exact, digits):
+                assert 10.0**-digits >= 0.99 * step
+                break
+        else:
+            pytest.fail(f"{shown} has more than three decimals")
+
+
 def test_a_replay_fits_its_place_on_the_board_however_the_score_is_rounded(
     halls: Halls,
 ) -> None:

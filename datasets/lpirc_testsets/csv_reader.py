@@ -112,7 +112,8 @@ def csv_lines(
     header = tuple(cell.strip() for cell in lines[0][1]) if lines else ()
     if header not in headers:
         wanted = " or ".join(f'"{",".join(names)}"' for names in headers)
-        sentence = f"{path}: the header is {shown(','.join(header))}, expected {wanted}"
+        text = ",".join(header)
+        sentence = f"{path}: the header is {shown(text)}, expected {wanted}{other_separator(text)}"
         raise TestSetError("ground-truth-unreadable", sentence)
     problems = Problems()
     for line, cells in lines:
@@ -122,6 +123,15 @@ def csv_lines(
             )
     problems.raise_if_any("ground-truth-invalid")
     return lines[1:]
+
+
+def other_separator(line: str) -> str:
+    """Return what to add to a sentence about a line that has no commas but semicolons or tabs; "" for any other."""
+    separators = {";": "semicolons", "\t": "tabs"}
+    for separator, name in separators.items():
+        if separator in line and "," not in line.partition(separator)[0]:
+            return f"; {name} separate its values: save it with commas, and with points in numbers"
+    return ""
 
 
 def _row(cells: list[str]) -> Row:

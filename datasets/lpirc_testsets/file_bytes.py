@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.operating_system import open_at_once, wait_for_content
 from lpirc_testsets.presence import is_file, is_folder, is_there
+
+IS_UTF16 = "it is UTF-16 text; save it as UTF-8"
 
 
 def file_bytes(path: Path, most_bytes: int = -1) -> bytes:
@@ -44,10 +47,21 @@ def utf8_text(path: Path, content: bytes) -> str:
     Raises TestSetError `ground-truth-unreadable`.
     """
     try:
+        if is_utf16(content):
+            raise TestSetError("ground-truth-unreadable", f"{path}: {IS_UTF16}")
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         sentence = f"{path}: byte {error.start} is not UTF-8 text"
         raise TestSetError("ground-truth-unreadable", sentence) from error
+
+
+def is_utf16(content: bytes) -> bool:
+    """Return True for text in UTF-16 that begins with an ASCII character, with a byte order mark or without."""
+    start = content[:4]
+    if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        start = start[2:]
+    first, second = (*start[:2], 0, 0)[:2]
+    return (first == 0) != (second == 0) and chr(first + second).isprintable()
 
 
 def require_regular(path: Path) -> None:

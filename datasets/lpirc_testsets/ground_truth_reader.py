@@ -25,7 +25,7 @@ from lpirc_testsets.parquet_tables import is_parquet
 from lpirc_testsets.presence import is_file, is_folder, is_there
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE, read_marks
 from lpirc_testsets.voc_reader import read_voc_folder, voc_files
-from lpirc_testsets.yolo_layout import is_label_text
+from lpirc_testsets.yolo_layout import READ_AS_YOLO, is_label_text
 
 
 def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
@@ -117,10 +117,7 @@ def _of_yolo(path: Path, images: Path | None) -> GroundTruth:
     try:
         return read_yolo_folder(path, None if listed_in else images)
     except TestSetError as error:
-        why = (
-            "the folder is read as YOLO's text files, since it has lines of numbers in .txt files, "
-            "no manifest.json and no XML"
-        )
+        why = f"the folder is {READ_AS_YOLO}, no manifest.json and no XML"
         sentence = f"{error.sentence} ({why})"
         raise TestSetError(error.code, sentence, error.problems) from error
 

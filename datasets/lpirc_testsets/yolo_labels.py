@@ -20,8 +20,8 @@ from lpirc_testsets.polygons import filled
 from lpirc_testsets.segmentations import as_json
 from lpirc_testsets.values import LARGEST_ID, finite_number, shown
 from lpirc_testsets.writing import ObjectRecord
+from lpirc_testsets.yolo_layout import OF_BOX
 
-OF_BOX = 5
 LEAST_OF_POLYGON = 7
 NAMES = ("X", "Y", "WIDTH", "HEIGHT")
 MOST_BEYOND = 0.5  # pixels

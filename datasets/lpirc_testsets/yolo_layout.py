@@ -17,9 +17,12 @@ LABELS = "labels"
 PICTURES = (".png", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif", ".gif", ".jpg", ".jpeg")  # fmt: skip
 TEXT = ".txt"
 NO_LABELS = ("classes.txt", "labels.txt", "train.txt", "val.txt", "valid.txt", "test.txt")  # fmt: skip
-"""Text files beside YOLO's that hold no objects."""
+"""Names of text files beside YOLO's that hold no objects, unless they begin with a line of numbers."""
 CLASS_FILES = ("classes.txt", "obj.names", "classes.names")
+READ_AS_YOLO = "read as YOLO's text files, since it has lines of numbers in .txt files"
 NAMES_WANTED = "data.yaml, classes.txt or obj.names"
+OF_BOX = 5
+"""The values of a line with a box."""
 _FIRST_BYTES = 4096
 
 
@@ -34,13 +37,18 @@ class YoloFolder:
 
 
 def is_label_text(path: Path) -> bool:
-    """Return True if a file is one of YOLO's by its name, and its first line begins with numbers or is missing."""
-    if path.suffix.lower() != TEXT or path.name.lower() in NO_LABELS:
+    """Return True if a file is one of YOLO's: its first line begins with five numbers, or is missing.
+
+    A file with one of the names `NO_LABELS` is one only with such a line.
+    """
+    if path.suffix.lower() != TEXT:
         return False
-    lines = file_bytes(path, _FIRST_BYTES).decode(errors="replace").splitlines()
-    first = next((line for line in lines if line.strip()), "0 0 0 0 0")
-    cells = first.split()
-    return len(cells) >= 5 and all(map(_is_number, cells[:5]))
+    text = file_bytes(path, _FIRST_BYTES).decode("utf-8-sig", errors="replace")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    if not first:
+        return path.name.lower() not in NO_LABELS
+    cells = first.replace(",", " ").split()
+    return len(cells) >= OF_BOX and all(map(_is_number, cells[:OF_BOX]))
 
 
 def yolo_folder(folder: Path, images: Path | None) -> YoloFolder:
@@ -61,9 +69,21 @@ def yolo_folder(folder: Path, images: Path | None) -> YoloFolder:
 
 def label_texts(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield YOLO's text files below a folder, by name without suffix. Raises OSError."""
+    for path in texts_below(folder):
+        if path.name.lower() not in NO_LABELS or is_label_text(path):
+            yield name_of_text(path, folder), path
+
+
+def texts_below(folder: Path) -> Iterator[Path]:
+    """Yield all text files below a folder. Raises OSError."""
     for path in _visible(folder):
-        if path.suffix.lower() == TEXT and path.name.lower() not in NO_LABELS:
-            yield _stem(path, folder), path
+        if path.suffix.lower() == TEXT:
+            yield path
+
+
+def name_of_text(path: Path, folder: Path) -> str:
+    """Return the name of a text file below a folder, without its suffix: that of its image."""
+    return PurePosixPath(path.relative_to(folder).as_posix()).with_suffix("").as_posix()
 
 
 def classes_beside(*folders: Path) -> Path | None:
@@ -114,10 +134,6 @@ def _visible(folder: Path) -> Iterator[Path]:
         parts = path.relative_to(folder).parts
         if not any(part.startswith(".") for part in parts):
             yield path
-
-
-def _stem(path: Path, folder: Path) -> str:
-    return PurePosixPath(path.relative_to(folder).as_posix()).with_suffix("").as_posix()
 
 
 def _is_number(cell: str) -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 from lpirc_score.detections.files import read_submission
@@ -36,9 +37,13 @@ def read_detections(
     """Read detections as columns, from a file or a folder, in the order of the source.
 
     `truth` gives the images and categories that may occur. `inverted_boxes` accepts boxes whose xmax is below xmin, or
-    ymax below ymin, as the official programs do.
+    ymax below ymin, as the official programs do. What the command line warns of (rows and files that are left out, boxes
+    in another unit than pixels) is a UserWarning.
 
     Raises `CodedError` with every problem found, as `read_submission` does.
     """
     tolerance = Tolerance(inverted_boxes=inverted_boxes)
-    return read_submission(Path(path), truth, tolerance).detections
+    read = read_submission(Path(path), truth, tolerance)
+    for sentence in read.warnings:
+        warnings.warn(sentence, stacklevel=2)
+    return read.detections

@@ -145,10 +145,9 @@ def test_an_export_has_ids_whatever_the_names_are(tmp_path: Path) -> None:
     path = tmp_path / "detections.csv"
     path.write_text(f"{EXPORT_HEADER}\n{row}\n")
     columns = EXPORT_HEADER.split(",")
-    table = {
-        name: [cell if name in ("file", "name") else float(cell)]
-        for name, cell in zip(columns, row.split(","), strict=True)
-    }
+    table: dict[str, list[object]] = {}
+    for name, cell in zip(columns, row.split(","), strict=True):
+        table[name] = [cell if name in ("file", "name") else float(cell)]
     parquet.write_table(pa.table(table), tmp_path / "detections.parquet")
     for file in tmp_path.iterdir():
         found = read_detections(file, TRUTH)

@@ -23,14 +23,15 @@ from lpirc_testsets.folder_content import (
 )
 from lpirc_testsets.parquet_tables import is_parquet
 from lpirc_testsets.presence import is_file, is_folder
+from lpirc_testsets.yolo_layout import READ_AS_YOLO, texts_below
 
 OF_EXPORT = ("detections.csv", "detections.parquet", "detections.coco.json")
 """What `referee run export` may write, the first choice first; all hold the same rows."""
+NAME_OF_VOC = "comp4_det_test_CLASS.txt"
 OF_VOC = "IMAGE CONFIDENCE XMIN YMIN XMAX YMAX"
 OF_YOLO = "CLASS X Y WIDTH HEIGHT CONFIDENCE"
 _SIX = (
-    "six values: VOC results need a name like comp4_det_test_CLASS.txt, "
-    "YOLO's texts their folder"
+    f"six values: VOC results need a name like {NAME_OF_VOC}, YOLO's texts their folder"
 )
 _NOTHING = (
     "no detections are in this folder: no YOLO texts, VOC results, "
@@ -52,6 +53,8 @@ class Form(StrEnum):
 class Recognised:
     """The form of a path, and the files to read; their `path` is the folder, if there is one.
 
+    `others` are text files in the folder whose name or first line is not that of the form.
+
     `why` is what a message adds: the form, and how it was recognised. It is empty for text, whose messages tell it.
     """
 
@@ -59,6 +62,7 @@ class Recognised:
     why: str
     path: Path
     files: tuple[Path, ...]
+    others: tuple[Path, ...] = ()
 
     def explain(self, error: CodedError) -> None:
         """Add to a sentence how the form was recognised."""
@@ -80,7 +84,7 @@ def recognised(path: Path) -> Recognised:
             why = "read as Parquet, since its name ends in .parquet or its first bytes are PAR1"
             return Recognised(Form.PARQUET, why, path, (path,))
         if is_file(path) and is_voc_results(path):
-            why = "read as VOC results, since its name is like comp4_det_test_CLASS.txt"
+            why = f"read as VOC results, since its name is like {NAME_OF_VOC}"
             return Recognised(Form.VOC, why, path, (path,))
     except OSError as error:
         refuse(path, error.strerror or "cannot be read")
@@ -103,6 +107,12 @@ def is_json(path: Path) -> bool:
     return path.suffix.lower() == ".json" or head_of(path).lstrip()[:1] in ("[", "{")
 
 
+def _of_texts(texts: list[Path]) -> str:
+    if not texts:
+        return ""
+    return f"; the first line of {texts[0].name} does not begin with five numbers"
+
+
 def _has_six_values(path: Path) -> bool:
     lines = head_of(path).splitlines()
     first = next((line for line in lines if line.strip()), "")
@@ -118,15 +128,23 @@ def _of_folder(folder: Path) -> Recognised:
     if len(kinds) > 1:
         refuse(folder, mixed(folder, kinds).removeprefix(f"{folder}: "))
     if not kinds:
-        refuse(folder, _NOTHING)
+        texts = [*texts_below(folder)]
+        refuse(folder, f"{_NOTHING}{_of_texts(texts)}")
     ((kind, files),) = kinds.items()
     if kind == VOC_RESULTS:
-        why = "the folder is read as VOC results, since its files have names like comp4_det_test_CLASS.txt"
-        return Recognised(Form.VOC, why, folder, tuple(files))
+        why = f"the folder is read as VOC results, since its files have names like {NAME_OF_VOC}"
+        return _with_others(Recognised(Form.VOC, why, folder, tuple(files)))
     holds = f"it holds {listed(kinds)}"
     if kind in (JSON, CSV, TABLE):
         refuse(folder, f"{holds}: name a file, not its folder")
     if kind != TEXT:
         refuse(folder, f"{holds}, which is ground truth, and no detections")
-    why = "the folder is read as YOLO's text files, since it has lines of numbers in .txt files"
-    return Recognised(Form.YOLO, why, folder, tuple(files))
+    why = f"the folder is {READ_AS_YOLO}"
+    return _with_others(Recognised(Form.YOLO, why, folder, tuple(files)))
+
+
+def _with_others(found: Recognised) -> Recognised:
+    """Add the text files of a folder that are not recognised."""
+    known = {*found.files}
+    others = tuple(one for one in texts_below(found.path) if one not in known)
+    return replace(found, others=others)

@@ -22,6 +22,7 @@ from lpirc_score.detections.files.text import (
     numbers,
 )
 from lpirc_score.metrics.detection_columns import Detections
+from lpirc_testsets.csv_reader import other_separator
 from lpirc_testsets.ground_truth import GroundTruth
 
 HEADER = "image,class,confidence,xmin,ymin,xmax,ymax"
@@ -41,7 +42,7 @@ def read_rows(
     if not has_header and not _looks_like_row(first):
         refuse(
             path,
-            f"line 1 is neither seven values nor the header {HEADER}: {shown(first)}",
+            f"line 1 is neither seven values nor the header {HEADER}: {shown(first)}{other_separator(first)}",
         )
     values = _plain_numbers(path, has_header, "," if "," in first else None)
     if values is not None and all_good(values, ground_truth):

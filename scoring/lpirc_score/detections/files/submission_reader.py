@@ -12,16 +12,16 @@ from lpirc_score.detections.files.findings import Findings
 from lpirc_score.detections.files.forms import Form, Recognised, recognised, text_form
 from lpirc_score.detections.files.names import Finders
 from lpirc_score.detections.files.row_files import read_rows
-from lpirc_score.detections.files.several_files import (
-    read_voc_results,
-    read_yolo_results,
-)
+from lpirc_score.detections.files.several_files import Read
 from lpirc_score.detections.files.tables import (
     has_export_header,
     read_export,
     read_table,
 )
 from lpirc_score.detections.files.text import check_length, csv_lines, head_of
+from lpirc_score.detections.files.units import unit_warnings
+from lpirc_score.detections.files.voc_results import read_voc_results
+from lpirc_score.detections.files.yolo_results import read_yolo_results
 from lpirc_score.detections.parsed_rows import EnoughProblems
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.detection_columns import Detections
@@ -59,16 +59,17 @@ def read_submission(
     CSV has the header `image,class,confidence,xmin,ymin,xmax,ymax` (or `category`); without a header every
     line is seven values separated by blanks or commas; COCO results are a JSON array of {image_id,
     category_id, bbox, score}, whose boxes x, y, w, h become inclusive corners (xmax = x + w - 1). A header
-    alone, or `[]`, means no detections; an empty file is an error. Parquet has the columns of CSV. `several_files`
-    describes VOC results and YOLO's text files; the latter take the sizes of images from the ground truth. Of the
-    folder that `referee run export` writes, rows that do not count are left out with a warning.
+    alone, or `[]`, means no detections; an empty file is an error. Parquet has the columns of CSV. `voc_results` and
+    `yolo_results` describe these; the latter take the sizes of images from the ground truth. Of the folder that
+    `referee run export` writes, rows that do not count are left out with a warning. Boxes that seem to be in another
+    unit than pixels are warned of.
 
     With `only_text` a file is read as COCO results, CSV or rows and nothing else, since others may have made it.
 
     Raises `CodedError` `bad-detections` for numbers that are not finite, and for unknown images, unknown categories and
     inverted boxes that `tolerance` does not accept, with the facts `file`, `problems` (at most
-    `most_problems` of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when it cannot be
-    read; `no-pyarrow`. With `stops` the reading ends at `most_problems`.
+    `most_problems` of {"line", "problem"}; in JSON the entry's number, in Parquet the row's) and `total`;
+    `unreadable-file` when it cannot be read; `no-pyarrow`. With `stops` the reading ends at `most_problems`.
     """
     findings = Findings(path, ProblemList(most=most_problems, stops=stops))
     finders = Finders.of(ground_truth, tolerance, findings)
@@ -86,7 +87,9 @@ def read_submission(
     except CodedError as error:
         found.explain(error)
         raise
-    return Submission(detections, finders.completed(ground_truth), findings.warnings())
+    return _submission(
+        found, Read(detections, findings.warnings()), ground_truth, finders
+    )
 
 
 def _of_one(
@@ -122,7 +125,18 @@ def _of_several(
         read = read_voc_results(found, finders, inverted_boxes)
     else:
         read = read_yolo_results(found, ground_truth, finders, inverted_boxes)
-    return Submission(read.detections, finders.completed(ground_truth), read.warnings)
+    return _submission(found, read, ground_truth, finders)
+
+
+def _submission(
+    found: Recognised,
+    read: Read,
+    ground_truth: GroundTruth,
+    finders: Finders,
+) -> Submission:
+    completed = finders.completed(ground_truth)
+    of_units = unit_warnings(found.path, read.detections, completed)
+    return Submission(read.detections, completed, (*read.warnings, *of_units))
 
 
 def read_blacklist(

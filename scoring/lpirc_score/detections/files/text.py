@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from pathlib import Path
+from typing import NoReturn
 
 from lpirc_score.detections import shown
 from lpirc_score.detections.files.findings import refuse
+from lpirc_testsets.csv_reader import other_separator
 from lpirc_testsets.errors import TestSetError
-from lpirc_testsets.file_bytes import read_text, require_regular
+from lpirc_testsets.file_bytes import IS_UTF16, is_utf16, read_text, require_regular
 from lpirc_testsets.values import text_number
 
 Numbered = Iterator[tuple[int, list[str]]]
@@ -31,6 +33,8 @@ def head_of(path: Path) -> str:
         refuse(path, error.strerror or "cannot be read")
     if not head.strip():
         refuse(path, "the file is empty")
+    if is_utf16(head):
+        refuse(path, IS_UTF16)
     return head.decode("utf-8-sig", errors="replace")
 
 
@@ -62,14 +66,21 @@ def csv_lines(path: Path, headers: Iterable[list[str]]) -> Numbered:
             if header is None:
                 header = stripped
                 if header not in headers:
-                    wanted = " or ".join(",".join(names) for names in headers)
-                    refuse(
-                        path, f"the header is {shown(','.join(header))}, not {wanted}"
-                    )
+                    _refuse_header(path, ",".join(header), headers)
             else:
                 yield reader.line_num, stripped
     except csv.Error as error:
         refuse(path, f"line {reader.line_num}: {error}")
+
+
+def _refuse_header(
+    path: Path,
+    header: str,
+    headers: Iterable[list[str]],
+) -> NoReturn:
+    wanted = " or ".join(",".join(names) for names in headers)
+    hint = other_separator(header)
+    refuse(path, f"the header is {shown(header)}, not {wanted}{hint}")
 
 
 def bare_lines(path: Path) -> Numbered:

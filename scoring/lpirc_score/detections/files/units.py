@@ -1,0 +1,112 @@
+"""Finds boxes that are in another unit than pixels, or of another form, by where they lie in their images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.detections import shown
+from lpirc_score.metrics.detection_columns import Detections
+from lpirc_testsets.ground_truth import GroundTruth
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """The edges of n boxes, and the `width` and `height` of their images, infinite where these are not known."""
+
+    left: NDArray[np.float64]
+    top: NDArray[np.float64]
+    right: NDArray[np.float64]
+    bottom: NDArray[np.float64]
+    width: NDArray[np.float64]
+    height: NDArray[np.float64]
+
+    @property
+    def outside(self) -> Flags:
+        """Which boxes have no point in their image."""
+        beyond = (self.left > self.width) | (self.top > self.height)
+        return beyond | (self.right < 0) | (self.bottom < 0)
+
+    @property
+    def centred_outside(self) -> Flags:
+        """Which boxes have their centre outside their image."""
+        x = (self.left + self.right) / 2
+        y = (self.top + self.bottom) / 2
+        return (x > self.width) | (y > self.height) | (x < 0) | (y < 0)
+
+    @property
+    def in_unit_square(self) -> Flags:
+        """Which boxes have all edges in 0..1."""
+        starts = (self.left >= 0) & (self.top >= 0)
+        return starts & (self.right <= 1) & (self.bottom <= 1)
+
+
+def unit_warnings(
+    path: Path,
+    found: Detections,
+    ground_truth: GroundTruth,
+) -> tuple[str, ...]:
+    """Return a sentence for each sign of another unit; sizes of images that are not known give none."""
+    count = len(found)
+    if not count:
+        return ()
+    edges = _edges(found, ground_truth)
+    if ground_truth.boxes.max(initial=0) > 1 and edges.in_unit_square.all():
+        sentence = (
+            f"all {count} boxes lie within 0..1, as shares of an image do; write pixels"
+        )
+        return (f"{path}: {sentence}",)
+    outside = edges.outside
+    if number := int(np.count_nonzero(outside)):
+        first = shown(_name_of(int(found.image[outside.argmax()]), ground_truth))
+        of = f"{number} of {count} boxes lie"
+        if number == count:
+            of = f"all {count} boxes lie"
+        sentence = f"{of} wholly outside their image, the first in image {first}; write pixels of that image"
+        return (f"{path}: {sentence}",)
+    if found.coco_boxes is not None and _are_corners(found.coco_boxes, edges):
+        sentence = (
+            "boxes leave their images, and no bbox is wider than its x or higher than its y: "
+            "bbox is x, y, width, height, and these look like corners"
+        )
+        return (f"{path}: {sentence}",)
+    return ()
+
+
+def are_centred_outside(found: Detections, ground_truth: GroundTruth) -> bool:
+    """Return True if there are boxes, and all have their centre outside their image."""
+    edges = _edges(found, ground_truth)
+    return len(found) > 0 and bool(edges.centred_outside.all())
+
+
+def _are_corners(boxes: NDArray[np.float64], edges: _Edges) -> bool:
+    x, y, width, height = boxes.T
+    are_ordered = (width >= x).all() and (height >= y).all()
+    leave = (edges.right > edges.width + 1) | (edges.bottom > edges.height + 1)
+    return bool(are_ordered and leave.any())
+
+
+def _edges(found: Detections, ground_truth: GroundTruth) -> _Edges:
+    left, top, right, bottom = found.boxes.T
+    if found.coco_boxes is not None:
+        left, top, width, height = found.coco_boxes.T
+        right = left + width
+        bottom = top + height
+    unknown = (np.inf, np.inf)
+    ids = ground_truth.image_ids
+    sizes = [ground_truth.sizes.get(id_, unknown) for id_ in ids.tolist()]
+    limits = np.array([*sizes, unknown], np.float64)
+    places = np.searchsorted(ids, found.image)
+    known = np.append(ids, -1)[places] == found.image
+    places[~known] = len(ids)
+    return _Edges(left, top, right, bottom, *limits[places].T)
+
+
+def _name_of(image: int, ground_truth: GroundTruth) -> object:
+    place = int(np.searchsorted(ground_truth.image_ids, image))
+    return ground_truth.image_names[place] or image

@@ -15,7 +15,8 @@ from lpirc_score.files.atomic_write import sync_folder, write_atomically
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.offered import METRICS, metric_named, metric_names
 from lpirc_score.tasks import BOXES
-from lpirc_score.tasks.offered import running_task, task_named, task_names
+from lpirc_score.tasks.offered import task_named, task_names
+from lpirc_score.tasks.truth_reading import truth_of
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
 from lpirc_testsets.truth_records import kind_of
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
@@ -284,8 +285,7 @@ def _require_boxes(test_set: TestSet) -> None:
 
 def _require_truth_of(test_set: TestSet, task: str) -> None:
     try:
-        with running_task(task):
-            task_named(task).read_truth(test_set)
+        truth_of(task, test_set)
     except TestSetError as error:
         raise RefereeError(
             "testset-unfit",

@@ -21,6 +21,9 @@ from typing import Any
 
 from lpirc_testsets.errors import TestSetError
 
+LONGEST_TEXT = 300
+"""Characters of what a plug-in says that a sentence has."""
+
 
 class PluginError(TestSetError):
     """A plug-in cannot be used; the code is `plugin-twice`, `plugin-broken` or `plugin-unknown`."""
@@ -48,14 +51,19 @@ class Plugin:
         return PluginError("plugin-broken", sentence)
 
     @contextmanager
-    def running(self, *expected: type[BaseException]) -> Iterator[None]:
-        """Raise PluginError, with plug-in and line, for any exception of the plug-in's code except `expected`."""
+    def running(
+        self, *expected: type[BaseException], what: str = "it"
+    ) -> Iterator[None]:
+        """Raise PluginError, with plug-in and line, for any exception of the plug-in's code except `expected`.
+
+        `what` says which part of it runs, such as "its read".
+        """
         try:
             yield
         except expected:
             raise
         except (Exception, SystemExit) as error:
-            raise self.broken(f"it failed: {failure_of(error)}") from error
+            raise self.broken(f"{what} failed: {failure_of(error)}") from error
 
 
 @dataclass(frozen=True)
@@ -71,14 +79,16 @@ class Seam:
         return sorted(_points(self.group))
 
     def load(self, name: str) -> Plugin:
-        """Load the plug-in with that name. Raises PluginError."""
-        found = _points(self.group).get(name, ())
-        if not found:
+        """Load the plug-in with that name; what is built in keeps its name. Raises PluginError."""
+        offers = _points(self.group).get(name, ())
+        if not offers:
             raise self._missing(name)
+        own = tuple(point for point in offers if _name_of(point.dist) == self.home)
+        found = own or offers
         if len(found) > 1:
-            offers = " and ".join(map(_told, found))
+            both = " and ".join(map(_told, found))
             sentence = (
-                f"Two distributions offer the {self.what} {name!r}: {offers}; "
+                f"Two distributions offer the {self.what} {name!r}: {both}; "
                 f"uninstall one of them."
             )
             raise PluginError("plugin-twice", sentence)
@@ -87,10 +97,21 @@ class Seam:
             value = point.load()
         # A module may raise any exception when imported, or call sys.exit.
         except (Exception, SystemExit) as error:
-            problem = f"{type(error).__name__}: {error}"
+            problem = one_line(f"{type(error).__name__}: {_text_of(error)}")
             sentence = f"{_cannot_be_used(point)}: {problem}"
             raise PluginError("plugin-broken", sentence) from error
         return Plugin(point, value)
+
+    def refused(self) -> list[str]:
+        """Return a sentence for each plug-in with the name of a built-in one, which is not used."""
+        sentences = []
+        for name, offers in sorted(_points(self.group).items()):
+            others = [point for point in offers if _name_of(point.dist) != self.home]
+            if len(others) == len(offers):
+                continue
+            reason = f"{self.home} has the {self.what} {name!r} itself; rename yours."
+            sentences += [f"{_cannot_be_used(point)}: {reason}" for point in others]
+        return sentences
 
     def _missing(self, name: str) -> PluginError:
         offers = [point for found in _points(self.group).values() for point in found]
@@ -108,12 +129,25 @@ class Seam:
 
 def failure_of(error: BaseException) -> str:
     """Return the kind, message and line of an error in a plug-in: "KeyError: 'ap' (metrics.py, line 51)"."""
-    words = f"{type(error).__name__}: {error}"
+    words = one_line(f"{type(error).__name__}: {_text_of(error)}")
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
         return words
     file = Path(frames[-1].filename).name
     return f"{words} ({file}, line {frames[-1].lineno})"
+
+
+def one_line(text: str) -> str:
+    """Return a plug-in's text on one line, its end left out if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]}…"
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a plug-in's own class of errors
+        return "its text cannot be told"
 
 
 def forget_plugins() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lpirc_power import driver_registry
+from lpirc_score.metrics.offered import SEAM as METRICS
 from lpirc_score.metrics.offered import metric_named, metric_names
+from lpirc_score.tasks.offered import SEAM as TASKS
 from lpirc_score.tasks.offered import task_named, task_names
 from lpirc_testsets import TestSetError
-from lpirc_testsets.formats import format_named, format_names
+from lpirc_testsets.formats import FORMATS, format_named, format_names
 from referee import seams
 from referee.cli.own_commands import COMMANDS
 from referee.errors import RefereeError
@@ -32,6 +34,9 @@ def look_at_plugins() -> Iterator[Finding]:
                 load(name)
             except (RefereeError, TestSetError) as error:
                 yield Finding(error.code, error.sentence)
+    for seam in (METRICS, TASKS, FORMATS):
+        for sentence in seam.refused():
+            yield Finding("plugin-twice", sentence)
     for sentence in driver_registry.problems():
         yield Finding("plugin-broken", sentence)
     for name in COMMANDS.keys() & set(seams.COMMANDS.names()):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from lpirc_score.errors import MetricFailed, PluginTaskFailed
+from lpirc_score.metrics.evaluation_result import signature_parts
 from referee.errors import RefereeError
 from referee.evidence.bundle_container import (
     ENVELOPE,
@@ -23,6 +26,9 @@ from referee.evidence.recomputed_run import Recomputed
 from referee.evidence.record_verification import RECORD_CHECKS
 from referee.evidence.signed_statement import is_signed, subject_of
 from referee.evidence.verification_items import Failure, Item, NotChecked
+
+OF_PLUGIN = ("bodies", "map", "score", "checks", "interval")
+"""The items that follow from figures, which a plug-in may compute."""
 
 _MALFORMED = (
     KeyError,
@@ -55,7 +61,8 @@ def verify(data: bytes, given: Given) -> list[Item]:
         return items  # the unreadable content was not signed by the contest
     found = Recomputed(bundle, given.ground_truth)
     checked = [
-        _item(name, partial(check, found, given)) for name, check in CHECKS.items()
+        _with_plugin(bundle, _item(name, partial(check, found, given)))
+        for name, check in CHECKS.items()
     ]
     return items + checked
 
@@ -77,6 +84,20 @@ def _signed_parts(
     return [signature, _item("parts", lambda: _parts(parts, manifest))]
 
 
+def _with_plugin(bundle: Bundle, item: Item) -> Item:
+    """Return the item, its sentence completed if a figure differs that a plug-in computed here."""
+    if item.outcome != "failed" or item.name not in OF_PLUGIN or not bundle.result:
+        return item
+    engine = signature_parts(str(bundle.result["signature"])).get("engine")
+    if engine is None:
+        return item
+    sentence = (
+        f"{item.sentence} This was computed by the plug-in {engine} as it is installed here: if its code is not that "
+        "of the contest, the difference says nothing of the bundle."
+    )
+    return replace(item, sentence=sentence)
+
+
 def _item(name: str, check: Callable[[], str]) -> Item:
     try:
         return Item(name, "ok", check())
@@ -84,6 +105,9 @@ def _item(name: str, check: Callable[[], str]) -> Item:
         return Item(name, "not checked", str(reason))
     except Failure as failure:
         return Item(name, "failed", str(failure), failure.part)
+    except (PluginTaskFailed, MetricFailed) as error:
+        # A plug-in that fails here says nothing of the bundle.
+        return Item(name, "not checked", error.sentence)
     except RefereeError as error:
         return Item(name, "failed", error.sentence, name)
     except _MALFORMED as error:

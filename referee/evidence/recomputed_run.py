@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from lpirc_score import COCO
 from lpirc_score.analysis.halves import half_maps
+from lpirc_score.errors import MetricFailed, PluginTaskFailed
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.offered import not_installed
 from lpirc_score.tasks import BOXES
-from lpirc_score.tasks.offered import task_engine, task_missing, task_names
 from lpirc_score.tasks.task_kinds import Truth
+from lpirc_score.tasks.truth_reading import truth_of
 from lpirc_testsets import TestSetError
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
@@ -26,6 +27,7 @@ from lpirc_testsets.truth_marks import has_no_truth
 from referee.errors import RefereeError
 from referee.evidence.accepted_rows import rows_of
 from referee.evidence.bundle_container import GROUND_TRUTH
+from referee.evidence.bundle_task import require_installed
 from referee.evidence.bundle_values import Bundle, PostLine
 from referee.evidence.earlier_sums import with_stated_rounding
 from referee.evidence.verification_items import Failure, NotChecked
@@ -38,7 +40,7 @@ from referee.judging.run_case import (
 )
 from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import scored_detections
-from referee.judging.task_scoring import answers_of, truth_of
+from referee.judging.task_scoring import answers_of
 from referee.store.hash_links import (
     READINGS_START,
     event_digest,
@@ -91,6 +93,8 @@ class Recomputed:
         try:
             answers = answers_of(bundle.run.task, given, bundle.test_set, bundle.order)
             return [one.image for one in answers]
+        except PluginTaskFailed:
+            raise
         except RefereeError as error:
             raise _unacceptable(place, error) from None
 
@@ -233,6 +237,8 @@ class Recomputed:
                 test_set = replace(self.bundle.test_set, folder=Path(folder))
                 test_set.ground_truth_path.write_bytes(text)
                 return truth_of(self.bundle.run.task, test_set)
+        except PluginTaskFailed:
+            raise
         except (RefereeError, TestSetError) as error:
             raise Failure(
                 GROUND_TRUTH, f"The ground truth cannot be read: {error}"
@@ -309,15 +315,18 @@ class Recomputed:
             rule_of(self.bundle.run)
         except RefereeError as unknown:
             return NotChecked(unknown.sentence)
-        missing = ""
-        if self.bundle.run.task == BOXES:
-            missing = not_installed(self.bundle.contest["metric"], parts.get("engine"))
-        if missing:
-            return NotChecked(missing)
         try:
+            missing = ""
+            if self.bundle.run.task == BOXES:
+                engine = parts.get("engine")
+                missing = not_installed(self.bundle.contest["metric"], engine)
+            if missing:
+                return NotChecked(missing)
             judged = judgement_of(self.case, self.bundle.result["judged_utc"])
         except NotChecked as reason:
             return reason
+        except (MetricFailed, PluginTaskFailed) as error:
+            return NotChecked(error.sentence)
         except Failure as failure:
             return NotChecked(f"It depends on {failure.part}, which failed.")
         bundle = self.bundle
@@ -357,19 +366,6 @@ class Recomputed:
                 half_maps(ground_truth, scored_detections(rows, metric), metric), judged
             )
         )
-
-
-def require_installed(bundle: Bundle) -> None:
-    """Raise NotChecked unless the task of the run is installed as the result's signature names it."""
-    task = bundle.run.task
-    engine = None
-    if bundle.result is not None:
-        engine = signature_parts(str(bundle.result["signature"])).get("engine")
-    elif task in task_names():
-        engine = task_engine(task)
-    missing = task_missing(task, engine)
-    if missing:
-        raise NotChecked(missing)
 
 
 def _require_acknowledged(place: int, post: PostLine, body: bytes) -> None:

@@ -13,6 +13,7 @@ from lpirc_score.tasks.task_scores import (
     figures_of_table,
     statistics_of,
     statistics_of_image,
+    table_of,
 )
 from referee.contest import Contest
 from referee.judging.task_scoring import answers_of
@@ -99,5 +100,7 @@ class FollowedAnswers:
             self._counted.add(image)
             place = int(np.searchsorted(self._images, image))
             row = statistics_of_image(task, self._truth, image, value)
+            known = {int(self._images[0]): self._table[0]}
+            table_of(task, known | {image: row})  # raises for another shape
             self._table[place] = row
         return self._table

@@ -17,6 +17,7 @@ from lpirc_score import Evaluation, evaluate
 from lpirc_score.analysis.halves import mean_of_categories
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.task_kinds import Truth
+from lpirc_score.tasks.truth_reading import truth_of
 from lpirc_testsets import GroundTruth, load_test_set, objects_of
 from referee.clock import Clock
 from referee.contest import (
@@ -31,7 +32,6 @@ from referee.judging.bound_rules import as_judged, rule_of
 from referee.judging.run_case import START_S, Case, judgement_of, were_served
 from referee.judging.score_uncertainty import interval_from
 from referee.judging.scoring_job import Scored, scored_detections
-from referee.judging.task_scoring import truth_of
 from referee.store import Event
 from referee.store.acts import Act
 from referee.store.hash_links import correction_text

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from lpirc_score.detections.plausibility import PLAUSIBLE
 from lpirc_score.tasks.offered import (
     TASK_RULES_VERSION,
-    running_task,
     task_engine,
     task_named,
 )
@@ -31,6 +30,7 @@ from lpirc_score.tasks.task_scores import (
     halves_accuracy,
     halves_of_table,
     statistics_of_image,
+    table_of,
 )
 from lpirc_testsets import TestSet
 from referee.judging.scoring_job import (
@@ -175,19 +175,13 @@ def _table(
     only_counted: bool,
 ) -> Floats:
     """Return the statistics (n, S) of the run's images from those of the answered ones."""
-    table = []
+    table = {}
     for image in given.images.tolist():
         row = rows.get(image)
         if row is None or (only_counted and not given.counts(image)):
             row = statistics_of_image(task, given.truth, image, None)
-        table.append(row)
-    return np.array(table, np.float64).reshape(len(table), -1)
-
-
-def truth_of(task: str, test_set: TestSet) -> Truth:
-    """Read the truth of a set for a task. Raises RefereeError `bad-task`, TestSetError."""
-    with running_task(task):
-        return task_named(task).read_truth(test_set)
+        table[image] = row
+    return table_of(task, table)
 
 
 def answers_of(

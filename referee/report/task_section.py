@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_score.tasks.offered import running_task, task_named
+from lpirc_score.tasks.offered import running_task, task_failed, task_named, told
 from lpirc_score.tasks.task_kinds import Shown, SummedTask, Task, Truth
 from lpirc_score.tasks.task_scores import accuracy_by_image
 from referee.contest import Contest, require_scorer
@@ -21,6 +21,8 @@ from referee.store.records import Run, Score
 
 MOST_WORST = 6
 LARGEST_OVERLAY_BYTES = 300_000
+LONGEST_SENTENCE = 200
+PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def task_section(contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def task_section(contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
         if one is not None and one < 1
     ]
     worst = sorted(known)[:MOST_WORST]
-    values = _values(given, [image for _, image in worst])
+    values = _values(task, given, [image for _, image in worst])
     numbers = np.argsort(given.order) + 1  # the team's, by the test set's ascending
     entries = []
     for figure, image in worst:
@@ -63,24 +65,45 @@ def task_section(contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
     return {"worst": entries}
 
 
-def _values(given: TaskInput, images: Sequence[int]) -> dict[int, Any]:
-    """Return the first answer that counts for each of these images."""
+def _values(
+    task: Task,
+    given: TaskInput,
+    images: Sequence[int],
+) -> dict[int, Any]:
+    """Return the answer that counts for each of these images: the first, or the last if the task takes several."""
     wanted = {image for image in images if given.counts(image)}
     values: dict[int, Any] = {}
     for image, value in given.each():
-        if image in wanted:
-            values.setdefault(image, value)
+        if image in wanted and not (task.is_once and image in values):
+            values[image] = value
     return values
 
 
 def _shown(task: Task, truth: Truth, image: int, value: Any | None) -> Shown:
     if task.show is None:
         return Shown("No answer counts." if value is None else "Answered.")
-    with running_task(task.name):
-        return task.show(truth.by_image[image], value)
+    with running_task(task.name, "show"):
+        shown = task.show(truth.by_image[image], value)
+    return _checked(task, shown)
+
+
+def _checked(task: Task, shown: Shown) -> Shown:
+    """Return what a task shows, its sentence on one line. Raises TaskFailed for what cannot be shown."""
+    is_shown = (
+        isinstance(shown, Shown)
+        and isinstance(shown.sentence, str)
+        and isinstance(shown.png, bytes | None)
+    )
+    if not is_shown:
+        problem = f"its show gave {told(shown)}, which is no Shown"
+        raise task_failed(task.name, problem)
+    line = " ".join(shown.sentence.split())
+    if len(line) > LONGEST_SENTENCE:
+        line = f"{line[:LONGEST_SENTENCE]}…"
+    return Shown(line, shown.png)
 
 
 def _overlay(png: bytes | None) -> str | None:
-    if png is None or len(png) > LARGEST_OVERLAY_BYTES:
+    if png is None or not png.startswith(PNG) or len(png) > LARGEST_OVERLAY_BYTES:
         return None
     return f"data:image/png;base64,{base64.b64encode(png).decode()}"

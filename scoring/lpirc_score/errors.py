@@ -56,8 +56,22 @@ class LengthMismatch(BadRows):
         super().__init__("length-mismatch", sentence, **facts)
 
 
+class MetricFailed(CodedError):
+    """A metric of another distribution cannot be used or failed; the sentence names plug-in and line."""
+
+    def __init__(
+        self,
+        sentence: str,
+        **facts: object,
+    ) -> None:
+        super().__init__("bad-metric", sentence, **facts)
+
+
 class TaskFailed(CodedError):
-    """The code of a task failed, or gave what the interface does not allow; the sentence names plug-in and line."""
+    """A task cannot be used, its code failed, or it gave what the interface does not allow.
+
+    The sentence names plug-in, function and line.
+    """
 
     def __init__(
         self,
@@ -65,3 +79,7 @@ class TaskFailed(CodedError):
         **facts: object,
     ) -> None:
         super().__init__("bad-task", sentence, **facts)
+
+
+class PluginTaskFailed(TaskFailed):
+    """The same of a task of another distribution: what it was given need not be at fault."""

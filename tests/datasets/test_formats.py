@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lpirc_testsets import load_test_set, read_ground_truth
-from lpirc_testsets.formats import format_named, format_names
+from lpirc_testsets.formats import FORMATS, format_named, format_names
 from lpirc_testsets.plugins import PluginError
 from referee.cli.testset_command import testset as command
 from tests.plugins_installed import Installer, plugins_in
@@ -152,12 +152,22 @@ def test_a_plug_in_that_is_not_a_format_is_refused(installer: Installer) -> None
 def test_two_formats_of_one_name_are_refused_only_to_those_who_ask_for_it(
     installer: Installer,
 ) -> None:
-    installer.install("mine", GROUP, "coco = mine:FORMAT", "FORMAT = 5")
-    error = refused("coco")
+    for name in ("mine", "yours"):
+        installer.install(name, GROUP, f"boxes2 = {name}:FORMAT", "FORMAT = 5")
+    error = refused("boxes2")
     assert error.code == "plugin-twice"
-    assert "lpirc.formats coco = mine:FORMAT of mine 1.0" in error.sentence
-    assert (
-        "coco = lpirc_testsets.coco_import:FORMAT of lpirc-testsets" in error.sentence
-    )
+    assert "lpirc.formats boxes2 = mine:FORMAT of mine 1.0" in error.sentence
+    assert "boxes2 = yours:FORMAT of yours 1.0" in error.sentence
     assert error.sentence.endswith("; uninstall one of them.")
     assert format_named("voc").help
+
+
+def test_a_plug_in_with_the_name_of_a_built_in_format_is_refused_by_name(
+    installer: Installer,
+) -> None:
+    installer.install("mine", GROUP, "coco = mine:FORMAT", "FORMAT = 5")
+    assert format_named("coco").help
+    assert FORMATS.refused() == [
+        "The plug-in lpirc.formats coco = mine:FORMAT of mine 1.0 cannot be used: lpirc-testsets has the format "
+        "'coco' itself; rename yours."
+    ]

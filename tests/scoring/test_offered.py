@@ -212,9 +212,10 @@ def test_a_metric_that_cannot_be_used_names_entry_point_and_distribution(
 ) -> None:
     source = "from lpirc_score.metrics.lpirc import METRIC\nNUMBER = 5"
     entries = (
-        "odd = odd:NUMBER\nmine = odd:METRIC\nabsent = odd:ABSENT\ncoco = odd:METRIC"
+        "odd = odd:NUMBER\nmine = odd:METRIC\nabsent = odd:ABSENT\nboth = odd:METRIC"
     )
     installer.install("odd", GROUP, entries, source)
+    installer.install("other", GROUP, "both = other:METRIC\ncoco = other:METRIC", "")
     start = "The plug-in lpirc.metrics"
     assert refused("odd").sentence == (
         f"{start} odd = odd:NUMBER of odd 1.0 cannot be used: "
@@ -226,12 +227,13 @@ def test_a_metric_that_cannot_be_used_names_entry_point_and_distribution(
     assert refused("absent").sentence.startswith(
         f"{start} absent = odd:ABSENT of odd 1.0 cannot be used: AttributeError"
     )
-    twice = refused("coco").sentence
+    twice = refused("both").sentence
     assert twice.startswith(
-        "Two distributions offer the metric 'coco': lpirc.metrics coco"
+        "Two distributions offer the metric 'both': lpirc.metrics both"
     )
-    assert "coco = odd:METRIC of odd 1.0" in twice
-    assert {refused(name).code for name in ("odd", "mine", "absent", "coco")} == {
+    assert "both = odd:METRIC of odd 1.0" in twice
+    assert metric_named("coco").name == "coco"  # what is built in keeps its name
+    assert {refused(name).code for name in ("odd", "mine", "absent", "both")} == {
         "bad-metric"
     }
     assert metric_named("lpirc").name == "lpirc"

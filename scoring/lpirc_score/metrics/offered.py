@@ -9,7 +9,7 @@ distribution and its version.
 
 from __future__ import annotations
 
-from lpirc_score.errors import CodedError
+from lpirc_score.errors import CodedError, MetricFailed
 from lpirc_score.metrics import lpirc
 from lpirc_score.metrics.evaluation_result import signature
 from lpirc_score.metrics.metric_kinds import Metric, OwnMetric, Rule, Tolerance
@@ -106,7 +106,7 @@ def signature_of(
 
 def failed(name: str, problem: str) -> CodedError:
     """Return the error for a metric of another distribution that failed while it ran."""
-    return CodedError("bad-metric", _plugin(name).broken(problem).sentence)
+    return MetricFailed(_plugin(name).broken(problem).sentence)
 
 
 def not_installed(name: str, engine: str | None) -> str:
@@ -136,7 +136,7 @@ def _plugin(name: str) -> Plugin:
         sentence = f"There is no metric {name!r}; choose one of {known}."
         raise CodedError("unknown-metric", sentence) from error
     except PluginError as error:
-        raise CodedError("bad-metric", error.sentence) from error
+        raise MetricFailed(error.sentence) from error
     found = plugin.value
     problem = ""
     if not isinstance(found, (Rule, OwnMetric)):
@@ -144,5 +144,5 @@ def _plugin(name: str) -> Plugin:
     elif found.name != name:
         problem = f"its metric is named {found.name!r}"
     if problem:
-        raise CodedError("bad-metric", plugin.broken(problem).sentence)
+        raise MetricFailed(plugin.broken(problem).sentence)
     return plugin

@@ -12,12 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lpirc_score.errors import CodedError, TaskFailed
+from lpirc_score.errors import CodedError, PluginTaskFailed, TaskFailed
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, VERSION
 from lpirc_score.tasks import BOXES
 from lpirc_score.tasks.task_kinds import SummedTask, Task, WholeTask
 from lpirc_testsets.errors import TestSetError
-from lpirc_testsets.plugins import Plugin, PluginError, Seam, UnknownPlugin
+from lpirc_testsets.plugins import (
+    Plugin,
+    PluginError,
+    Seam,
+    UnknownPlugin,
+    one_line,
+)
 
 HOME = "lpirc-score"
 SEAM = Seam("lpirc.tasks", "task", HOME)
@@ -38,7 +44,7 @@ def task_names() -> tuple[str, ...]:
 def task_named(name: str) -> Task:
     """Return the task of that name.
 
-    Raises `CodedError` `unknown-task`, or `bad-task` for one that cannot be used.
+    Raises `CodedError` `unknown-task`, or TaskFailed for one that cannot be used.
     """
     value: Task = _plugin(name).value
     return value
@@ -46,10 +52,8 @@ def task_named(name: str) -> Task:
 
 def task_engine(name: str) -> str | None:
     """Return the distribution that scores a task, such as `my-tasks-1.2`, or None if it is this one."""
-    distribution = _plugin(name).distribution
-    if distribution.split()[0] == HOME:
-        return None
-    return distribution.replace(" ", "-")
+    plugin = _plugin(name)
+    return None if _is_ours(plugin) else plugin.distribution.replace(" ", "-")
 
 
 def task_signature(
@@ -83,14 +87,14 @@ def task_missing(
 
 
 @contextmanager
-def running_task(name: str) -> Iterator[None]:
-    """Raise `CodedError` `bad-task`, with plug-in and line, for any unexpected exception of a task's code."""
+def running_task(name: str, function: str) -> Iterator[None]:
+    """Raise TaskFailed, with plug-in, function and line, for any unexpected exception of a task's code."""
     plugin = _plugin(name)
     try:
-        with plugin.running(CodedError, TestSetError):
+        with plugin.running(CodedError, TestSetError, what=f"its {function}"):
             yield
     except PluginError as error:
-        raise TaskFailed(error.sentence) from error
+        raise _failure(plugin)(error.sentence) from error
 
 
 def task_failed(
@@ -98,7 +102,24 @@ def task_failed(
     problem: str,
 ) -> CodedError:
     """Return the error for a task whose functions gave something that the interface does not allow."""
-    return TaskFailed(_plugin(name).broken(problem).sentence)
+    plugin = _plugin(name)
+    return _failure(plugin)(plugin.broken(one_line(problem)).sentence)
+
+
+def told(value: object) -> str:
+    """Return what a task gave, as the beginning of its `repr`."""
+    try:
+        return one_line(f"{value!r:.80}")
+    except Exception:  # noqa: BLE001 - a class of the task's own
+        return f"a {type(value).__name__}"
+
+
+def _is_ours(plugin: Plugin) -> bool:
+    return plugin.distribution.split()[0] == HOME
+
+
+def _failure(plugin: Plugin) -> type[TaskFailed]:
+    return TaskFailed if _is_ours(plugin) else PluginTaskFailed
 
 
 def _word_problem(task: Task) -> str:
@@ -120,7 +141,7 @@ def _plugin(name: str) -> Plugin:
         sentence = f"There is no task {name!r}; choose one of {known}."
         raise CodedError("unknown-task", sentence) from error
     except PluginError as error:
-        raise CodedError("bad-task", error.sentence) from error
+        raise PluginTaskFailed(error.sentence) from error
     found = plugin.value
     problem = ""
     if not isinstance(found, (SummedTask, WholeTask)) and name != BOXES:
@@ -132,5 +153,5 @@ def _plugin(name: str) -> Plugin:
     else:
         problem = _word_problem(found)
     if problem:
-        raise CodedError("bad-task", plugin.broken(problem).sentence)
+        raise _failure(plugin)(plugin.broken(problem).sentence)
     return plugin

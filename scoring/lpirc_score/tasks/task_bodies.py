@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from lpirc_score.errors import CodedError
-from lpirc_score.tasks.offered import running_task, task_failed
+from lpirc_score.tasks.offered import running_task, task_failed, told
 from lpirc_score.tasks.task_kinds import Answer, Ints, Question, Task
 from lpirc_testsets import TestSet
 from lpirc_testsets.values import shown
@@ -98,7 +98,7 @@ def read_answers(
         raise CodedError(
             "unsupported-media-type", sentence, content_type=kind[:LONGEST_TYPE]
         )
-    with running_task(task.name):
+    with running_task(task.name, "read"):
         answers = list(task.read(body, kind, question))
     _require_numbers(task, answers, question)
     if task.is_once:
@@ -116,8 +116,11 @@ def _require_numbers(
     for place, answer in enumerate(answers, start=1):
         if not isinstance(answer, Answer):
             raise task_failed(
-                task.name, f"its read gave {answer!r:.80}, which is no Answer"
+                task.name, f"its read gave {told(answer)}, which is no Answer"
             )
+        if answer.value is None:  # None says that no answer came
+            problem = f"its read gave an answer for image {answer.image!r:.20} whose value is None"
+            raise task_failed(task.name, problem)
         if not image_problem(answer.image, question):
             continue
         problems.add(place, answer.image, image_problem(answer.image, question))

@@ -7,14 +7,14 @@ first answer counts, for any other the last one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.analysis.halves import HALVES, halves_of
-from lpirc_score.tasks.offered import running_task, task_failed
+from lpirc_score.tasks.offered import running_task, task_failed, told
 from lpirc_score.tasks.task_kinds import (
     Answer,
     Figures,
@@ -25,6 +25,9 @@ from lpirc_score.tasks.task_kinds import (
     Truth,
     WholeTask,
 )
+
+LONGEST_NAME = 40
+"""Characters of the name of a further figure."""
 
 EXACT = 2.0**53
 """Sums of whole numbers below this are exact in any order."""
@@ -43,7 +46,7 @@ def figures_of(
     if isinstance(task, SummedTask):
         table = statistics_of(task, truth, answers, images)
         return figures_of_table(task, truth, table)
-    with running_task(task.name):
+    with running_task(task.name, "evaluate"):
         found = _whole(task).evaluate(truth, _of_images(answers, images), images)
     return checked(task, found)
 
@@ -54,7 +57,7 @@ def figures_of_table(
     table: Floats,
 ) -> Figures:
     """Return the figures from the statistics (n, S) of images."""
-    with running_task(task.name):
+    with running_task(task.name, "figures"):
         found = task.figures(_total(table), truth.categories)
     return checked(task, found)
 
@@ -71,11 +74,11 @@ def halves_accuracy(
         return halves_of_table(task, truth, table)
     drawn = halves_of(len(images)).T
     whole = _whole(task)
-    with running_task(task.name):
-        if whole.halves is not None:
-            given = _of_images(answers, images)
-            found_by_task = whole.halves(truth, given, images, drawn)
-            return np.asarray(found_by_task, np.float64)
+    if whole.halves is not None:
+        given = _of_images(answers, images)
+        with running_task(task.name, "halves"):
+            found = np.asarray(whole.halves(truth, given, images, drawn), np.float64)
+        return _checked_halves(task, found)
     values = [
         figures_of(task, truth, answers, images[drawn[half]]).accuracy
         for half in range(HALVES)
@@ -90,9 +93,10 @@ def halves_of_table(
 ) -> Floats:
     """Return the accuracy (HALVES,) on each half of the images from their statistics (n, S)."""
     sums = _sums(table, halves_of(len(table)).T)
-    with running_task(task.name):
-        found = [task.figures(one, truth.categories).accuracy for one in sums]
-    return np.array(found, np.float64)
+    with running_task(task.name, "figures"):
+        figures = [task.figures(one, truth.categories) for one in sums]
+        found = np.array([one.accuracy for one in figures], np.float64)
+    return _checked_halves(task, found)
 
 
 def statistics_of(
@@ -103,11 +107,29 @@ def statistics_of(
 ) -> Floats:
     """Return the statistics (n, S) of these images (n,)."""
     counted = counted_answers(task, answers)
-    rows = [
-        statistics_of_image(task, truth, image, counted.get(image))
+    rows = {
+        image: statistics_of_image(task, truth, image, counted.get(image))
         for image in images.tolist()
-    ]
-    return np.array(rows, np.float64).reshape(len(rows), -1)
+    }
+    return table_of(task, rows)
+
+
+def table_of(
+    task: SummedTask,
+    rows: Mapping[int, Floats],
+) -> Floats:
+    """Return the statistics (n, S) of images, given by image. Raises TaskFailed unless they have one shape."""
+    shapes: dict[tuple[int, ...], int] = {}
+    for image, row in rows.items():
+        shapes.setdefault(row.shape, image)
+    if len(shapes) > 1:
+        (first, one), (second, other) = [*shapes.items()][:2]
+        problem = (
+            f"its statistics of image {one} have the shape {first}, but those of image {other} have {second}; "
+            "they need one shape"
+        )
+        raise task_failed(task.name, problem)
+    return np.array([*rows.values()], np.float64).reshape(len(rows), -1)
 
 
 def statistics_of_image(
@@ -116,11 +138,16 @@ def statistics_of_image(
     image: int,
     value: Any | None,
 ) -> Floats:
-    """Return the statistics (S,) of one image. Raises `CodedError` `bad-task`."""
+    """Return the statistics (S,) of one image. Raises TaskFailed unless they are finite numbers."""
     if image not in truth.by_image:
         raise task_failed(task.name, f"its truth has no image {image}")
-    with running_task(task.name):
-        return task.statistics(truth.by_image[image], value, truth.categories)
+    with running_task(task.name, "statistics"):
+        found = task.statistics(truth.by_image[image], value, truth.categories)
+        row = np.asarray(found, np.float64)
+    if row.ndim != 1 or not np.isfinite(row).all():
+        problem = f"its statistics of image {image} are {told(found)}, which is no array (S,) of finite numbers"
+        raise task_failed(task.name, problem)
+    return row
 
 
 def counted_answers(
@@ -140,29 +167,64 @@ def accuracy_by_image(
     truth: Truth,
     table: Floats,
 ) -> list[float | None]:
-    """Return the figure of each image from its statistics (n, S), by which the worst images are ordered."""
-    with running_task(task.name):
-        if task.of_image is not None:
-            return [task.of_image(row) for row in table]
-        return [task.figures(row, truth.categories).accuracy for row in table]
+    """Return the figure of each image from its statistics (n, S), by which the worst images are ordered.
+
+    Raises TaskFailed.
+    """
+    if task.of_image is None:
+        with running_task(task.name, "figures"):
+            found = [task.figures(row, truth.categories) for row in table]
+        return [checked(task, one).accuracy for one in found]
+    with running_task(task.name, "of_image"):
+        values = [_plain(task.of_image(row)) for row in table]
+    if all(one is None or math.isfinite(one) for one in values):
+        return values
+    raise task_failed(task.name, "its of_image gave a figure that is not finite")
 
 
 def checked(
     task: Task,
     found: Figures,
 ) -> Figures:
-    """Return the figures of a task. Raises `CodedError` `bad-task` unless they are figures."""
+    """Return the figures of a task. Raises TaskFailed unless they are figures that pages can show."""
     if not isinstance(found, Figures):
-        raise task_failed(task.name, f"it gave {found!r:.80}, which are no Figures")
-    if not 0 <= found.accuracy <= 1:  # false for NaN
-        problem = f"its accuracy is {found.accuracy!r}, which is not from 0 to 1"
+        raise task_failed(task.name, f"it gave {told(found)}, which are no Figures")
+    with running_task(task.name, "Figures"):  # of whatever type they are
+        accuracy = float(found.accuracy)
+        by_category = {int(id_): _plain(one) for id_, one in found.by_category.items()}
+        others = {name: float(value) for name, value in found.others.items()}
+    if not 0 <= accuracy <= 1:  # false for NaN
+        problem = f"its accuracy is {accuracy!r}, which is not from 0 to 1"
         raise task_failed(task.name, problem)
-    for name, value in (*found.by_category.items(), *found.others.items()):
+    for other in others:
+        if problem := other_problem(other):
+            raise task_failed(task.name, problem)
+    for name, value in (*by_category.items(), *others.items()):
         if value is not None and not math.isfinite(value):
             raise task_failed(task.name, f"its figure {name} is {value!r}")
-    by_category = {int(id_): _plain(one) for id_, one in found.by_category.items()}
-    others = {name: float(value) for name, value in found.others.items()}
-    return Figures(float(found.accuracy), by_category, others)
+    return Figures(accuracy, by_category, others)
+
+
+def other_problem(name: object) -> str:
+    """Return what is wrong with the name of a further figure, which stands in tables, or an empty text."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        return f"the name of a figure is {name!r:.40}, which is no word"
+    if len(name) > LONGEST_NAME:
+        return f"the name {name!r:.40} of a figure has {len(name)} characters, and the most is {LONGEST_NAME}"
+    return ""
+
+
+def _checked_halves(
+    task: Task,
+    found: Floats,
+) -> Floats:
+    """Return the accuracy on halves. Raises TaskFailed unless it has the shape (HALVES,), each from 0 to 1."""
+    if found.shape != (HALVES,):
+        problem = f"its halves have the shape {found.shape} and not {(HALVES,)}"
+        raise task_failed(task.name, problem)
+    if not ((found >= 0) & (found <= 1)).all():  # false for NaN
+        raise task_failed(task.name, "its accuracy on a half is not from 0 to 1")
+    return found
 
 
 def _plain(value: float | None) -> float | None:

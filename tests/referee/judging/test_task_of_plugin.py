@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,47 @@ def test_one_run_of_a_missing_plug_in_keeps_no_other_run_from_its_judgement(
         told = called("judge", "--all", "--json", "--contest", str(now.folder))
     assert [one["run"] for one in json.loads(told.stdout)] == [of_boxes.id]
     assert "Run 1 was not judged: There is no task 'tally'" in told.stderr
+
+
+FAILS = "The plug-in lpirc.tasks tally = lpirc_tally:COUNTING of lpirc_tally 1.0 cannot be used: "
+
+
+@pytest.mark.parametrize(
+    ("show", "words"),
+    [
+        ("return 'text'", f"{FAILS}its show gave 'text', which is no Shown"),
+        ("return Shown(7)", f"{FAILS}its show gave Shown(sentence=7, png=None)"),
+        ("1 / 0", f"{FAILS}its show failed: ZeroDivisionError: division by zero"),
+        ("return Shown('<b>bold</b>', b'none')", "<b>bold</b>"),
+        ("return Shown('so long ' * 9999)", f"{'so long ' * 25}…"),
+    ],
+)
+def test_whatever_a_plug_in_shows_the_report_is_written_and_says_so(
+    contest: Contest, installer: Installer, show: str, words: str
+) -> None:
+    run = tallied_run(contest)
+    judge_with_interval(contest, run.id, CLOCK)
+    installer.change(PACKAGE, source_with(show=show))
+    told = called("report", "1", "--contest", str(contest.folder))
+    assert told.returncode == 0, told.stderr
+    page = (contest.folder / "reports" / "run-1.html").read_text()
+    assert words in unescape(page)
+    assert "<b>bold" not in page
+    assert "data:image/png" not in page
+
+
+def test_a_run_that_the_plug_in_fails_on_keeps_no_other_from_its_judgement(
+    contest: Contest, installer: Installer
+) -> None:
+    runs = [
+        tallied_run(contest, [count] * len(contest.test_set.images), team=team)
+        for team, count in (("ant", 3), ("bee", 7), ("cat", 4))
+    ]
+    body = "return np.array([1.0, 0.0, 1.0]) if given[1] != 7 else np.zeros(2)"
+    installer.change(PACKAGE, source_with(statistics=body))
+    told = called("judge", "--all", "--json", "--contest", str(contest.folder))
+    assert [one["run"] for one in json.loads(told.stdout)] == [runs[0].id, runs[2].id]
+    assert told.stderr.startswith(f"referee: Run {runs[1].id} was not judged: {FAILS}")
+    assert "its statistics" in told.stderr or "its figures" in told.stderr
+    events = [one["kind"] for one in contest.store.log.of_run(runs[1].id)]
+    assert "judge-failed" in events

@@ -175,7 +175,8 @@ def _say_which_run(
     if open_s > LOGIN_S:
         posted = status.get("detections_accepted", "its")
         say(
-            f"run {login.run} continues: it has been open for {open_s:.0f} s, and {posted} earlier detections are kept"
+            f"run {login.run} continues: it has been open for {open_s:.0f} s, and {posted} earlier {login.answers} are"
+            " kept"
         )
     elif status.get("images_served") == 0:
         say(f"run {login.run} is a new one: it skips the images before {first}")
@@ -185,7 +186,7 @@ def _document(summary: Summary) -> dict[str, object]:
     document = {
         name: value
         for name, value in vars(summary).items()
-        if name not in ("failure", "stop")
+        if name not in ("failure", "stop", "answers")
     }
     if summary.stop is not None:
         document["stop"] = summary.stop
@@ -200,7 +201,7 @@ def _in_words(summary: Summary) -> str:
     )
     return (
         f"run {summary.run}: {ENDS[summary.ended]} after {summary.elapsed_s:.1f} s;"
-        f" {summary.images} of {summary.of} images, {summary.detections} detections posted"
+        f" {summary.images} of {summary.of} images, {summary.detections} {summary.answers} posted"
         + (
             f"; the run stays open, {summary.remaining_s:.0f} s left"
             if stays_open
@@ -227,6 +228,6 @@ def _with_next_step(summary: Summary, failure: ClientError) -> str:
     if summary.logged_out:
         return f"{failure.sentence} (logged out; {summary.images} images were posted)"
     if summary.remaining_s < LOGIN_S:
-        what = f"the referee confirmed the detections of only {summary.images} of {summary.of} images"
+        what = f"the referee confirmed the {summary.answers} of only {summary.images} of {summary.of} images"
         return f"{failure.sentence} (the window ends; {what})"
     return f"{failure.sentence} (not logged out; --first {summary.next_image} continues while the run is open)"

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from lpirc_client.terminal import say
+from lpirc_client.wire import DETECTIONS
 
 if TYPE_CHECKING:
     import rich.progress
@@ -20,12 +21,16 @@ CHOICES = ("auto", "bar", "json", "none")
 
 @dataclass(frozen=True)
 class Progress:
-    """`images` of the run's images (`of`) are posted, with `detections` rows; `remaining_s` of the window is left."""
+    """`images` of the run's images (`of`) are posted, with `detections` rows; `remaining_s` of the window is left.
+
+    `answers` is what these rows are called; the JSON lines are without it.
+    """
 
     images: int
     of: int
     detections: int
     remaining_s: float
+    answers: str = DETECTIONS
 
 
 class Reporter:
@@ -58,11 +63,12 @@ class Lines(Reporter):
             return
         self._due = now + self._interval_s
         if self._as_json:
-            say(
-                json.dumps(
-                    {**asdict(progress), "remaining_s": round(progress.remaining_s, 1)}
-                )
-            )
+            document = {
+                **asdict(progress),
+                "remaining_s": round(progress.remaining_s, 1),
+            }
+            del document["answers"]
+            say(json.dumps(document))
         else:
             say(f"{progress.images} of {progress.of} images, {_rest(progress)}")
 
@@ -116,4 +122,6 @@ def reporter(choice: str) -> Reporter:
 
 
 def _rest(progress: Progress) -> str:
-    return f"{progress.detections} detections, {progress.remaining_s:.0f} s left"
+    return (
+        f"{progress.detections} {progress.answers}, {progress.remaining_s:.0f} s left"
+    )

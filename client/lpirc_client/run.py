@@ -10,7 +10,7 @@ from lpirc_client.errors import ClientError, WindowClosed
 from lpirc_client.progress import Progress, Reporter
 from lpirc_client.session import Session
 from lpirc_client.stopping import MINUTE_S, Sample, account, is_over
-from lpirc_client.wire import Login
+from lpirc_client.wire import DETECTIONS, Login
 
 FINISHED = "finished"
 WINDOW_CLOSED = "window-closed"
@@ -53,6 +53,7 @@ class Summary:
     image that is not answered. `elapsed_s` is the run's length by the referee's clock once it is logged out, else the
     time since this login by our clock; `remaining_s` is the time left in its window. `time` holds the seconds of each
     kind of work (`timeline`). `stop` is the `stopping.account` at the latest look at the provisional score, if any.
+    `answers` is what the rows are called.
     """
 
     run: str
@@ -67,6 +68,7 @@ class Summary:
     time: Mapping[str, float]
     failure: ClientError | None = None
     stop: Mapping[str, float] | None = None
+    answers: str = DETECTIONS
 
 
 class ImageRun:
@@ -136,6 +138,7 @@ class ImageRun:
             time=session.timeline.report(),
             failure=failure,
             stop=self._stop,
+            answers=session.login.answers,
         )
 
     def _work(self) -> None:
@@ -190,5 +193,6 @@ class ImageRun:
                 len(self._numbers),
                 self._session.detections_posted,
                 self._session.remaining_s,
+                self._session.login.answers,
             )
             self._reporter.update(progress)

@@ -6,17 +6,20 @@ import argparse
 import base64
 import json
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping
 
 from lpirc_client.commands import password_from
 from lpirc_client.connection import Connection
 from lpirc_client.errors import ClientError, printable
 from lpirc_client.http_errors import read_document
 from lpirc_client.terminal import result
+from lpirc_client.wire import DETECTIONS
 
 PATH = "/v1/team"
 LINE = "  "
 PRESENT = ("armed", "open")
+OF_BOXES = {"answers": DETECTIONS, "accuracy": "mAP"}
+"""The words of a contest of boxes, whose document has no task."""
 
 
 def add_parser(subparsers: Any, from_file: str, ca_cert: str) -> None:
@@ -73,8 +76,9 @@ def in_lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"queue: {queued}; attempts used: {attempts['used']}{of}"
     if document["hides_news"]:
         yield "the board is frozen: nobody sees newer results until it is unveiled"
+    task = document.get("task") or OF_BOXES
     for run in document["runs"]:
-        yield from _run_lines(run)
+        yield from _run_lines(run, task)
     for one in document["refusals"]:
         times = "" if one["count"] == 1 else f" {one['count']} times"
         yield f"refused{times}: {one['status']} {one['code']}: {one['sentence']}"
@@ -88,7 +92,7 @@ def in_lines(document: dict[str, Any]) -> Iterator[str]:
         yield from _question_lines("question of another team", text, one["answer"])
 
 
-def _run_lines(run: dict[str, Any]) -> Iterator[str]:
+def _run_lines(run: dict[str, Any], task: Mapping[str, Any]) -> Iterator[str]:
     reason = f": {run['void_reason']}" if run["void_reason"] else ""
     answered = run.get(
         "images_answered"
@@ -96,14 +100,14 @@ def _run_lines(run: dict[str, Any]) -> Iterator[str]:
     images = f"{run['images_served']} of {run['images']} images"
     if answered is not None:
         images = f"{answered} of {run['images']} images answered"
-    sent = f"{images}, {run['detections_accepted']} detections"
+    sent = f"{images}, {run['detections_accepted']} {task['answers']}"
     yield f"run {run['run']} at {run['station']}: {run['state']}{reason}; {sent} in {run['posts']} posts"
     result_ = run["result"]
     if result_ is not None and result_.get("score") is not None:
         rank = f", rank {result_['rank']}" if result_.get("rank") else ""
         yield (
-            f"{LINE}score {result_['score']:.4f}{rank}; mAP {result_['map']:.5f},"
-            f" {result_['energy_wh']:.4f} Wh"
+            f"{LINE}score {result_['score']:.4f}{rank}; {task['accuracy']} {result_['map']:.5f},"
+            f"{_others(result_)} {result_['energy_wh']:.4f} Wh"
         )
     for name in ("not_ranked", "left_out"):
         if result_ is not None and result_.get(name):
@@ -118,6 +122,12 @@ def _run_lines(run: dict[str, Any]) -> Iterator[str]:
         yield f"{LINE}{figures['power_w']:.2f} W, {figures['energy_wh'] or 0.0:.4f} Wh so far"
     for warning in opened["warnings"]:
         yield f"{LINE}warning: {warning}"
+
+
+def _others(result_: dict[str, Any]) -> str:
+    """Return the further figures of a task, such as top-5 beside top-1."""
+    others = result_.get("others") or {}
+    return "".join(f" {name} {value:.5f}," for name, value in others.items())
 
 
 def _question_lines(what: str, text: str, answer: str | None) -> Iterator[str]:

@@ -6,6 +6,9 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Mapping
 
+DETECTIONS = "detections"
+"""What the answers of a contest of boxes are called."""
+
 
 @dataclass(frozen=True)
 class Category:
@@ -32,6 +35,13 @@ class Login:
     rules: Mapping[str, Any] | None = None
     rules_sha256: str | None = None
     task: Mapping[str, Any] | None = None
+
+    @property
+    def answers(self) -> str:
+        """Return what the run's answers are called: detections, or the word of its task."""
+        if self.task is None:
+            return DETECTIONS
+        return str(self.task.get("answers", "answers"))
 
     @property
     def task_name(self) -> str | None:

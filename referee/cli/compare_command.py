@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from lpirc_score.cli.terminal_tables import Column
-from lpirc_score.tasks.words import words_of_scorer
 from referee.cli.listing import in_form, print_listing
 from referee.cli.shared_options import contest_folder
 from referee.contest import open_contest
@@ -43,7 +42,9 @@ def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
         Column(""),
         *(Column(name, is_figure=True) for name in (*runs, "difference")),
     ]
-    texts = [[*map(_text, row)] for row in found]
+    words = both[0].words
+    named = {"map": words.accuracy, "detections": words.answers}
+    texts = [[named.get(row.figure, row.figure), *map(_text, row[1:])] for row in found]
     about = "Each difference is the second value minus the first."
     notes = ["", *_notes(*both)]
     print_listing(
@@ -93,8 +94,7 @@ def _text(value: object) -> str:
 
 def _notes(first: Compared, second: Compared) -> Iterator[str]:
     if (logs := log_ratios(first, second)) is not None:
-        metric = str(first.figures["metric"])
-        ratio = words_of_scorer(metric).said(RATIO)
+        ratio = first.words.said(RATIO)
         yield ratio.format(*map(math.exp, logs), *logs)
     differ = ", ".join(differing(first, second))
     yield (

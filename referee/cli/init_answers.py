@@ -39,7 +39,7 @@ per_attempt_option = click.option(
 least_map_option = click.option(
     "--least-map",
     type=MAP,
-    help=f"Least mAP of a ranked run; 0: every run is ranked; default: {LEAST_MAP:g}.",
+    help=f"Least accuracy of a ranked run; 0: every run is ranked; default: {LEAST_MAP:g}.",
 )
 backup_option = click.option(
     "--backup-folder",
@@ -101,7 +101,7 @@ class Given:
         least_map = self._of(
             "--least-map",
             self.least_map,
-            "Least mAP that is ranked (0: any)",
+            "Least accuracy that is ranked (0: any)",
             MAP,
             LEAST_MAP,
             taken,

@@ -60,7 +60,7 @@ def judge(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Judge a closed run: mAP, energy, score and checks, stored with their signature."""
+    """Judge a closed run: accuracy, energy, score and checks, stored with their signature."""
     if (number is None) != all_runs:
         raise click.UsageError("Give either RUN or --all.")
     with open_contest(folder, as_served=True) as contest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +13,7 @@ from lpirc_score.metrics.evaluation_result import (
     signature_parts,
 )
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.tasks.words import OF_BOXES, words_of_scorer
+from lpirc_score.tasks.words import words_of_scorer
 from referee.cli.listing import in_form, print_listing
 from referee.cli.report_command import warn_of_unpublished, warn_while_frozen
 from referee.cli.run_marks import RARE_MARKS, marks_caption
@@ -33,6 +33,8 @@ MARKS = {
     "u": "unofficial meter",
     "d": "differs from the leader",
 } | RARE_MARKS
+MOST_FURTHER = 2
+"""Further figures of a task that have a column; JSON and CSV have all."""
 CONDITIONS = {
     "least-energy": " (needs an accuracy of {:.5f} or more)",
     "highest-map": " (needs {:.4f} Wh or less)",
@@ -74,19 +76,20 @@ def leaderboard(folder: Path, form: str | None) -> None:
         why = f"was judged by an earlier version, or not completely; run: referee judge {one.run}"
         click.echo(f"Run {one.run} of {one.team} {why}", err=True)
     words = words_of_scorer(metric)
-    scored = f"The metric of the mAP is {metric}."
-    if words != OF_BOXES:
-        scored = f"The task is {metric}."
     shown = [*found.places, *found.unranked]
-    rows = [cells_of(place, metric) for place in shown]
+    others = others_of(shown)
+    fields = [
+        name for name in Standing.__dataclass_fields__ if others or name != "others"
+    ]
+    rows = [cells_of(place, metric, others) for place in shown]
     print_listing(
         form,
         [place_document(place) | {"prizes": _prizes(found, place)} for place in shown],
-        ["rank", *Standing.__dataclass_fields__, "level_with", "differs", "prizes"],
-        columns_of(metric),
+        ["rank", *fields, "level_with", "differs", "prizes"],
+        columns_of(metric, others),
         rows,
         title=f"{name}: leaderboard",
-        about=f"The best run of each team{_by(found, words.accuracy)}. {scored}",
+        about=f"The best run of each team{_by(found, words.accuracy)}. {scored_by(metric)}",
         notes=[
             *_rule_note(found),
             marks_caption(MARKS, rows),
@@ -96,6 +99,13 @@ def leaderboard(folder: Path, form: str | None) -> None:
         ],
         empty="No run has a score. To judge closed runs: referee judge --all. A run without energy has no score.",
     )
+
+
+def scored_by(metric: str) -> str:
+    """Return a sentence naming what made the accuracies of a board: a metric of boxes, or a task."""
+    if words_of_scorer(metric).is_boxes:
+        return f"The metric of the mAP is {metric}."
+    return f"The task is {metric}."
 
 
 def _by(found: Standings, accuracy: str) -> str:
@@ -207,12 +217,21 @@ def _award(one: Award) -> str:
     return f"{one.name}{bar}: {' and '.join(one.teams) or 'no team'}{shared}."
 
 
-def columns_of(metric: str) -> list[Column]:
-    """Return the columns of a board: with mAPs by this metric and by the metric of the published champions."""
+def others_of(places: Iterable[Place]) -> list[str]:
+    """Return the names of the first further figures of a task that these places have."""
+    names = [name for one in places for name in one.standing.others or {}]
+    return [*dict.fromkeys(names)][:MOST_FURTHER]
+
+
+def columns_of(metric: str, others: Sequence[str] = ()) -> list[Column]:
+    """Return the columns of a board: with mAPs by this metric and by the metric of the published champions.
+
+    Those of a task have its accuracy and the further figures `others`.
+    """
     words = words_of_scorer(metric)
     maps = [f"mAP {name}" for name in dict.fromkeys((metric, PUBLISHED))]
-    if words != OF_BOXES:
-        maps = [words.accuracy]
+    if not words.is_boxes:
+        maps = [words.accuracy, *others]
     figures = [
         Column(name, is_figure=True)
         for name in ("score", "95 % interval", *maps, "energy Wh", "run")
@@ -224,15 +243,21 @@ def _map_text(value: float | None) -> str:
     return "" if value is None else f"{value:.5f}"
 
 
-def cells_of(place: Place, metric: str) -> list[str]:
+def cells_of(
+    place: Place,
+    metric: str,
+    others: Sequence[str] = (),
+) -> list[str]:
     """Return the cells of a place, in the order of `columns_of`; the marks are the last cell."""
     one = place.standing
     between = (
         "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
     )
     maps: list[float | None] = [one.map]
-    if metric != PUBLISHED and words_of_scorer(metric) == OF_BOXES:
+    if metric != PUBLISHED and words_of_scorer(metric).is_boxes:
         maps.append(one.map_ilsvrc_det)
+    known = one.others or {}
+    maps += [known.get(name) for name in others]
     reached = [_map_text(value) for value in maps]
     cells = [
         f"{one.score:.4f}",

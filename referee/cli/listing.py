@@ -73,6 +73,8 @@ def _cells(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, object]:
 
 def _cell(value: object) -> object:
     """Return a list as the text of one cell, any other value unchanged."""
+    if isinstance(value, dict):
+        return "; ".join(f"{name} {one}" for name, one in value.items())
     return "; ".join(map(_item, value)) if isinstance(value, list) else value
 
 

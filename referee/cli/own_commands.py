@@ -60,7 +60,7 @@ COMMANDS = {
         ),
         LateCommand(
             "referee.cli.judge_command:judge",
-            "Judge a closed run: mAP, energy, score and checks.",
+            "Judge a closed run: accuracy, energy, score and checks.",
         ),
         LateCommand(
             "referee.cli.leaderboard_command:leaderboard",

@@ -13,7 +13,10 @@ from shlex import quote
 import click
 
 from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
 from lpirc_testsets import load_test_set, synthesize
+from lpirc_testsets.synthetic_truth import TASKS
 from lpirc_testsets.truth_marks import NO_TRUTH_CLAUSE
 from referee.cli.child_processes import interruption_reported
 from referee.cli.home_contest import (
@@ -40,7 +43,14 @@ from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.config.contest_text import config_text
-from referee.contest import Contest, create_contest, open_contest, place_of
+from referee.contest import (
+    Contest,
+    create_contest,
+    open_contest,
+    place_of,
+    require_task,
+    require_truth,
+)
 from referee.errors import RefereeError
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.run_checks import NO_TRUTH
@@ -67,6 +77,12 @@ PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice cont
     help="Folder of your own photographs, without ground truth: energy and timing only.",
 )
 @click.option(
+    "--task",
+    default=BOXES,
+    show_default=True,
+    help="What the client answers: boxes, classification or another task.",
+)
+@click.option(
     "--meter",
     default="sim:constant:5W",
     show_default=True,
@@ -85,6 +101,7 @@ def practice(
     folder: Path | None,
     testset: Path | None,
     images: Path | None,
+    task: str,
     meter: str,
     host: str,
     port: int,
@@ -98,7 +115,12 @@ def practice(
     """
     if testset is not None and images is not None:
         raise click.UsageError("Give --testset or --images, not both.")
-    folder = folder or default_folder(images)
+    if task != BOXES and images is not None:
+        raise click.UsageError(
+            "Photographs have no ground truth for a task; leave out --images or --task."
+        )
+    require_task(task, "--task")
+    folder = folder or default_folder(images, task)
     kind, _, load = meter.partition(":")
     if kind != "sim":
         require_no_meter_gap(faults)
@@ -108,7 +130,7 @@ def practice(
     with interruption_reported(lambda: kept), ExitStack() as processes:
         if images is not None:
             testset = taken_photographs(images, folder)
-        password = prepare(folder, testset, meter)
+        password = prepare(folder, testset, meter, task)
         measuring = HomeMeter(meter)
         if kind == "sim":
             measuring = simulated_meter(processes, folder, load or "constant:5W")
@@ -118,6 +140,7 @@ def practice(
         listen = Listen(host, port)
         hall = Hall(processes, folder, listen, faults, seed, measuring.control)
         login = quote(json.dumps({"team": TEAM, "password": password}))
+        own = "" if task in (BOXES, *TASKS) else " --detector MODULE:FUNCTION"
         elsewhere = ""
         if host == "127.0.0.1":
             elsewhere = "   to let other machines connect: --host 0.0.0.0"
@@ -125,7 +148,7 @@ def practice(
 board     {"/  ".join(hall.pages)}/
 referee   {"  ".join(hall.urls)}{elsewhere}
 log-in    team {TEAM}, password {password}, which is in {folder / PASSWORD}
-a client  LPIRC_PASSWORD={password} lpirc-client run {hall.urls[0]} --team {TEAM}
+a client  LPIRC_PASSWORD={password} lpirc-client run {hall.urls[0]} --team {TEAM}{own}
 by hand   curl {hall.urls[0]}/v1/session -H 'Content-Type: application/json' -d {login}
 Each log-in begins a run, or continues an open run. Runs are judged when they end. Ctrl-C ends practice.""")
         try:
@@ -134,8 +157,17 @@ Each log-in begins a run, or continues an open run. Runs are judged when they en
             click.echo("\n".join(hall.account()))
 
 
-def prepare(folder: Path, testset: Path | None, meter: str) -> str:
-    """Create the contest if it is missing, register the team, and return the team's password."""
+def prepare(
+    folder: Path,
+    testset: Path | None,
+    meter: str,
+    task: str = BOXES,
+) -> str:
+    """Create the contest if it is missing, register the team, and return the team's password.
+
+    Raises RefereeError `contest-exists` for a folder with another contest, `testset-unfit` for a test set without the
+    truth of the task.
+    """
     file = folder / PASSWORD
     if not is_there(folder / CONFIG_NAME):
         if testset is None and not is_there(
@@ -147,10 +179,19 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
                 images=DEFAULT_IMAGES,
                 categories=DEFAULT_CATEGORIES,
                 seed=1,
+                task=task if task in TASKS else BOXES,
             )
-        place = place_of(load_test_set(testset or folder / "testset").folder, folder)
+        taken = load_test_set(testset or folder / "testset")
+        if task != BOXES:
+            require_truth(taken, task)
         text = config_text(
-            "Practice", WINDOW_S, meter, place, auto_arm=True, auto_judge=False
+            "Practice",
+            WINDOW_S,
+            meter,
+            place_of(taken.folder, folder),
+            auto_arm=True,
+            auto_judge=False,
+            task=task,
         )
         text = text.replace("teams_see_score = false", "teams_see_score = true ")
         folder.mkdir(parents=True, exist_ok=True)
@@ -168,6 +209,9 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
         raise RefereeError(
             "contest-exists", f"{folder} has the test set {kept}; choose another DIR."
         )
+    elif task not in (BOXES, kept_task := read_config(folder).task):
+        sentence = f"{folder} is for the task {kept_task}; choose another DIR."
+        raise RefereeError("contest-exists", sentence)
     password = file.read_text().strip()
     register_team(folder, TEAM, password)
     return password
@@ -201,6 +245,7 @@ def _judged(contest: Contest, run: Run, *, is_simulated: bool) -> str:
         score = judge_with_interval(contest, run.id, Clock())
     except RefereeError as failure:
         return f"Run {run.id} is not judged: {failure.sentence}"
+    words = words_of(run.task)
     energy = "no energy" if score.energy_wh is None else f"{score.energy_wh:.6f} Wh"
     reached = "no score" if score.score is None else f"score {score.score:.4g}"
     failed = ", ".join(
@@ -217,7 +262,7 @@ def _judged(contest: Contest, run: Run, *, is_simulated: bool) -> str:
             f"{energy}, {_timing(contest, run)}; no mAP and no score: {NO_TRUTH_CLAUSE}"
         )
     else:
-        figures = f"mAP {score.map:.5f}, {energy}, {reached}"
+        figures = f"{words.accuracy} {score.map:.5f}, {energy}, {reached}"
     sentence = f"Run {run.id}: {figures}; checks: {failed or 'ok'}"
     return f"{sentence}; referee report {run.id} --contest {contest.folder}"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from lpirc_score.tasks import BOXES
 from lpirc_testsets import TestSet, load_test_set
 from lpirc_testsets.image_import import import_images
 from lpirc_testsets.photographs import images_in
@@ -18,9 +19,11 @@ TESTSET = "testset"
 MOST_SHOWN = 20  # broken images
 
 
-def default_folder(images: Path | None) -> Path:
-    """Return the folder of a practice contest: one for each folder of photographs."""
-    name = "" if images is None else images.resolve().name
+def default_folder(images: Path | None, task: str = BOXES) -> Path:
+    """Return the folder of a practice contest: one for each folder of photographs, and one for each task."""
+    name = "" if task == BOXES else task
+    if images is not None:
+        name = images.resolve().name
     return Path(f"{DEFAULT}-{name}" if name else DEFAULT)
 
 

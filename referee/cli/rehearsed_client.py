@@ -20,6 +20,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from lpirc_score.tasks.words import words_of
 from referee.cli.child_processes import Child
 from referee.cli.home_contest import client_program, contestant, keep_password
 from referee.cli.rehearsal_plan import TEAM, Plan
@@ -125,6 +126,7 @@ def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str
     ):
         is_running = True
         said = ""
+        answers = words_of(plan.task).answers
         while is_running or said:
             is_running = client.exit_code is None and not clock.wait(
                 never, clock.monotonic_s() + LOOK_S
@@ -134,7 +136,7 @@ def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str
                 click.echo(said, nl=False, err=True)
             *lines, rest = ("" if plan.client else rest + said).split("\n")
             for done in [json.loads(line) for line in lines if line.startswith("{")]:
-                named = f"{done['detections']} detections"
+                named = f"{done['detections']} {answers}"
                 progress.update(task, completed=done["images"], description=named)
             for run in store.runs.find()[:1]:
                 hall.cause_due_faults([run])

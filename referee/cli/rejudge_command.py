@@ -11,6 +11,7 @@ import click
 
 from lpirc_score.cli.score_options import MetricName
 from lpirc_score.cli.terminal_tables import Column, print_table
+from lpirc_score.tasks.words import words_of
 from referee.cli.recorded_acts import act, optional_reason, user
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
 from referee.cli.worker_options import require_judged, worker_options, workers_of
@@ -72,6 +73,7 @@ def rejudge(
         failed[run.id] = reason
 
     with open_contest(folder) as contest, workers_of(**where) as workers:
+        accuracy = words_of(contest.config.task).accuracy
         if dry_run:
             found = judging.preview(
                 contest, number, Clock(), metric, testset, workers, give_up
@@ -91,18 +93,18 @@ def rejudge(
         click.echo(json.dumps(asdict(found) | {"stored": not dry_run}))
     else:
         if found.changes or not failed:
-            print_changes(found)
+            print_changes(found, accuracy)
         if dry_run:
             click.echo("No judgement was stored.", err=True)
     require_judged(failed)
 
 
-def print_changes(found: Rejudged) -> None:
-    """Print each changed value before and after the new judgement."""
+def print_changes(found: Rejudged, accuracy: str) -> None:
+    """Print each changed value before and after the new judgement; `accuracy` is the name of the contest's figure."""
     columns = [
         Column("run", is_figure=True),
         Column("team"),
-        *map(Column, ("mAP", "score", "rank")),
+        *map(Column, (accuracy, "score", "rank")),
     ]
     rows = [
         (

@@ -214,7 +214,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
             "events": events,
             "refused": count,
             "refused_rows": refused,
-            "live": live,
+            "live": live and live[0],
         }
         ranked = figures.remarks | {"energy_lost": lost}
         click.echo(json.dumps(run_document(one) | more | ranked))
@@ -225,8 +225,8 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
     else:
         _print_run(one)
         if live is not None:
-            click.echo(f"{'now':>18}  {active_line(live)}")
-            for sentence in live["warnings"]:
+            click.echo(f"{'now':>18}  {active_line(*live)}")
+            for sentence in live[0]["warnings"]:
                 click.echo(f"{'warning':>18}  {sentence}")
         for check in rows_refused(count, refused):
             click.echo(f"{check.code:>18}  {check.sentence}")
@@ -275,24 +275,35 @@ def versus(first: int, second: int, folder: Path) -> None:
     type=click.Choice((*FORMATS, "all")),
     default="csv",
     show_default=True,
-    help="Format of the detections; readings and events are written, too.",
+    help="Format of rows of boxes; readings and events are written, too.",
 )
 @contest_folder
 def export(number: int, out: Path | None, form: str, folder: Path) -> None:
-    """Write the rows that RUN's team sent, with the image numbers of both run and test set, and the run's records."""
+    """Write what RUN's team sent, with the image numbers of both run and test set, and the run's records.
+
+    Boxes are written as rows. In another task the bodies are written as received, with a table of the images that they
+    answer.
+    """
     formats = tuple(FORMATS) if form == "all" else (form,)
     with open_contest(folder) as contest:
         for file in export_run(contest, number, out or Path(f"run-{number}"), formats):
             click.echo(f"{file}  {file.stat().st_size} bytes")
 
 
-def _live(folder: Path, number: int) -> dict[str, Any] | None:
-    """Return the server's state of an armed or open run, or None if the contest is not served."""
+def _live(
+    folder: Path,
+    number: int,
+) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return an armed or open run and the whole status, as the server has them; None if the contest is not served."""
     try:
-        runs = [station["run"] for station in ask(folder, "/status")["stations"]]
+        found = ask(folder, "/status")
     except NoServer:
         return None
-    return next((one for one in runs if one is not None and one["run"] == number), None)
+    for station in found["stations"]:
+        run = station["run"]
+        if run is not None and run["run"] == number:
+            return run, found
+    return None
 
 
 def _print_run(one: Run) -> None:

@@ -8,7 +8,7 @@ from lpirc_score.cli.framed_tables import facts_table, print_framed
 from lpirc_score.metrics.contest_score import format_score
 from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.tasks.words import OF_BOXES, words_of_scorer
+from lpirc_score.tasks.words import words_of_scorer
 from referee.contest_rules import DEFAULT
 from referee.judging.bound_rules import judged_otherwise, rule_of
 from referee.judging.run_figures import Figures, energy_above_idle_wh
@@ -24,7 +24,7 @@ def print_score(run: Run, score: Score) -> None:
     metric = signature_parts(score.signature)["metric"]
     words = words_of_scorer(metric)
     table.add_row(words.answers, f"{score.detections}")
-    of_boxes = words == OF_BOXES
+    of_boxes = words.is_boxes
     reached = "none" if score.map is None else f"{score.map:.5f}"
     table.add_row(f"mAP {metric}" if of_boxes else words.accuracy, reached)
     for name, figures in described(score.interval):

@@ -14,7 +14,14 @@ import click
 from lpirc_score.cli.terminal_tables import Column, one_line
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_score.metrics.evaluation_result import signature_parts
-from referee.cli.leaderboard_command import MARKS, cells_of, columns_of, note_on
+from lpirc_score.tasks.words import Words, words_of_scorer
+from referee.cli.leaderboard_command import (
+    MARKS,
+    cells_of,
+    columns_of,
+    note_on,
+    scored_by,
+)
 from referee.cli.listing import in_form, print_listing
 from referee.cli.run_marks import marks_caption
 from referee.cli.shared_options import any_path
@@ -100,7 +107,9 @@ def season(
         from referee.season.corrected_truth import changes
 
         _print_changes(
-            changes(season_board(before).by_run, board.by_run), dry_run=dry_run
+            changes(season_board(before).by_run, board.by_run),
+            _words(board).accuracy,
+            dry_run=dry_run,
         )
     if dry_run:
         return
@@ -126,6 +135,7 @@ def _print(
     to: Callable[[bytes], None],
 ) -> None:
     metric = signature_parts(board.usual)["metric"]
+    words = _words(board)
     *figures, run, marks = columns_of(metric)
     more = [
         Column(name, is_figure=name != "ended") for name in ("ended", "latest", "runs")
@@ -153,7 +163,7 @@ def _print(
         [*figures, Column("contest"), run, *more, marks],
         rows,
         title="Season",
-        about=f"The best run of each team by its score, mAP / Wh. The metric of the mAP is {metric}.",
+        about=f"The best run of each team by its score, {words.accuracy} / Wh. {scored_by(metric)}",
         notes=[marks_caption(SEASON_MARKS, rows), *notes],
         empty="No run has a score.",
         more=[_cells(board, place, metric) for place in every]
@@ -162,6 +172,10 @@ def _print(
         curves=_curves(board, shown) if form == "html" else "",
         to=to,
     )
+
+
+def _words(board: SeasonBoard) -> Words:
+    return words_of_scorer(signature_parts(board.usual)["metric"])
 
 
 def _curves(board: SeasonBoard, shown: Sequence[Place]) -> str:
@@ -175,7 +189,8 @@ def _curves(board: SeasonBoard, shown: Sequence[Place]) -> str:
         runs = [cast(SeasonStanding, one.standing) for one in board.history[team]]
         points = [(utc_moment(one.utc), one.score) for one in runs]
         drawn.append(Curve(number, team, points))
-    return score_curves(drawn, "Score of each run over time, in mAP / Wh")
+    unit = f"{_words(board).accuracy} / Wh"
+    return score_curves(drawn, f"Score of each run over time, in {unit}")
 
 
 def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
@@ -193,7 +208,12 @@ def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
     return [*cells, one.contest, number, one.utc[:10], latest, str(len(history)), marks]
 
 
-def _print_changes(found: tuple[Change, ...], *, dry_run: bool) -> None:
+def _print_changes(
+    found: tuple[Change, ...],
+    accuracy: str,
+    *,
+    dry_run: bool,
+) -> None:
     from referee.cli.rejudge_command import print_changes
     from referee.judging.rejudge import Rejudged
 
@@ -203,6 +223,6 @@ def _print_changes(found: tuple[Change, ...], *, dry_run: bool) -> None:
             err=True,
         )
     elif dry_run:
-        print_changes(Rejudged(found, ()))
+        print_changes(Rejudged(found, ()), accuracy)
     if dry_run:
         click.echo("No board was written.", err=True)

@@ -99,9 +99,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         if commands:
             yield f"    {'; or: '.join(commands)}"
     for station in found["stations"]:
-        use = (
-            active_line(station["run"], found["accuracy"]) if station["run"] else "free"
-        )
+        use = active_line(station["run"], found) if station["run"] else "free"
         yield f"{station['name']}: meter {station['meter_state']}, {use}"
         yield from (f"  ! {sentence}" for sentence in _to_say(station))
     for heat in found["heats"]:
@@ -109,9 +107,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield "next: " + (
         ", ".join(one["team"] for one in found["queue"]) or "no team is queued"
     )
-    for words, is_such in TO_SEE_TO.items():
+    for advice, is_such in TO_SEE_TO.items():
         if numbers := [str(run["run"]) for run in found["runs"] if is_such(run)]:
-            yield f"{words}: run {', '.join(numbers)}"
+            yield f"{advice}: run {', '.join(numbers)}"
     yield from (
         f"announced by {one['operator']}: {one['text']}"
         for one in found["announcements"]
@@ -148,8 +146,8 @@ def _to_say(station: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(one for one in sentences if one))
 
 
-def active_line(run: dict[str, Any], accuracy: str = "mAP") -> str:
-    """Return one line about an armed or open run."""
+def active_line(run: dict[str, Any], found: dict[str, Any]) -> str:
+    """Return one line about an armed or open run of the status `found`, in the words of its task."""
     begun = f"run {run['run']} of {run['team']} is {run['state']}"
     if run["state"] == "armed":
         heat = f" for heat {run['heat']}" if run["heat"] else ""
@@ -158,9 +156,9 @@ def active_line(run: dict[str, Any], accuracy: str = "mAP") -> str:
         "" if run["remaining_s"] is None else f", {clock_text(run['remaining_s'])} left"
     )
     return (
-        f"{begun}{left}, {run['images_answered']} of {run['images']} images answered, {run['rows']} rows, "
+        f"{begun}{left}, {run['images_answered']} of {run['images']} images answered, {run['rows']} {found['rows']}, "
         f"{watt_text(run['power_w'])} W, {wh_text(run['energy_wh'])} Wh{_reading_age(run)}, "
-        f"so far {accuracy} {map_text(run['map'])} and score {score_text(run['score'])} "
+        f"so far {found['accuracy']} {map_text(run['map'])} and score {score_text(run['score'])} "
         f"({state_text(run['figure_state'])}{_age(run)})"
     )
 

@@ -79,7 +79,7 @@ def answer_lines(answers: Answers) -> tuple[str, str]:
         "\x7f", "\\u007f"
     )
     per_attempt = answers.per_attempt or SHOWN_PER_ATTEMPT
-    below = "judged runs with a lower mAP are not ranked: guessed rows and an early log-out also give a score"
+    below = "judged runs with a lower mAP are not ranked: guesses and an early log-out also give a score"
     more = "runs that a team may have, not counting void runs; for one more: referee run arm --anyway"
     drawn = "the number of images of a run, those new to the team first; without this line, all images"
     copies = "copies of database and settings while the contest is served; the newest 12 stay"
@@ -160,7 +160,7 @@ live_score = true           # a provisional score each second of an open run: re
 teams_see_score = false     # true: teams see it, too, rounded and every 30 s (GET /v1/session)
 # trusted_proxy = ["127.0.0.1"]   # proxies whose statement of a client's address is accepted: docs/deploy
 # official_makers = ["YOKOGAWA"]   # the makers whose meters are official; other makers need a driver: docs/energy.md
-# count_unserved = true     # score detections even for images that the run was not served
+# count_unserved = true     # score answers even for images that the run was not served
 {own_answers}
 # freeze_at = 2027-06-20T15:30:00+02:00   # from then on the public results do not change until the board is unveiled
 # ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles exported before lack the ground truth

@@ -165,7 +165,7 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
     if config.least_map is None and is_quotient:
         yield (
             "least-map-missing",
-            "least_map is not set: a hundred guessed rows and an immediate log-out can win by their small energy; "
+            "least_map is not set: a hundred guesses and an immediate log-out can win by their small energy; "
             f"write least_map = {LEAST_MAP:g} or more.",
         )
     guard = unguarded(config)

@@ -164,7 +164,7 @@ class StatusReader:
             "version": program_version(),
             "window_s": config.window_s,
             "metric": config.scored_by,
-            "accuracy": words_of(config.task).accuracy,
+            **words_of(config.task).in_status,
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
 from typing import NamedTuple, TypeVar
@@ -56,7 +56,7 @@ class Standing:
     as a code for programs. `rules_sha256` identifies the run's rules (None: none are recorded); `other_rules`
     names the rules that were applied instead of them. `energy_spread` is the relative spread of the team's energy
     between attempts, None if there is only one attempt. `is_published` is False while the jury has not published the
-    judgement, so that only operators see it.
+    judgement, so that only operators see it. `others` has the further figures of a task other than boxes, by name.
     """
 
     team: str
@@ -81,6 +81,7 @@ class Standing:
     not_ranked_code: NotRanked | None = None
     energy_spread: float | None = None
     is_published: bool = True
+    others: Mapping[str, float] | None = field(default=None, hash=False)
 
 
 class Level(NamedTuple):

@@ -45,6 +45,8 @@ SCORE_DIGITS = 2
 """Significant digits of a released score."""
 
 MAPS = ("map", "map_ilsvrc_det")
+OTHERS = "others"
+"""The further figures of a task, by name; they are rounded as its accuracy is."""
 SCORES = ("score", "score_low", "score_high")
 PUBLISHED_MAP_DIGITS = 5
 """Decimal places of a published mAP, as pages show it."""
@@ -234,14 +236,21 @@ def published_figures(value: Any, rule: ContestRule = DEFAULT) -> Any:
     places: dict[str, int | None] = dict.fromkeys(MAPS, PUBLISHED_MAP_DIGITS)
     places |= dict.fromkeys(SCORES, _score_digits(value, rule))
     places["chance"] = CHANCE_DIGITS
-    found = {}
+    found: dict[str, Any] = {}
     for name, one in value.items():
+        if name == OTHERS:
+            found[name] = _rounded(one)
+            continue
         if name in places and isinstance(one, float):
             digits = places[name]
             found[name] = one if digits is None else round(one, digits)
         else:
             found[name] = published_figures(one, rule)
     return found
+
+
+def _rounded(others: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, PUBLISHED_MAP_DIGITS) for name, value in others.items()}
 
 
 def published_awards(

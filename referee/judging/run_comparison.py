@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lpirc_score.tasks import BOXES
-from lpirc_score.tasks.words import words_of
+from lpirc_score.tasks.words import Words, words_of
 from referee.contest import Contest
 from referee.contest_rules import DEFAULT
 from referee.judging.bound_rules import RULE, rule_of
@@ -31,10 +31,11 @@ _MUST_AGREE = ("state", "metric", "test_set", "window_s", RULE)
 
 @dataclass(frozen=True)
 class Compared:
-    """The figures of a run for a comparison: `figures` by name, and the AP of each category by category name."""
+    """The figures of a run for a comparison: `figures` by name, and that of each category by category name."""
 
     figures: dict[str, Any]
     ap: dict[str, float | None]
+    words: Words
 
 
 class Row(NamedTuple):
@@ -76,6 +77,7 @@ def compared(
         }
         | ({} if rule == DEFAULT else {RULE: rule.signed})
         | {name: document[name] for name in _JUDGED}
+        | _others(judged)
         | {
             "images_fetched": len(course.served_s),
             "images_answered": len({*answered.tolist()}),
@@ -99,13 +101,22 @@ def compared(
         {one.name: judged.ap.get(one.id) for one in contest.test_set.categories}
         if judged.ap
         else {},
+        words,
     )
 
 
+def _others(judged: Score) -> dict[str, float]:
+    """Return the further figures of a task; none of them takes the place of a figure that all tasks have."""
+    others = judged.others or {}
+    return {name: value for name, value in others.items() if name not in _JUDGED}
+
+
 def rows(first: Compared, second: Compared) -> list[Row]:
-    """Return the figures of both runs, then their categories, sorted by difference in AP, largest first."""
+    """Return the figures of both runs, then their categories, sorted by difference, largest first."""
     categories = [
-        _row(f"AP {name}", first.ap.get(name), second.ap.get(name))
+        _row(
+            f"{first.words.of_category} {name}", first.ap.get(name), second.ap.get(name)
+        )
         for name in first.ap | second.ap
     ]
     names = first.figures | second.figures

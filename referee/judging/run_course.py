@@ -21,7 +21,7 @@ PHASES = ("waiting", "detecting", "posting", "idle")
 WAITING, DETECTING, POSTING, IDLE = range(4)
 DEFINITION = (
     "waiting: until the first image is served; detecting: while at least one served image is unanswered (the first "
-    "POST with rows for an image, or for an image served later, answers it); posting: all other time up to the last "
+    "POST for an image, or for an image served later, answers it); posting: all other time up to the last "
     "POST; idle: after the last POST."
 )
 

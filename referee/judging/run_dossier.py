@@ -59,6 +59,7 @@ def dossier_of(
         "reviews": _newest([vars(one) for one in store.reviews.of_run(run.id)], most),
         "decisions": [vars(one) for one in decisions],
         "notes": _newest([vars(one) for one in store.notes.of_run(run.id)], most),
+        "others": {} if judged is None else judged.others or {},
         "ranked_by": None if rule == DEFAULT else rule.words,
         "images": run.images,
         "images_served": len(store.served.images(run.id)),

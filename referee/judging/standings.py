@@ -210,7 +210,7 @@ class KnownStandings:
 
 
 def place_document(place: Place) -> dict[str, Any]:
-    """Return the JSON document of a place on the leaderboard."""
+    """Return the JSON document of a place on the leaderboard; `others` is left out where a task has none."""
     level_with = [one._asdict() for one in place.level_with]
     failed = [asdict(one) for one in place.standing.failed_checks]
     remarks = {
@@ -220,12 +220,10 @@ def place_document(place: Place) -> dict[str, Any]:
     }
     remarks["other_rules"] = list(place.standing.other_rules)
     state = judged_state(needs_review=place.standing.needs_review)
-    return (
-        {"rank": place.rank}
-        | asdict(place.standing)
-        | remarks
-        | {"figure_state": state}
-    )
+    standing = asdict(place.standing)
+    if not standing["others"]:
+        del standing["others"]
+    return {"rank": place.rank} | standing | remarks | {"figure_state": state}
 
 
 def standing_of(
@@ -267,6 +265,7 @@ def standing_of(
         images_seen=images_seen(judged),
         not_ranked=reason,
         not_ranked_code=code,
+        others=judged.others,
     )
 
 

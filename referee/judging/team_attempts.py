@@ -48,6 +48,8 @@ def _judged(standing: Standing, ranks: Mapping[int, int | None]) -> dict[str, An
     remarks = {name: getattr(standing, name) for name in REMARKS}
     document: dict[str, Any] = {"state": RunState.JUDGED} | figures
     document |= {name: value for name, value in remarks.items() if value}
+    if standing.others:
+        document["others"] = dict(standing.others)
     document["rank"] = ranks.get(standing.run)
     document["figure_state"] = judged_state(needs_review=standing.needs_review)
     if standing.reviewed is not None:

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
 from referee.contest import Contest
 from referee.contest_rules import DEFAULT
 from referee.judging.answered_images import AnsweredImages
@@ -73,23 +75,29 @@ class TeamViews:
         own = {one.id for one in asked}
         rule = config.contest_rule
         ranked_by = {} if rule == DEFAULT else {"ranked_by": rule.words}
-        return ranked_by | {
-            "utc": now.isoformat(),
-            "contest": config.name,
-            "team": team,
-            "affiliation": store.teams.affiliations().get(team),
-            "place_in_queue": queue.index(team) + 1 if team in queue else None,
-            "queued": len(queue),
-            "attempts": {"used": used, "of": config.attempts or None},
-            "hides_news": known.hides_news,
-            "runs": [self._run(run, now, known) for run in reversed(runs)],
-            "refusals": [
-                asdict(one) for one in store.refusals.of_team(team, MOST_REFUSALS)
-            ],
-            "uploads": list(known.uploads),
-            "questions": [_question(one) for one in asked],
-            "answers": [one for one in answers_to_all(store) if one["id"] not in own],
-        }
+        return (
+            ranked_by
+            | _task(config.task)
+            | {
+                "utc": now.isoformat(),
+                "contest": config.name,
+                "team": team,
+                "affiliation": store.teams.affiliations().get(team),
+                "place_in_queue": queue.index(team) + 1 if team in queue else None,
+                "queued": len(queue),
+                "attempts": {"used": used, "of": config.attempts or None},
+                "hides_news": known.hides_news,
+                "runs": [self._run(run, now, known) for run in reversed(runs)],
+                "refusals": [
+                    asdict(one) for one in store.refusals.of_team(team, MOST_REFUSALS)
+                ],
+                "uploads": list(known.uploads),
+                "questions": [_question(one) for one in asked],
+                "answers": [
+                    one for one in answers_to_all(store) if one["id"] not in own
+                ],
+            }
+        )
 
     def _run(self, run: Run, now: datetime, known: TeamKnown) -> Document:
         """Return a run's document: what the team did in it, and its result as published, or None."""
@@ -168,6 +176,15 @@ def receipt_document(post: Post) -> Document:
     if post.meter is not None:
         document |= {"readings": post.readings, "meter": post.meter.hex()}
     return document
+
+
+def _task(name: str) -> Document:
+    """Return what a team is told of a task other than boxes: its name, and the names of its figure and its answers."""
+    if name == BOXES:
+        return {}
+    words = words_of(name)
+    told = {"name": name, "accuracy": words.accuracy, "answers": words.answers}
+    return {"task": told}
 
 
 def _question(one: Question) -> Document:

@@ -36,6 +36,11 @@ def percent_text(value: float | None) -> str:
     return NONE if value is None else f"{value:.1%}"
 
 
+def begun_text(words: str) -> str:
+    """Return words as they begin a line: with a capital, all other letters as they are."""
+    return words[:1].upper() + words[1:]
+
+
 def time_text(utc: str | None) -> str:
     """Return a stored UTC time as hours, minutes and seconds."""
     return NONE if utc is None else datetime.fromisoformat(utc).strftime("%H:%M:%S")
@@ -95,4 +100,5 @@ FILTERS: dict[str, Callable[..., str]] = {
     "figure_state": state_text,
     "rough": rough_text,
     "heat": heat_text,
+    "begun": begun_text,
 }

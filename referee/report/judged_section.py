@@ -65,13 +65,19 @@ def judged_section(run: Run, judged: Score, figures: Figures) -> dict[str, Any]:
 def team_section(run: Run, judged: Score, figures: Figures) -> dict[str, Any]:
     """Return what the result's section shows to a team that may run again on these images.
 
-    mAP and score are rounded as on the board: exact ones tell of the ground truth.
+    Accuracy, further figures and score are rounded as on the board: exact ones tell of the ground truth.
     """
     words = words_of(run.task)
     checks = [without_truth(one, words) for one in judged.checks]
     known = score_document(run, judged)
     document = published_figures({name: known[name] for name in OF_TEAM}, rule_of(run))
-    rounded = replace(judged, map=document["map"], score=document["score"])
+    others = published_figures({"others": judged.others or {}})["others"]
+    rounded = replace(
+        judged,
+        map=document["map"],
+        score=document["score"],
+        others=others or None,
+    )
     return _of_result(run, judged, document, figures) | {
         "judged": rounded,
         "checks": checks,

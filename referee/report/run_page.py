@@ -112,6 +112,7 @@ def report_page(
         "course": course,
         "costs": None,
         "worst": (),
+        "of_categories": (),
         "regret": None,
         "lever_costs": (),
         "replay": None,

@@ -24,10 +24,12 @@ ANSWER_S = 15.0
 METER_S = 60.0  # the log-in and the log-out wait for the meter
 
 
-def detect(jpeg: bytes, categories: List[Dict[str, Any]]) -> List[Tuple[float, ...]]:
+def detect(jpeg: bytes, categories: List[Dict[str, Any]]) -> Any:
     """Replace this: return (category id, confidence, xmin, ymin, xmax, ymax) for each object, in inclusive pixels.
 
-    This one reports one object of the first category, as large as the image, whose size it reads in the JPEG header.
+    In a contest of another task: return what its JSON has for an image, without the image, such as {"classes": [3]}, or
+    a list of such items. This one reports one object of the first category, as large as the image, whose size it reads
+    in the JPEG header.
     """
     width, height = jpeg_size(jpeg)
     return [(categories[0]["id"], 0.5, 0, 0, width - 1, height - 1)]
@@ -157,20 +159,50 @@ class Referee:
             for name in archive.namelist()
         ]
 
-    def post(self, rows: List[Tuple[float, ...]]) -> None:
-        """Post rows of seven numbers. The key makes the referee count them once, even if sent again. Raises Refused."""
-        body = b"".join(struct.pack("<7f", *row) for row in rows)
-        headers = {
-            "Content-Type": "application/octet-stream",
-            "Idempotency-Key": uuid.uuid4().hex,
-        }
-        answer = json.loads(self.ask("POST", "/v1/detections", body, headers))
+    def post(self, path: str, kind: str, body: bytes) -> None:
+        """Post a body of this type. The key makes the referee count it once, even if sent again. Raises Refused."""
+        headers = {"Content-Type": kind, "Idempotency-Key": uuid.uuid4().hex}
+        answer = json.loads(self.ask("POST", path, body, headers))
         if answer["sha256"] != sha256(body).hexdigest():
             raise Refused(
                 "altered-on-the-way", "the referee received other bytes than were sent"
             )
         for warning in answer.get("warnings", []):
             say(f"warning: {warning}")
+
+
+class Boxes:
+    """The body of a contest of boxes: rows of seven numbers, the image's first."""
+
+    path = "/v1/detections"
+    kind = "application/octet-stream"
+
+    def of_image(self, number: int, found: Any) -> List[Any]:
+        """Return the rows of an image."""
+        return [(number, *row) for row in found]
+
+    def body(self, rows: List[Any]) -> bytes:
+        """Return rows as a body."""
+        return b"".join(struct.pack("<7f", *row) for row in rows)
+
+
+class Items:
+    """The body of a contest of another task: a JSON array of items, each with its image."""
+
+    kind = "application/json"
+
+    def __init__(self, task: Dict[str, Any]) -> None:
+        self.path = task["path"]
+        self._image = "image_id" if task["name"] == "instances" else "image"
+
+    def of_image(self, number: int, found: Any) -> List[Any]:
+        """Return the items of an image."""
+        items = found if isinstance(found, list) else [found]
+        return [{self._image: number, **item} for item in items]
+
+    def body(self, items: List[Any]) -> bytes:
+        """Return items as a body."""
+        return json.dumps(items).encode()
 
 
 def refusal(
@@ -242,22 +274,23 @@ def run(
     """Answer the images from `first` on until all are answered or the window ends, then log out. Raises Refused."""
     window = Window()
     done = first - 1
-    rows = []
+    rows: List[Any] = []
     session = login(url, window, team, password)
     token = session["token"]
     last = session["images"]
     categories = session["categories"]
     say(f"run {session['run']}: {last} images in {window.left_s:.0f} s")
+    form = Items(session["task"]) if "task" in session else Boxes()
     posting = Referee(url, window, token)
     try:
         for number, jpeg in images(Referee(url, window, token), first, last):
-            rows += [(number, *row) for row in detect(jpeg, categories)]
+            rows += form.of_image(number, detect(jpeg, categories))
             if (
                 number - done >= POST_EVERY
                 or number == last
                 or window.left_s < NEAR_END_S
             ):
-                posting.post(rows)
+                posting.post(form.path, form.kind, form.body(rows))
                 rows = []
                 done = number
                 say(f"image {done} of {last}, {window.left_s:.0f} s left")

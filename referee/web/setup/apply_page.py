@@ -9,6 +9,7 @@ from flask import Response, redirect, request
 
 from lpirc_power.meter_address import MeterAddress
 from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.words import words_of
 from lpirc_testsets import TestSetError, load_test_set
 from referee.clock import Clock
 from referee.config import read_config
@@ -203,7 +204,8 @@ def _facts(desk: SettingsDesk) -> list[tuple[str, str, str]]:
     )
     attempts = f"attempts of each team: {config.attempts or 'no limit'}"
     task = "metric" if config.task == BOXES else "task"
-    ranked = f"ranked by {config.contest_rule.figure}"
+    figure = words_of(config.task).said(config.contest_rule.figure)
+    ranked = f"ranked by {figure}"
     scored = f"{task} {config.scored_by}, {ranked}"
     rules = f"{preset}: {config.window_s} s, {scored}, {attempts}"
     try:

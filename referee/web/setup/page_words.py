@@ -10,7 +10,7 @@ KEY = re.compile(r"^\w+ (?:= [\w.]+|is not set): ")
 ADVICE = {
     "attempts-unlimited": "Set “Attempts of each team” to 1; the console can still arm one more, on record.",
     "images-repeated": "Set “Attempts of each team” to 1, or choose fewer “Images of a run”.",
-    "least-map-missing": "Set “Least mAP that is ranked” to 0.01 or more.",
+    "least-map-missing": "Set “Least accuracy that is ranked” to 0.01 or more.",
     "backup-missing": "Fill in “Folder for backups”, best on another disk.",
     "score-seen-by-team": "Untick “The team sees its provisional score” if you do not want that.",
     "score-of-few-images": "Untick “The team sees its provisional score” and “Everyone sees the provisional score”.",

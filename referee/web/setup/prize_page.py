@@ -33,8 +33,8 @@ from referee.web.setup.settings_desk import (
 TABLE = "prizes"
 RULES = (
     ("best-score", "the best score, by the rule of the contest"),
-    ("least-energy", "the least energy, with an mAP well above the mean"),
-    ("highest-map", "the highest mAP, with an energy well below the mean"),
+    ("least-energy", "the least energy, with an accuracy well above the mean"),
+    ("highest-map", "the highest accuracy, with an energy well below the mean"),
 )
 FIELDS = (Field("name", "Name"), Field("rule", "Awarded for", choices=RULES))
 

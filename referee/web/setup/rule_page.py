@@ -10,6 +10,7 @@ from flask import Response
 
 from lpirc_score.metrics.offered import metric_names
 from lpirc_score.tasks.offered import task_names
+from lpirc_score.tasks.words import words_of
 from lpirc_testsets import TestSetError, load_test_set
 from referee.config import ContestConfig, config_of
 from referee.config.contest_file import Change, differences
@@ -41,7 +42,6 @@ PUBLISHED_BY = (
     ("2", "after two persons' yes"),
 )
 _HEATS = tuple((one, one or "none") for one in TOURNAMENTS)
-_RULES = tuple((name, kind.figure) for name, kind in RULES.items())
 
 
 def _limit(key: str, label: str, hint: str) -> Field:
@@ -67,7 +67,7 @@ FIELDS = (
         "metric",
         "Metric",
         "text",
-        "how mAP is computed: lpirc as in the contest's rules, ilsvrc-det as in 2015-2019, coco as COCO's",
+        "of boxes: lpirc as in the contest's rules, ilsvrc-det as in 2015-2019, coco as COCO's",
     ),
     Field(
         "task",
@@ -79,7 +79,7 @@ FIELDS = (
     Field("per_attempt", "Images of a run", "whole", "0: all", "images"),
     Field(
         "least_map",
-        "Least mAP that is ranked",
+        "Least accuracy that is ranked",
         "number",
         "blank: every run is ranked",
         may_be_blank=True,
@@ -96,7 +96,7 @@ FIELDS = (
         "Runs are ranked by",
         hint="the rule of the contest, bound to a run when it is armed: docs/rules.md",
         table="rule",
-        choices=_RULES,
+        choices=tuple((name, kind.figure) for name, kind in RULES.items()),
     ),
     *_LIMITS,
     Field("heats", "Rounds of heats", choices=_HEATS, may_be_blank=True),
@@ -117,7 +117,7 @@ FIELDS = (
         "count_unserved",
         "Images that were not served count, too",
         "flag",
-        "rows on images that the run did not fetch are scored; leave it off unless teams have the images",
+        "answers for images that the run did not fetch are scored; leave it off unless teams have the images",
     ),
 )
 
@@ -194,7 +194,11 @@ def _shown(
     config = desk.config()
     text = desk.file().text
     values = {one.name: value_of_config(config, one) for one in FIELDS}
+    words = words_of(config.task)
     choices = {
+        "rule.name": tuple(
+            (name, words.said(kind.figure)) for name, kind in RULES.items()
+        ),
         "metric": tuple((name, name) for name in metric_names()),
         "task": tuple((name, name) for name in task_names()),
     }
@@ -206,7 +210,7 @@ def _shown(
         choices=choices,
         presets=[(one, not one.settings(config)) for one in PRESETS],
         asked=asked,
-        ranked_by=config.contest_rule.sentence,
+        ranked_by=words.said(config.contest_rule.sentence),
         read_only=[ReadOnly("id", config.id or "none", line_of(text, "id"))],
     )
 

@@ -28,6 +28,7 @@ TASK = Task(
     name="boxes",
     title="Object detection",
     accuracy="mAP",
+    category_accuracy="AP",
     answer="detection",
     answers="detections",
     content_types=(

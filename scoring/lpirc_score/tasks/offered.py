@@ -31,6 +31,9 @@ SEAM = Seam("lpirc.tasks", "task", HOME)
 NOT_IN_WORDS = frozenset("%{}<>&\"'\\")
 """Characters that the words of a task cannot have, since templates and formats give them a meaning."""
 
+WORDS = ("title", "accuracy", "answer", "answers", "category_accuracy")
+"""The attributes of a task that are words; the last one may be empty."""
+
 TASK_RULES_VERSION = 1
 """Version of the scoring of the built-in tasks, raised whenever a figure could change."""
 
@@ -124,8 +127,10 @@ def _failure(plugin: Plugin) -> type[TaskFailed]:
 
 def _word_problem(task: Task) -> str:
     """Return what is wrong with the words of a task, or an empty text; they stand in pages and sentences."""
-    for name in ("title", "accuracy", "answer", "answers"):
+    for name in WORDS:
         word = getattr(task, name)
+        if name == "category_accuracy" and not word:
+            continue
         if not isinstance(word, str) or not word.strip() or not word.isprintable():
             return f"its {name} is {word!r:.40}, which is no word"
         if NOT_IN_WORDS & {*word}:

@@ -116,6 +116,7 @@ TASK = SummedTask(
     name="segmentation",
     title="Semantic segmentation",
     accuracy="mean IoU",
+    category_accuracy="IoU",
     answer="label map",
     answers="label maps",
     content_types=(JSON, PACKED),

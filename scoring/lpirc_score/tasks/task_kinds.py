@@ -92,7 +92,8 @@ class Task:
     `name` is that in contest.toml, `title` what pages write; `accuracy` names the figure (`mean IoU`), `answer` and
     `answers` what a team sends (`label map`, `label maps`). `content_types` are read by `read`, the usual one first; a
     body has at most `largest_body_bytes`. `is_once`: an image is answered once, a second answer is refused. `source`
-    names the paper or program that defines the figure.
+    names the paper or program that defines the figure, `category_accuracy` the figure of one category (`IoU`) if that
+    has another name than `accuracy`.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Task:
     largest_body_bytes: int = 4 * 2**20
     is_once: bool = True
     source: str = ""
+    category_accuracy: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

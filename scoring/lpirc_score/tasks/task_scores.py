@@ -182,6 +182,32 @@ def accuracy_by_image(
     raise task_failed(task.name, "its of_image gave a figure that is not finite")
 
 
+def accuracy_of_each(
+    task: WholeTask,
+    truth: Truth,
+    answers: Sequence[Answer],
+    images: Ints,
+) -> list[float | None]:
+    """Return the accuracy on each of these images (n,) alone, by which the worst images are ordered.
+
+    None: the task has figures of categories, and none of them has an object in the image. Raises `CodedError`
+    `bad-task`.
+    """
+    given: dict[int, list[Answer]] = {image: [] for image in images.tolist()}
+    for one in answers:
+        if one.image in given:
+            given[one.image].append(one)
+    reached: list[float | None] = []
+    for image, its in given.items():
+        with running_task(task.name, "evaluate"):
+            found = task.evaluate(truth, its, np.array([image], np.int64))
+        figures = checked(task, found)
+        parts = figures.by_category.values()
+        is_empty = bool(parts) and all(one is None for one in parts)
+        reached.append(None if is_empty else figures.accuracy)
+    return reached
+
+
 def checked(
     task: Task,
     found: Figures,

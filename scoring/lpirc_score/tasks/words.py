@@ -12,7 +12,7 @@ from lpirc_score.tasks import BOXES
 class Words:
     """The names of the figure (`mAP`), of an answer and of several (`detection`, `detections`), and of a counted unit.
 
-    `title` names the task as pages write it.
+    `title` names the task as pages write it, `of_category` the figure of one category (`AP`).
     """
 
     accuracy: str = "mAP"
@@ -21,6 +21,8 @@ class Words:
     row: str = "row"
     rows: str = "rows"
     title: str = "Object detection"
+    of_category: str = "AP"
+    is_boxes: bool = False
 
     @property
     def an_accuracy(self) -> str:
@@ -29,13 +31,20 @@ class Words:
         article = "an" if is_vowel or self.accuracy == "mAP" else "a"
         return f"{article} {self.accuracy}"
 
+    @property
+    def in_status(self) -> dict[str, str]:
+        """What the status of a contest says of its task: the names of the figure and of the rows that it counts."""
+        return {"accuracy": self.accuracy, "rows": self.rows}
+
     def said(self, sentence: str) -> str:
         """Return a sentence about boxes in the words of this task."""
         return sentence.replace("mAP", self.accuracy)
 
 
-OF_BOXES = Words()
-UNKNOWN = Words("accuracy", "answer", "answers", "answer", "answers", "another task")
+OF_BOXES = Words(is_boxes=True)
+UNKNOWN = Words(
+    "accuracy", "answer", "answers", "answer", "answers", "another task", "accuracy"
+)
 """The words for a task that is not installed here."""
 
 
@@ -64,4 +73,5 @@ def words_of(task: str | None) -> Words:
         found.answer,
         found.answers,
         found.title,
+        found.category_accuracy or found.accuracy,
     )

@@ -336,7 +336,7 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
             "images-repeated",
             "write per_attempt = 2 in [images], or attempts = 1",
         ),
-        ({"least_map": None}, "least-map-missing", "a hundred guessed rows"),
+        ({"least_map": None}, "least-map-missing", "a hundred guesses"),
         ({"backup": None}, "backup-missing", "folder in [backup]"),
         (
             {"trusted_proxy": None},

@@ -155,7 +155,7 @@ def test_on_a_terminal_it_asks_for_what_is_not_given(
     assert asked.returncode == 0, said
     assert "Attempts of each team (0: no limit) [1]: " in said
     assert "Images of an attempt, of 5 (0: all) [2]: " in said
-    assert "Least mAP" not in said
+    assert "Least accuracy" not in said
     assert "Taken by default" not in said
     config = read_config(folder)
     assert config.attempts == 2

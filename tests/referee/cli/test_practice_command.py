@@ -16,6 +16,7 @@ import requests
 
 from lpirc_testsets import TestSet, synthesize
 from referee.cli.practice_command import prepare, set_meter
+from referee.cli.practice_photographs import default_folder
 from referee.config.contest_text import config_text
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
@@ -218,3 +219,34 @@ def test_another_test_set_or_a_contest_of_others_is_refused(
     ):
         prepare(tmp_path / "day", None, "sim:")
     assert (tmp_path / "day" / "contest.toml").read_bytes() == before
+
+
+def test_a_task_has_a_folder_of_its_own_with_its_truth(tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    testset = synthesize(
+        tmp_path / "set",
+        images=2,
+        categories=2,
+        size=(96, 64),
+        task="classification",
+    )
+    prepare(folder, testset.folder, "sim:", "classification")
+    with open_contest(folder) as contest:
+        assert contest.config.task == "classification"
+    prepare(folder, None, "sim:")  # goes on with what there is
+    with pytest.raises(RefereeError, match="is for the task classification; choose"):
+        prepare(folder, None, "sim:", "segmentation")
+    assert default_folder(None, "segmentation") == Path("practice-segmentation")
+
+
+def test_a_set_without_the_truth_of_a_task_makes_no_contest(
+    tmp_path: Path,
+    small_set: TestSet,
+) -> None:
+    folder = tmp_path / "home"
+    with pytest.raises(RefereeError, match="has no ground truth for the task"):
+        prepare(folder, small_set.folder, "sim:", "classification")
+    assert not folder.exists()
+    result = called("practice", "--task", "classification", "--images", str(tmp_path))
+    assert result.returncode == 2
+    assert "Photographs have no ground truth for a task" in result.stderr

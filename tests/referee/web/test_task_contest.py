@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from lpirc_client.team_status import in_lines
 from lpirc_testsets import load_test_set, synthesize
 from lpirc_testsets.task_truth import read_class_truth
 from referee.contest import open_contest
 from referee.store.records import RunState
-from tests.contest_day import Day, Server, contest_day, until
+from tests.contest_day import PASSWORD, Day, Server, contest_day, until
 
 IMAGES = 6
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
@@ -60,6 +61,19 @@ def answer_all(made: Day, server: Server) -> None:
     assert server.ask("DELETE", "/v1/session", token).ok
 
 
+OF_BOXES = re.compile(r"\b(mAP|[Rr]ows?|[Dd]etections)\b")
+"""Words of a contest of boxes, which no page of another contest may say."""
+
+
+def said_of_boxes(text: str) -> str:
+    """Return the first word of boxes in the text of a page with what stands around it; empty if there is none."""
+    said = words_of(text)
+    found = OF_BOXES.search(said)
+    if found is None:
+        return ""
+    return said[max(0, found.start() - 200) : found.end() + 100]
+
+
 def words_of(text: str) -> str:
     """The text of a page without its scripts and styles."""
     bare = re.sub(r"(?s)<(script|style).*?</\1>", "", text)
@@ -87,13 +101,20 @@ OPERATORS = (
 )
 
 
+def without_json(text: str) -> str:
+    """Leave out documents, whose keys are the same for all tasks."""
+    if not text.lstrip().startswith("<"):
+        return ""
+    return re.sub(r"(?s)<pre>.*?</pre>", "", text)
+
+
 @pytest.mark.parametrize("path", PUBLIC)
 def test_public_pages_say_the_figure_of_the_task(day: Day, path: str) -> None:
     assert day.server is not None
     answer = day.server.ask("GET", path, None, PAGE)
     assert answer.status_code in (200, 404), answer.text
-    if not path.startswith("/docs"):
-        assert "mAP" not in words_of(answer.text)
+    if path in ("/", "/live", "/projector", "/teams/ant", "/client/"):
+        assert not said_of_boxes(answer.text)
 
 
 @pytest.mark.parametrize("path", OPERATORS)
@@ -104,9 +125,7 @@ def test_operators_pages_say_the_figure_of_the_task(day: Day, path: str) -> None
     answer = day.server.ask("GET", f"/operator{path}", key, PAGE)
     assert answer.status_code in (200, 404), answer.text
     if not path.startswith("/settings") and answer.apparent_encoding:
-        said = words_of(answer.text)
-        place = said.find("mAP")
-        assert place < 0, said[max(0, place - 300) : place + 100]
+        assert not said_of_boxes(without_json(answer.text))
 
 
 def test_the_board_ranks_the_run(day: Day) -> None:
@@ -117,7 +136,11 @@ def test_the_board_ranks_the_run(day: Day) -> None:
     assert board["task"] == "classification"
     (place,) = board["ranking"]
     assert place["map"] == pytest.approx(5 / 6, abs=1e-5)
-    assert "top-1" in words_of(server.ask("GET", "/", None, PAGE).text)
+    assert place["others"] == {"top-5": pytest.approx(5 / 6, abs=1e-5)}
+    front = words_of(server.ask("GET", "/", None, PAGE).text)
+    assert "top-1" in front
+    assert "top-5 0.83333" in front
+    assert "top-5 0.83333" in words_of(server.ask("GET", "/teams/ant", None, PAGE).text)
 
 
 def test_commands_say_it(day: Day) -> None:
@@ -126,6 +149,35 @@ def test_commands_say_it(day: Day) -> None:
         assert found.returncode == 0, found.stderr
         assert "mAP" not in found.stdout
     assert "top-1" in day.refers("run", "list").stdout
+    assert "top-5" in day.refers("leaderboard").stdout
+
+
+def test_a_comparison_has_the_further_figures(day: Day) -> None:
+    found = day.refers("compare", "1", "1")
+    assert found.returncode == 0, found.stderr
+    lines = [line.split()[0] for line in found.stdout.splitlines() if line.strip()]
+    assert {"top-1", "top-5", "classifications"} <= {*lines}
+    assert "map" not in lines
+
+
+def test_a_rejudgement_names_the_figure(day: Day) -> None:
+    found = day.refers("rejudge", "--all", "--dry-run")
+    assert found.returncode == 0, found.stderr
+    assert "top-1" in found.stdout
+    assert "mAP" not in found.stdout
+
+
+def test_the_client_says_the_words_of_the_task(day: Day) -> None:
+    assert day.server is not None
+    document = day.server.ask("GET", "/v1/team", auth=("ant", PASSWORD)).json()
+    assert document["task"] == {
+        "name": "classification",
+        "accuracy": "top-1",
+        "answers": "classifications",
+    }
+    said = "\n".join(in_lines(document))
+    assert "6 classifications in 1 posts" in said
+    assert re.search(r"top-1 0\.83333, top-5 0\.83333, \d", said)
 
 
 def test_the_report_shows_the_worst_images_to_operators_alone(day: Day) -> None:

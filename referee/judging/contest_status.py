@@ -248,8 +248,7 @@ class StatusReader:
         limit = self._contest.config.attempts
         if not limit:
             return None
-        used: int = team["attempts_used"]
-        return max(limit - used, 0)
+        return max(limit - int(team["attempts_used"]), 0)
 
     def _energies_to_read(self, runs: list[Run]) -> Iterator[tuple[Run, str]]:
         """Yield each run whose energy may still be read from its meter, with the reason why it was not read yet."""
@@ -261,10 +260,9 @@ class StatusReader:
             missing = [one for one in events if one["kind"] == ENERGY_MISSING]
             if not missing:
                 continue
-            newest = missing[-1]
-            if newest.get("code") == EnergyMissing.READ_LATER:
+            if missing[-1].get("code") == EnergyMissing.READ_LATER:
                 about = f"The energy of run {run.id} of {run.team}"
-                yield run, f"{about} has not been read yet. {newest['reason']}"
+                yield run, f"{about} has not been read yet. {missing[-1]['reason']}"
 
     def _listed(
         self,

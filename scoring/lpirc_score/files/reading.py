@@ -37,8 +37,8 @@ def read_detections(
     """Read detections as columns, from a file or a folder, in the order of the source.
 
     `truth` gives the images and categories that may occur. `inverted_boxes` accepts boxes whose xmax is below xmin, or
-    ymax below ymin, as the official programs do. What the command line warns of (rows and files that are left out, boxes
-    in another unit than pixels) is a UserWarning.
+    ymax below ymin, as the official programs do. What the command line warns of (rows and files that are left out,
+    boxes in another unit than pixels) is a UserWarning.
 
     Raises `CodedError` with every problem found, as `read_submission` does.
     """

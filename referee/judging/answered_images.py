@@ -1,7 +1,7 @@
 """How many images of a run are answered: what a client has finished, while it may have fetched all images long before.
 
 The first POST with rows for an image, or for an image that was served later, answers it, as in
-`referee.judging.run_course`.
+`referee.judging.run_course`. In a task that takes one answer for each image only an answer of its own answers it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,32 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lpirc_score.errors import CodedError
+from lpirc_score.tasks.offered import task_named
 from referee.store import Store
+
+
+def is_answered_once(store: Store, run: int) -> bool:
+    """Return True if the task of a run takes one answer for each image, as one that is not installed is taken to."""
+    name = store.posts.task_of(run)
+    if name is None:
+        return False
+    try:
+        return task_named(name).is_once
+    except CodedError:
+        return True
 
 
 @dataclass
 class _Read:
     """What is read of a run: each image's place in the order of serving, and the POSTs.
 
-    A POST came at `posts_s`; `answered` is how many images it left answered. `not_placed` has the images of rows that
-    came before their image was served, each with the index of the first such POST.
+    A POST came at `posts_s`; `answered` is how many images it left answered, or answered itself if `is_once`.
+    `not_placed` has the images of rows that came before their image was served, each with the index of the first such
+    POST.
     """
 
+    is_once: bool
     post: int = 0
     served: int = 0
     places: dict[int, int] = field(default_factory=dict)
@@ -43,7 +58,8 @@ class AnsweredImages:
     def count(self, run: int) -> int:
         """Return how many images of a run are answered."""
         with self._lock:
-            return max(self._renewed(run).answered, default=0)
+            read = self._renewed(run)
+            return sum(read.answered) if read.is_once else max(read.answered, default=0)
 
     def by_time(self, run: int, at_s: Iterable[float]) -> list[int]:
         """Return how many images were answered at each of these seconds of the run."""
@@ -51,11 +67,14 @@ class AnsweredImages:
             read = self._renewed(run)
             in_time = sorted(zip(read.posts_s, read.answered, strict=True))
         posts_s = [one for one, _ in in_time]
-        most = np.maximum.accumulate([0, *(one for _, one in in_time)])
+        after = np.add if read.is_once else np.maximum
+        most = after.accumulate([0, *(one for _, one in in_time)])
         return [int(most[bisect_right(posts_s, one)]) for one in at_s]
 
     def _renewed(self, run: int) -> _Read:
-        read = self._read.setdefault(run, _Read())
+        if run not in self._read:
+            self._read[run] = _Read(is_answered_once(self._store, run))
+        read = self._read[run]
         images, read.post = self._store.posts.images_after(run, read.post)
         arrivals = self._store.posts.arrivals(run)[len(read.posts_s) :]
         begin = 0
@@ -78,4 +97,7 @@ class AnsweredImages:
         """Count for each POST the images of its rows that are served by now."""
         for image in read.not_placed.keys() & read.places.keys():
             post = read.not_placed.pop(image)
-            read.answered[post] = max(read.answered[post], read.places[image])
+            if read.is_once:
+                read.answered[post] += 1
+            else:
+                read.answered[post] = max(read.answered[post], read.places[image])

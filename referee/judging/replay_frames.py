@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from referee.judging.answered_images import is_answered_once
 from referee.judging.run_course import answered_at, first_served, posted_after
 from referee.store import Store
 
@@ -75,6 +76,12 @@ def sent_in(store: Store, run: int) -> Sent:
     arrivals = store.posts.arrivals(run)
     posts_s = np.array([at_s for at_s, _ in arrivals], np.float64)
     counts = np.array([count for _, count in arrivals], np.int64)
+    if is_answered_once(store, run):
+        first_s = store.answers.answered(run)
+        own_s = [first_s.get(image, math.inf) for image in images.tolist()]
+        answered_s = np.maximum(np.array(own_s, np.float64), served_s)
+        none = np.empty((0, 7))
+        return Sent(images, served_s, answered_s, posts_s, counts, none)
     is_of_boxes = store.posts.task_of(run) is None
     rows = store.posts.detections(run) if is_of_boxes else np.empty((0, 7))
     posted = posted_after(images, store.posts.images(run), counts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpirc_score.tasks.taken_answers import TakenAnswers
+from lpirc_testsets import TestSet
+from referee.contest import create_contest, open_contest
 from referee.judging.answered_images import AnsweredImages
 from referee.judging.replay_frames import sent_in
 from referee.judging.run_dossier import dossier_of
-from tests.referee.factories import START, House, stored_run
+from tests.referee.factories import START, House, config_text, stored_run
+from tests.referee.judging.classified_runs import closed_run
 from tests.referee.judging.judged_runs import opened_run
 
 IMAGES = 6
@@ -118,3 +123,28 @@ def test_the_run_page_s_steps_follow_the_answers(build: Callable[..., House]) ->
     ]
     assert set(before) == {0}, "nothing was posted before second 10"
     assert course["answered"][-1] == run.images
+
+
+def test_a_task_with_one_answer_for_each_image_counts_its_answers(
+    tmp_path: Path, small_set: TestSet
+) -> None:
+    text = config_text(small_set, task="classification")
+    create_contest(tmp_path / "day", text)
+    with open_contest(tmp_path / "day") as contest:
+        run = closed_run(contest, []).id
+        answered = AnsweredImages(contest.store)
+        assert answered.count(run) == 0
+        for at_s, images in ((4.0, [5]), (5.0, [2, 3])):
+            contest.store.posts.append(
+                run,
+                TakenAnswers(images, is_once=True),
+                sha256=f"{at_s}",
+                idempotency_key=None,
+                elapsed_s=at_s,
+                now=START,
+            )
+        assert answered.count(run) == 3, "the fifth, second and third, not five"
+        seconds = [3.9, 4.0, 4.9, 5.0]
+        assert answered.by_time(run, seconds) == [0, 1, 1, 3]
+        answered_s = sent_in(contest.store, run).answered_s
+        assert answered_s.tolist() == [np.inf, 5.0, 5.0, np.inf, 4.0]

@@ -16,6 +16,7 @@ from referee.cli.team_import import import_teams
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
+from referee.judging.team_documents import team_documents
 from referee.registration.registered_names import require_new_team
 from referee.store.records import RunState
 
@@ -56,10 +57,6 @@ def add(
 @as_json
 def list_teams(folder: Path, *, as_json: bool) -> None:
     """List the teams."""
-    from referee.judging.contest_status import (
-        team_documents,
-    )  # the other commands need not wait for it
-
     with open_contest(folder, only_looks=True) as contest:
         teams = team_documents(contest.store)
     if as_json:

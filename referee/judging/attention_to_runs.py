@@ -18,6 +18,7 @@ from referee.store.records import RunState
 MOST_ALIKE = 3
 """Runs that wait for the same decision are named one by one up to this number."""
 Document = Mapping[str, Any]
+UNDER_WAY = (RunState.OPEN, RunState.CLOSED)
 
 
 class Decision(NamedTuple):
@@ -52,6 +53,12 @@ def _of_run(run: Document) -> Iterator[Attention]:
             run, "energy-lost", Severity.PERSON_NEEDED, run["energy_lost"], _void(run)
         )
         return
+    if run["live_failed"] is not None and run["state"] in UNDER_WAY:
+        sentence = (
+            f"The figures of {name} so far cannot be computed: {run['live_failed'].rstrip('.')}. What the team sends "
+            "is kept, and is judged anew after the close."
+        )
+        yield _of(run, "live-failed", Severity.WARNING, sentence)
     if run["judging"] or run["state"] not in (RunState.CLOSED, RunState.JUDGED):
         return
     if run["judge_failed"] is not None:

@@ -33,7 +33,7 @@ from referee.judging.run_figures import (
 )
 from referee.judging.run_objections import with_objection
 from referee.judging.standings import KnownStandings, Standings
-from referee.store import Store
+from referee.judging.team_documents import team_documents
 from referee.store.held_stations import stranded
 from referee.store.records import (
     ENERGY_MISSING,
@@ -98,21 +98,6 @@ class Known:
 def program_version() -> str:
     """Return the version. It is cached because reading it takes longer than the rest of the status."""
     return version("lpirc-referee")
-
-
-def team_documents(store: Store) -> dict[str, Document]:
-    """Return the JSON document of each team, by the team's name."""
-    used = store.runs.attempts_used()
-    affiliations = store.teams.affiliations()
-    return {
-        team: {
-            "team": team,
-            "disabled": off,
-            "affiliation": affiliations.get(team),
-            "attempts_used": used.get(team, 0),
-        }
-        for team, off in store.teams.all().items()
-    }
 
 
 class StatusReader:
@@ -280,14 +265,15 @@ class StatusReader:
                 self._runs[run.id] = (made_of, document)
         waiting = awaited_documents(self._contest)
         notes = self._store.notes.counts()
-        failed = self._told().judging
+        told = self._told()
         at_stake = self._prizes_at_stake()
         documents = []
         for run in reversed(runs):
             changing = {
                 "judging": run.id in known.judging,
                 "notes": notes.get(run.id, 0),
-                "judge_failed": failed.get(run.id),
+                "judge_failed": told.judging.get(run.id),
+                "live_failed": told.live.get(run.id),
                 "prizes_at_stake": at_stake.get(run.id, ()),
             }
             changing |= waiting.get(run.id, NOTHING_AWAITED)

@@ -10,7 +10,7 @@ from referee.contest import Contest
 from referee.errors import StorageFailed
 from referee.judging.attention import rounded_mb
 from referee.store import Store
-from referee.store.records import BACKUP, JUDGE_FAILED, JUDGED
+from referee.store.records import BACKUP, JUDGE_FAILED, JUDGED, LIVE_FAILED
 
 
 def host_status(contest: Contest) -> dict[str, Any]:
@@ -25,12 +25,13 @@ def host_status(contest: Contest) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Told:
-    """What the log says of the present: of runs that could not be judged, by number, and of backups.
+    """What the log says of the present: of backups, and by number of runs that could not be judged, or evaluated live.
 
     `drawn` is the queue if its last change was a draw, or None.
     """
 
     judging: Mapping[int, str]
+    live: Mapping[int, str]
     backup: str | None
     drawn: tuple[str, ...] | None
 
@@ -41,14 +42,19 @@ def told_by_log(store: Store) -> Told:
     drawn = None
     if last is not None and last["action"] == "draw":
         drawn = tuple(last["queue"])
-    return Told(_judge_failures(store), _backup_trouble(store), drawn)
+    return Told(
+        _failures(store, JUDGE_FAILED),
+        _failures(store, LIVE_FAILED),
+        _backup_trouble(store),
+        drawn,
+    )
 
 
-def _judge_failures(store: Store) -> dict[int, str]:
-    """Return the sentence of each run whose newest attempt to judge it has failed."""
+def _failures(store: Store, kind: str) -> dict[int, str]:
+    """Return the sentence of each run whose newest event of this kind has no judgement after it."""
     failed = {}
-    for run, events in store.log.of_kinds((JUDGE_FAILED, JUDGED)).items():
-        if events[-1]["kind"] == JUDGE_FAILED:
+    for run, events in store.log.of_kinds((kind, JUDGED)).items():
+        if events[-1]["kind"] == kind:
             failed[run] = str(events[-1]["sentence"])
     return failed
 

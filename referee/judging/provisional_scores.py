@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
+from contextlib import suppress
 from datetime import datetime
 
 import numpy as np
@@ -33,7 +34,7 @@ from referee.judging.released_figures import half_of, is_due, is_last, release_o
 from referee.judging.run_case import restricted_to, undo_image_order
 from referee.judging.run_checks import is_scorable, lacks_truth
 from referee.judging.scoring_job import IMAGE
-from referee.store.records import Provisional, Run, RunState
+from referee.store.records import LIVE_FAILED, Provisional, Run, RunState
 
 logger = logging.getLogger(__name__)
 
@@ -139,6 +140,15 @@ class FollowedRuns:
         except RefereeError as error:
             logger.warning("run %d cannot be evaluated: %s", run.id, error.sentence)
             self._refused.add(run.id)
+            self._note(run, error.sentence)
+
+    def _note(self, run: Run, sentence: str) -> None:
+        """Note in the log that a run cannot be evaluated so far, unless its newest event of that kind says so."""
+        before = self._store.log.of_kinds((LIVE_FAILED,)).get(run.id, [])
+        if before and before[-1]["sentence"] == sentence:
+            return
+        with suppress(RefereeError), self._store.durable() as store:
+            store.log.append(self._clock.utc(), run.id, LIVE_FAILED, sentence=sentence)
 
     def _publish(self, run: Run) -> None:
         # The run was read before its posts, so a closed run has all its posts by now.

@@ -12,8 +12,10 @@ import pytest
 from lpirc_testsets import TestSet
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
+from referee.judging.contest_status import Known, StatusReader
 from referee.judging.judge import Again
 from referee.judging.judge_many import judge_with_interval
+from referee.judging.provisional_scores import FollowedRuns
 from referee.judging.rejudge import rejudge
 from referee.web.config_watch import note_settings
 from referee.web.listener import Listen
@@ -159,3 +161,32 @@ def test_a_run_that_the_plug_in_fails_on_keeps_no_other_from_its_judgement(
     assert "its statistics" in told.stderr or "its figures" in told.stderr
     events = [one["kind"] for one in contest.store.log.of_run(runs[1].id)]
     assert "judge-failed" in events
+
+
+def test_what_keeps_a_live_figure_from_being_made_stands_in_the_attention_list(
+    contest: Contest, installer: Installer
+) -> None:
+    run = tallied_run(contest)
+    other = tallied_run(contest, [7] * len(contest.test_set.images), team="bee")
+    body = "return np.array([1.0, 0.0, 1.0]) if given[1] != 7 else {}['seven']"
+    installer.change(PACKAGE, source_with(statistics=body))
+    contest.store.runs.change(run.id, ("closed",), state="open")
+    contest.store.runs.change(other.id, ("closed",), state="open")
+    for _ in range(2):  # as a process that was started again
+        FollowedRuns(contest, CLOCK).tick()
+    assert contest.store.provisional.of_run(run.id).map is not None
+    found = [one for one in attention(contest) if one["code"] == "live-failed"]
+    assert [one["run"] for one in found] == [other.id]
+    assert f"{FAILS}its statistics failed: KeyError: 'seven'" in found[0]["sentence"]
+    kinds = [one["kind"] for one in contest.store.log.of_run(other.id)]
+    assert kinds.count("live-failed") == 1
+    installer.change(PACKAGE, source_with())
+    contest.store.runs.change(other.id, ("open",), state="closed")
+    judge_with_interval(contest, other.id, CLOCK)
+    assert "live-failed" not in [one["code"] for one in attention(contest)]
+
+
+def attention(contest: Contest) -> list[dict[str, object]]:
+    """What the console and `referee status` show."""
+    status = StatusReader(contest).read(CLOCK.utc(), Known())
+    return status["attention"]

@@ -47,6 +47,7 @@ CODES_OF_STATUS = {
     415: "unsupported-media-type",
     422: "bad-timeline not-measured bad-rows bad-answers length-mismatch bad-detections unreadable-file model-refused",
     429: "too-many-failures too-many-requests too-many-uploads too-many-questions",
+    500: "bad-task",
     501: "method-unknown",
     503: "check-failed journal-stalled shutting-down stands-by storage-failed superseded testset-changed not-ready "
     "task-failed",
@@ -58,6 +59,7 @@ STATUS_OF_CODE = {
 OPERATORS = frozenset(
     {
         "bad-config",
+        "bad-task",
         "bad-track",
         "model-missing",
         "not-accessible",

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         signature_of,
         tolerance_of,
     )
+    from lpirc_score.tasks.answer_files import evaluate_answers
     from lpirc_score.tasks.label_files import evaluate_label_maps
     from lpirc_score.tasks.segm_files import evaluate_segm
     from lpirc_score.tasks.task_kinds import Figures
@@ -95,6 +96,7 @@ __all__ = [
     "compare",
     "confusion_matrix",
     "evaluate",
+    "evaluate_answers",
     "evaluate_label_maps",
     "evaluate_segm",
     "evaluate_slices",
@@ -186,6 +188,7 @@ _MODULES = {
         "signature_of",
         "tolerance_of",
     ),
+    "tasks.answer_files": ("evaluate_answers",),
     "tasks.label_files": ("evaluate_label_maps",),
     "tasks.segm_files": ("evaluate_segm",),
     "tasks.task_kinds": ("Figures",),

@@ -10,7 +10,7 @@ from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.presence import files_below, is_file, is_folder
 from lpirc_testsets.values import text_number
-from lpirc_testsets.yolo_names import KEY, YAML, read_classes
+from lpirc_testsets.yolo_names import YAML, has_names, read_classes
 
 IMAGES = "images"
 LABELS = "labels"
@@ -89,15 +89,24 @@ def name_of_text(path: Path, folder: Path) -> str:
 def classes_beside(*folders: Path) -> Path | None:
     """Return the first file with the names of classes in these folders. Raises OSError."""
     for folder in dict.fromkeys(folders):
-        for path in sorted(folder.iterdir()) if is_folder(folder) else ():
-            if path.suffix.lower() in YAML and is_file(path):
-                text = file_bytes(path).decode(errors="replace")
-                if KEY.search(text):
-                    return path
+        for path in yaml_files(folder):
+            text = file_bytes(path).decode("utf-8-sig", errors="replace")
+            if has_names(text):
+                return path
         for name in CLASS_FILES:
             if is_file(folder / name):
                 return folder / name
     return None
+
+
+def yaml_files(*folders: Path) -> list[Path]:
+    """Return the YAML files in these folders. Raises OSError."""
+    found = []
+    for folder in dict.fromkeys(folders):
+        for path in sorted(folder.iterdir()) if is_folder(folder) else ():
+            if path.suffix.lower() in YAML and is_file(path):
+                found.append(path)
+    return found
 
 
 def class_names(path: Path, problems: Problems) -> dict[int, str]:

@@ -1,7 +1,6 @@
 """Reads the names of YOLO's classes: a file with one a line, or `names` in a data.yaml.
 
-Of YAML only the forms are read that such files have: a list in brackets, a list with dashes, numbers with names, and
-these in braces. The class of a name is its place, from 0.
+`yaml_texts` says which YAML is read. The class of a name in a list is its place, from 0; in a map it is its key.
 """
 
 from __future__ import annotations
@@ -13,16 +12,23 @@ from lpirc_testsets.errors import Problems
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.name_list import read_names, require_unique
 from lpirc_testsets.values import LARGEST_ID, is_name, shown
+from lpirc_testsets.yaml_texts import Value, in_brackets, of_lines
 
 YAML = (".yaml", ".yml")
-KEY = re.compile(r"(?m)^names[ \t]*:(.*)$")
-COUNT = re.compile(r"(?m)^nc[ \t]*:[ \t]*([0-9]+)")
-NUMBER = r"\s*(?:(?P<number>[0-9]+)\s*:\s+)?"
-QUOTED = r"""'(?P<single>(?:[^']|'')*)'|"(?P<double>[^"]*)\""""
-OF_BLOCK = re.compile(rf"""{NUMBER}(?:{QUOTED}|(?P<plain>[^\s'"\[{{].*?))\s*""")
-OF_LIST = re.compile(
-    rf"""{NUMBER}(?:{QUOTED}|(?P<plain>[^,'"\[\]{{}}]*[^\s,'"\[\]{{}}]))\s*(?:,|$)"""
+_KEY = re.compile(r"""(?m)^(?:names|'names'|"names")[ \t]*:(?=\s|$)[ \t]*""")
+_COUNT = re.compile(
+    r"""(?m)^(?:nc|'nc'|"nc")[ \t]*:[ \t]*([0-9]+)[ \t\r]*(?:\s#.*)?$"""
 )
+_START = re.compile(r"(?:\s+|#[^\n]*|%[^\n]*|---(?=\s))*")
+_BLANK = re.compile(r"\A(?:\s+|#[^\n]*)*")
+_BRACKETS = ("[", "{")
+_REST_OF_LINE = re.compile(r"[ \t\r]*(?:(?<=\s)#[^\n]*)?(?:\n|$)")
+_NUMBER = re.compile("0|[1-9][0-9]*")
+
+
+def has_names(text: str) -> bool:
+    """Return True if the text of a data.yaml has the key `names`."""
+    return bool(_KEY.search(text)) or (_is_in_braces(text) and "names" in text)
 
 
 def read_classes(path: Path, problems: Problems) -> dict[int, str]:
@@ -33,12 +39,12 @@ def read_classes(path: Path, problems: Problems) -> dict[int, str]:
     if path.suffix.lower() not in YAML:
         return dict(enumerate(read_names(path, problems)))
     text = read_text(path)
-    found = KEY.search(text)
-    if found is None:
+    if not has_names(text):
         problems.add(f"{path}: no line that begins with `names:`")
         return {}
     try:
-        classes = _classes(found[1], text[found.end() :])
+        value, count = _value_and_count(text)
+        classes = _numbered(value)
     except ValueError as error:
         problems.add(f"{path}: names: {error}")
         return {}
@@ -46,88 +52,74 @@ def read_classes(path: Path, problems: Problems) -> dict[int, str]:
     for number, name in classes.items():
         if not is_name(name):
             problems.add(f"{path}: names: {number}: {shown(name)} is not a name")
-    stated = COUNT.search(text)
-    if stated and int(stated[1]) != len(classes):
-        problems.add(f"{path}: nc is {stated[1]}, but there are {len(classes)} names")
+    if count is not None and count != str(len(classes)):
+        problems.add(f"{path}: nc is {count}, but there are {len(classes)} names")
     return classes
 
 
-def _classes(first: str, rest: str) -> dict[int, str]:
-    value = _without_comment(first)
-    if not value:
-        return _numbered(_block_items(rest))
-    closing = {"[": "]", "{": "}"}.get(value[0])
-    if closing is None:
+def _is_in_braces(text: str) -> bool:
+    found = _START.match(text)
+    return found is not None and text.startswith("{", found.end())
+
+
+def _value_and_count(text: str) -> tuple[Value, str | None]:
+    """Return the value of `names`, and that of `nc` as text. Raises ValueError."""
+    if _is_in_braces(text):
+        return _in_braces(text)
+    keys = [*_KEY.finditer(text)]
+    if len(keys) > 1:
+        raise ValueError("the key is there twice")
+    at = keys[0].end()
+    count = _COUNT.search(text)
+    return _value(text, at), count and count[1]
+
+
+def _in_braces(text: str) -> tuple[Value, str | None]:
+    whole, _ = in_brackets(text, text.index("{"))
+    pairs = [*whole.values()] if isinstance(whole, dict) else []
+    named = [value for key, value in pairs if key == "names"]
+    if len(named) != 1:
+        raise ValueError(f"the key is there {len(named)} times, not once")
+    counts = [value for key, value in pairs if key == "nc"]
+    count = counts[0] if counts else None
+    return named[0], count if isinstance(count, str) else None
+
+
+def _value(text: str, at: int) -> Value:
+    """Return what stands behind the key: in the same line, or below it. Raises ValueError."""
+    line = text[at:].partition("\n")[0].strip()
+    if not line or line.startswith("#"):
+        end = text.find("\n", at) + 1
+        below = text[end:] if end else ""
+        at = len(text) - len(_BLANK.sub("", below, count=1))
+        if text[at - 1] != " " or text[at : at + 1] not in _BRACKETS:
+            return of_lines(below)
+    elif line[0] in "&*!":
+        raise ValueError(
+            f"{shown(line)}: anchors, aliases and tags are not read; write the names themselves"
+        )
+    elif line[0] not in _BRACKETS:
+        raise ValueError(f"{shown(line)} is not a list of names")
+    value, end = in_brackets(text, at)
+    if not _REST_OF_LINE.match(text, end):
+        rest = text[end:].partition("\n")[0]
+        raise ValueError(f"{shown(rest)} stands behind the list")
+    return value
+
+
+def _numbered(value: Value) -> dict[int, str]:
+    if isinstance(value, str):
         raise ValueError(f"{shown(value)} is not a list of names")
-    lines = [value, *map(_without_comment, rest.splitlines())]
-    whole = " ".join(lines)
-    end = _end(whole, closing)
-    return _numbered(_items(whole[1:end]))
-
-
-def _without_comment(line: str) -> str:
-    return re.sub(r"(^|\s)#.*$", "", line).strip()
-
-
-def _end(text: str, closing: str) -> int:
-    """Return where the bracket closes, outside quotes."""
-    quote = ""
-    for place, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character == closing:
-            return place
-    raise ValueError(f"the list has no {closing!r} at its end")
-
-
-def _block_items(text: str) -> list[tuple[int | None, str]]:
-    """Return the items of an indented list below `names:`, or of one with dashes."""
-    items = []
-    for line in text.splitlines():
-        content = _without_comment(line)
-        if not content:
-            continue
-        is_dash = content.startswith("-")
-        if not is_dash and not line[:1].isspace():
-            break
-        items.append(_item(content.removeprefix("-")))
-    return items
-
-
-def _item(text: str) -> tuple[int | None, str]:
-    found = OF_BLOCK.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{shown(text.strip())} is not a name, or NUMBER: NAME")
-    return _values(found)
-
-
-def _items(text: str) -> list[tuple[int | None, str]]:
-    items = []
-    place = 0
-    while text[place:].strip():
-        found = OF_LIST.match(text, place)
-        if found is None:
-            raise ValueError(f"{shown(text[place:].strip())} cannot be read as names")
-        items.append(_values(found))
-        place = found.end()
-    return items
-
-
-def _values(found: re.Match[str]) -> tuple[int | None, str]:
-    single = found["single"]
-    name = found["double"] or found["plain"] or ""
-    if single is not None:
-        name = single.replace("''", "'")
-    number = found["number"]
-    return None if number is None else int(number), name
-
-
-def _numbered(items: list[tuple[int | None, str]]) -> dict[int, str]:
+    pairs = [*value.values()] if isinstance(value, dict) else []
+    if isinstance(value, list):
+        pairs = [(str(place), one) for place, one in enumerate(value)]
     classes: dict[int, str] = {}
-    for place, (stated, name) in enumerate(items):
-        number = place if stated is None else stated
+    for key, name in pairs:
+        if not _NUMBER.fullmatch(key):
+            raise ValueError(f"{shown(key)} is not the number of a class")
+        if not isinstance(name, str):
+            raise ValueError(f"class {shown(key)} has a list and no name")
+        number = int(key[:17])
         if number in classes or number > LARGEST_ID:
             raise ValueError(f"class {shown(number)} is not a number of its own")
         classes[number] = name

@@ -22,6 +22,7 @@ from lpirc_testsets.yolo_layout import (
     YoloFolder,
     class_names,
     classes_beside,
+    yaml_files,
     yolo_folder,
 )
 
@@ -72,9 +73,11 @@ def _classes(
     near = (found.labels, folder, found.labels.parent, folder.absolute().parent)
     path = classes_beside(*near)
     if path is None:
+        nameless = ", ".join(map(str, yaml_files(*near)))
+        hint = f" ({nameless}: without `names`)" if nameless else ""
         raise TestSetError(
             "ground-truth-missing",
-            f"{folder}: the names of the classes are missing: put {NAMES_WANTED} into it",
+            f"{folder}: the names of the classes are missing: put {NAMES_WANTED} into it{hint}",
         )
     return class_names(path, problems)
 

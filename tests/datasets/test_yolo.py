@@ -238,13 +238,27 @@ FORMS = {
     "names: {0: ant, 1: fox}": ["ant", "fox"],
     "names:\n  - chair, with arms\n  - ratio 4:3\n": ["chair, with arms", "ratio 4:3"],
     "train: names: x\nnames: [5, 6]": ["5", "6"],
+    "\ufeffnames: [ant, fox]": ["ant", "fox"],
+    '{"nc": 2, "names": ["ant", "f\\u00f6x"]}': ["ant", "f\u00f6x"],
+    "---\n{names: {0: ant,\n 1: fox}, nc: 2}\n": ["ant", "fox"],
+    "\"names\": ['ant']\n'nc': 1\n": ["ant"],
+    "names:\n  '0': ant\n  \"1\": fox\n": ["ant", "fox"],
+    "names: [x's, it\"s, c#, no] # 4\n": ["x's", 'it"s', "c#", "no"],
+    'names:\n  - x\'s\n  - say "no"\n': ["x's", 'say "no"'],
+    'names: ["a \\"b\\"", "\\x41\\u0042\\\\", "\\ud83d\\ude00"]\n': [
+        'a "b"',
+        "AB\\",
+        "\U0001f600",
+    ],
+    "names:\n  [ant, # one\n   fox]\n": ["ant", "fox"],
+    "names:\r\n  0: ant\r\n  1: fox # two\r\nnc: 2\r\n": ["ant", "fox"],
 }
 
 
 @pytest.mark.parametrize("text", FORMS)
 def test_names_in_each_form_of_yaml(tmp_path: Path, text: str) -> None:
     path = tmp_path / "data.yaml"
-    path.write_text(text)
+    path.write_bytes(text.encode())
     problems = Problems()
     assert read_classes(path, problems) == dict(enumerate(FORMS[text]))
     assert problems.kept == ()
@@ -274,7 +288,28 @@ BAD_NAMES = {
     "train: x\n": "no line that begins with `names:`",
     "names: ant\n": "names: 'ant' is not a list of names",
     "names: [ant, fox\n": "names: the list has no ']' at its end",
-    "names: [ant, [fox]]\n": "cannot be read as names",
+    "names: [ant, [fox]]\n": "names: class '1' has a list and no name",
+    "names: [ant fox\n  bee]\n": "'bee]' cannot be read as names: a comma or ']' is missing",
+    "names: &all [ant]\n": "'&all [ant]': anchors, aliases and tags are not read",
+    "names: *all\n": "'*all': anchors, aliases and tags are not read; write the names",
+    "names:\n  - &one ant\n": "anchors (&) are not read; write the names themselves",
+    "names:\n  0: !!str ant\n": "tags (!) are not read",
+    "names:\n  0: |\n    ant\n": "block texts (|) are not read",
+    "names:\n  - traffic\n    light\n": "'light' does not continue the list before it",
+    "names:\n  traffic\n  light\n": "'traffic' is not a name, or NUMBER: NAME",
+    "names:\n  - ant\n  1: fox\n": "'1: fox' does not continue the list before it",
+    "names:\n  - 0: ant\n": "'0: ant' is not a name; quote what has a colon",
+    "names:\n  - - ant\n": "'- ant' is not a name",
+    "names:\n  0:\n  1: fox\n": "'' is not a name",
+    "names: [ant, ~]\n": "~ is nothing to YAML; quote it if it is a name",
+    "names: {ant: 0}\n": "'ant' is not the number of a class",
+    "names: {007: ant}\n": "'007' is not the number of a class",
+    "names: {0:ant}\n": "'0:ant' has no value after a colon and a blank",
+    "names: ['\\q', \"\\q\"]\n": "is no escape of YAML",
+    "names: [ant]\nnames: [fox]\n": "names: the key is there twice",
+    "{names: [ant], names: [fox]}": "names: the key is there 2 times, not once",
+    "names: [ant] fox\n": "' fox' stands behind the list",
+    f"names: {'[' * 9999}": "nested too deep",
     "names: [ant, ant]\n": "the name 'ant' is used 2 times",
     "names: []\n": "no names in it",
     "names:\ntrain: x\n": "no names in it",

@@ -142,6 +142,16 @@ def test_what_is_missing_is_asked_for(data: Path, gone: str, sentence: str) -> N
     assert sentence in error.sentence
 
 
+def test_a_data_yaml_without_names_is_named(data: Path) -> None:
+    (data / "data.yaml").write_text("nc: 2\n")
+    assert f"({data}/data.yaml: without `names`)" in refused(data).sentence
+
+
+def test_names_behind_a_byte_order_mark_are_found(data: Path) -> None:
+    (data / "data.yaml").write_text("\ufeffnames: [ant, fox]\n")
+    assert read_ground_truth(data).category_names == ("ant", "fox")
+
+
 def test_the_digest_is_that_of_what_the_files_say(data: Path) -> None:
     def digest() -> str:
         return truth_digest(data, read_ground_truth(data))

@@ -148,8 +148,8 @@ def test_pixels_in_yolo_texts_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("boxes", "words"),
     [
-        (["0.1,0.1,0.5,0.5", "0,0,1,1"], "all 2 boxes lie within 0..1, as shares"),
-        (["101,1,110,9", "1,51,9,60"], "all 2 boxes lie wholly outside their image, the first in image 'b.jpg'"),
+        (["0.1,0.1,0.5,0.5", "0,0,1,1"], "all boxes (2) lie within 0..1, as shares"),
+        (["101,1,110,9", "1,51,9,60"], "all boxes (2) lie wholly outside their image, the first in image 'b.jpg'"),
         (["1,1,9,9", "-9,1,-1,9"], "1 of 2 boxes lie wholly outside their image"),
         (["1,1,9,9", "0,0,1,1"], None),
         (["100,50,100,50", "0,0,300,300"], None),
@@ -171,7 +171,7 @@ def test_boxes_in_another_unit_are_warned_of(
 @pytest.mark.parametrize(
     ("boxes", "words"),
     [
-        ([[0.25, 0.25, 0.5, 0.5]], "all 1 boxes lie within 0..1"),
+        ([[0.25, 0.25, 0.5, 0.5]], "all boxes (1) lie within 0..1"),
         ([[60, 20, 80, 40], [5, 5, 20, 20]], "bbox is x, y, width, height, and these look like corners"),
         ([[60, 20, 80, 40], [50, 5, 20, 20]], None),
     ],

@@ -43,5 +43,5 @@ def test_an_inverted_box_is_refused_unless_it_is_asked_for(tmp_path: Path) -> No
 
 def test_what_the_command_warns_of_is_a_warning_in_python(tmp_path: Path) -> None:
     truth, found = written(tmp_path, "3,7,0.5,0.1,0.1,0.9,0.9")
-    with pytest.warns(UserWarning, match=r"all 1 boxes lie within 0\.\.1"):
+    with pytest.warns(UserWarning, match=r"all boxes \(1\) lie within 0\.\.1"):
         assert len(read_detections(found, read_truth(truth))) == 1

@@ -57,16 +57,14 @@ def unit_warnings(
         return ()
     edges = _edges(found, ground_truth)
     if ground_truth.boxes.max(initial=0) > 1 and edges.in_unit_square.all():
-        sentence = (
-            f"all {count} boxes lie within 0..1, as shares of an image do; write pixels"
-        )
+        sentence = f"all boxes ({count}) lie within 0..1, as shares of an image do; write pixels"
         return (f"{path}: {sentence}",)
     outside = edges.outside
     if number := int(np.count_nonzero(outside)):
         first = shown(_name_of(int(found.image[outside.argmax()]), ground_truth))
         of = f"{number} of {count} boxes lie"
         if number == count:
-            of = f"all {count} boxes lie"
+            of = f"all boxes ({count}) lie"
         sentence = f"{of} wholly outside their image, the first in image {first}; write pixels of that image"
         return (f"{path}: {sentence}",)
     if found.coco_boxes is not None and _are_corners(found.coco_boxes, edges):

@@ -101,12 +101,13 @@ def classes_beside(*folders: Path) -> Path | None:
 
 def yaml_files(*folders: Path) -> list[Path]:
     """Return the YAML files in these folders. Raises OSError."""
-    found = []
-    for folder in dict.fromkeys(folders):
-        for path in sorted(folder.iterdir()) if is_folder(folder) else ():
-            if path.suffix.lower() in YAML and is_file(path):
-                found.append(path)
-    return found
+    paths = (
+        path
+        for folder in dict.fromkeys(folders)
+        if is_folder(folder)
+        for path in sorted(folder.iterdir())
+    )
+    return [path for path in paths if path.suffix.lower() in YAML and is_file(path)]
 
 
 def class_names(path: Path, problems: Problems) -> dict[int, str]:

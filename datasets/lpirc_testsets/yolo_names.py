@@ -109,7 +109,7 @@ def _value(text: str, at: int) -> Value:
 
 def _numbered(value: Value) -> dict[int, str]:
     if isinstance(value, str):
-        raise ValueError(f"{shown(value)} is not a list of names")
+        raise ValueError(f"{shown(value)} is not a list of names")  # noqa: TRY004 - it is in a file
     pairs = [*value.values()] if isinstance(value, dict) else []
     if isinstance(value, list):
         pairs = [(str(place), one) for place, one in enumerate(value)]
@@ -118,7 +118,7 @@ def _numbered(value: Value) -> dict[int, str]:
         if not _NUMBER.fullmatch(key):
             raise ValueError(f"{shown(key)} is not the number of a class")
         if not isinstance(name, str):
-            raise ValueError(f"class {shown(key)} has a list and no name")
+            raise ValueError(f"class {shown(key)} has a list and no name")  # noqa: TRY004
         number = int(key[:17])
         if number in classes or number > LARGEST_ID:
             raise ValueError(f"class {shown(number)} is not a number of its own")

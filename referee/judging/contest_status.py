@@ -14,10 +14,10 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from lpirc_score.tasks.words import words_of
 from referee.contest import Contest
 from referee.judging.answered_images import AnsweredImages
 from referee.judging.attention import attention_of
+from referee.judging.contest_words import scored_words
 from referee.judging.freeze import Freeze
 from referee.judging.heat_lights import waiting_heats
 from referee.judging.host_status import Told, host_status, told_by_log
@@ -149,7 +149,7 @@ class StatusReader:
             "version": program_version(),
             "window_s": config.window_s,
             "metric": config.scored_by,
-            **words_of(config.task).in_status,
+            **scored_words(self._contest),
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
             "database_trouble": known.database_trouble,

@@ -19,10 +19,10 @@ from typing import Any
 
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.tasks import BOXES
-from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.contest import Contest
 from referee.contest_rules import DEFAULT, ContestRule
 from referee.judging.answered_images import AnsweredImages
+from referee.judging.contest_words import no_truth
 from referee.judging.figure_freshness import state_of
 from referee.judging.figure_state import FigureState
 from referee.judging.heat_courses import courses_before, powers_before, with_courses
@@ -209,9 +209,7 @@ def _corrections(store: Store) -> list[dict[str, Any]]:
 def _document(contest: Contest, **changing: object) -> str:
     config = contest.config
     is_of_boxes = config.task == BOXES
-    of_task = {} if is_of_boxes else {"task": config.task}
-    if is_of_boxes and not contest.test_set.objects:
-        of_task = {"no_truth": NO_TRUTH_SENTENCE}
+    of_task = no_truth(contest) if is_of_boxes else {"task": config.task}
     fixed: dict[str, object] = of_task | {
         "contest": config.name,
         "metric": config.scored_by,

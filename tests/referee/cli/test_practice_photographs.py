@@ -66,6 +66,13 @@ def test_photographs_are_served_and_a_run_has_energy_and_timing_only(
         rows = [[1, 90, 0.5, 0, 0, 20, 30]]
         posted = session.post(f"{url}/v1/detections", json=rows, timeout=TIMEOUT_S)
         assert posted.status_code == 202
+        key = (folder / "operator-key").read_text().strip()
+        console = session.get(
+            f"{url}/operator/",
+            headers={"Authorization": f"Bearer {key}", "Accept": "text/html"},
+            timeout=TIMEOUT_S,
+        )
+        assert "energy and timing only. No run gets a score." in console.text
         ended = session.delete(f"{url}/v1/session", timeout=TIMEOUT_S)
         assert ended.status_code == 200
     line = process.stdout.readline()

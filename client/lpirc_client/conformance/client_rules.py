@@ -19,6 +19,7 @@ LOGIN = (
 LOGOUT = ("DELETE /v1/session", "GET /logout", "POST /logout")
 STATUS = "GET /v1/session"
 ROWS = "POST /v1/detections"
+ANSWERS = "POST /v1/answers"
 IMAGE = "GET /v1/images/"
 FETCHES = (IMAGE, "GET /v1/images", "PUT /v1/display/")
 LEGACY_FETCHES = tuple(
@@ -94,7 +95,7 @@ class Run:
         self.turns = _pairs(
             [one for one in seen if one in self.logins or one in self.logouts]
         )
-        self.posts = [one for one in seen if one.route == ROWS]
+        self.posts = [one for one in seen if one.route in (ROWS, ANSWERS)]
         self.lost = {
             one.sha256: one
             for one in reversed(self.posts)
@@ -115,6 +116,8 @@ class Run:
         self.first = {n: one for one, n in reversed(self.fetched)}
         accepted = {n for one in self.posts if one.status == 202 for n in one.images}
         self.unanswered = [one for n, one in self.first.items() if n not in accepted]
+        if any(one.route == ANSWERS and not one.images for one in self.posts):
+            self.unanswered = []  # a task's body may have another form than JSON
         self.opened_s = next((one.ended_s for one in (*self.logins, *seen)), 0.0)
         self.ended_s = max((one.ended_s for one in seen), default=0.0)
 
@@ -278,7 +281,9 @@ RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
         lambda run: [
             one
             for one in run.posts
-            if one.images and one.media_type != "application/octet-stream"
+            if one.route == ROWS
+            and one.images
+            and one.media_type != "application/octet-stream"
         ],
     ),
     "silent-at-the-end": (

@@ -9,12 +9,14 @@ from contextlib import suppress
 from lpirc_client.commands import password_from
 from lpirc_client.conformance.client_rules import Run
 from lpirc_client.conformance.findings_report import BAD, Finding, junit, table
+from lpirc_client.conformance.posted_bodies import Bodies
 from lpirc_client.conformance.proxy import Proxy
 from lpirc_client.conformance.referee_checks import Checks
 from lpirc_client.connection import Connection
 from lpirc_client.errors import ClientError
 from lpirc_client.files import write_atomically
 from lpirc_client.terminal import result, say
+from lpirc_client.wire import task_from
 
 
 def execute(options: argparse.Namespace) -> None:
@@ -50,6 +52,11 @@ def _checked(options: argparse.Namespace) -> list[Finding]:
         options.refuse_usage(
             "a complete check uses up an attempt: give --team T --yes, or --read-only"
         )
+    with Connection(options.url, options.ca_cert) as connection:
+        why_not = Bodies(task_from(connection.health())).why_not
+    if why_not:
+        what = f"{why_not}; nothing was checked and no attempt used: give --read-only for the checks without a log-in"
+        raise ClientError("task-unchecked", what)
     password = password_from(options.password_file)
     return list(Checks(options.url, options.team, password, options.ca_cert).all())
 

@@ -18,6 +18,7 @@ from socketserver import ThreadingTCPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+from lpirc_client.answers import ANSWERS_PATH
 from lpirc_client.conformance.client_rules import LOGOUT, Exchange
 from lpirc_client.operating_system import FREES_PORTS_LATE
 from lpirc_client.rows import PACKED_TYPE
@@ -26,6 +27,7 @@ PIECE_BYTES = 16384
 LINGER_S = 3.0  # after the end of the run, for a client that goes on
 TEXT_ROW = rb"(?m)^\s*(\d{1,9})"
 JSON_ROW = rb"\[\s*(\d{1,9})"
+ANSWER = rb'"image(?:_id)?"\s*:\s*(\d{1,9})'
 FORM = "application/x-www-form-urlencoded"
 ROWS_BY_TYPE = {
     "text/plain": TEXT_ROW,
@@ -267,6 +269,8 @@ def _images(
         query = dict(re.findall(r"(first|count)=(\d{1,9})(?!\d)", parts.query))
         first = int(query.get("first", 1))
         return range(first, first + min(int(query.get("count", 100)), 1000))
+    if parts.path == ANSWERS_PATH:
+        return sorted({int(image) for image in re.findall(ANSWER, body)})
     if parts.path != "/v1/detections":
         return [
             int(image)

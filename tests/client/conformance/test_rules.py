@@ -245,3 +245,14 @@ def test_the_page_has_every_check_and_rule_in_order() -> None:
     )
     assert f"{len(checks)} checks" in page
     assert f"{len(hints)} rules" in page
+
+
+def test_answers_of_a_task_are_posts_too_and_what_is_not_known_is_not_blamed() -> None:
+    answers = replace(POST, route="POST /v1/answers", media_type="application/json")
+    assert broken(LOGIN, FETCH, answers, LOGOUT) == []
+    part = replace(answers, images=[1, 2])
+    assert broken(LOGIN, FETCH, part, LOGOUT) == ["unanswered-images"]
+    binary = replace(answers, images=[], media_type="application/x-tally")
+    assert broken(LOGIN, FETCH, binary, LOGOUT) == []
+    late = replace(answers, status=409, answer={"code": "window-closed"})
+    assert "late-posts" in broken(LOGIN, FETCH, answers, late, LOGOUT)

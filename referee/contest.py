@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+import shlex
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -218,7 +219,7 @@ def _own_key(folder: Path, store: Store) -> ContestKey:
     elif not is_there(path):
         sentence = (
             f"The contest's key {path} is missing; restore it from your backup. If it is lost, make a new key: "
-            f"referee doctor {folder} --accept"
+            f"referee doctor {shlex.quote(str(folder))} --accept"
         )
         raise RefereeError("secret-missing", sentence)
     return ContestKey(path, store.identity.public_key())
@@ -240,7 +241,7 @@ def _require_one_contest(folder: Path, config: ContestConfig, store: Store) -> N
             f"{folder} mixes files of two contests; {' or '.join(odd)} does not belong. Put the file of this "
             "contest back; "
             f'or, to make them one contest, write id = "{ours}" into {CONFIG_NAME} and run: '
-            f"referee doctor {folder} --accept",
+            f"referee doctor {shlex.quote(str(folder))} --accept",
         )
 
 

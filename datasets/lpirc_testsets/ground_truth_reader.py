@@ -24,8 +24,9 @@ from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.parquet_tables import is_parquet
 from lpirc_testsets.presence import is_file, is_folder, is_there
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE, read_marks
+from lpirc_testsets.values import shown
 from lpirc_testsets.voc_reader import read_voc_folder, voc_files
-from lpirc_testsets.yolo_layout import READ_AS_YOLO, is_label_text
+from lpirc_testsets.yolo_layout import READ_AS_YOLO, is_label_text, pictures_by_name
 
 
 def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
@@ -170,9 +171,17 @@ def _with_sizes(
         )
         raise TestSetError("ground-truth-invalid", sentence)
     sizes = dict(ground_truth.sizes)
-    for id_, name in zip(ground_truth.image_ids.tolist(), names, strict=True):
-        if id_ not in sizes and name and (size := size_in_header(images / name)):
+    pictures = pictures_by_name(images)
+    named = zip(ground_truth.image_ids.tolist(), names, strict=True)
+    missing = {id_: name for id_, name in named if name and id_ not in sizes}
+    for id_, name in missing.items():
+        picture = pictures.get(name) or pictures.get(name.casefold())
+        if picture and (size := size_in_header(picture)):
             sizes[id_] = size
+    if missing and not sizes:
+        first = shown(next(iter(missing.values())))
+        sentence = f"{images}: none of the {len(missing)} images of {path} is in it; the first is {first}"
+        raise TestSetError("ground-truth-missing", sentence)
     return replace(ground_truth, sizes=sizes)
 
 

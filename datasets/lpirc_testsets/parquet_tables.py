@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ from numpy.typing import NDArray
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.presence import is_file
+from lpirc_testsets.values import shown
 
 SUFFIXES = (".parquet", ".pq")
 MAGIC = b"PAR1"
+FLAGS = ("difficult", "counts")
+"""Columns that say of each row whether something is so."""
 
 Columns = dict[str, NDArray[Any]]
 """Columns of equal length (n,) by name."""
@@ -52,6 +56,10 @@ def read_parquet(path: Path) -> Columns:
         raise TestSetError(
             "ground-truth-unreadable", f"{path}: not a Parquet file: {reason}"
         ) from error
+    for name, uses in Counter(table.column_names).items():
+        if uses > 1:
+            sentence = f"{path}: it has {uses} columns {shown(name)}; which of them counts is not known"
+            raise TestSetError("ground-truth-unreadable", sentence)
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         columns[name] = column.to_numpy(zero_copy_only=False)
@@ -62,10 +70,15 @@ def text_rows(
     columns: Columns,
     names: Sequence[str],
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the numbers of the rows, from 1, and their cells in these columns as text that loses nothing."""
+    """Yield the numbers of the rows, from 1, and their cells in these columns as text that loses nothing.
+
+    A truth value is 0 or 1 in the columns `FLAGS`; in others it is True or False, which is no number.
+    """
+    are_flags = [name in FLAGS for name in names]
     lists = [columns[name].tolist() for name in names]
     for number, values in enumerate(zip(*lists, strict=True), start=1):
-        yield number, [_text(value) for value in values]
+        cells = zip(values, are_flags, strict=True)
+        yield number, [_text(value, is_flag) for value, is_flag in cells]
 
 
 def numbers_of(columns: Columns, names: Sequence[str]) -> NDArray[np.float64] | None:
@@ -76,10 +89,10 @@ def numbers_of(columns: Columns, names: Sequence[str]) -> NDArray[np.float64] | 
     return np.column_stack([one.astype(np.float64) for one in found])
 
 
-def _text(value: object) -> str:
+def _text(value: object, is_flag: bool) -> str:
     if value is None:
         return ""
-    if isinstance(value, bool):
+    if isinstance(value, bool) and is_flag:
         return str(int(value))
     if isinstance(value, float) and value.is_integer():
         return str(int(value))  # an id may stand in a column of floats

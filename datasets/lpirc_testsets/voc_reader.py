@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from xml.etree import ElementTree as ET
 
 from lpirc_testsets.errors import Problems
@@ -40,7 +40,10 @@ class _WithoutDtd(ET.TreeBuilder):
 
 @dataclass(frozen=True)
 class VocAnnotation:
-    """The content of an annotation file: `size` (width, height) of the image if stated, objects, and `problems`."""
+    """The content of an annotation file: `size` (width, height) of the image if stated, objects, and `problems`.
+
+    `file` is the name that it gives its image, or "".
+    """
 
     file: str
     size: tuple[int, int] | None
@@ -63,9 +66,7 @@ def read_voc(path: Path) -> VocAnnotation:
             objects.append(_object(element))
         except ValueError as error:
             problems.append(f"{path}: object {index}: {error}")
-    return VocAnnotation(
-        (root.findtext("filename") or "").strip(), size, tuple(objects), tuple(problems)
-    )
+    return VocAnnotation(_file(root), size, tuple(objects), tuple(problems))
 
 
 def voc_files(folder: Path) -> list[Path]:
@@ -104,7 +105,7 @@ def read_voc_folder(files: list[Path]) -> GroundTruth:
         name = (path.parent.relative_to(base) / (one.file or path.stem)).as_posix()
         if images.setdefault(name, one) is not one:
             problems.add(
-                f"{path}: another annotation is of the same image {shown(name)}"
+                f"{path}: another annotation is of the same image {shown(name)}, by its <filename>"
             )
     problems.raise_if_any("ground-truth-invalid")
     names = sorted({each.name for one in images.values() for each in one.objects})
@@ -143,6 +144,18 @@ def _root(path: Path) -> ET.Element:
             f"{path}: its root is <{root.tag[:40]}>, expected <annotation>"
         )
     return root
+
+
+def _file(root: ET.Element) -> str:
+    """Return the name of the image: `filename`, else the end of `path`; "" without either.
+
+    Programs for labelling write where the image lay on their machine, which is no part of its name.
+    """
+    stated = (root.findtext("filename") or "").strip()
+    if not stated:
+        return PureWindowsPath((root.findtext("path") or "").strip()).name
+    is_elsewhere = "\\" in stated or stated.startswith("/")
+    return PureWindowsPath(stated).name if is_elsewhere else stated
 
 
 def _size(root: ET.Element) -> tuple[int, int] | None:

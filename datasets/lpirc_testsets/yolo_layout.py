@@ -120,6 +120,21 @@ def class_names(path: Path, problems: Problems) -> dict[int, str]:
     return {number: named.get(number, str(number)) for number in range(count)}
 
 
+def pictures_by_name(folder: Path) -> dict[str, Path]:
+    """Return the images below a folder, by their names, and by these without capitals and without suffix.
+
+    A short name that two images share is left out. Raises OSError.
+    """
+    every = dict(_pictures(folder))
+    short: dict[str, list[Path]] = {}
+    for name, path in every.items():
+        stem = PurePosixPath(name).with_suffix("").as_posix()
+        for other in {name.casefold(), stem, stem.casefold()}:
+            short.setdefault(other, []).append(path)
+    unique = {name: paths[0] for name, paths in short.items() if len(paths) == 1}
+    return unique | every
+
+
 def _image_places(folder: Path, images: Path | None) -> list[Path]:
     if images is not None:
         return [images]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import socket
 import ssl
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -49,7 +50,8 @@ def ask(
     url = server_url(folder)
     key = read_secret(folder / OPERATOR_KEY_NAME).hex()
     not_served = NoServer(
-        "not-served", f"{folder} is not being served; start it: referee serve {folder}"
+        "not-served",
+        f"{folder} is not being served; start it: referee serve {shlex.quote(str(folder))}",
     )
     if url is None or not is_served(
         folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,7 +92,8 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
             f"There is no test set at {folder / one}: put it there, or change contest.toml."
         )
     click.echo(
-        f"Restored {folder}. Never serve both this folder and the former one. Next: referee serve {folder}"
+        f"Restored {folder}. Never serve both this folder and the former one. "
+        f"Next: referee serve {shlex.quote(str(folder))}"
     )
 
 
@@ -103,7 +105,7 @@ def _restore_by_journal(folder: Path) -> None:
     )
     if found.kept is not None:
         click.echo(f"The former database is kept as {found.kept}.")
-    click.echo(f"Next: referee serve {folder}")
+    click.echo(f"Next: referee serve {shlex.quote(str(folder))}")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,7 +73,9 @@ def _compared(name: str, folder: Path) -> Compared:
             [int(name)] if is_number else [run.id for run in contest.store.runs.find()]
         )
         if len(numbers) != 1:
-            advice = f"name two by number: referee compare 1 2 --contest {name}"
+            advice = (
+                f"name two by number: referee compare 1 2 --contest {shlex.quote(name)}"
+            )
             raise RefereeError(
                 "run-unknown", f"{name} has {len(numbers)} runs; {advice}"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from functools import partial
 from pathlib import Path
 
@@ -132,8 +133,9 @@ def init(
             seed=1,
             task=task if task in TASKS else BOXES,
         )
+    name = shlex.quote(str(folder))
     click.echo(
-        f"Made {folder}. Next: referee team add NAME --contest {folder}; referee serve {folder}"
+        f"Made {folder}. Next: referee team add NAME --contest {name}; referee serve {name}"
     )
 
 

@@ -125,7 +125,7 @@ def practice(
     if kind != "sim":
         require_no_meter_gap(faults)
     try_meter(meter)
-    again = f"{folder} --host {host} --port {port}"
+    again = f"{quote(str(folder))} --host {host} --port {port}"
     kept = f"{folder} is kept; go on with: referee practice {again}; a run that is open now will have no energy"
     with interruption_reported(lambda: kept), ExitStack() as processes:
         if images is not None:
@@ -264,7 +264,7 @@ def _judged(contest: Contest, run: Run, *, is_simulated: bool) -> str:
     else:
         figures = f"{words.accuracy} {score.map:.5f}, {energy}, {reached}"
     sentence = f"Run {run.id}: {figures}; checks: {failed or 'ok'}"
-    return f"{sentence}; referee report {run.id} --contest {contest.folder}"
+    return f"{sentence}; referee report {run.id} --contest {quote(str(contest.folder))}"
 
 
 def _timing(contest: Contest, run: Run) -> str:

@@ -7,6 +7,7 @@ its comments. Does not know how the values are used.
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -68,7 +69,7 @@ def read_config(folder: Path) -> ContestConfig:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        make = f"referee init {folder}, or in the browser: referee setup {folder}"
+        make = f"referee init {shlex.quote(str(folder))}, or in the browser: referee setup {shlex.quote(str(folder))}"
         sentence = f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: {make}"
         raise RefereeError("contest-missing", sentence) from None
     except PermissionError as error:

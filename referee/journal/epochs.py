@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -224,7 +225,7 @@ def _elsewhere(journal: Path, folder: Path, owner: Claim | None) -> RefereeError
     return RefereeError(
         "journal-elsewhere",
         f"{folder} may not write to the journal {journal}: {words}. Two hosts cannot serve one contest; when the other "
-        f"host is dead or stopped, take over: referee standby {folder} --now",
+        f"host is dead or stopped, take over: referee standby {shlex.quote(str(folder))} --now",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from contextlib import closing, suppress
 from datetime import datetime
@@ -57,7 +58,7 @@ class Integrity:
                 "database-cut",
                 f"{self._path} lacks the last {missing} of {noted} records: it is an older copy, or its -wal was "
                 "removed or cut. Put the newer files back, or go on without those records: "
-                f"referee doctor {self._folder} --accept",
+                f"referee doctor {shlex.quote(str(self._folder))} --accept",
             )
 
     def note_count(self) -> None:

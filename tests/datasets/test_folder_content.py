@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -125,6 +126,11 @@ def test_what_is_wrong_with_parquet_is_named(
     assert "the column class is missing; it has 'image'" in refused(path).sentence
     parquet.write_table(pa.table(COLUMNS | {"score": [0.5, 0.5, 0.5]}), path)
     assert "it has a column score, so these are detections" in refused(path).sentence
+    parquet.write_table(pa.table(COLUMNS | {"image": [True, True, False]}), path)
+    assert "row 1: image 'True' is not an integer" in refused(path).sentence
+    flags = {"difficult": [True, False, False]}
+    parquet.write_table(pa.table(COLUMNS | flags), path)
+    assert read_ground_truth(path).difficult.tolist() == flags["difficult"]
     path.write_bytes(b"PAR1 and no more")
     assert "not a Parquet file" in refused(path).sentence
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -138,3 +144,21 @@ def test_a_folder_of_images_needs_names_in_the_ground_truth(tmp_path: Path) -> N
     path.write_text("image,class,xmin,ymin,xmax,ymax\n3,7,1,1,9,9\n")
     with pytest.raises(TestSetError, match=r"is a folder, but .* does not name its im"):
         read_ground_truth(path, tmp_path)
+
+
+def test_sizes_of_images_are_found_whatever_their_suffix_is(
+    tmp_path: Path,
+    jpeg: Callable[..., bytes],
+) -> None:
+    truth = tmp_path / "truth"
+    images = tmp_path / "images"
+    for folder in (truth, images):
+        folder.mkdir()
+    for place, name in enumerate(("a", "b.jpg", "c.PNG"), start=1):
+        (truth / f"{place}.xml").write_text(annotation(name))
+    with pytest.raises(TestSetError, match=r"none of the 3 images of .* first is 'a'"):
+        read_ground_truth(truth, images)
+    for name in ("a.JPEG", "b.JPG", "c.png"):
+        (images / name).write_bytes(jpeg((40, 20)))
+    sizes = read_ground_truth(truth, images).sizes
+    assert sizes == dict.fromkeys((1, 2, 3), (40, 20))

@@ -249,3 +249,25 @@ def test_every_problem_of_a_folder_of_annotations_is_told(
     told = "\n".join(refused.value.problems)
     assert "broken.xml: not a plain XML file" in told
     assert "zz-twin.xml: another annotation is of the same image" in told
+
+
+@pytest.mark.parametrize(
+    ("tags", "name"),
+    [
+        ("<filename>sub/a.jpg</filename>", "sub/a.jpg"),
+        ("<filename>C:\\data\\a.jpg</filename>", "a.jpg"),
+        ("<filename>/home/me/a.jpg</filename>", "a.jpg"),
+        ("<path>/home/me/a.jpg</path>", "a.jpg"),
+        ("<filename></filename><path>C:\\data\\a b.JPG</path>", "a b.JPG"),
+        ("", "first"),
+    ],
+)
+def test_an_image_is_called_as_its_annotation_says_and_not_by_where_it_lay(
+    tmp_path: Path,
+    voc_object: Callable[..., str],
+    tags: str,
+    name: str,
+) -> None:
+    of = voc_object("cat", 1, 1, 9, 9)
+    (tmp_path / "first.xml").write_text(f"<annotation>{tags}{of}</annotation>")
+    assert read_ground_truth(tmp_path).image_names == (name,)

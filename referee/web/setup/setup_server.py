@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing.util
+import shlex
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -73,8 +74,9 @@ def _look_at_end(folder: Path) -> None:
 
 def _require_no_finished_contest(folder: Path) -> None:
     if is_there(folder / CONFIG_NAME) and not is_there(folder / SETUP_NAME):
+        serve = f"referee serve {shlex.quote(str(folder))}"
         sentence = (
-            f"{folder} is a contest already; serve it (referee serve {folder}) and change its settings in the browser, "
+            f"{folder} is a contest already; serve it ({serve}) and change its settings in the browser, "
             "at /operator/settings."
         )
         raise RefereeError("contest-exists", sentence)

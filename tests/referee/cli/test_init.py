@@ -238,3 +238,17 @@ def test_a_contest_of_a_task_needs_a_set_with_its_truth(
     ).folder
     assert made(tmp_path / "day", classes, "--task", "classification") == "../classes"
     assert read_config(tmp_path / "day").task == "classification"
+
+
+def test_commands_that_are_offered_name_a_folder_with_a_blank_so_that_a_shell_takes_it(
+    tmp_path: Path,
+    beside: Path,
+) -> None:
+    folder = tmp_path / "my day"
+    told = called("run", "list", "--contest", str(folder)).stderr
+    assert f"referee init '{folder}', or in the browser: referee setup '{folder}'" in told  # fmt: skip
+    told = called("init", str(folder), "--testset", str(beside)).stdout
+    assert f"--contest '{folder}'; referee serve '{folder}'" in told
+    told = called("run", "list", "--contest", str(folder)).stderr
+    told += called("run", "close", "1", "--contest", str(folder)).stderr
+    assert f"start it: referee serve '{folder}'" in told

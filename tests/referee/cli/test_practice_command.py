@@ -68,7 +68,7 @@ def test_a_run_goes_through_the_faults_and_its_score_is_told_and_on_the_board(
     tmp_path: Path,
     small_set: TestSet,
 ) -> None:
-    folder = tmp_path / "home"
+    folder = tmp_path / "my home"
     where = [str(folder), "--testset", str(small_set.folder), "--port", "0"]
     process = warm_programs.start(
         ["referee", "practice", *where, "--faults", FAULTS, "--seed", "4"]
@@ -107,7 +107,7 @@ def test_a_run_goes_through_the_faults_and_its_score_is_told_and_on_the_board(
     assert team.ask("DELETE", "/v1/session").status_code == 200
     line = process.stdout.readline()
     assert re.match(r"Run 1: mAP 0\.\d+, 0\.\d+ Wh, score [\d.]+; checks: ", line), line
-    assert line.endswith(f"; referee report 1 --contest {folder}\n")
+    assert line.endswith(f"; referee report 1 --contest {shlex.quote(str(folder))}\n")
     shown = Contestant(board.rstrip("/"))
     until(
         lambda: (

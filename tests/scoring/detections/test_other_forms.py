@@ -196,6 +196,25 @@ def test_what_is_wrong_with_parquet_is_named(
     assert "pip install 'lpirc-score[parquet]'; or write the table as CSV" in error.sentence  # fmt: skip
 
 
+def test_columns_of_parquet_that_are_there_twice_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "found.parquet"
+    for twice in ({"category": [1, 1]}, {"score": [1.0, 1.0]}):
+        parquet.write_table(pa.table(TABLE | twice), path)
+        assert "and which of them counts is not known" in refused(path).sentence
+    arrays = [pa.array(column) for column in TABLE.values()]
+    same = pa.Table.from_arrays([*arrays, arrays[2]], [*TABLE, "confidence"])
+    parquet.write_table(same, path)
+    assert "it has 2 columns 'confidence'; which of them" in refused(path).sentence
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_truth_values_in_parquet_are_no_numbers(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "found.parquet"
+    for values in ([True, True], [None, True]):
+        parquet.write_table(pa.table(TABLE | {name: values}), path)
+        assert "'True' is" in str(refused(path).facts["problems"])
+
+
 def export(*lines: str) -> str:
     return "\n".join([EXPORT_HEADER, *lines]) + "\n"
 

@@ -170,4 +170,7 @@ def _column(
         wanted = " or ".join(choice)
         has = shown(", ".join(columns))
         refuse(path, f"the column {wanted} is missing; the table has {has}")
+    if len(present) > 1:
+        both = " and ".join(present)
+        refuse(path, f"it has columns {both}, and which of them counts is not known")
     return present[0]

@@ -281,7 +281,7 @@ class _FollowedRun:
     ) -> float | None:
         if self._lacks_truth:
             return None
-        return evaluate_rows(self._contest, truth, rows).map
+        return evaluate_rows(self._contest, truth, rows).map or 0.0
 
     def _counted(self) -> NDArray[np.float64]:
         images = self._rows[:, IMAGE].astype(np.int64)

@@ -137,7 +137,7 @@ def _cost(
     analysis: ErrorAnalysis,
     energy_wh: float | None,
 ) -> Cost:
-    gain = analysis.gains[type_]
+    gain = analysis.gains[type_] or 0.0
     of_score = score(gain, energy_wh) if is_scorable(energy_wh) else None
     return Cost(type_, analysis.counts[type_], gain, of_score)
 

@@ -195,7 +195,7 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
         found = evaluate(ground_truth, scored_detections(its_rows, metric), metric)
         its_aps = found.ap if known is None else {**known.aps[what], **found.ap}
         aps[what] = {category: its_aps[category] for category in objects}
-        maps[what] = found.map
+        maps[what] = found.map or 0.0
         if known is not None:
             maps[what] = mean_known(np.array([*aps[what].values()], np.float64))
     return Scored(

@@ -19,7 +19,7 @@ DetectionRow = tuple[int, int, float, float, float, float, float]
 
 @dataclass
 class Answer:
-    map: float
+    map: float | None
     ap: dict[int, float | None] = field(default_factory=dict)
     counts: dict[int, Counts] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ def answer(
     blacklist: Iterable[tuple[int, int]] = (),
 ) -> Answer:
     banned = set(blacklist)
-    result = Answer(0.0)
+    result = Answer(None)
     for category in truth.category_ids.tolist():
         objects = _objects(truth, category, banned)
         mine = [
@@ -101,7 +101,7 @@ def answer(
         result.ap[category] = _average_precision(truths, total)
         result.counts[category] = Counts(total, sum(truths), len(truths) - sum(truths))
     scored = [value for value in result.ap.values() if value is not None]
-    result.map = sum(scored) / len(scored) if scored else 0.0
+    result.map = sum(scored) / len(scored) if scored else None
     return result
 
 
@@ -114,7 +114,7 @@ def voc_answer(
 ) -> Answer:
     """VOCevaldet.m line by line: one list in order of arrival, sorted stably by confidence."""
     banned = set(blacklist)
-    result = Answer(0.0)
+    result = Answer(None)
     difficult = dict(zip(_places(truth), truth.difficult.tolist(), strict=True))
     for category in truth.category_ids.tolist():
         objects = _objects(truth, category, banned)
@@ -142,7 +142,7 @@ def voc_answer(
             marks.count("false"),
         )
     scored = [value for value in result.ap.values() if value is not None]
-    result.map = sum(scored) / len(scored) if scored else 0.0
+    result.map = sum(scored) / len(scored) if scored else None
     return result
 
 

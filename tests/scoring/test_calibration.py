@@ -62,7 +62,7 @@ def test_the_errors_are_those_of_the_definition(metric: str, bins: int) -> None:
             every += rows
             ece = errors_of(rows, bins)[0] if rows else None
             assert got.by_category[one.id] == pytest.approx(ece, abs=1e-12)
-        ece, mce = errors_of(every, bins)
+        ece, mce = errors_of(every, bins) if every else (None, None)
         assert got.ece == pytest.approx(ece, abs=1e-12)
         assert got.mce == pytest.approx(mce, abs=1e-12)
         assert got.detections == len(every) == sum(one.count for one in got.bins)
@@ -88,7 +88,7 @@ def test_a_confidence_on_an_edge_is_in_the_upper_bin_and_one_in_the_last() -> No
         2,
     ]
     assert (bins[0].low, bins[0].high, bins[-1].high) == (0.0, 0.1, 1.0)
-    assert (bins[2].precision, bins[2].confidence, bins[2].gap) == (None, None, 0.0)
+    assert (bins[2].precision, bins[2].confidence, bins[2].gap) == (None, None, None)
     assert (bins[9].precision, bins[9].confidence) == (0.5, 0.95)
 
 
@@ -101,7 +101,7 @@ def test_a_detector_that_is_right_as_often_as_it_says_has_no_error() -> None:
 def test_without_detections_there_is_no_error_and_no_category_has_one() -> None:
     truth = oracle.ground_truth([1], [1], [(1, 1, *BOX)])
     got = calibration(truth, oracle.detections([]))
-    assert (got.ece, got.mce, got.detections) == (0.0, 0.0, 0)
+    assert (got.ece, got.mce, got.detections) == (None, None, 0)
     assert got.by_category == {1: None}
 
 

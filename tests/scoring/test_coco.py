@@ -199,9 +199,9 @@ def test_what_has_no_object_is_none() -> None:
     assert numbers["ARlarge"] is None
 
 
-def test_nothing_at_all_is_zero_and_none() -> None:
+def test_nothing_at_all_is_none() -> None:
     empty = evaluate(truth_of([]), found_of([]), "coco")
-    assert empty.map == 0.0
+    assert empty.map is None
     assert set(empty.ap.values()) == {None}
     assert set((empty.summary or {}).values()) == {None}
     assert set(summary(truth_of([(1, 1, BOX)]), found_of([])).values()) == {0.0, None}

@@ -128,10 +128,10 @@ def test_no_detections_give_zero() -> None:
     assert result.images == 2
 
 
-def test_no_ground_truth_gives_zero_and_never_nan() -> None:
+def test_no_ground_truth_gives_none_and_never_nan() -> None:
     empty = oracle.ground_truth([1], [1], [])
     result = evaluate(empty, oracle.detections([(1, 1, 0.5, *BOX)]))
-    assert result.map == 0.0
+    assert result.map is None
     assert result.ap == {1: None}
     assert result.categories_with_ground_truth == 0
 
@@ -156,7 +156,7 @@ def test_a_wholly_blacklisted_category_is_no_part_of_the_mean() -> None:
         blacklist=[(1, 1), (2, 1), (2, 1)],
     )
     assert result.ap[1] is None
-    assert result.map == 0.0
+    assert result.map is None
     assert result.categories_with_ground_truth == 0
 
 

@@ -24,7 +24,8 @@ def coco_ap_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> flo
     Raises RefereeError `unknown-image`, `not-finite`.
     """
     kept = rows[np.isin(rows[:, 1], ground_truth.category_ids)]
-    return 100 * evaluate(ground_truth, Detections.from_rows(kept), COCO).map
+    found = evaluate(ground_truth, Detections.from_rows(kept), COCO)
+    return 100 * (found.map or 0.0)
 
 
 def top1_percent(

@@ -36,16 +36,17 @@ class F1:
 
 @dataclass(frozen=True)
 class BestF1:
-    """The best F1 of each category by its id (None without objects), with the `mean` of them, 0 if there is none.
+    """The best F1 of each category by its id, None without objects, with the `mean` of the others.
 
     `rule` is the metric that matched. `overall` has one threshold for all categories: true detections, detections and
-    objects are added up over the categories. Detections of a category without objects are false there.
+    objects are added up over the categories. Detections of a category without objects are false there. `overall` and
+    `mean` are None if no category has an object.
     """
 
     rule: str
     iou: float
-    overall: F1
-    mean: float
+    overall: F1 | None
+    mean: float | None
     by_category: dict[int, F1 | None]
 
 
@@ -66,15 +67,16 @@ def best_f1(
         best = _best(one.confidence, one.is_true, one.objects)
         by_category[one.id] = best if one.objects else None
     known = [best.f1 for best in by_category.values() if best is not None]
+    overall = _best(
+        _joined(one.confidence for one in judged),
+        _joined(one.is_true for one in judged).astype(np.bool_),
+        sum(one.objects for one in judged),
+    )
     return BestF1(
         rule=matched_by(metric),
         iou=iou_of(metric, iou),
-        overall=_best(
-            _joined(one.confidence for one in judged),
-            _joined(one.is_true for one in judged).astype(np.bool_),
-            sum(one.objects for one in judged),
-        ),
-        mean=sum(known) / len(known) if known else 0.0,
+        overall=overall if known else None,
+        mean=sum(known) / len(known) if known else None,
         by_category=by_category,
     )
 

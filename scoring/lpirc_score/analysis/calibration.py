@@ -39,10 +39,10 @@ class CalibrationBin:
     confidence: float | None
 
     @property
-    def gap(self) -> float:
-        """Return how far precision and mean confidence lie apart, 0 without detections."""
+    def gap(self) -> float | None:
+        """Return how far precision and mean confidence lie apart, None without detections."""
         if self.precision is None or self.confidence is None:
-            return 0.0
+            return None
         return abs(self.precision - self.confidence)
 
 
@@ -50,15 +50,15 @@ class CalibrationBin:
 class Calibration:
     """The bins, ascending, over all categories together; `ece` and `mce` are the mean and the largest gap (0..1).
 
-    `rule` is the metric that matched. `by_category` has the ECE of each category's own detections by its id, None
-    without detections.
+    `rule` is the metric that matched. `by_category` has the ECE of each category's own detections by its id. Without
+    detections each of them is None.
     """
 
     rule: str
     iou: float
     detections: int
-    ece: float
-    mce: float
+    ece: float | None
+    mce: float | None
     bins: tuple[CalibrationBin, ...]
     by_category: dict[int, float | None]
 
@@ -87,7 +87,7 @@ def calibration(
         confidence.append(one.confidence)
         is_true.append(one.is_true)
         own = _binned(one.confidence, one.is_true, bins)
-        by_category[one.id] = _error(own) if len(one.confidence) else None
+        by_category[one.id] = _error(own)
     every = np.concatenate(confidence)
     binned = _binned(every, np.concatenate(is_true), bins)
     return Calibration(
@@ -95,7 +95,7 @@ def calibration(
         iou=iou_of(metric, iou),
         detections=len(every),
         ece=_error(binned),
-        mce=max(one.gap for one in binned),
+        mce=max((gap for gap, _ in _gaps(binned)), default=None),
         bins=binned,
         by_category=by_category,
     )
@@ -143,7 +143,14 @@ def _binned(
     return tuple(binned)
 
 
-def _error(binned: tuple[CalibrationBin, ...]) -> float:
-    total = sum(one.count for one in binned)
-    weighted = [one.gap * one.count for one in binned]
-    return math.fsum(weighted) / max(total, 1)
+def _gaps(binned: tuple[CalibrationBin, ...]) -> list[tuple[float, int]]:
+    """Return the gap and the number of detections of each bin that has detections."""
+    return [(one.gap, one.count) for one in binned if one.gap is not None]
+
+
+def _error(binned: tuple[CalibrationBin, ...]) -> float | None:
+    gaps = _gaps(binned)
+    if not gaps:
+        return None
+    weighted = [gap * count for gap, count in gaps]
+    return math.fsum(weighted) / sum(count for _, count in gaps)

@@ -31,7 +31,10 @@ class Order:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The evaluation and the intervals of each entry by its name, and the order of every two."""
+    """The evaluation and the intervals of each entry by its name, and the order of every two.
+
+    An entry without a mAP, since no category has an object, has neither intervals nor an order.
+    """
 
     evaluations: dict[str, Evaluation]
     intervals: dict[str, MapIntervals]
@@ -56,6 +59,9 @@ def compare(
     drawn = {}
     for name, found in entries.items():
         evaluation = evaluate(ground_truth, found, metric, iou, banned)
+        evaluations[name] = evaluation
+        if evaluation.map is None:
+            continue
         halves = half_maps(
             ground_truth,
             found,
@@ -63,7 +69,6 @@ def compare(
             blacklist=banned,
             iou=iou,
         )
-        evaluations[name] = evaluation
         intervals[name] = map_intervals(evaluation.map, halves)
         images = ground_truth.image_ids.tobytes()
         drawn[name] = Halved(evaluation.map, halves, images=images)

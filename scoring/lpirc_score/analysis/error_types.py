@@ -54,7 +54,8 @@ class ErrorAnalysis:
 
     `rule` is the metric, or what stands for one without a single threshold (`tidecv` for `coco`), `iou` its threshold.
 
-    `gains` has, by type, the mAP gained if all errors of that type were mended; `counts` has their number.
+    `map` is None where nothing has an AP, and so is each gain. `gains` has, by type, the mAP gained if all errors of
+    that type were mended; `counts` has their number.
     `confidence_cost` has, by id of each category with objects, the AP that it would gain if all its true detections
     ranked above its false ones. `cost` (M,) is the mAP that each false detection takes from the true ones ranked below
     it. `object_cost` (G,) is the mAP that each unfound object costs: its share of its category's recall.
@@ -62,8 +63,8 @@ class ErrorAnalysis:
 
     rule: str
     iou: float
-    map: float
-    gains: dict[ErrorType, float]
+    map: float | None
+    gains: dict[ErrorType, float | None]
     counts: dict[ErrorType, int]
     confidence_cost: dict[int, float]
     found: Findings
@@ -97,7 +98,7 @@ def analyse_errors(
         **_with_detections_mended(rule, found, own, objects),
     }
 
-    reached = mean_known(ap)
+    reached = None if np.isnan(ap).all() else mean_known(ap)
     scored = np.flatnonzero(objects)
     lost = (ordered - ap)[scored]
     share = 1 / max(1, len(scored)) / np.maximum(objects, 1)
@@ -108,7 +109,7 @@ def analyse_errors(
         rule=rule.name,
         iou=threshold,
         map=reached,
-        gains={type_: mean_known(mended[type_]) - reached for type_ in ErrorType},
+        gains={type_: _gain(mended[type_], reached) for type_ in ErrorType},
         counts=dict(zip(OF_DETECTIONS, errors, strict=True))
         | {
             ErrorType.MISSED: int(found.missed.sum()),
@@ -122,6 +123,10 @@ def analyse_errors(
         cost=_costs(own, share),
         object_cost=np.where(found.unfound, share.take(found.object_category), 0.0),
     )
+
+
+def _gain(mended: Floats, reached: float | None) -> float | None:
+    return None if reached is None else mean_known(mended) - reached
 
 
 def _by_category(found: Findings, objects: Bools, categories: int) -> Ints:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lpirc_score.analysis.analyses import Analyses
-from lpirc_score.analysis.best_f1 import BestF1
+from lpirc_score.analysis.best_f1 import F1, BestF1
 from lpirc_score.analysis.calibration import Calibration
 from lpirc_score.analysis.confusion_matrix import ConfusionMatrix
 from lpirc_score.analysis.error_types import ErrorAnalysis
@@ -78,18 +78,18 @@ def _confusion(found: ConfusionMatrix) -> Document:
 
 
 def _f1(found: BestF1) -> Document:
-    categories: Document = {}
-    for id_, one in found.by_category.items():
-        categories[str(id_)] = None
-        if one is not None:
-            categories[str(id_)] = asdict(one)
+    categories = {str(id_): _f1_of(one) for id_, one in found.by_category.items()}
     return {
         "rule": found.rule,
         "iou": found.iou,
         "mean": found.mean,
-        "overall": asdict(found.overall),
+        "overall": _f1_of(found.overall),
         "categories": categories,
     }
+
+
+def _f1_of(one: F1 | None) -> Document | None:
+    return None if one is None else asdict(one)
 
 
 def _calibration(found: Calibration) -> Document:

@@ -15,6 +15,7 @@ from lpirc_score.analysis.label_candidates import LabelCandidate
 from lpirc_score.analysis.sizes import SizeScore
 from lpirc_score.cli.framed_tables import FramedTable, figures_table, print_framed
 from lpirc_score.cli.terminal_tables import Column
+from lpirc_score.files.page_parts import figure
 from lpirc_score.metrics.evaluation_result import Evaluation
 
 MOST_IN_MATRIX = 20
@@ -44,13 +45,13 @@ def print_analyses(found: Analyses, names: Names) -> None:
 
 
 def _print_errors(found: ErrorAnalysis) -> None:
-    base = f"mAP {found.map:.5f} by {found.rule} at IoU {found.iou:g}"
+    base = f"mAP {figure(found.map)} by {found.rule} at IoU {found.iou:g}"
     title = f"Errors, and what mending each type gains ({base})"
     table = figures_table("type", figures=("errors", "mAP gained"), title=title)
     for type_, gain in found.gains.items():
         if type_.value == "false-positive":
             table.add_section()
-        table.add_row(str(type_), str(found.counts[type_]), f"{gain:+.5f}")
+        table.add_row(str(type_), str(found.counts[type_]), figure(gain, sign="+"))
     print_framed(table)
 
 
@@ -100,43 +101,36 @@ def _print_f1(found: BestF1, names: Names) -> None:
     columns += [Column(name, is_figure=True) for name in figures]
     table = FramedTable(columns, f"Best F1 by {found.rule} at IoU {found.iou:g}")
     for id_, one in found.by_category.items():
-        cells = ["none"] if one is None else _f1_cells(one)
-        table.add_row(str(id_), names[id_], *cells)
+        table.add_row(str(id_), names[id_], *_f1_cells(one))
     table.add_section()
-    table.add_row("", "mean of the categories", f"{found.mean:.5f}")
+    table.add_row("", "mean of the categories", figure(found.mean))
     table.add_row("", "one threshold for all", *_f1_cells(found.overall))
     print_framed(table)
 
 
-def _f1_cells(one: F1) -> list[str]:
+def _f1_cells(one: F1 | None) -> list[str]:
+    if one is None:
+        return ["none"]
     threshold = "none" if one.confidence is None else f"{one.confidence:g}"
-    return [
-        f"{one.f1:.5f}",
-        f"{one.precision:.5f}",
-        f"{one.recall:.5f}",
-        threshold,
-    ]
+    return [figure(one.f1), figure(one.precision), figure(one.recall), threshold]
 
 
 def _print_calibration(found: Calibration) -> None:
-    title = f"Calibration by {found.rule} at IoU {found.iou:g}: ECE {found.ece:.5f}, largest gap {found.mce:.5f}"
+    gaps = f"ECE {figure(found.ece)}, largest gap {figure(found.mce)}"
+    title = f"Calibration by {found.rule} at IoU {found.iou:g}: {gaps}"
     figures = ("detections", "mean confidence", "true")
     table = figures_table("confidence", figures=figures, title=title)
     for one in found.bins:
-        cells = map(_text, (one.confidence, one.precision))
+        cells = map(figure, (one.confidence, one.precision))
         table.add_row(f"{one.low:g} to {one.high:g}", str(one.count), *cells)
     print_framed(table)
-
-
-def _text(value: float | None) -> str:
-    return "none" if value is None else f"{value:.5f}"
 
 
 def _print_sizes(found: Mapping[str, SizeScore]) -> None:
     title = f"mAP by size of object, by {found['all'].rule}"
     table = figures_table("objects", figures=("number", "mAP"), title=title)
     for name, one in found.items():
-        table.add_row(name, str(one.objects), _text(one.map))
+        table.add_row(name, str(one.objects), figure(one.map))
     print_framed(table)
 
 
@@ -167,5 +161,5 @@ def _print_slices(found: Mapping[str, Evaluation]) -> None:
     for name, one in found.items():
         objects = sum(counts.objects for counts in one.counts.values())
         counts = (str(one.images), str(objects), str(one.detections))
-        table.add_row(name, *counts, f"{one.map:.5f}")
+        table.add_row(name, *counts, figure(one.map))
     print_framed(table)

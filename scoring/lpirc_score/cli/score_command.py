@@ -195,7 +195,10 @@ class _Scorer:
             self._iou,
             digest,
         )
-        per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
+        per_wh = None
+        if energy_wh is not None:
+            reached = contest_score(evaluation.map or 0.0, energy_wh)
+            per_wh = None if evaluation.map is None else reached
         truth, detections = of
         counted = leave_out(*of, banned)
         return Result(

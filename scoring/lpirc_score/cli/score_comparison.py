@@ -14,7 +14,6 @@ from lpirc_score import (
     Evaluation,
     Order,
     coco_curves,
-    format_score,
     precision_recall_curves,
 )
 from lpirc_score.analysis.analyses import Analyses
@@ -23,6 +22,7 @@ from lpirc_score.analysis.halves import half_maps
 from lpirc_score.analysis.interval import Halved
 from lpirc_score.cli.framed_tables import figures_table, print_framed
 from lpirc_score.files.curve_drawings import Curves
+from lpirc_score.files.page_parts import figure
 from lpirc_testsets import GroundTruth
 
 
@@ -36,7 +36,7 @@ class Result:
     """
 
     evaluation: Evaluation
-    map_ilsvrc_det: float
+    map_ilsvrc_det: float | None
     energy_wh: float | None
     score: float | None
     file: Path
@@ -70,8 +70,11 @@ def find_orders(results: Sequence[Result], iou: float | None) -> list[Order]:
     orders: list[Order] = []
     by_metric: dict[str, dict[str, Halved]] = {}
     for one in results:
+        reached = one.evaluation.map
+        if reached is None:
+            continue
         entries = by_metric.setdefault(one.evaluation.metric, {})
-        entries[str(one.file)] = _halved(one, iou)
+        entries[str(one.file)] = _halved(one, reached, iou)
     for metric, entries in by_metric.items():
         orders += orders_of(metric, entries)
     return orders
@@ -86,13 +89,12 @@ def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None
         names |= one.names
     for category, name in sorted(names.items()):
         found = [one.evaluation.ap.get(category) for one in results]
-        table.add_row(str(category), name, *map(ap_text, found))
+        table.add_row(str(category), name, *map(figure, found))
     table.add_section()
-    table.add_row("", "mAP", *(f"{one.evaluation.map:.5f}" for one in results))
-    if results[0].score is not None:
-        table.add_row(
-            "", "score mAP/Wh", *(format_score(one.score or 0.0) for one in results)
-        )
+    table.add_row("", "mAP", *(figure(one.evaluation.map) for one in results))
+    if results[0].energy_wh is not None:
+        scores = [one.score for one in results]
+        table.add_row("", "score mAP/Wh", *(figure(one, 4) for one in scores))
     table.add_row(
         "", "detections", *(str(one.evaluation.detections) for one in results)
     )
@@ -105,14 +107,7 @@ def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None
         click.echo(f"signature {one.evaluation.signature}  {one.file}")
 
 
-def ap_text(ap: float | None) -> str:
-    """Write an AP with five decimals, or "none" for a category without objects."""
-    if ap is None:
-        return "none"
-    return f"{ap:.5f}"
-
-
-def _halved(result: Result, iou: float | None) -> Halved:
+def _halved(result: Result, reached: float, iou: float | None) -> Halved:
     halves = half_maps(
         result.truth,
         result.detections,
@@ -121,4 +116,4 @@ def _halved(result: Result, iou: float | None) -> Halved:
         iou=iou,
     )
     images = result.truth.image_ids.tobytes()
-    return Halved(result.evaluation.map, halves, result.energy_wh or 1.0, images=images)
+    return Halved(reached, halves, result.energy_wh or 1.0, images=images)

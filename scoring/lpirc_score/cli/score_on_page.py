@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lpirc_score import COCO, Order, format_score
+from lpirc_score import COCO, Order
 from lpirc_score.cli.score_comparison import Result, curves_of
+from lpirc_score.files.page_parts import figure
 from lpirc_score.files.score_page import PageResult, ScorePage
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import has_one_threshold
@@ -30,16 +31,16 @@ def page_of(
 def _page(result: Result, iou: float | None) -> PageResult:
     evaluation = result.evaluation
     metric = evaluation.metric
-    facts = [("mAP", f"{evaluation.map:.5f}")]
+    facts = [("mAP", figure(evaluation.map))]
     if metric != PUBLISHED:
-        facts.append((f"mAP by {PUBLISHED}", f"{result.map_ilsvrc_det:.5f}"))
+        facts.append((f"mAP by {PUBLISHED}", figure(result.map_ilsvrc_det)))
     summary = evaluation.summary or {}
     for name in ("AP50", "AP75", "AR100"):
         value = summary.get(name)
         if value is not None:
             facts.append((name, f"{value:.5f}"))
-    if result.score is not None:
-        facts.append(("score mAP/Wh", format_score(result.score)))
+    if result.energy_wh is not None:
+        facts.append(("score mAP/Wh", figure(result.score, 4)))
     facts.append(("images", str(evaluation.images)))
     facts.append(("detections", str(evaluation.detections)))
     has_curves = metric == COCO or has_one_threshold(metric)

@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
-from lpirc_score import COCO, Evaluation, format_score
+from lpirc_score import COCO, Evaluation
 from lpirc_score.cli.analysis_documents import as_documents
 from lpirc_score.cli.framed_tables import FramedTable, print_framed
 from lpirc_score.cli.score_comparison import Result
 from lpirc_score.cli.terminal_tables import Column
+from lpirc_score.files.page_parts import figure
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import engine_of
 
@@ -93,21 +94,25 @@ def print_result(result: Result) -> None:
             str(category),
             name,
             *map(str, numbers),
-            "none" if ap is None else f"{ap:.5f}",
+            figure(ap),
         )
     print_framed(table)
+    mean = (
+        f"the mean of {evaluation.categories_with_ground_truth} categories with objects"
+    )
+    if evaluation.map is None:
+        mean = "since no category has an object"
     click.echo(
-        f"mAP {evaluation.map:.5f}, the mean of {evaluation.categories_with_ground_truth} categories with "
-        f"objects; {evaluation.detections} detections on {evaluation.images} images"
+        f"mAP {figure(evaluation.map)}, {mean}; "
+        f"{evaluation.detections} detections on {evaluation.images} images"
     )
     if evaluation.metric != PUBLISHED:
         click.echo(
-            f"mAP {result.map_ilsvrc_det:.5f} by {PUBLISHED}, to compare with published champions"
+            f"mAP {figure(result.map_ilsvrc_det)} by {PUBLISHED}, to compare with published champions"
         )
     for name, value in (evaluation.summary or {}).items():
-        click.echo(f"{name} {'none' if value is None else f'{value:.5f}'}")
-    if result.score is not None:
-        click.echo(
-            f"score {format_score(result.score)} mAP/Wh with {result.energy_wh} Wh"
-        )
+        click.echo(f"{name} {figure(value)}")
+    if result.energy_wh is not None:
+        reached = figure(result.score, 4)
+        click.echo(f"score {reached} mAP/Wh with {result.energy_wh} Wh")
     click.echo(f"signature {evaluation.signature}")

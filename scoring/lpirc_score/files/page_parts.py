@@ -65,9 +65,9 @@ def scrolled(drawing: str, label: str) -> str:
     )
 
 
-def figure(value: float | None, digits: int = 5) -> str:
-    """Write a figure, or "none" where there is none."""
-    return "none" if value is None else f"{value:.{digits}f}"
+def figure(value: float | None, digits: int = 5, sign: str = "") -> str:
+    """Write a figure, or "none" where there is none; the sign "+" is written before a gain."""
+    return "none" if value is None else f"{value:{sign}.{digits}f}"
 
 
 def _cell(

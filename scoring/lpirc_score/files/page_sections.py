@@ -86,18 +86,17 @@ def _curves(curves: Curves, names: Names) -> str:
 
 def _errors(found: ErrorAnalysis) -> str:
     rows = [
-        (str(type_), gain, f"{gain:+.4f}")
+        (str(type_), gain, figure(gain, 4, "+"))
         for type_, gain in found.gains.items()
         if type_ not in _TOTALS
     ]
     sentence = (
-        f"What the mAP of {found.map:.5f}, by {found.rule} at IoU {found.iou:g}, would gain if all errors of one type "
-        "were mended, and no other. "
-        "The gains do not add up."
+        f"What the mAP of {figure(found.map)}, by {found.rule} at IoU {found.iou:g}, would gain if all errors of one "
+        "type were mended, and no other. The gains do not add up."
     )
     told = ", ".join(f"{name} {text}" for name, _, text in rows)
     cells = [
-        (str(type_), str(found.counts[type_]), f"{gain:+.5f}")
+        (str(type_), str(found.counts[type_]), figure(gain, sign="+"))
         for type_, gain in found.gains.items()
     ]
     table = Table(("type",), ("errors", "mAP gained"), cells)
@@ -113,7 +112,7 @@ def _calibration(found: Calibration) -> str:
     sentence = (
         f"Of detections with a confidence of 0.8, are 8 of 10 true (by {found.rule} at IoU {found.iou:g})? "
         "On the dashed line they are; below it the detector is too confident. "
-        f"Expected calibration error {found.ece:.4f}, largest gap {found.mce:.4f}."
+        f"Expected calibration error {figure(found.ece, 4)}, largest gap {figure(found.mce, 4)}."
     )
     cells = [
         (
@@ -126,12 +125,12 @@ def _calibration(found: Calibration) -> str:
     ]
     columns = ("detections", "mean confidence", "share true")
     table = folded("Calibration in figures", Table(("confidence",), columns, cells))
-    label = f"Reliability curve over {found.detections} detections, expected calibration error {found.ece:.4f}."
+    label = f"Reliability curve over {found.detections} detections, expected calibration error {figure(found.ece, 4)}."
     return part("Calibration", sentence, reliability_plot(bins, label), table)
 
 
 def _sizes(found: Mapping[str, SizeScore]) -> str:
-    rows = [(name, one.map or 0.0, figure(one.map, 4)) for name, one in found.items()]
+    rows = [(name, one.map, figure(one.map, 4)) for name, one in found.items()]
     told = ", ".join(f"{name} {text}" for name, _, text in rows)
     cells = [
         (
@@ -216,7 +215,9 @@ def _categories(evaluation: Evaluation, names: Names, f1: BestF1 | None) -> str:
             row += _f1_cells(f1.by_category[id_])
         rows.append(row)
     sentence = f"The mAP is the mean AP of the {evaluation.categories_with_ground_truth} categories with objects."
-    if f1 is not None:
+    if evaluation.map is None:
+        sentence = "No category has an object, so there is no mAP."
+    if f1 is not None and f1.overall is not None:
         best = f1.overall
         at = figure(best.confidence)
         sentence += (
@@ -235,7 +236,7 @@ def _f1_cells(one: F1 | None) -> list[str]:
 
 
 def _slices(found: Mapping[str, Evaluation]) -> str:
-    rows = [(name, one.map, f"{one.map:.4f}") for name, one in found.items()]
+    rows = [(name, one.map, figure(one.map, 4)) for name, one in found.items()]
     told = ", ".join(f"{name} {text}" for name, _, text in rows)
     cells = []
     for name, one in found.items():

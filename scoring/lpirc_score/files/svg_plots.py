@@ -117,19 +117,24 @@ def reliability_plot(bins: Sequence[Bin], label: str) -> str:
     return _svg(label, 394, parts)
 
 
-def bars_plot(rows: Sequence[tuple[str, float, str]], label: str) -> str:
-    """Return horizontal bars, one for each name, value and text; a value below 0 is drawn as a loss."""
+def bars_plot(rows: Sequence[tuple[str, float | None, str]], label: str) -> str:
+    """Return horizontal bars, one for each name, value and text.
+
+    A value below 0 is drawn as a loss, None as no bar.
+    """
     names = [printable(name) for name, _, _ in rows]
     left = min(max((len(name) for name in names), default=0) * _LETTER + 8, 170)
     room = WIDTH - left - 70
-    most = max((abs(value) for _, value, _ in rows), default=0.0) or 1.0
+    most = max((abs(value or 0.0) for _, value, _ in rows), default=0.0) or 1.0
     parts = []
-    for place, (name, value, text) in enumerate(rows):
+    for place, (name, stated, text) in enumerate(rows):
+        value = stated or 0.0
         y = 8 + place * 28
         width = round(abs(value) / most * room, 2)
         kind = "loss" if value < 0 else "bar"
         parts.append(_text(left - 8, y + 14, _shortened(name, 22), anchor="end"))
-        parts.append(_bar(left, y, width, 20, f"{name}: {text}", kind))
+        if stated is not None:
+            parts.append(_bar(left, y, width, 20, f"{name}: {text}", kind))
         parts.append(_text(left + width + 6, y + 14, text, "quiet"))
     return _svg(label, 12 + 28 * len(rows), parts)
 

@@ -78,7 +78,7 @@ def evaluation_of_areas(
     return Evaluation(
         metric="coco",
         iou=None,
-        map=summary["AP"] or 0.0,
+        map=summary["AP"],
         ap=ap,
         counts=dict(zip(ap, counts, strict=True)),
         categories_with_ground_truth=len(with_objects),

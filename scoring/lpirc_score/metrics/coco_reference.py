@@ -57,7 +57,7 @@ def evaluate_with_pycocotools(
     return Evaluation(
         metric="coco",
         iou=None,
-        map=summary["AP"] or 0.0,
+        map=summary["AP"],
         ap=ap,
         counts=dict(zip(ids, _counts(evaluator, len(ids)), strict=True)),
         categories_with_ground_truth=sum(value is not None for value in ap.values()),

@@ -34,14 +34,14 @@ class Evaluation:
     """The outcome of a metric: `ap` and `counts` by category id, and `map`, the mean AP in 0..1, never NaN.
 
     A category without ground truth has the AP None and is left out of the mean; if there is no other category, the mean
-    is 0. `coco` has no single threshold, so its `iou` is None and its counts are those at IoU .5. Only `coco` has a
-    `summary`, the twelve numbers (None where the range of areas has no object), and `ap50` and `ap75`, the AP by
-    category at IoU .5 and .75.
+    is None, where pycocotools has -1. `coco` has no single threshold, so its `iou` is None and its counts are those at
+    IoU .5. Only `coco` has a `summary`, the twelve numbers (None where the range of areas has no object), and `ap50`
+    and `ap75`, the AP by category at IoU .5 and .75.
     """
 
     metric: str
     iou: float | None
-    map: float
+    map: float | None
     ap: dict[int, float | None]
     counts: dict[int, Counts]
     categories_with_ground_truth: int
@@ -67,7 +67,7 @@ def evaluation_of(
     return Evaluation(
         metric=metric,
         iou=iou,
-        map=math.fsum(scored) / len(scored) if scored else 0.0,
+        map=math.fsum(scored) / len(scored) if scored else None,
         ap=ap,
         counts=counts,
         categories_with_ground_truth=len(scored),

@@ -55,7 +55,7 @@ def evaluate(
     found = evaluation_of_areas(columns.objects, columns.found, results)
     summary = found.summary or {}
     known = {name: value for name, value in summary.items() if value is not None}
-    return Figures(found.map, found.ap, known)
+    return Figures(found.map or 0.0, found.ap, known)
 
 
 def halves(

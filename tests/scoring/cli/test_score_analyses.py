@@ -435,3 +435,38 @@ def test_beside_a_page_the_terminal_shows_only_what_was_asked_for_by_name(
     assert call(*files, *page, "--f1").stdout == call(*files, "--f1").stdout
     every = [f"--{flag}" for flag in FLAGS]
     assert document(*files, *page) == document(*files, *every)
+
+
+def test_a_part_without_objects_has_no_figure_in_tables_document_and_page(
+    files: list[str], tmp_path: Path
+) -> None:
+    part = ("--img-ids", "3", "--cat-ids", "cat", "--energy-wh", "2")
+    options = [f"--{flag}" for flag in FLAGS]
+    for metric in METRICS:
+        by = (*files, *part, *options, "--metric", metric)
+        text = call(*by).output
+        assert "mAP none, since no category has an object" in text
+        assert "score none mAP/Wh with 2.0 Wh" in text
+        got = document(*by)
+        told = (got["map"], got["map_ilsvrc_det"], got["score"])
+        assert told == (None, None, None)
+        assert (got["f1"]["mean"], got["f1"]["overall"]) == (None, None)
+        if metric != "coco":
+            assert set(got["errors"]["gains"].values()) == {None}
+    page = tmp_path / "score.html"
+    both = (files[0], files[1], files[1], *part[:4], "--metric", "lpirc")
+    compared = call(*both, "--metric", "coco", "--html", str(page))
+    assert compared.exit_code == 0, compared.output
+    assert "<dt>mAP</dt><dd>none</dd>" in page.read_text()
+    assert "No category has an object, so there is no mAP." in page.read_text()
+    assert "0.00000" not in compared.output
+
+
+def test_a_slice_without_objects_has_no_figure(
+    files: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "third.txt").write_text("3\n")
+    text = call(
+        *files, "--cat-ids", "cat", "--slice", f"third={tmp_path / 'third.txt'}"
+    )
+    assert "none" in text.output.splitlines()[-2]

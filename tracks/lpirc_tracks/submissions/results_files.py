@@ -160,7 +160,7 @@ def score_file(
     own = Detections(**{name: column[kept] for name, column in present.items()})
     found = evaluate(truth, own, of.metric)
     halves = half_maps(truth, own, of.metric)
-    return found.map, len(images), halves.astype("<f8").tobytes()
+    return found.map or 0.0, len(images), halves.astype("<f8").tobytes()
 
 
 def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:

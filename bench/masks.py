@@ -117,9 +117,8 @@ def _outlines(random: np.random.Generator, boxes: Any) -> list[list[float]]:
 def _ours(folder: Path) -> list[float]:
     from lpirc_score.tasks.segm_files import evaluate_segm
 
-    return [
-        *evaluate_segm(folder / "truth.json", folder / "results.json").others.values()
-    ]
+    found = evaluate_segm(folder / "truth.json", folder / "results.json").others
+    return [-1.0 if value is None else value for value in found.values()]
 
 
 def _theirs(folder: Path) -> list[float]:

@@ -23,6 +23,7 @@ from lpirc_score.metrics.coco import (
 )
 from lpirc_score.metrics.coco_shapes import ShapesOf
 from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.evaluation_result import Evaluation
 from lpirc_score.tasks.instance_bodies import JSON, LARGEST_BODY_BYTES, read_instances
 from lpirc_score.tasks.instance_masks import TrueInstance
 from lpirc_score.tasks.instance_overlay import shown_instance
@@ -45,6 +46,18 @@ def evaluate(
     images: Ints,
 ) -> Figures:
     """Return AP, and the twelve numbers without those that have no object."""
+    found = evaluate_masks(truth, answers, images)
+    summary = found.summary or {}
+    known = {name: value for name, value in summary.items() if value is not None}
+    return Figures(found.map or 0.0, found.ap, known)
+
+
+def evaluate_masks(
+    truth: Truth,
+    answers: Sequence[Answer],
+    images: Ints,
+) -> Evaluation:
+    """Return the evaluation by `coco` of masks in place of boxes."""
     columns = _columns(truth, answers, images)
     results = results_by_area(
         columns.objects,
@@ -52,10 +65,7 @@ def evaluate(
         frozenset(),
         columns.shapes,
     )
-    found = evaluation_of_areas(columns.objects, columns.found, results)
-    summary = found.summary or {}
-    known = {name: value for name, value in summary.items() if value is not None}
-    return Figures(found.map or 0.0, found.ap, known)
+    return evaluation_of_areas(columns.objects, columns.found, results)
 
 
 def halves(

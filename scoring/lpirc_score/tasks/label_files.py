@@ -10,9 +10,10 @@ import numpy as np
 from lpirc_score.arguments import Name, path_of
 from lpirc_score.errors import CodedError
 from lpirc_score.tasks.label_maps import LabelMap, value_problem
+from lpirc_score.tasks.mask_score import MaskScore
 from lpirc_score.tasks.segmentation import TASK, read_truth
 from lpirc_score.tasks.task_bodies import AnswerProblems
-from lpirc_score.tasks.task_kinds import Answer, Figures, Ints
+from lpirc_score.tasks.task_kinds import Answer, Ints
 from lpirc_score.tasks.task_scores import figures_of
 from lpirc_testsets import Image, load_test_set
 from lpirc_testsets.file_bytes import file_bytes
@@ -21,7 +22,7 @@ from lpirc_testsets.presence import files_below, is_folder, is_there
 PNG = ".png"
 
 
-def evaluate_label_maps(truth: Name, answers: Name) -> Figures:
+def evaluate_label_maps(truth: Name, answers: Name) -> MaskScore:
     """Return mean IoU, mean Dice and pixel accuracy of the PNGs in a folder.
 
     `truth` is the folder of a test set. The PNG of an image has its name, with `.png` as ending; an image without one
@@ -33,7 +34,23 @@ def evaluate_label_maps(truth: Name, answers: Name) -> Figures:
     by_name = {_png_name(image.file): image for image in test_set.images}
     ids = np.array([category.id for category in known.categories], np.int64)
     found = _answers(path_of(answers), by_name, ids)
-    return figures_of(TASK, known, found, np.arange(1, len(test_set.images) + 1))
+    images = len(test_set.images)
+    figures = figures_of(TASK, known, found, np.arange(1, images + 1))
+    # In a contest a figure without any pixel is 0: there an image without an answer must not be worth more.
+    accuracy: float | None = figures.accuracy
+    others: Mapping[str, float | None] = figures.others
+    if set(figures.by_category.values()) <= {None}:
+        accuracy = None
+        others = dict.fromkeys(figures.others)
+    return MaskScore(
+        TASK.accuracy,
+        accuracy,
+        figures.by_category,
+        others,
+        {one.id: one.name for one in known.categories},
+        images,
+        len(found),
+    )
 
 
 def _png_name(file: str) -> str:

@@ -11,8 +11,9 @@ from lpirc_score.errors import CodedError
 from lpirc_score.tasks.instance_bodies import Sizes, instances_of
 from lpirc_score.tasks.instance_masks import mask_program
 from lpirc_score.tasks.instance_truth import read_truth, true_instances
-from lpirc_score.tasks.instances import evaluate
-from lpirc_score.tasks.task_kinds import Figures, Truth
+from lpirc_score.tasks.instances import TASK, evaluate_masks
+from lpirc_score.tasks.mask_score import MaskScore
+from lpirc_score.tasks.task_kinds import Truth
 from lpirc_testsets import Problems, TestSetError, load_test_set
 from lpirc_testsets.file_bytes import file_bytes, read_text
 from lpirc_testsets.presence import is_folder
@@ -20,8 +21,8 @@ from lpirc_testsets.truth_marks import parse_marks, sizes_of
 from lpirc_testsets.values import LARGEST_ID, json_value, shown
 
 
-def evaluate_segm(truth: Name, answers: Name) -> Figures:
-    """Return AP of masks, and in `others` the twelve numbers of COCO, without those that have no object.
+def evaluate_segm(truth: Name, answers: Name) -> MaskScore:
+    """Return AP of masks, and in `others` the twelve numbers of COCO, None where pycocotools has -1.
 
     `truth` is a COCO JSON or the folder of a test set, `answers` COCO's results. Raises `TestSetError` for the truth,
     and `CodedError` `bad-answers` with every problem, `bad-json`, `answers-missing` and `pycocotools-missing`.
@@ -43,7 +44,16 @@ def evaluate_segm(truth: Name, answers: Name) -> Figures:
         image_problem,
         source=str(source),
     )
-    return evaluate(known, found, np.array(sorted(sizes), np.int64))
+    evaluation = evaluate_masks(known, found, np.array(sorted(sizes), np.int64))
+    return MaskScore(
+        TASK.accuracy,
+        evaluation.map,
+        evaluation.ap,
+        evaluation.summary or {},
+        {one.id: one.name for one in known.categories},
+        len(sizes),
+        len(found),
+    )
 
 
 def _truth(path: Path) -> tuple[Truth, Sizes]:

@@ -102,8 +102,19 @@ def test_the_numbers_are_those_of_pycocotools(
         return
     found = evaluate_segm(truth, results)
     expected = official_numbers(dataset, rows)
-    known = {name: value for name, value in expected.items() if value is not None}
-    assert found.others == near(known)
+    assert found.others == near(expected)
+    assert found.accuracy == near(expected["AP"])
+
+
+def test_of_crowds_alone_no_number_is_known_as_in_pycocotools(tmp_path: Path) -> None:
+    truth, results, dataset, rows = files_of(3, tmp_path)
+    crowds = [{**one, "iscrowd": 1} for one in dataset["annotations"]]
+    truth.write_text(json.dumps({**dataset, "annotations": crowds}))
+    expected = official_numbers({**dataset, "annotations": crowds}, rows)
+    found = evaluate_segm(truth, results)
+    assert found.others == expected == dict.fromkeys(expected)
+    assert found.accuracy is None
+    assert set(found.by_category.values()) == {None}
 
 
 def test_a_set_is_scored_from_its_folder(tmp_path: Path) -> None:

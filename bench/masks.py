@@ -118,7 +118,7 @@ def _ours(folder: Path) -> list[float]:
     from lpirc_score.tasks.segm_files import evaluate_segm
 
     found = evaluate_segm(folder / "truth.json", folder / "results.json").others
-    return [-1.0 if value is None else value for value in found.values()]
+    return [value for value in found.values() if value is not None]
 
 
 def _theirs(folder: Path) -> list[float]:

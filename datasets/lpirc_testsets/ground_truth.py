@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.box_corners import coco_from_corners
+from lpirc_testsets.corner_rows import names_by_id, table_of_rows
 
 Size = tuple[int, int]
 """Width and height in pixels."""
@@ -75,8 +76,14 @@ class GroundTruth:
         rows: Sequence[Row],
         sizes: Mapping[int, Size] | None = None,
     ) -> GroundTruth:
-        """Build ground truth from names by ascending id, and one row for each object; its area is that of its box."""
-        table = np.array(rows, np.float64).reshape(-1, 7)
+        """Build ground truth from names by id, and one row for each object; its area is that of its box.
+
+        Raises TestSetError `bad-rows` for ids or names that are none, and for a row that is not seven finite numbers,
+        has an unknown image or category, or an inverted box.
+        """
+        images = names_by_id(images, "images")
+        categories = names_by_id(categories, "categories")
+        table = table_of_rows(rows, [*images], [*categories])
         boxes = table[:, 2:6].copy()
         coco_boxes = coco_from_corners(boxes)
         return cls(

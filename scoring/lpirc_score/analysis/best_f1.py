@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.analysis.judged_rows import iou_of, judged_categories, matched_by
-from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.detection_columns import Detections, require_columns
 from lpirc_testsets.ground_truth import GroundTruth
 
 Floats = NDArray[np.float64]
@@ -61,6 +61,7 @@ def best_f1(
     `iou` is the overlap at which a detection is true: by default the metric's own, 0.5 for `coco`, which takes its ten
     only. Raises `CodedError` as `evaluate` does, and `bad-iou`.
     """
+    require_columns(ground_truth, detections)
     judged = [*judged_categories(ground_truth, detections, metric, iou)]
     by_category: dict[int, F1 | None] = {}
     for one in judged:

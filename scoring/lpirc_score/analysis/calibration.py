@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from lpirc_score.analysis.judged_rows import iou_of, judged_categories, matched_by
 from lpirc_score.errors import CodedError
-from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.detection_columns import Detections, require_columns
 from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.values import shown
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -76,9 +77,10 @@ def calibration(
     only. Raises `CodedError` as `evaluate` does, `bad-iou`, `bad-bins`, and `bad-confidence` for a confidence outside
     0..1.
     """
-    if not 1 <= bins <= MOST_BINS:
-        sentence = f"A reliability curve has 1 to {MOST_BINS} bins, not {bins}."
-        raise CodedError("bad-bins", sentence, bins=bins)
+    require_columns(ground_truth, detections)
+    if type(bins) is not int or not 1 <= bins <= MOST_BINS:
+        sentence = f"A reliability curve has 1 to {MOST_BINS} bins, not {shown(bins)}."
+        raise CodedError("bad-bins", sentence, bins=shown(bins))
     refuse_other_scales(detections.confidence)
     confidence = [np.empty(0)]
     is_true = [np.empty(0, np.bool_)]

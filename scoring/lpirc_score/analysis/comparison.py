@@ -13,6 +13,7 @@ from lpirc_score.analysis.interval import (
     chance_of_order,
     map_intervals,
 )
+from lpirc_score.arguments import pairs_of, require_mapping
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.evaluation import evaluate
 from lpirc_score.metrics.evaluation_result import Evaluation
@@ -53,7 +54,8 @@ def compare(
     Intervals and chances come from the mAPs on 300 halves of the images (docs/scoring.md, "How sure a score is"), the
     same halves for each entry. Raises `CodedError` as `evaluate` does.
     """
-    banned = frozenset(blacklist)
+    require_mapping(entries, "entries")
+    banned = pairs_of(blacklist)
     evaluations = {}
     intervals = {}
     drawn = {}

@@ -14,8 +14,13 @@ from numpy.typing import NDArray
 
 from lpirc_score.analysis.error_matching import pairs_of_any_category
 from lpirc_score.analysis.judged_rows import matched_by
+from lpirc_score.arguments import number_of
 from lpirc_score.errors import CodedError
-from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
+from lpirc_score.metrics.detection_columns import (
+    Detections,
+    refuse_not_finite,
+    require_columns,
+)
 from lpirc_score.metrics.groups import Ids
 from lpirc_score.metrics.matching import IGNORED, in_turn
 from lpirc_score.metrics.offered import COCO, rule_shown
@@ -69,8 +74,10 @@ def confusion_matrix(
 
     Raises `CodedError` as `evaluate` does.
     """
+    require_columns(ground_truth, detections)
     rule = TIDECV if metric == COCO else rule_shown(metric)
     threshold = rule.threshold(iou)
+    confidence = number_of(confidence, "confidence")
     if np.isnan(confidence):
         raise CodedError("not-finite", "The confidence of a confusion matrix is NaN.")
     refuse_not_finite(detections)
@@ -101,7 +108,7 @@ def confusion_matrix(
     return ConfusionMatrix(
         rule=matched_by(metric),
         iou=threshold,
-        confidence=float(confidence),
+        confidence=confidence,
         ids=tuple(ground_truth.category_ids.tolist()),
         names=(*ground_truth.category_names, BACKGROUND),
         counts=counts,

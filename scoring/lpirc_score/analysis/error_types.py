@@ -25,7 +25,7 @@ from lpirc_score.metrics.average_precision import (
     mean_known,
     true_ranks,
 )
-from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.detection_columns import Detections, require_columns
 from lpirc_score.metrics.groups import Ids
 from lpirc_score.metrics.metric_kinds import Rule
 from lpirc_score.metrics.offered import COCO, rule_shown
@@ -83,6 +83,7 @@ def analyse_errors(
     A metric without a single threshold is analysed at one threshold, by default 0.5: `coco` as the program tidecv 1.0.1
     does, any other metric by the rule `lpirc`. The `map` is then not the metric's, and a gain may be below 0.
     """
+    require_columns(ground_truth, detections)
     rule = TIDECV if metric == COCO else rule_shown(metric)
     threshold = rule.threshold(iou)
     found = find(ground_truth, detections, rule, threshold)

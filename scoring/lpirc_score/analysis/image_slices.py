@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from lpirc_score.analysis.selection import select
+from lpirc_score.arguments import pairs_of, require_mapping
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.evaluation import evaluate
 from lpirc_score.metrics.evaluation_result import Evaluation
@@ -24,7 +25,8 @@ def evaluate_slices(
     A category without objects in a slice is left out of the slice's mAP, so mAPs of slices differ for that reason, too.
     Raises `CodedError` as `evaluate` does, and `unknown-image`.
     """
-    banned = frozenset(blacklist)
+    require_mapping(slices, "slices")
+    banned = pairs_of(blacklist)
     scores = {}
     for name, images in slices.items():
         truth, found = select(ground_truth, detections, images=images)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score.arguments import number_of
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.coco import ranked_coco
 from lpirc_score.metrics.coco_ranking import IOUS
@@ -74,7 +75,7 @@ def iou_of(metric: str, iou: float | None) -> float:
     """
     if metric != COCO:
         return rule_shown(metric).threshold(iou)
-    asked = 0.5 if iou is None else iou
+    asked = 0.5 if iou is None else number_of(iou, "IoU", "bad-iou")
     for known in IOUS.tolist():
         if abs(known - asked) < 1e-9:
             return float(known)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from lpirc_score.analysis.error_matching import OF_DETECTIONS, ErrorType
 from lpirc_score.analysis.error_types import ErrorAnalysis, analyse_errors
-from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.arguments import number_of
+from lpirc_score.metrics.detection_columns import Detections, require_columns
 from lpirc_score.metrics.groups import Ids
 from lpirc_score.metrics.overlap import overlaps
 from lpirc_testsets.ground_truth import GroundTruth
@@ -85,6 +86,9 @@ def label_candidates(
 
     `analysis` is that of `analyse_errors` for the same arguments, if the caller has it. Raises as `analyse_errors`.
     """
+    require_columns(ground_truth, detections)
+    highest = number_of(most, "number of candidates")
+    least = number_of(confidence, "confidence")
     found = analysis or analyse_errors(ground_truth, detections, metric, iou)
     by_kind = dict(enumerate(OF_DETECTIONS))
     outcome = found.found.outcome
@@ -96,7 +100,7 @@ def label_candidates(
         np.isin(outcome, doubts)
         & is_about_unfound
         & found.found.counted
-        & (detections.confidence >= confidence)
+        & (detections.confidence >= least)
     )
     order = np.argsort(-detections.confidence[which], kind="stable")
     distinct = _distinct(which[order], ground_truth, detections, found)
@@ -104,7 +108,7 @@ def label_candidates(
     images = Ids(ground_truth.image_ids, "image")
     candidates: list[LabelCandidate] = []
     for row in distinct:
-        if len(candidates) >= most:
+        if len(candidates) >= highest:
             break
         place = int(images.places(detections.image[[row]])[0])
         doubt = _OF_TYPE[by_kind[int(outcome[row])]]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score.arguments import pairs_of
 from lpirc_score.metrics.coco import AT_50, AT_75, results_by_area
 from lpirc_score.metrics.coco_ranking import RECALLS
-from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.detection_columns import Detections, require_columns
 from lpirc_score.metrics.offered import rule_named
 from lpirc_score.metrics.one_threshold import CategoryRanks, ranked_categories
 from lpirc_testsets.ground_truth import GroundTruth
@@ -41,13 +42,14 @@ def precision_recall_curves(
 
     Raises `CodedError` as `evaluate` does, and `no-threshold` for any other metric.
     """
+    require_columns(ground_truth, detections)
     rule = rule_named(metric)
     ranked = ranked_categories(
         ground_truth,
         detections,
         rule,
         rule.threshold(iou),
-        frozenset(blacklist),
+        pairs_of(blacklist),
     )
     return {
         each.id: _curve(each, detections.confidence) for each in ranked if each.objects
@@ -75,7 +77,8 @@ def coco_curves(
 
     Raises `CodedError` as `evaluate` does.
     """
-    result = results_by_area(ground_truth, detections, frozenset(blacklist))["all"]
+    require_columns(ground_truth, detections)
+    result = results_by_area(ground_truth, detections, pairs_of(blacklist))["all"]
     return {
         id_: CocoCurve(
             RECALLS, result.precision[AT_50, place], result.precision[AT_75, place]

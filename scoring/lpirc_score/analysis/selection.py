@@ -12,7 +12,8 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.arguments import ids_among
+from lpirc_score.metrics.detection_columns import Detections, require_columns
 from lpirc_score.metrics.groups import Ids
 from lpirc_testsets.ground_truth import GroundTruth
 
@@ -35,6 +36,7 @@ def select(
 
     Repeated ids count once. Raises `CodedError` `unknown-image` or `unknown-category`.
     """
+    require_columns(ground_truth, detections)
     if images is not None:
         kept = _marked(ground_truth.image_ids, images, "image")
         ids = ground_truth.image_ids[kept]
@@ -60,6 +62,7 @@ def pool_categories(ground_truth: GroundTruth, detections: Detections) -> Part:
 
     Raises `CodedError` `unknown-category`.
     """
+    require_columns(ground_truth, detections)
     Ids(ground_truth.category_ids, "category").places(detections.category)
     columns = ("image", "boxes", "difficult", "crowd", "area", "coco_boxes")
     order = np.argsort(ground_truth.category, kind="stable")
@@ -112,7 +115,7 @@ def _are_banned(image: Ints, category: Ints, banned: Ints) -> Bools:
 
 
 def _marked(known: Ints, wanted: Iterable[int], what: str) -> Bools:
-    ids = np.array(sorted(set(wanted)), np.int64)
+    ids = np.array(ids_among(wanted, what), np.int64)
     marked = np.zeros(len(known), np.bool_)
     marked[Ids(known, what).places(ids)] = True
     return marked

@@ -20,7 +20,11 @@ from lpirc_score.errors import CodedError
 from lpirc_score.metrics.coco import results_by_area
 from lpirc_score.metrics.coco_matching import AREAS
 from lpirc_score.metrics.coco_shapes import coco_boxes_of
-from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
+from lpirc_score.metrics.detection_columns import (
+    Detections,
+    refuse_not_finite,
+    require_columns,
+)
 from lpirc_score.metrics.metric_kinds import Rule
 from lpirc_score.metrics.offered import COCO, rule_shown
 from lpirc_score.metrics.one_threshold import CategoryRanks, ranked_categories
@@ -59,6 +63,7 @@ def ap_by_size(
     For `coco` the mAPs are pycocotools' AP, APsmall, APmedium and APlarge over its ten IoUs. `all` of any other metric
     leaves out what is larger than 100,000 x 100,000 pixels only. Raises `CodedError` as `evaluate` does.
     """
+    require_columns(ground_truth, detections)
     if metric == COCO:
         if iou is not None:
             sentence = (

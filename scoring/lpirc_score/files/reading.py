@@ -5,19 +5,16 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from pathlib import Path
 
+from lpirc_score.arguments import Name, path_of
 from lpirc_score.detections.files import read_submission
-from lpirc_score.metrics.detection_columns import Detections
+from lpirc_score.metrics.detection_columns import Detections, require_truth
 from lpirc_score.metrics.metric_kinds import Tolerance
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.ground_truth_reader import read_ground_truth
 
 __all__ = ["GroundTruth", "read_detections", "read_truth"]
-
-Name = str | os.PathLike[str]
 
 
 def read_truth(path: Name, images: Name | None = None) -> GroundTruth:
@@ -25,7 +22,7 @@ def read_truth(path: Name, images: Name | None = None) -> GroundTruth:
 
     Raises TestSetError with every problem found, as `read_ground_truth` does.
     """
-    return read_ground_truth(Path(path), None if images is None else Path(images))
+    return read_ground_truth(path_of(path), None if images is None else path_of(images))
 
 
 def read_detections(
@@ -42,8 +39,9 @@ def read_detections(
 
     Raises `CodedError` with every problem found, as `read_submission` does.
     """
+    require_truth(truth)
     tolerance = Tolerance(inverted_boxes=inverted_boxes)
-    read = read_submission(Path(path), truth, tolerance)
+    read = read_submission(path_of(path), truth, tolerance)
     for sentence in read.warnings:
         warnings.warn(sentence, stacklevel=2)
     return read.detections

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from lpirc_score.arguments import number_of
 from lpirc_score.errors import CodedError
 
 
@@ -12,6 +13,8 @@ def score(map_value: float, energy_wh: float) -> float:
 
     Raises `CodedError` `bad-energy` unless the energy is finite and above 0.
     """
+    map_value = number_of(map_value, "mAP")
+    energy_wh = number_of(energy_wh, "energy", "bad-energy")
     problem = f"A score needs an energy above 0 Wh, not {energy_wh}."
     if math.isfinite(energy_wh) and energy_wh > 0:
         if math.isfinite(value := map_value / energy_wh):

@@ -8,6 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.errors import CodedError
+from lpirc_score.metrics.column_checks import (
+    ROW_NUMBERS,
+    ids_of,
+    numbers_of,
+    require_rows,
+    require_shapes,
+)
+from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.values import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +25,9 @@ class Detections:
 
     `image` and `category` (M,) are int64 ids, `confidence` (M,) is float64, and `boxes` (M, 4) is float64 xmin, ymin,
     xmax, ymax in inclusive pixels. `coco_boxes` (M, 4) is float64 x, y, w, h unchanged, or None if the source has
-    corners.
+    corners. Columns of these types are taken as they are, others are converted.
+
+    Raises `CodedError` `bad-columns` for an id that is no whole number, what is no number, and other shapes.
     """
 
     image: NDArray[np.int64]
@@ -24,6 +35,15 @@ class Detections:
     confidence: NDArray[np.float64]
     boxes: NDArray[np.float64]
     coco_boxes: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("image", "category"):
+            object.__setattr__(self, name, ids_of(getattr(self, name), name))
+        for name in ("confidence", "boxes", "coco_boxes"):
+            column = getattr(self, name)
+            if column is not None:
+                object.__setattr__(self, name, numbers_of(column, name))
+        require_shapes(vars(self))
 
     def __len__(self) -> int:
         return len(self.image)
@@ -41,13 +61,19 @@ class Detections:
 
     @classmethod
     def from_rows(cls, rows: NDArray[np.float64]) -> Detections:
-        """Make columns from rows (M, 7): image, category, confidence, xmin, ymin, xmax, ymax."""
-        image, category, confidence, *_ = rows.T
+        """Make columns from rows (M, 7): image, category, confidence, xmin, ymin, xmax, ymax.
+
+        Raises `CodedError` `bad-columns` as the columns do, and for rows of another shape.
+        """
+        table = numbers_of(rows, "rows")
+        if not table.size:
+            table = table.reshape(0, ROW_NUMBERS)
+        require_rows(table)
         return cls(
-            image=image.astype(np.int64),
-            category=category.astype(np.int64),
-            confidence=np.ascontiguousarray(confidence),
-            boxes=np.ascontiguousarray(rows[:, 3:7]),
+            image=ids_of(table[:, 0], "image"),
+            category=ids_of(table[:, 1], "category"),
+            confidence=np.ascontiguousarray(table[:, 2]),
+            boxes=np.ascontiguousarray(table[:, 3:7]),
         )
 
 
@@ -58,3 +84,25 @@ def refuse_not_finite(detections: Detections) -> None:
         if not np.isfinite(values).all():
             sentence = f"A {what} among the detections is not a finite number."
             raise CodedError("not-finite", sentence)
+
+
+def require_columns(ground_truth: object, detections: object) -> None:
+    """Raise `CodedError` `bad-argument` unless these are ground truth and detections."""
+    require_truth(ground_truth)
+    if not isinstance(detections, Detections):
+        sentence = (
+            f"The detections are {shown(detections)}, not Detections; "
+            "make them with read_detections or Detections.from_rows."
+        )
+        raise CodedError("bad-argument", sentence)
+
+
+def require_truth(ground_truth: object) -> None:
+    """Raise `CodedError` `bad-argument` unless this is ground truth."""
+    if isinstance(ground_truth, GroundTruth):
+        return
+    sentence = (
+        f"The ground truth is {shown(ground_truth)}, not a GroundTruth; "
+        "make one with read_truth or GroundTruth.of_corners."
+    )
+    raise CodedError("bad-argument", sentence)

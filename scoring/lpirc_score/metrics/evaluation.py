@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from lpirc_score.arguments import pairs_of
 from lpirc_score.errors import CodedError
-from lpirc_score.metrics.detection_columns import Detections, refuse_not_finite
+from lpirc_score.metrics.detection_columns import (
+    Detections,
+    refuse_not_finite,
+    require_columns,
+)
 from lpirc_score.metrics.evaluation_result import Evaluation
 from lpirc_score.metrics.metric_kinds import Blacklist, Metric, Rule
 from lpirc_score.metrics.offered import (
@@ -38,8 +43,9 @@ def evaluate(
     Raises `CodedError` `unknown-metric`, `bad-metric` (one that cannot be used, or fails), `bad-iou`, `unknown-image`,
     `unknown-category`, `not-finite`.
     """
+    require_columns(ground_truth, detections)
     found = metric_named(metric)
-    banned = frozenset(blacklist)
+    banned = pairs_of(blacklist)
     if iou is not None and not isinstance(found, Rule):
         raise CodedError("bad-iou", _no_threshold(metric))
     try:

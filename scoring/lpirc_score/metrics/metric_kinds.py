@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score.arguments import number_of
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.average_precision import Average, area_under_envelope
 from lpirc_score.metrics.detection_columns import Detections
@@ -80,7 +81,7 @@ class Rule:
 
     def threshold(self, iou: float | None) -> float:
         """Return `iou`, or the usual threshold if it is None. Raises `CodedError` `bad-iou` outside (0, 1]."""
-        asked = self.iou if iou is None else iou
+        asked = self.iou if iou is None else number_of(iou, "IoU", "bad-iou")
         if not (math.isfinite(asked) and 0 < asked <= 1):
             sentence = f"The IoU threshold {asked} must be above 0 and at most 1."
             raise CodedError("bad-iou", sentence, iou=str(asked))

@@ -14,6 +14,7 @@ from lpirc_score.metrics import lpirc
 from lpirc_score.metrics.evaluation_result import signature
 from lpirc_score.metrics.metric_kinds import Metric, OwnMetric, Rule, Tolerance
 from lpirc_testsets.plugins import Plugin, PluginError, Seam, UnknownPlugin
+from lpirc_testsets.values import shown
 
 HOME = "lpirc-score"
 SEAM = Seam("lpirc.metrics", "metric", HOME)
@@ -130,10 +131,10 @@ def not_installed(name: str, engine: str | None) -> str:
 
 def _plugin(name: str) -> Plugin:
     try:
-        plugin = SEAM.load(name)
+        plugin = SEAM.load(str(name))
     except UnknownPlugin as error:
         known = ", ".join(metric_names())
-        sentence = f"There is no metric {name!r}; choose one of {known}."
+        sentence = f"There is no metric {shown(name)}; choose one of {known}."
         raise CodedError("unknown-metric", sentence) from error
     except PluginError as error:
         raise MetricFailed(error.sentence) from error

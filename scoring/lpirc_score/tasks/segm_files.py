@@ -57,7 +57,12 @@ def evaluate_segm(truth: Name, answers: Name) -> MaskScore:
 
 
 def _truth(path: Path) -> tuple[Truth, Sizes]:
-    if not is_folder(path):
+    try:
+        has_folder = is_folder(path)
+    except OSError as error:
+        sentence = f"{path}: {error.strerror}"
+        raise TestSetError("ground-truth-unreadable", sentence) from error
+    if not has_folder:
         return _coco_truth(path)
     test_set = load_test_set(path)
     return read_truth(test_set), sizes_of(test_set)

@@ -113,5 +113,5 @@ def test_a_name_may_be_text(made: TestSet, tmp_path: Path) -> None:
     folder = tmp_path / "answers"
     write(made, folder)
     assert evaluate_label_maps(str(made.folder), str(folder)).accuracy == 1.0
-    with pytest.raises(CodedError, match="3 is not the name of a file or folder"):
+    with pytest.raises(CodedError, match="3 was given as file or folder, not its name"):
         evaluate_label_maps(made.folder, 3)  # type: ignore[arg-type]

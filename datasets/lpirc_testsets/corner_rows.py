@@ -54,7 +54,8 @@ def table_of_rows(
         raise _refused(
             f"the rows have the shape {table.shape}, not (objects, {_COLUMNS}): {ROW}"
         )
-    image, category = table[:, 0], table[:, 1]
+    image = table[:, 0]
+    category = table[:, 1]
     problems = {
         "a number is not finite": ~np.isfinite(table),
         "its image is not among the images": ~np.isin(image, [*images]),

@@ -54,7 +54,8 @@ def test_the_counts_of_two_thousand_objects_are_cocos_text() -> None:
     for seed in range(2000):
         rng = np.random.default_rng(seed)
         height, width = rng.integers(2, 90, 2).tolist()
-        polygons = random_polygons(rng, height, width, (0, 1))
+        reach = (0, 1) if seed % 2 else (-1, 2)
+        polygons = random_polygons(rng, height, width, reach)
         united = official.merge(official.frPyObjects(polygons, height, width))
         text = counts_of(polygons, (width, height))
         mask = filled(polygons, height, width)
@@ -78,3 +79,10 @@ def test_a_point_a_line_the_whole_image_and_a_bow_are_filled_the_same(
     polygon: list[float],
 ) -> None:
     assert np.array_equal(filled([polygon], 8, 10), theirs([polygon], 8, 10))
+
+
+def test_a_vertex_that_rounding_puts_outside_is_cut_off_as_coco_does() -> None:
+    box = [-1e-6, 0.0, 10.000001, 0.0, 10.000001, 8.0000005, 0.0, 8.0]
+    text = counts_of([box], (10, 8))
+    assert run_lengths.area(text, 8, 10) == 80
+    assert np.array_equal(run_lengths.decode(text, 8, 10), theirs([box], 8, 10))

@@ -491,12 +491,12 @@ BAD_MASKS = [
         "is not a list of numbers",
     ),
     (
-        [POLYGON[0], [0, 0, 41, 0, 5, 5]],
-        "vertex [41.0, 0.0] of polygon 2 leaves the image of 40 x 30 pixels",
+        [POLYGON[0], [0, 0, 81, 0, 5, 5]],
+        "vertex [81.0, 0.0] of polygon 2 is neither in nor near the image of 40 x 30 pixels",
     ),
     (
-        [[0, -1, 40, 0, 5, 5]],
-        "vertex [0.0, -1.0] of polygon 1 leaves the image",
+        [[0, -31, 40, 0, 5, 5]],
+        "vertex [0.0, -31.0] of polygon 1 is neither in nor near the image",
     ),
     (
         [1, 2, 3, 4, 5, 6],

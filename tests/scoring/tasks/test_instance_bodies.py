@@ -143,13 +143,22 @@ REFUSED: list[tuple[object, str]] = [
     ([[1, 2, 3, 4, 5, 6, 7]], "polygon 1 has 7 numbers"),
     ([[1, 2, 3, 4, 5, "6"]], "polygon 1 [1, 2, 3, 4, 5, '6'] is not a list of numbers"),
     ([[1, 2, 3, 4, 5, True]], "is not a list of numbers"),
-    ([[1, 2, 3, 4, 5, math.nan]], "vertex [5.0, nan] of polygon 1 leaves the image"),
-    ([[1, 2, 3, 4, 5, math.inf]], "vertex [5.0, inf] of polygon 1 leaves the image"),
     (
-        [[1, 2, 3, 4, 6.5, 1]],
-        "vertex [6.5, 1.0] of polygon 1 leaves the image of 6 x 4 pixels",
+        [[1, 2, 3, 4, 5, math.nan]],
+        "vertex [5.0, nan] of polygon 1 is neither in nor near the image",
     ),
-    ([[1, 2, 3, 4, -1, 1]], "vertex [-1.0, 1.0] of polygon 1 leaves the image"),
+    (
+        [[1, 2, 3, 4, 5, math.inf]],
+        "vertex [5.0, inf] of polygon 1 is neither in nor near the image",
+    ),
+    (
+        [[1, 2, 3, 4, 12.5, 1]],
+        "vertex [12.5, 1.0] of polygon 1 is neither in nor near the image of 6 x 4 pixels",
+    ),
+    (
+        [[1, 2, 3, 4, -7, 1]],
+        "vertex [-7.0, 1.0] of polygon 1 is neither in nor near the image",
+    ),
     ([1, 2, 3, 4, 5, 6], "polygon 1 1 is not a list of numbers"),
 ]
 

@@ -16,6 +16,7 @@ from lpirc_testsets.set_building import require_folder
 from lpirc_testsets.values import shown
 
 JPEG_START = b"\xff\xd8\xff"
+JPEG_SUFFIXES = (".jpg", ".jpeg")
 NAMED = 3  # files in one sentence
 ORIENTATION = 274  # the tag of EXIF
 UPRIGHT = (None, 0, 1)
@@ -23,7 +24,10 @@ UPRIGHT = (None, 0, 1)
 
 @dataclass(frozen=True)
 class Found:
-    """The files below a folder, by name relative to it: JPEG images, and all others. Hidden ones are ignored."""
+    """The files below a folder, by name relative to it: JPEG images, and all others. Hidden ones are ignored.
+
+    A file whose name says JPEG is one of the images, whatever it holds: who decodes it says what is wrong.
+    """
 
     folder: Path
     images: tuple[str, ...]
@@ -43,7 +47,8 @@ def images_in(folder: Path) -> Found:
             name = path.relative_to(folder)
             if any(part.startswith(".") for part in name.parts):
                 continue
-            is_jpeg = file_bytes(path, len(JPEG_START)) == JPEG_START
+            is_jpeg = path.suffix.lower() in JPEG_SUFFIXES
+            is_jpeg |= file_bytes(path, len(JPEG_START)) == JPEG_START
             (images if is_jpeg else others).append(name.as_posix())
     except OSError as error:
         raise TestSetError(

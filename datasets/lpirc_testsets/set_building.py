@@ -43,6 +43,7 @@ COPIED = "copied.txt"  # SHA-256, width and height of what is copied already, wh
 AT_ONCE = 256  # so many images at most are still copied after Ctrl-C
 SEGMENTATION = "correct it there, or remove every segmentation for a set of boxes"
 REPLACE = "put a whole JPEG with the stated size there, or take the image out of the annotations"
+REPLACE_FILE = "put a whole JPEG there, or take the file away"
 
 Sizes = dict[str, tuple[int, int]]
 Categories = dict[str, Category]
@@ -197,6 +198,8 @@ def numbered(
 
 def jpeg_size(data: bytes) -> tuple[int, int]:
     """Decode a JPEG completely and return its width and height in pixels. Raises ValueError for anything else."""
+    if not data:
+        raise ValueError("is empty")
     try:
         with Pillow.open(io.BytesIO(data)) as picture:
             if picture.format not in JPEG_FORMATS:
@@ -226,7 +229,9 @@ def _copy_all(
                 zip(part, copies, strict=True), start + 1
             ):
                 if isinstance(copied, str):
-                    reports.problems.add(copied, remedy=REPLACE)
+                    is_listed = source.size is not None
+                    remedy = REPLACE if is_listed else REPLACE_FILE
+                    reports.problems.add(copied, remedy=remedy)
                 else:
                     sha256, size = copied
                     if sha256 not in known:

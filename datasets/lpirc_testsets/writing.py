@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import starmap
 from pathlib import Path
@@ -90,7 +90,8 @@ def require_new(out: Path) -> None:
 def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
     """Make a folder beside `out`, with an empty `images/`, and rename it to `out` if the block ends without an error.
 
-    The folder is synced to disk then. If the block fails, nothing is left behind. The exception is a `resumable` block
+    The folder is synced to disk then. If the block fails, nothing is left behind, not even the folders above `out` that
+    were not there. The exception is a `resumable` block
     that is interrupted or finds the disk full: it leaves its hidden folder for the next call with the same `out`.
     Raises TestSetError `testset-exists` if `out` exists and is not an empty folder, `testset-not-written` if the system
     refuses.
@@ -101,7 +102,9 @@ def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
         f".{out.name}{'' if resumable else '.' + secrets.token_hex(4)}.partial"
     )
     keep = resumable
+    missing: list[Path] = []
     try:
+        missing += [one for one in partial.parents if not is_there(one)]
         (partial / IMAGES).mkdir(parents=True, exist_ok=resumable)
         with _only_writer(partial, out):
             yield partial
@@ -120,6 +123,14 @@ def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
     finally:
         if not keep:
             shutil.rmtree(partial, ignore_errors=True)
+            _remove_empty(missing)
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    """Remove folders, the innermost first, up to one that is not empty."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 @contextmanager

@@ -153,7 +153,7 @@ def test_photographs_alone_are_a_set_for_energy_and_timing_only(
 ) -> None:
     (pictures / "p.png").write_bytes(b"\x89PNG")
     (pictures / "q.HEIC").write_bytes(b"heic")
-    (pictures / "r.jpg").write_bytes(b"\x89PNG but named like a JPEG")
+    (pictures / "r.webp").write_bytes(b"webp")
     (pictures / "s.txt").write_text("text")
     (pictures / ".DS_Store").write_text("hidden")
     out = tmp_path / "set"
@@ -162,7 +162,7 @@ def test_photographs_alone_are_a_set_for_energy_and_timing_only(
     first, others, truth = result.stdout.splitlines()
     assert "3 images, digest" in first
     assert others == (
-        f"{pictures}: left out, since they are not JPEG: p.png, q.HEIC, r.jpg and 1 more."
+        f"{pictures}: left out, since they are not JPEG: p.png, q.HEIC, r.webp and 1 more."
     )
     assert truth == "The test set has no ground truth: energy and timing only."
     made = load_test_set(out)

@@ -154,7 +154,11 @@ def test_broken_photographs_are_listed_and_nothing_is_served(
     assert "000001.jpg: cannot be decoded" in result.stderr
     assert "(and 1 more problem)" in result.stderr
     assert "000002.jpg" in result.stdout
-    assert not (tmp_path / "home" / "testset").exists()
+    assert not (tmp_path / "home").exists()
+    for number in (1, 2):
+        (photographs / f"00000{number}.jpg").unlink()
+    testset = taken_photographs(photographs, tmp_path / "home")
+    assert len(load_test_set(testset).images) == 3
 
 
 def test_each_folder_of_photographs_has_its_own_contest(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from lpirc_score.analysis.selection import Part, leave_out
 from lpirc_score.cli.analysis_options import Asked, analysis_options
 from lpirc_score.cli.analysis_tables import print_analyses
 from lpirc_score.cli.chosen_parts import Chosen, Pairs, chosen_of
+from lpirc_score.cli.mask_scores import mask_options
 from lpirc_score.cli.score_comparison import (
     Result,
     curves_of,
@@ -30,7 +31,12 @@ from lpirc_score.cli.score_comparison import (
     print_comparison,
 )
 from lpirc_score.cli.score_on_page import page_of
-from lpirc_score.cli.score_options import MetricName, any_path, as_json
+from lpirc_score.cli.score_options import (
+    MetricName,
+    any_path,
+    as_json,
+    check_energies,
+)
 from lpirc_score.cli.score_output import as_document, print_result, threshold_text
 from lpirc_score.detections.files import Submission, read_blacklist, read_submission
 from lpirc_score.errors import CodedError
@@ -95,6 +101,7 @@ ENGINES = ("own", "pycocotools")
     type=any_path,
     help="Write precision-recall curves to a .csv, .png or .svg.",
 )
+@mask_options
 @analysis_options
 @as_json
 def score(
@@ -116,12 +123,13 @@ def score(
     GROUND_TRUTH is a test-set folder, VOC annotations, YOLO's text files, a COCO JSON, a CSV or Parquet. DETECTIONS are
     COCO results, CSV, rows of seven numbers, Parquet, VOC results, YOLO's text files, or an export of a run.
 
-    Several files or metrics are compared side by side, with the chance that the order of two files is real.
+    Several files or metrics are compared side by side, with the chance that the order of two files is real. Masks are
+    scored with --segm and --label-maps.
     """
     metrics = tuple(dict.fromkeys(metrics))
     _check_options(metrics, engine, iou, curves)
     _check_asked(asked)
-    _check_energies(energies_wh, detections)
+    check_energies(energies_wh, detections)
     scorer = _Scorer(
         ground_truth,
         images,
@@ -306,16 +314,6 @@ def _check_asked(asked: Asked) -> None:
         )
     if asked.html is not None:
         check_page_path(asked.html)
-
-
-def _check_energies(
-    energies_wh: tuple[float, ...], detections: tuple[Path, ...]
-) -> None:
-    if energies_wh and len(energies_wh) != len(detections):
-        counts = f"{len(energies_wh)} --energy-wh for {len(detections)} files"
-        raise click.UsageError(
-            f"{counts}; give it once for each file, or leave it out."
-        )
 
 
 def _evaluated(

@@ -59,3 +59,14 @@ class MetricName(click.ParamType[str]):
 
         names = (name for name in metric_names() if name.startswith(incomplete))
         return [CompletionItem(name) for name in names]
+
+
+def check_energies(
+    energies_wh: tuple[float, ...], detections: tuple[Path, ...]
+) -> None:
+    """Raise `click.UsageError` unless there is no energy, or one for each file."""
+    if energies_wh and len(energies_wh) != len(detections):
+        counts = f"{len(energies_wh)} --energy-wh for {len(detections)} files"
+        raise click.UsageError(
+            f"{counts}; give it once for each file, or leave it out."
+        )

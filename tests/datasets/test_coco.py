@@ -142,7 +142,7 @@ def test_all_problems_are_reported_at_once(
     assert "says 40 x 30" in text
     assert "broken.jpg: cannot be decoded" in text
     assert "text.jpg: is not an image" in text
-    assert "empty.jpg: is not an image" in text
+    assert "empty.jpg: is empty" in text
     assert "drawing.jpg: is PNG, not JPEG" in text
     assert "box [30.0, 20.0, 49.0, 24.0] leaves image b.jpg" in text
     assert "category_id 99" in text

@@ -26,7 +26,14 @@ from lpirc_testsets.presence import is_file, is_folder, is_there
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE, read_marks
 from lpirc_testsets.values import shown
 from lpirc_testsets.voc_reader import read_voc_folder, voc_files
-from lpirc_testsets.yolo_layout import READ_AS_YOLO, is_label_text, pictures_by_name
+from lpirc_testsets.yolo_layout import (
+    LABELS,
+    READ_AS_YOLO,
+    has_pictures,
+    is_label_text,
+    pictures_by_name,
+)
+from lpirc_testsets.yolo_names import YAML
 
 
 def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
@@ -82,6 +89,12 @@ def _read(path: Path, images: Path | None) -> GroundTruth:
         return _of_folder(path, images)
     if is_parquet(path):
         return csv_reader.read_table(path)
+    if path.suffix.lower() in YAML:
+        sentence = (
+            f"{path}: it names classes; the ground truth is the folder of YOLO's texts, "
+            f"such as {LABELS}/val beside it"
+        )
+        raise TestSetError("ground-truth-unreadable", sentence)
     if _looks_like_json(path):
         return coco_reader.read_coco(path)
     if is_file(path) and path.stat().st_size and is_label_text(path):
@@ -104,6 +117,9 @@ def _of_folder(path: Path, images: Path | None) -> GroundTruth:
     try:
         return _of_set(load_test_set(path))
     except TestSetError as error:
+        if not kinds and has_pictures(path):
+            hint = "it holds images: name the folder of their annotations"
+            raise TestSetError(error.code, f"{error.sentence}; {hint}") from error
         if not kinds:
             raise
         hint = no_truth_in(path, kinds)

@@ -99,6 +99,16 @@ def classes_beside(*folders: Path) -> Path | None:
     return None
 
 
+def folders_above(folder: Path) -> list[Path]:
+    """Return where else the names of classes may be: one folder above, above the last `labels`, and above that."""
+    whole = folder.absolute()
+    found = [whole.parent]
+    for place in (whole, *whole.parents):
+        if place.name == LABELS:
+            return [*found, place.parent, place.parent.parent]
+    return found
+
+
 def yaml_files(*folders: Path) -> list[Path]:
     """Return the YAML files in these folders. Raises OSError."""
     paths = (
@@ -133,6 +143,11 @@ def pictures_by_name(folder: Path) -> dict[str, Path]:
             short.setdefault(other, []).append(path)
     unique = {name: paths[0] for name, paths in short.items() if len(paths) == 1}
     return unique | every
+
+
+def has_pictures(folder: Path) -> bool:
+    """Return True if images are in a folder. Raises OSError."""
+    return next(_pictures(folder), None) is not None
 
 
 def _image_places(folder: Path, images: Path | None) -> list[Path]:

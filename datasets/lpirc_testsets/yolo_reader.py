@@ -13,6 +13,7 @@ from lpirc_testsets.box_corners import corners_from_coco
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.ground_truth import GroundTruth, Size
 from lpirc_testsets.photographs import orientation, size_in_header
+from lpirc_testsets.values import shown
 from lpirc_testsets.writing import ObjectRecord
 from lpirc_testsets.yolo_labels import read_labels_of
 from lpirc_testsets.yolo_layout import (
@@ -22,6 +23,8 @@ from lpirc_testsets.yolo_layout import (
     YoloFolder,
     class_names,
     classes_beside,
+    folders_above,
+    is_label_text,
     yaml_files,
     yolo_folder,
 )
@@ -32,7 +35,8 @@ def read_yolo_folder(folder: Path, images: Path | None = None) -> GroundTruth:
 
     The images are in `images`; by default in `images` in the folder, in the folder whose path has `images` in place of
     the last `labels`, or beside the texts. The names of the classes are in a data.yaml, classes.txt or obj.names there
-    or one folder above. An image without a text has no objects; a text without an image is a problem.
+    or in `folders_above`. An image without a text has no objects; a text without an image is a problem, unless its
+    first line is no object; so is a text that two images share.
 
     Raises TestSetError with every problem, at most 20: `ground-truth-missing` (no images, no names),
     `ground-truth-invalid`; OSError.
@@ -43,10 +47,15 @@ def read_yolo_folder(folder: Path, images: Path | None = None) -> GroundTruth:
     numbers = {number: number + 1 for number in classes}
     sizes: dict[int, Size] = {}
     records: list[ObjectRecord] = []
-    used = set()
+    used: set[Path] = set()
     for place, (file, picture) in enumerate(found.pictures.items(), start=1):
         text = _text_of(file, found)
-        used.add(text)
+        if text in used:
+            problems.add(
+                f"{text}: it is the text of {shown(file)} and of an image with another suffix: keep one of them"
+            )
+        if text is not None:
+            used.add(text)
         size = size_in_header(picture)
         if size is None:
             problems.add(f"{picture}: it is not an image whose size can be read")
@@ -56,7 +65,7 @@ def read_yolo_folder(folder: Path, images: Path | None = None) -> GroundTruth:
             _refuse_turned(picture, problems)
             records += read_labels_of(text, place, size, numbers, problems)
     for text in found.texts.values():
-        if text not in used:
+        if text not in used and is_label_text(text):
             problems.add(f"{text}: there is no image for it in {found.images}")
     if not records and not problems.count:
         problems.add(f"{folder}: no objects in any of {len(found.texts)} text files")
@@ -70,7 +79,7 @@ def _classes(
     found: YoloFolder,
     problems: Problems,
 ) -> dict[int, str]:
-    near = (found.labels, folder, found.labels.parent, folder.absolute().parent)
+    near = (found.labels, folder, found.labels.parent, *folders_above(folder))
     path = classes_beside(*near)
     if path is None:
         nameless = ", ".join(map(str, yaml_files(*near)))

@@ -142,6 +142,39 @@ def test_what_is_missing_is_asked_for(data: Path, gone: str, sentence: str) -> N
     assert sentence in error.sentence
 
 
+@pytest.mark.parametrize("layout", ["{}/images", "images/{}"])
+def test_a_part_of_a_set_has_the_names_of_the_classes_above_it(
+    tmp_path: Path,
+    jpeg: Jpeg,
+    layout: str,
+) -> None:
+    for part in ("train", "valid"):
+        image = tmp_path / layout.format(part) / f"{part}.jpg"
+        text = Path(str(image).replace("images", "labels")).with_suffix(".txt")
+        for path in (image, text):
+            path.parent.mkdir(parents=True)
+        image.write_bytes(jpeg(SIZE))
+        text.write_text("0 0.5 0.5 1 1\n")
+    (tmp_path / "data.yaml").write_text("names: [ant]\n")
+    (tmp_path / "README.roboflow.txt").write_text("made by\n")
+    one = tmp_path / layout.format("valid").replace("images", "labels")
+    assert read_ground_truth(one).image_names == ("valid.jpg",)
+    assert len(read_ground_truth(tmp_path).image_names) == 2
+    error = refused(tmp_path / "data.yaml")
+    assert "the ground truth is the folder of YOLO's texts, such as labels/val" in error.sentence  # fmt: skip
+    error = refused(tmp_path / layout.format("valid"))
+    assert error.sentence.endswith(
+        "it holds images: name the folder of their annotations"
+    )
+
+
+def test_a_text_that_two_images_share_is_refused(data: Path) -> None:
+    image = data / "images" / "val" / "a.jpg"
+    image.with_suffix(".PNG").write_bytes(image.read_bytes())
+    text = data / "labels" / "val" / "a.txt"
+    assert f"{text}: it is the text of 'val/a.jpg' and of an image" in refused(data).sentence  # fmt: skip
+
+
 def test_a_data_yaml_without_names_is_named(data: Path) -> None:
     (data / "data.yaml").write_text("nc: 2\n")
     assert f"({data}/data.yaml: without `names`)" in refused(data).sentence

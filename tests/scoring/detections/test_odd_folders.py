@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lpirc_score import Detections
-from lpirc_score.detections.files import HEADER, read_submission
+from lpirc_score.detections.files import HEADER, read_submission, units
 from lpirc_score.errors import CodedError
 from tests.scoring import oracle
 
@@ -87,6 +87,18 @@ def test_a_text_that_no_image_is_called_by_is_left_out_with_a_warning(
 def test_an_image_may_be_called_as_a_list_of_images_is(tmp_path: Path) -> None:
     found, _ = read(written(tmp_path, {"val.txt": GOOD}))
     assert found.image.tolist() == [3]
+
+
+@pytest.mark.parametrize(("known", "given"), [("val/a.jpg", "a"), ("a.jpg", "val/a")])
+def test_results_of_a_part_say_what_the_ground_truth_has_instead(
+    tmp_path: Path,
+    known: str,
+    given: str,
+) -> None:
+    folder = written(tmp_path, {f"{given}.txt": GOOD})
+    hint = f"image '{given}' is unknown; the ground truth has '{known}': name folders of the same level"
+    with pytest.raises(CodedError, match=hint):
+        read_submission(folder, replace(TRUTH, image_names=(known, "b.jpg", "c.jpg")))
 
 
 def test_two_texts_for_one_image_are_refused(tmp_path: Path) -> None:
@@ -187,6 +199,17 @@ def test_corners_and_shares_in_coco_results_are_warned_of(
     _, warnings = read(path)
     assert len(warnings) == bool(words)
     assert all(words in one for one in warnings if words)
+
+
+def test_of_many_boxes_some_are_looked_at(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(units, "MOST_LOOKED_AT", 2)
+    path = tmp_path / "found.csv"
+    path.write_text("\n".join([HEADER, *["b.jpg,person,1,101,1,110,9"] * 5]))
+    _, (warning,) = read(path)
+    assert f"{path}: of one box in 3: all boxes (2) lie wholly outside" in warning
 
 
 @pytest.mark.parametrize("end", ["utf-16", "utf-16-le", "utf-16-be"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import NoReturn
 
@@ -45,6 +46,16 @@ class Names:
             return cls(of_ids, whole)
         short = _ids_by_text((_stem(name), id_) for id_, name in of_ids.items())
         return cls(of_ids, short | whole)
+
+    @cached_property
+    def _by_end(self) -> dict[str, str]:
+        """The names that have folders or not, by their last part without its suffix."""
+        return {_stem(_end(name)): name for name in self.of_ids.values() if name}
+
+    def elsewhere(self, text: str) -> str:
+        """Return a name that differs from a text by its folders only; "" if there is none."""
+        found = self._by_end.get(_end(text)) or self._by_end.get(_stem(_end(text)), "")
+        return found if "/" in f"{found}{text}" else ""
 
     def quoted(self, ids: Iterable[int]) -> str:
         """Return the names of some ids for a sentence, at most three."""
@@ -115,7 +126,9 @@ class Finder:
         name = f"{self.what} {shown(text)}"
         number = _whole_number(text)
         if number is None:
-            raise ValueError(f"{name} is unknown")
+            other = self.names.elsewhere(text)
+            hint = f"; the ground truth has {shown(other)}: name folders of the same level for both"
+            raise ValueError(f"{name} is unknown{hint if other else ''}")
         return self._checked(number, name, line)
 
     def by_value(
@@ -262,6 +275,10 @@ def _whole_number(text: str) -> int | None:
         if (number := text_number(text)).is_integer():
             return int(number)
     return None
+
+
+def _end(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def _stem(name: str) -> str:

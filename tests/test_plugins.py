@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -477,7 +478,7 @@ def test_a_task_of_the_sample_holds_a_whole_contest(
         "def count(jpeg, categories):\n    return {'count': 3}\n"
     )
     client = (
-        f"{BIN / 'lpirc-client'} run {{url}} --team {{team}} --password-file {{password_file}}"
+        f"{shlex.quote(str(BIN / 'lpirc-client'))} run {{url}} --team {{team}} --password-file {{password_file}}"
         " --detector three:count"
     )
     out = tmp_path / "out"

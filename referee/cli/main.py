@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from lpirc_power.errors import MeterError
+from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets.errors import TestSetError
 from referee.cli.own_commands import COMMANDS, LateCommand
 from referee.errors import RefereeError
@@ -95,7 +96,7 @@ class Boundary(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:
             # The program that read our output has ended (`| head`).
-            sys.stderr.close()
+            abandon_stdout()
             sys.exit(1)
         except OSError as error:
             # Permissions, a full disk, a folder that is a file: the system's message and the file name explain it.

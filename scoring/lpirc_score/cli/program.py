@@ -9,6 +9,7 @@ import click
 
 from lpirc_score.cli.score_command import score
 from lpirc_score.errors import CodedError
+from lpirc_score.files.abandoned_output import abandon_stdout
 from lpirc_testsets import TestSetError
 
 NAME = "lpirc-score"
@@ -28,7 +29,7 @@ class Boundary(click.Command):
             return super().invoke(ctx)
         except BrokenPipeError:
             # The reader of our output has closed the pipe (`| head`).
-            sys.stderr.close()
+            abandon_stdout()
             sys.exit(1)
         except OSError as error:
             _fail(f"{error.filename or 'system'}: {error.strerror or error}")

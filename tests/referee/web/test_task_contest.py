@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,8 +14,13 @@ from lpirc_testsets import load_test_set, synthesize
 from lpirc_testsets.task_truth import read_class_truth
 from referee.contest import open_contest
 from referee.store.records import RunState
+from tests.browser import browser
 from tests.contest_day import PASSWORD, Day, Server, contest_day, until
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+__all__ = ["browser"]
 IMAGES = 6
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
 
@@ -191,3 +197,36 @@ def test_the_report_shows_the_worst_images_to_operators_alone(day: Day) -> None:
         r"Image 6 \(\d+\.jpg\), 0\.00000: Answered \d; the class is \d", report
     )
     assert "top-5" in report
+
+
+APART = """
+() => [...document.querySelectorAll(".ranking tbody tr")].every(row => {
+  const range = document.createRange();
+  const [first, second] = [...row.querySelectorAll("td[data-label]")].map(cell => {
+    range.selectNodeContents(cell);
+    return range.getBoundingClientRect();
+  });
+  return first.right <= second.left || first.bottom <= second.top || second.bottom <= first.top;
+})
+"""
+"""Whether the accuracy with its name and the energy stand beside each other in each row of the ranking."""
+
+
+@pytest.mark.parametrize("width", [320, 390, 900, 1280])
+def test_a_long_name_of_the_figure_leaves_the_energy_its_place(
+    day: Day,
+    browser: Browser,
+    width: int,
+) -> None:
+    assert day.server is not None
+    server = day.server
+    until(lambda: server.ask("GET", "/board.json").json()["ranking"])
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(server.url)
+    page.evaluate(
+        "document.querySelectorAll('[data-label=\"top-1\"]').forEach("
+        "cell => { cell.dataset.label = 'mean pixel IoU'; })"
+    )
+    assert page.evaluate(APART)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()

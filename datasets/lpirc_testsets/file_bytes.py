@@ -51,7 +51,7 @@ def utf8_text(path: Path, content: bytes) -> str:
             raise TestSetError("ground-truth-unreadable", f"{path}: {IS_UTF16}")
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        sentence = f"{path}: byte {error.start} is not UTF-8 text"
+        sentence = f"{path}: byte {error.start} is not UTF-8 text; save it as UTF-8"
         raise TestSetError("ground-truth-unreadable", sentence) from error
 
 

@@ -117,12 +117,13 @@ def _of_folder(path: Path, images: Path | None) -> GroundTruth:
     try:
         return _of_set(load_test_set(path))
     except TestSetError as error:
-        if not kinds and has_pictures(path):
-            hint = "it holds images: name the folder of their annotations"
-            raise TestSetError(error.code, f"{error.sentence}; {hint}") from error
-        if not kinds:
+        if error.code != "testset-not-a-testset":
             raise
-        hint = no_truth_in(path, kinds)
+        hint = "there are no annotations (XML) and no YOLO texts in it either"
+        if kinds or is_run_export(path):
+            hint = no_truth_in(path, kinds)
+        elif has_pictures(path):
+            hint = "it holds images: name the folder of their annotations"
         raise TestSetError(error.code, f"{error.sentence}; {hint}") from error
 
 

@@ -168,6 +168,12 @@ def test_a_part_of_a_set_has_the_names_of_the_classes_above_it(
     )
 
 
+def test_a_folder_without_ground_truth_says_what_was_looked_for(tmp_path: Path) -> None:
+    assert refused(tmp_path).sentence.endswith(
+        "there are no annotations (XML) and no YOLO texts in it either"
+    )
+
+
 def test_a_text_that_two_images_share_is_refused(data: Path) -> None:
     image = data / "images" / "val" / "a.jpg"
     image.with_suffix(".PNG").write_bytes(image.read_bytes())

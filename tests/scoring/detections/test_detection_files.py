@@ -69,7 +69,12 @@ def refusal(
 
 @pytest.mark.parametrize(
     "header",
-    [HEADER, HEADER.replace("class", "category"), "\ufeff" + HEADER],
+    [
+        HEADER,
+        HEADER.replace("class", "category"),
+        HEADER.replace("confidence", "score"),
+        "\ufeff" + HEADER,
+    ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_csv_keeps_the_order_of_its_rows(

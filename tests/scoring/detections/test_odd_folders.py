@@ -96,9 +96,25 @@ def test_results_of_a_part_say_what_the_ground_truth_has_instead(
     given: str,
 ) -> None:
     folder = written(tmp_path, {f"{given}.txt": GOOD})
-    hint = f"image '{given}' is unknown; the ground truth has '{known}': name folders of the same level"
+    hint = f"image '{given}' is unknown; the ground truth has '{known}', and folders are part of a name"
     with pytest.raises(CodedError, match=hint):
         read_submission(folder, replace(TRUTH, image_names=(known, "b.jpg", "c.jpg")))
+
+
+@pytest.mark.parametrize("row", ["A.JPG,person", "a,Person", "C:\\x\\a.jpg,person"])
+def test_a_name_that_is_nearly_right_is_told(tmp_path: Path, row: str) -> None:
+    path = tmp_path / "found.csv"
+    path.write_text(f"{HEADER}\n{row},1,1,1,9,9\n")
+    meant = "person" if "P" in row[1:] and "J" not in row else "a.jpg"
+    assert f"is unknown; the ground truth has '{meant}'" in refused(path)
+
+
+def test_ground_truth_in_place_of_detections_is_not_taken_for_voc_results(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "truth.csv"
+    path.write_text("image,class,xmin,ymin,xmax,ymax\n1,1,1,1,9,9\n")
+    assert "VOC" not in refused(path)
 
 
 def test_two_texts_for_one_image_are_refused(tmp_path: Path) -> None:

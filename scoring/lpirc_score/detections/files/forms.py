@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from lpirc_score.detections.files.findings import refuse
-from lpirc_score.detections.files.text import bare_cells, head_of
+from lpirc_score.detections.files.text import are_numbers, bare_cells, head_of
 from lpirc_score.errors import CodedError
 from lpirc_testsets.folder_content import (
     CSV,
@@ -116,7 +116,8 @@ def _of_texts(texts: list[Path]) -> str:
 def _has_six_values(path: Path) -> bool:
     lines = head_of(path).splitlines()
     first = next((line for line in lines if line.strip()), "")
-    return len(bare_cells(first)) == len(OF_VOC.split())
+    cells = bare_cells(first)
+    return len(cells) == len(OF_VOC.split()) and are_numbers(cells[1:])
 
 
 def _of_folder(folder: Path) -> Recognised:

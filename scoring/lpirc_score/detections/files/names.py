@@ -48,14 +48,18 @@ class Names:
         return cls(of_ids, short | whole)
 
     @cached_property
-    def _by_end(self) -> dict[str, str]:
-        """The names that have folders or not, by their last part without its suffix."""
-        return {_stem(_end(name)): name for name in self.of_ids.values() if name}
+    def _by_sight(self) -> dict[str, str]:
+        return {_at_sight(name): name for name in self.of_ids.values() if name}
 
-    def elsewhere(self, text: str) -> str:
-        """Return a name that differs from a text by its folders only; "" if there is none."""
-        found = self._by_end.get(_end(text)) or self._by_end.get(_stem(_end(text)), "")
-        return found if "/" in f"{found}{text}" else ""
+    def hint(self, text: str) -> str:
+        """Return what to add to a sentence about an unknown text that is nearly a name; "" if it is not."""
+        name = self._by_sight.get(_at_sight(text))
+        if name is None:
+            return ""
+        folders = ""
+        if "/" in f"{name}{text}":
+            folders = ", and folders are part of a name: write them alike, or name folders of the same level"
+        return f"; the ground truth has {shown(name)}{folders}"
 
     def quoted(self, ids: Iterable[int]) -> str:
         """Return the names of some ids for a sentence, at most three."""
@@ -126,9 +130,7 @@ class Finder:
         name = f"{self.what} {shown(text)}"
         number = _whole_number(text)
         if number is None:
-            other = self.names.elsewhere(text)
-            hint = f"; the ground truth has {shown(other)}: name folders of the same level for both"
-            raise ValueError(f"{name} is unknown{hint if other else ''}")
+            raise ValueError(f"{name} is unknown{self.names.hint(text)}")
         return self._checked(number, name, line)
 
     def by_value(
@@ -277,8 +279,10 @@ def _whole_number(text: str) -> int | None:
     return None
 
 
-def _end(name: str) -> str:
-    return name.rpartition("/")[2]
+def _at_sight(name: str) -> str:
+    """Return a name without what is easily mistaken: folders, suffix, capitals, blanks and underlines."""
+    end = _stem(name.replace("\\", "/").rpartition("/")[2])
+    return end.casefold().replace("_", "").replace(" ", "")
 
 
 def _stem(name: str) -> str:

@@ -26,7 +26,11 @@ from lpirc_testsets.csv_reader import other_separator
 from lpirc_testsets.ground_truth import GroundTruth
 
 HEADER = "image,class,confidence,xmin,ymin,xmax,ymax"
-_HEADERS = (HEADER.split(","), HEADER.replace("class", "category").split(","))
+_HEADERS = tuple(
+    HEADER.replace("class", category).replace("confidence", confidence).split(",")
+    for category in ("class", "category")
+    for confidence in ("confidence", "score")
+)
 
 
 def read_rows(

@@ -117,6 +117,15 @@ def numbers(cells: list[str]) -> list[float]:
     return [checked_finite(text_number(cell), cell) for cell in cells]
 
 
+def are_numbers(cells: list[str]) -> bool:
+    """Return True if all cells are finite numbers."""
+    try:
+        numbers(cells)
+    except ValueError:
+        return False
+    return True
+
+
 def checked_finite(value: float, source: object) -> float:
     """Return a finite number. Raises ValueError with `source` for any other value."""
     if not isfinite(value):

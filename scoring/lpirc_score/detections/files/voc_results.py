@@ -12,7 +12,7 @@ from lpirc_score.detections.files.findings import INVERTED, refuse
 from lpirc_score.detections.files.forms import NAME_OF_VOC, OF_VOC, Recognised
 from lpirc_score.detections.files.names import Finders
 from lpirc_score.detections.files.several_files import Read, Row, RowOf, read_rows_of
-from lpirc_score.detections.files.text import lines_of_any, numbers
+from lpirc_score.detections.files.text import are_numbers, lines_of_any, numbers
 from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.folder_content import voc_results_class
 
@@ -54,7 +54,7 @@ def read_voc_results(
 def _left_out(file: Path) -> str:
     """Return the warning about a text file beside VOC results. Raises `CodedError` if it has results."""
     for line, cells in lines_of_any(file):
-        if len(cells) == len(OF_VOC.split()) and _are_numbers(cells[1:]):
+        if len(cells) == len(OF_VOC.split()) and are_numbers(cells[1:]):
             refuse(
                 file,
                 f"line {line}: these are VOC results, but its name is not like {NAME_OF_VOC}: rename it",
@@ -62,28 +62,11 @@ def _left_out(file: Path) -> str:
     return f"{file}: left out, since its name is not like {NAME_OF_VOC}"
 
 
-def _are_numbers(cells: list[str]) -> bool:
-    try:
-        numbers(cells)
-    except ValueError:
-        return False
-    return True
-
-
 def _category_of(name: str, finders: Finders) -> int:
     try:
         return finders.categories.by_name(name, 1)
     except ValueError:
-        known = [one for one in finders.categories.names.named if _like(one, name)]
-        hint = f"; the ground truth has {shown(known[0])}" if known else ""
+        hint = finders.categories.names.hint(name)
         raise ValueError(
             f"the class {shown(name)} in the file's name is not a category of the ground truth{hint}"
         ) from None
-
-
-def _like(one: str, other: str) -> bool:
-    """Return True for names that differ in capitals, blanks and underlines only."""
-    bare, wanted = (
-        name.casefold().replace("_", "").replace(" ", "") for name in (one, other)
-    )
-    return bare == wanted

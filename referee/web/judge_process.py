@@ -10,6 +10,9 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
+from lpirc_score.errors import CodedError
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import task_engine
 from referee.clock import Clock
 from referee.runs.run_recorder import note_event
 from referee.store import Store
@@ -17,11 +20,19 @@ from referee.store.records import JUDGE_FAILED, RunState
 
 PROGRAM = "import os; os.nice(10); from referee.cli import main; main()"
 
+LIMIT_S = 600.0
+"""Seconds that the judging of a run by a plug-in may take."""
+
 logger = logging.getLogger(__name__)
 
 
-def run_command(*words: str) -> tuple[subprocess.CompletedProcess[str], str]:
-    """Run the command `referee` at low priority until it ends; return the process and its last line on stderr."""
+def run_command(
+    *words: str, limit_s: float | None = None
+) -> tuple[subprocess.CompletedProcess[str], str]:
+    """Run the command `referee` at low priority until it ends; return the process and its last line on stderr.
+
+    After `limit_s` it is killed, and subprocess.TimeoutExpired raised.
+    """
     # In a separate session, so that Ctrl-C at the terminal ends the server but not the commands it has started.
     ended = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-P", "-c", PROGRAM, *words],
@@ -30,6 +41,7 @@ def run_command(*words: str) -> tuple[subprocess.CompletedProcess[str], str]:
         text=True,
         check=False,
         start_new_session=True,
+        timeout=limit_s,
     )
     return ended, ended.stderr.strip().rpartition("\n")[2].removeprefix("referee: ")
 
@@ -78,15 +90,34 @@ class Judging:
         is_first = self._store.runs.get(run).state is not RunState.JUDGED
         return ["--on-record", *(["--first"] if is_first else [])]
 
+    def _limit_s(self, run: int) -> float | None:
+        """Return how long the judging may take: a plug-in that hangs keeps no other run from its judgement."""
+        task = self._store.runs.get(run).task
+        try:
+            is_of_plugin = task != BOXES and task_engine(task) is not None
+        except CodedError:
+            return None  # the command says what is wrong
+        return LIMIT_S if is_of_plugin else None
+
     def _judge(self, run: int, options: Sequence[str]) -> None:
         try:
             ended, said = run_command(
-                "judge", str(run), *options, "--contest", str(self._folder)
+                "judge",
+                str(run),
+                *options,
+                "--contest",
+                str(self._folder),
+                limit_s=self._limit_s(run),
             )
             sentence = (
                 None
                 if ended.returncode == 0
                 else said or f"It broke off ({ended.returncode})."
+            )
+        except subprocess.TimeoutExpired as error:
+            sentence = (
+                f"The plug-in of its task did not end within {error.timeout:g} s; judge it by hand once the plug-in is "
+                f"mended: referee judge {run}"
             )
         except OSError as error:
             sentence = f"It cannot be started: {error}."

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from lpirc_score.detections.plausibility import PLAUSIBLE, Implausible
 from lpirc_score.errors import TaskFailed
 from lpirc_score.tasks import BOXES
-from lpirc_score.tasks.offered import task_named
+from lpirc_score.tasks.offered import task_engine, task_failed, task_named
 from lpirc_score.tasks.taken_answers import TakenAnswers
 from lpirc_score.tasks.task_bodies import read_answers
-from lpirc_score.tasks.task_kinds import Question, Task
+from lpirc_score.tasks.task_kinds import Answer, Question, Task
 from referee.errors import RefereeError
+from referee.web.bounded_calls import BoundedCalls, Hangs
 from referee.web.request_bodies import LARGEST_BODY_BYTES
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ANSWERS_PATH = "/v1/answers"
+
+READING = BoundedCalls(limit_s=10.0, most=4)
+"""Bodies that plug-ins read."""
 
 
 def require_path(run: Run, path: str) -> None:
@@ -81,7 +85,7 @@ class AnswerReader:
         whose sentence is for the operator.
         """
         try:
-            answers = read_answers(self.task, body, self.content_type, self.question)
+            answers = self._read(body)
         except TaskFailed as error:
             logger.error("a body could not be read: %s", error.sentence)  # noqa: TRY400 - it names the line
             raise RefereeError(
@@ -90,3 +94,16 @@ class AnswerReader:
                 "log has the reason.",
             ) from error
         return TakenAnswers([one.image for one in answers], self.task.is_once)
+
+    def _read(self, body: bytes) -> list[Answer]:
+        """Read the body; a plug-in that hangs keeps no run from its end. Raises TaskFailed and what it raises."""
+
+        def read() -> list[Answer]:
+            return read_answers(self.task, body, self.content_type, self.question)
+
+        if task_engine(self.task.name) is None:
+            return read()
+        try:
+            return READING(read)
+        except Hangs as hangs:
+            raise task_failed(self.task.name, f"its read hangs: {hangs}") from None

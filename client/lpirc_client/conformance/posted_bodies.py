@@ -65,7 +65,8 @@ class Bodies:
         """Return that a plug-in's task may refuse what is posted, since none of its answers are known; else nothing."""
         if self.task is None or self.task["name"] in BUILT_IN:
             return ""
-        name, answers = self.task["name"], self.task.get("answers", "answers")
+        name = self.task["name"]
+        answers = self.task.get("answers", "answers")
         return f"the task {name} is a plug-in whose {answers} are not known here: only an empty list was posted"
 
     @property

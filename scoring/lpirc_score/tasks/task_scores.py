@@ -29,6 +29,9 @@ from lpirc_score.tasks.task_kinds import (
 LONGEST_NAME = 40
 """Characters of the name of a further figure."""
 
+MOST_OTHERS = 100
+"""Further figures of a task, each a row of tables."""
+
 EXACT = 2.0**53
 """Sums of whole numbers below this are exact in any order."""
 
@@ -221,6 +224,11 @@ def checked(
         others = {name: float(value) for name, value in found.others.items()}
     if not 0 <= accuracy <= 1:  # false for NaN
         problem = f"its accuracy is {accuracy!r}, which is not from 0 to 1"
+        raise task_failed(task.name, problem)
+    if len(others) > MOST_OTHERS:
+        problem = (
+            f"it gave {len(others)} further figures, and the most is {MOST_OTHERS}"
+        )
         raise task_failed(task.name, problem)
     for other in others:
         if problem := other_problem(other):

@@ -10,17 +10,20 @@ from pathlib import Path
 import pytest
 
 from lpirc_testsets import TestSet
+from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
+from referee.judging import provisional_scores
 from referee.judging.contest_status import Known, StatusReader
 from referee.judging.judge import Again
 from referee.judging.judge_many import judge_with_interval
 from referee.judging.provisional_scores import FollowedRuns
 from referee.judging.rejudge import rejudge
+from referee.web import judge_process
 from referee.web.config_watch import note_settings
 from referee.web.listener import Listen
 from referee.web.server import serve
-from tests.contest_day import called
+from tests.contest_day import called, until
 from tests.plugins_installed import Installer, plugins_in
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.tallied_runs import (
@@ -190,3 +193,41 @@ def attention(contest: Contest) -> list[dict[str, object]]:
     """What the console and `referee status` show."""
     status = StatusReader(contest).read(CLOCK.utc(), Known())
     return status["attention"]
+
+
+def test_a_plug_in_that_hangs_keeps_no_other_run_from_its_live_figures(
+    contest: Contest, installer: Installer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tallied_run(contest, [7] * len(contest.test_set.images))
+    other = tallied_run(contest, team="bee")
+    body = "\n    while given[1] == 7: pass\n    return np.array([1.0, 0.0, 1.0])"
+    installer.change(PACKAGE, source_with(statistics=body))
+    monkeypatch.setattr(provisional_scores, "LIMIT_S", 0.2)
+    for run in (slow, other):
+        contest.store.runs.change(run.id, ("closed",), state="open")
+    FollowedRuns(contest, CLOCK).tick()
+    assert contest.store.provisional.of_run(other.id) is not None
+    found = [one for one in attention(contest) if one["code"] == "live-failed"]
+    assert [one["run"] for one in found] == [slow.id]
+    assert (
+        "The plug-in lpirc_tally-1.0, which scores tally, did not end within 0.2 s. What"
+        in found[0]["sentence"]
+    )
+
+
+def test_a_plug_in_that_hangs_keeps_no_other_run_from_its_judgement(
+    contest: Contest, installer: Installer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tallied_run(contest)
+    installer.change(PACKAGE, source_with(figures="\n    while True: pass"))
+    monkeypatch.setenv("PYTHONPATH", str(installer.folder))
+    monkeypatch.setattr(judge_process, "LIMIT_S", 3.0)
+    judging = judge_process.Judging(contest.folder, contest.store, Clock())
+    judging.ask([run.id])
+    until(lambda: not judging.runs)
+    (failed,) = [
+        one for one in contest.store.log.of_run(run.id) if one["kind"] == "judge-failed"
+    ]
+    assert failed["sentence"].startswith(
+        "The plug-in of its task did not end within 3 s; judge it by hand"
+    )

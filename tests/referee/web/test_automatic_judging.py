@@ -136,9 +136,9 @@ def test_the_judge_of_a_worker_that_died_and_the_next_one_make_one_judgement(
     folder = house.contest.folder
     first_is_done = threading.Event()
 
-    def later(*words: str) -> Any:
+    def later(*words: str, **limit: float | None) -> Any:
         first_is_done.wait()
-        return run_command(*words)
+        return run_command(*words, **limit)
 
     monkeypatch.setattr(judge_process, "run_command", later)
     next_worker = Judging(folder, house.store, clock)

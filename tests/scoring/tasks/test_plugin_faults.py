@@ -78,6 +78,11 @@ def everything() -> None:
             "return Figures(0.5, others={'x' * 99: 1})",
             "has 99 characters, and the most is 40",
         ),
+        (
+            "figures",
+            "return Figures(0.5, others={str(n): 1 for n in range(101)})",
+            "it gave 101 further figures, and the most is 100",
+        ),
         ("figures", "return Figures(0.5, others={'a\\nb': 1})", "which is no word"),
         ("figures", "return Figures(0.5, {1: 'x'})", "its Figures failed: ValueError"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
@@ -56,12 +57,13 @@ def utf8_text(path: Path, content: bytes) -> str:
 
 
 def is_utf16(content: bytes) -> bool:
-    """Return True for text in UTF-16 that begins with an ASCII character, with a byte order mark or without."""
+    """Return True for text in UTF-16 that begins with ASCII: one character behind a byte order mark, or two."""
     start = content[:4]
     if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        start = start[2:]
-    first, second = (*start[:2], 0, 0)[:2]
-    return (first == 0) != (second == 0) and chr(first + second).isprintable()
+        start = start[2:] * 2
+    return (
+        re.fullmatch(rb"(?:[ -~\t\r\n]\0){2}|(?:\0[ -~\t\r\n]){2}", start) is not None
+    )
 
 
 def require_regular(path: Path) -> None:

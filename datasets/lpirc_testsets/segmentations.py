@@ -8,6 +8,10 @@ An empty list, as many programs write it beside a box, and null are no segmentat
 
 from __future__ import annotations
 
+import math
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,23 +37,49 @@ def as_json(value: Any) -> bytes:
 def require_segmentation(value: Any, size: tuple[int, int]) -> None:
     """Raise ValueError unless the value is a segmentation of an image of `size` (width, height)."""
     if isinstance(value, dict):
-        _run_lengths(value, size)
+        _require_run_lengths(value, size)
     else:
         _require_polygons(value, size)
 
 
 def counts_of(value: Any, size: tuple[int, int]) -> str:
     """Return the compressed counts of a segmentation. Raises ValueError as `require_segmentation` does."""
+    require_segmentation(value, size)
+    return counts_of_checked(value, size)
+
+
+def counts_of_checked(value: Any, size: tuple[int, int]) -> str:
+    """Return the compressed counts of a segmentation that `require_segmentation` has passed."""
     width, height = size
     if isinstance(value, dict):
-        return _run_lengths(value, size)
-    _require_polygons(value, size)
-    if len(value) == 1:
-        return compressed(polygon_runs(value[0], height, width))
-    return encode(filled(value, height, width))
+        counts = value["counts"]
+        is_text = isinstance(counts, str)
+        return counts if is_text else compressed(np.array(counts, np.int64))
+    program = _official()
+    if program is not None:
+        parts = program.frPyObjects(value, height, width)
+        return str(program.merge(parts)["counts"], "ascii")
+    return own_counts(value, size)
 
 
-def _run_lengths(value: dict[str, Any], size: tuple[int, int]) -> str:
+def own_counts(polygons: list[list[float]], size: tuple[int, int]) -> str:
+    """Return the compressed counts of polygons, filled without pycocotools; the text is the same."""
+    width, height = size
+    if len(polygons) == 1:
+        return compressed(polygon_runs(polygons[0], height, width))
+    return encode(filled(polygons, height, width))
+
+
+@cache
+def _official() -> ModuleType | None:
+    """Return COCO's own program if it is installed: it fills polygons ten times as fast."""
+    try:
+        return import_module("pycocotools._mask")
+    except ImportError:
+        return None
+
+
+def _require_run_lengths(value: dict[str, Any], size: tuple[int, int]) -> None:
     width, height = size
     if value.get("size") != [height, width]:
         raise ValueError(
@@ -58,10 +88,9 @@ def _run_lengths(value: dict[str, Any], size: tuple[int, int]) -> str:
         )
     counts = value.get("counts")
     try:
-        runs = runs_of(counts, height, width)  # type: ignore[arg-type]  # it refuses others
+        runs_of(counts, height, width)  # type: ignore[arg-type]  # it refuses others
     except ValueError as error:
         raise ValueError(f"segmentation: {error}") from error
-    return counts if isinstance(counts, str) else compressed(runs)
 
 
 def _require_polygons(value: Any, size: tuple[int, int]) -> None:
@@ -80,6 +109,8 @@ def _require_polygons(value: Any, size: tuple[int, int]) -> None:
                 f"segmentation: polygon {number} has {len(polygon)} numbers, "
                 "not two for each of at least three vertices"
             )
+        if _is_near(polygon, size):
+            continue
         vertices = np.array(polygon, np.float64).reshape(-1, 2)
         beyond = np.abs(vertices - np.array(size) / 2)
         is_near = (beyond <= np.array(size) * FARTHEST).all(axis=1)
@@ -89,3 +120,15 @@ def _require_polygons(value: Any, size: tuple[int, int]) -> None:
                 f"segmentation: vertex {wrong} of polygon {number} is neither in nor near "
                 f"the image of {size[0]} x {size[1]} pixels"
             )
+
+
+def _is_near(polygon: list[float], size: tuple[int, int]) -> bool:
+    """Return True only if all vertices are in or near the image: faster than NumPy for as few numbers as most have."""
+    if not math.isfinite(sum(polygon)):
+        return False
+    for axis in (0, 1):
+        along = polygon[axis::2]
+        reach = size[axis] * (FARTHEST - 0.5)
+        if min(along) < -reach or max(along) > size[axis] + reach:
+            return False
+    return True

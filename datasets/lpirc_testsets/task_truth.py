@@ -16,7 +16,7 @@ from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.folder import Category, TestSet
 from lpirc_testsets.run_lengths import area as area_of
 from lpirc_testsets.run_lengths import decode, runs_of
-from lpirc_testsets.segmentations import counts_of
+from lpirc_testsets.segmentations import counts_of_checked
 from lpirc_testsets.truth_marks import Mark, Marks, Sizes, read_marks, sizes_of
 from lpirc_testsets.values import LARGEST_NUMBER, shown
 
@@ -163,7 +163,7 @@ def _drawn_at_once(
     lengths = []
     values = []
     for mark in regions:
-        counts = counts_of(mark.segmentation, size)
+        counts = counts_of_checked(mark.segmentation, size)
         runs = runs_of(counts, height, width)
         inside = runs[1::2]
         begins.append(np.cumsum(runs)[1::2] - inside)
@@ -197,7 +197,7 @@ def _drawn_in_turn(
     width, height = size
     labels = np.full((height, width), VOID, np.int32)
     for mark in regions:
-        counts = counts_of(mark.segmentation, size)
+        counts = counts_of_checked(mark.segmentation, size)
         inside = decode(counts, height, width)
         taken = labels[inside] != VOID
         if taken.any():
@@ -218,7 +218,7 @@ def _inside(marks: list[Mark], size: tuple[int, int]) -> tuple[Ints, Ints, Ints]
     ends = []
     region = []
     for place, mark in enumerate(marks):
-        runs = runs_of(counts_of(mark.segmentation, size), height, width)
+        runs = runs_of(counts_of_checked(mark.segmentation, size), height, width)
         its_ends = np.cumsum(runs)[1::2]
         its_starts = its_ends - runs[1::2]
         is_run = its_starts < its_ends
@@ -241,7 +241,7 @@ def _overlap(
     labels = np.full((height, width), VOID, np.int64)
     sentence = f"image {image} has regions that overlap"
     for mark in marks:
-        inside = decode(counts_of(mark.segmentation, size), height, width)
+        inside = decode(counts_of_checked(mark.segmentation, size), height, width)
         taken = labels[inside]
         taken = taken[taken != VOID]
         if len(taken):
@@ -275,7 +275,7 @@ def read_instances(test_set: TestSet) -> tuple[Categories, dict[int, list[Instan
 def _instance(mark: Mark, size: tuple[int, int]) -> Instance:
     entry = mark.entry
     x, y, width, height = _four(entry["bbox"])
-    counts = counts_of(mark.segmentation, size)
+    counts = counts_of_checked(mark.segmentation, size)
     area = entry.get("area")
     if area is None:
         area = area_of(counts, size[1], size[0])

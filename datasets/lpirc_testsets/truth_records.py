@@ -14,7 +14,7 @@ from lpirc_testsets.folder import TestSet
 from lpirc_testsets.ground_truth import GroundTruth, Row
 from lpirc_testsets.ground_truth_reader import read_ground_truth
 from lpirc_testsets.run_lengths import area, bounds
-from lpirc_testsets.segmentations import counts_of
+from lpirc_testsets.segmentations import counts_of_checked
 from lpirc_testsets.truth_marks import NONCE, Mark, Marks, read_marks, sizes_of
 from lpirc_testsets.writing import ClassRecord, Record, RegionRecord
 
@@ -103,7 +103,7 @@ def _row(mark: Mark, size: tuple[int, int]) -> Row:
     width, height = size
     box = (0, 0, width, height)
     if mark.segmentation is not None:
-        box = bounds(counts_of(mark.segmentation, size), height, width)
+        box = bounds(counts_of_checked(mark.segmentation, size), height, width)
     left, top, across, down = box
     return (
         mark.image,
@@ -120,7 +120,7 @@ def _record(mark: Mark, size: tuple[int, int]) -> Record:
     if mark.segmentation is None:
         return ClassRecord(mark.image, mark.category)
     width, height = size
-    counts = counts_of(mark.segmentation, size)
+    counts = counts_of_checked(mark.segmentation, size)
     return RegionRecord(
         mark.image,
         mark.category,

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from pycocotools import mask as official
 
-from lpirc_testsets import run_lengths
+from lpirc_testsets import run_lengths, segmentations
 from lpirc_testsets.polygons import filled
-from lpirc_testsets.segmentations import counts_of
+from lpirc_testsets.segmentations import counts_of, own_counts
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:__array__ implementation doesn't accept:DeprecationWarning"  # theirs
@@ -60,6 +60,7 @@ def test_the_counts_of_two_thousand_objects_are_cocos_text() -> None:
         text = counts_of(polygons, (width, height))
         mask = filled(polygons, height, width)
         assert text == run_lengths.encode(mask), seed
+        assert own_counts(polygons, (width, height)) == text, seed
         assert np.array_equal(mask, theirs(polygons, height, width)), seed
         assert run_lengths.area(text, height, width) == official.area(united)
 
@@ -86,3 +87,12 @@ def test_a_vertex_that_rounding_puts_outside_is_cut_off_as_coco_does() -> None:
     text = counts_of([box], (10, 8))
     assert run_lengths.area(text, 8, 10) == 80
     assert np.array_equal(run_lengths.decode(text, 8, 10), theirs([box], 8, 10))
+
+
+def test_without_cocos_program_the_counts_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    polygons = [[1.0, 1.0, 9.0, 7.0, 9.0, 1.0], [0.0, 0.0, 5.0, 0.0, 2.0, 8.0]]
+    expected = counts_of(polygons, (10, 8))
+    monkeypatch.setattr(segmentations, "_official", lambda: None)
+    assert counts_of(polygons, (10, 8)) == expected == own_counts(polygons, (10, 8))

@@ -67,7 +67,7 @@ def _whole(value: object, what: str) -> int:
     is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if is_number and abs(int(value)) <= LARGEST_ID:  # type: ignore[call-overload]
         return int(value)  # type: ignore[call-overload,no-any-return]
-    raise _no(value, f"as id ({what})", "a whole number of at most 53 bits")
+    raise _no(value, f"as {what} id", "a whole number of at most 53 bits")
 
 
 def _no(

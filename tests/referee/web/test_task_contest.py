@@ -16,6 +16,7 @@ from referee.contest import open_contest
 from referee.store.records import RunState
 from tests.browser import browser
 from tests.contest_day import PASSWORD, Day, Server, contest_day, until
+from tests.referee.web.team.team_sessions import COOKIE, TeamBrowser, log_in
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -156,6 +157,17 @@ def test_commands_say_it(day: Day) -> None:
         assert "mAP" not in found.stdout
     assert "top-1" in day.refers("run", "list").stdout
     assert "top-5" in day.refers("leaderboard").stdout
+
+
+def test_a_teams_own_page_says_the_words_of_the_task(day: Day) -> None:
+    assert day.server is not None
+    cookie = log_in(day.server, "ant").cookies[COOKIE]
+    answer = TeamBrowser(day.server, cookie).ask("GET", "/team/live", PAGE)
+    assert answer.status_code == 200, answer.text
+    assert not said_of_boxes(answer.text)
+    said = words_of(answer.text)
+    assert "Classifications" in said
+    assert "top-5" in said
 
 
 def test_a_comparison_has_the_further_figures(day: Day) -> None:

@@ -105,8 +105,10 @@ def _run_lines(run: dict[str, Any], task: Mapping[str, Any]) -> Iterator[str]:
     result_ = run["result"]
     if result_ is not None and result_.get("score") is not None:
         rank = f", rank {result_['rank']}" if result_.get("rank") else ""
+        # A score of a small energy is published with fewer decimal places.
+        digits = max(result_.get("score_digits", 4), 0)
         yield (
-            f"{LINE}score {result_['score']:.4f}{rank}; {task['accuracy']} {result_['map']:.5f},"
+            f"{LINE}score {result_['score']:.{digits}f}{rank}; {task['accuracy']} {result_['map']:.5f},"
             f"{_others(result_)} {result_['energy_wh']:.4f} Wh"
         )
     for name in ("not_ranked", "left_out"):

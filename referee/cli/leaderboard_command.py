@@ -13,7 +13,7 @@ from lpirc_score.metrics.evaluation_result import (
     signature_parts,
 )
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.tasks.words import words_of_scorer
+from lpirc_score.tasks.words import Words, words_of_scorer
 from referee.cli.listing import in_form, print_listing
 from referee.cli.report_command import warn_of_unpublished, warn_while_frozen
 from referee.cli.run_marks import RARE_MARKS, marks_caption
@@ -35,11 +35,9 @@ MARKS = {
 } | RARE_MARKS
 MOST_FURTHER = 2
 """Further figures of a task that have a column; JSON and CSV have all."""
-CONDITIONS = {
-    "least-energy": " (needs an accuracy of {:.5f} or more)",
-    "highest-map": " (needs {:.4f} Wh or less)",
-}
 
+SHOWN_WH = 0.1
+"""Below this energy, four decimal places are fewer than four digits."""
 WHILE_FROZEN = "The board is frozen, but this page shows the present ranking: hand it out after the unveiling."
 
 
@@ -93,7 +91,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
         notes=[
             *_rule_note(found),
             marks_caption(MARKS, rows),
-            *map(_award, found.awards),
+            *(_award(one, words) for one in found.awards),
             *_without_spread(found.places),
             *filter(None, map(note_on, shown)),
         ],
@@ -205,8 +203,25 @@ def _without_spread(places: Sequence[Place]) -> list[str]:
     ]
 
 
-def _award(one: Award) -> str:
-    bar = "" if one.bar is None else CONDITIONS.get(one.rule, "").format(one.bar)
+def condition_of(one: Award, words: Words) -> str:
+    """Return what a prize needs, in brackets; empty for the best score, and while no one takes part."""
+    if one.bar is None:
+        return ""
+    apart = "while they differ so much, so no run reaches it"
+    if one.rule == "least-energy":
+        if one.bar > 1:
+            limit = f"one standard deviation above the mean {words.accuracy} is above 1"
+            return f" ({limit} {apart})"
+        return f" (needs {words.an_accuracy} of {one.bar:.5f} or more)"
+    if one.bar <= 0:
+        limit = "one standard deviation below the mean energy is not above 0 Wh"
+        return f" ({limit} {apart})"
+    digits = ".4f" if one.bar >= SHOWN_WH else ".4g"
+    return f" (needs {one.bar:{digits}} Wh or less)"
+
+
+def _award(one: Award, words: Words) -> str:
+    bar = condition_of(one, words)
     shared = (
         f" (shared, since the order is uncertain, with: {', '.join(one.unsure)})"
         if one.unsure

@@ -148,7 +148,7 @@ def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
     if config.least_map is not None and config.least_map > 1:
         yield (
             "least_map",
-            f"least_map = {config.least_map:g} must be an mAP, at most 1.",
+            f"least_map = {config.least_map:g} must be an accuracy, at most 1.",
         )
     if not config.stations:
         yield (

@@ -79,7 +79,7 @@ def answer_lines(answers: Answers) -> tuple[str, str]:
         "\x7f", "\\u007f"
     )
     per_attempt = answers.per_attempt or SHOWN_PER_ATTEMPT
-    below = "judged runs with a lower mAP are not ranked: guesses and an early log-out also give a score"
+    below = "judged runs with a lower accuracy are not ranked: guesses and an early log-out also give a score"
     more = "runs that a team may have, not counting void runs; for one more: referee run arm --anyway"
     drawn = "the number of images of a run, those new to the team first; without this line, all images"
     copies = "copies of database and settings while the contest is served; the newest 12 stay"

@@ -52,10 +52,11 @@ class Award:
 
     `value` is the best team's score (in the unit of the rule), energy (Wh) or mAP.
 
-    `bar` is the lowest mAP or the highest energy that the
-    condition allows; it may be below 0, and is None if there is no condition or no participant. `unsure` has the teams
-    that share the prize because their order relative to the best team is uncertain. `not_known` has the teams for which
-    the certainty of that order is unknown; they do not share it.
+    `bar` is the lowest mAP or the highest energy that the condition allows; it may be above 1 or below 0, and is None
+    if there is no condition or no participant. `unsure` has the teams that share the prize because their order
+    relative to the best team is uncertain. `not_known` has the teams for which the certainty of that order is unknown
+    until they are judged again; they do not share it. It is empty where no score by the contest's rule has that
+    certainty.
     """
 
     name: str
@@ -112,9 +113,11 @@ def _award(
 ) -> Award:
     merit = MERITS[prize.rule]
     of = QUANTITIES[prize.rule]
+    has_certainty = True
     if prize.rule == BEST_SCORE:
         merit = _merit_by(rule)
         of = rule.quantity or of
+        has_certainty = rule.quantity is not None
     condition = CONDITIONS.get(prize.rule)
     bar = None
     if condition is not None and able:
@@ -135,7 +138,9 @@ def _award(
     unsure = tuple(
         team for team, its in behind if first and its and not is_sure(first, its, of)
     )
-    not_known = tuple(team for team, its in behind if first is None or its is None)
+    not_known = tuple(
+        team for team, its in behind if has_certainty and (first is None or its is None)
+    )
     return Award(
         prize.name,
         prize.rule,

@@ -227,6 +227,7 @@ def released_document(
 def published_figures(value: Any, rule: ContestRule = DEFAULT) -> Any:
     """Return a document of results with mAP, score and chance rounded as they are published; `rule` made the scores.
 
+    A score with fewer decimal places than usual has their number beside it, as `score_digits`: its zeros are no digits.
     Ranks, prizes and points are decided before, on the exact figures.
     """
     if isinstance(value, list):
@@ -234,7 +235,8 @@ def published_figures(value: Any, rule: ContestRule = DEFAULT) -> Any:
     if not isinstance(value, dict):
         return value
     places: dict[str, int | None] = dict.fromkeys(MAPS, PUBLISHED_MAP_DIGITS)
-    places |= dict.fromkeys(SCORES, _score_digits(value, rule))
+    of_score = _score_digits(value, rule)
+    places |= dict.fromkeys(SCORES, of_score)
     places["chance"] = CHANCE_DIGITS
     found: dict[str, Any] = {}
     for name, one in value.items():
@@ -246,6 +248,9 @@ def published_figures(value: Any, rule: ContestRule = DEFAULT) -> Any:
             found[name] = one if digits is None else round(one, digits)
         else:
             found[name] = published_figures(one, rule)
+    is_short = of_score is not None and of_score < PUBLISHED_SCORE_DIGITS
+    if is_short and isinstance(value.get("score"), float):
+        found["score_digits"] = of_score
     return found
 
 

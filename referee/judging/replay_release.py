@@ -62,7 +62,8 @@ def published_places(row: Published) -> dict[int, dict[str, Any]]:
     for heat in board["heats"]:
         for side in heat["sides"] if heat["outcome"] in DECIDED else ():
             if side["run"] not in found and side["score"] is not None:
-                place = {name: side[name] for name in ("run", "team", *FIGURES)}
+                kept = ("run", "team", "score_digits", *FIGURES)
+                place = {name: side[name] for name in kept if name in side}
                 found[side["run"]] = place | {"rank": None, "needs_review": False}
     return found
 
@@ -88,7 +89,7 @@ def mark_of(figures: Mapping[str, Any], rule: ContestRule = DEFAULT) -> str:
     """
     names = [name for name in FIGURES if rule == DEFAULT or name != "score"]
     published = published_figures({name: figures[name] for name in names})
-    return json.dumps([*published.values()])
+    return json.dumps([published[name] for name in names])
 
 
 def why_hidden(

@@ -14,7 +14,8 @@ def _fixed(digits: int) -> Callable[[float | None], str]:
 
 
 map_text = _fixed(5)
-score_text = _fixed(4)  # in the unit of the rule
+score_text = _fixed(4)  # an exact one, in the unit of the rule
+SCORE_DIGITS = 4
 wh_text = _fixed(4)  # these two without the unit
 watt_text = _fixed(2)
 
@@ -69,6 +70,15 @@ def state_text(state: str | None) -> str:
 MAP = "mAP"
 
 
+def score_of(figures: Mapping[str, Any], name: str = "score") -> str:
+    """Return a published score, or an end of its interval, with the decimal places that were published of it."""
+    value = figures.get(name)
+    if value is None:
+        return NONE
+    digits = max(figures.get("score_digits", SCORE_DIGITS), 0)
+    return f"{value:.{digits}f}"
+
+
 def score_unit(board: Mapping[str, Any], accuracy: str = MAP) -> str:
     """Return the unit of the scores of a public board; `accuracy` is the name of its accuracy."""
     rule = board.get("ranked_by")
@@ -90,6 +100,7 @@ def score_words(board: Mapping[str, Any], accuracy: str = MAP) -> str:
 FILTERS: dict[str, Callable[..., str]] = {
     "map": map_text,  # replaces Jinja's own, which no page uses
     "score": score_text,
+    "score_of": score_of,
     "score_unit": score_unit,
     "score_words": score_words,
     "wh": wh_text,

@@ -20,6 +20,7 @@ from referee.judging.run_figures import (
     score_document,
 )
 from referee.judging.score_uncertainty import described
+from referee.pages.figure_text import score_of
 from referee.store.records import Run, Score
 
 OF_TEAM = (
@@ -99,6 +100,7 @@ def _of_result(
         "metric": signature_parts(judged.signature)["metric"],
         "published": PUBLISHED,
         "rule": rule_of(run),
+        "score_text": score_of(document),
         "is_by_default_rule": rule_of(run) == DEFAULT,
         "other_rules": judged_otherwise(run, judged),
         "above_idle_wh": energy_above_idle_wh(run, judged),

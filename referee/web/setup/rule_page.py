@@ -57,7 +57,9 @@ _LIMITS = (
     _limit("power_limit_w", "Most mean power, W", "energy over length of the run"),
     _limit("time_limit_s", "Longest run, seconds", "from the first log-in to the end"),
     _limit("image_limit_s", "Most time per image, seconds", "of the answered images"),
-    _limit("least_accuracy", "Least accuracy", "where the least energy wins"),
+    _limit(
+        "least_accuracy", "Least accuracy", "of a run by least energy; or the floor"
+    ),
     _limit("least_images_per_s", "Least images per second", "the floor of speed"),
 )
 FIELDS = (

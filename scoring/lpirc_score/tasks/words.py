@@ -38,7 +38,8 @@ class Words:
 
     def said(self, sentence: str) -> str:
         """Return a sentence about boxes in the words of this task."""
-        return sentence.replace("mAP", self.accuracy)
+        with_article = sentence.replace("an mAP", self.an_accuracy)
+        return with_article.replace("mAP", self.accuracy)
 
 
 OF_BOXES = Words(is_boxes=True)

@@ -164,7 +164,7 @@ def test_a_contest_by_the_published_metric_shows_it_once(
         made.store.runs.change(run, (RunState.ARMED,), state="judged")
         made.store.scores.add(judgement(run, 0.4, "ilsvrc-det|iou:0.5"))
         told = called("leaderboard", "--contest", str(made.folder))
-    assert told.stdout.count("mAP") == 1
+    assert told.stdout.count("mAP ilsvrc-det") == 1
 
 
 def test_a_run_by_other_rules_is_left_out_and_told_which(judged: House) -> None:
@@ -468,7 +468,7 @@ def test_the_prizes_are_named_with_their_winners(judged: House) -> None:
     told = called("leaderboard", *where).stdout
     shared = "ant and bee (shared, since the order is uncertain, with: bee)"
     assert (
-        f"Best score: {shared}.\nLeast energy (needs an accuracy of 0.32201 or more): no team.\n"
+        f"Best score: {shared}.\nLeast energy (needs an mAP of 0.32201 or more): no team.\n"
         in told
     )
     config = judged.folder / "contest.toml"

@@ -40,7 +40,11 @@ SETTINGS: dict[str, dict[str, float]] = {
 
 
 def bundle_by(
-    folder: Path, test_set: TestSet, name: str, idle_power_w: float | None = IDLE_W
+    folder: Path,
+    test_set: TestSet,
+    name: str,
+    idle_power_w: float | None = IDLE_W,
+    **different: Any,
 ) -> Proved:
     home = folder / name
     rule: dict[str, object] = {"name": name, **SETTINGS[name]}
@@ -66,6 +70,7 @@ def bundle_by(
             setup=SETUP,
             rules=rules,
             idle_power_w=idle_power_w,
+            **different,
         )
         export_bundle(
             contest,
@@ -123,6 +128,28 @@ def test_both_verifiers_compute_the_score_of_each_rule(
     codes = [check["code"] for check in part(one, "checks.json")]
     assert ("contest-rule" in codes) == (name != "accuracy-per-wh")
     assert ("below-idle" in codes) == (name == "accuracy-per-excess-wh")
+
+
+def test_a_score_that_forgets_the_images_without_an_answer_is_found_by_both_verifiers(
+    tmp_path: Path, small_set: TestSet
+) -> None:
+    """The organiser whose favourite answered a part, with the contest's own key."""
+    one = bundle_by(tmp_path, small_set, "floors-then-energy", unserved=2)
+    (answered,) = (
+        check["figures"]["images_answered"]
+        for check in part(one, "checks.json")
+        if check["code"] == "contest-rule"
+    )
+    assert answered < part(one, "run.json")["run"]["images"], "a part"
+    texts = opened(one.data)
+    result = json.loads(texts["result.json"])
+    better = 100 / math.log2(result["energy_wh"] * 3600)
+    assert better > result["score"]
+    result["score"] = better
+    texts["result.json"] = f"{json.dumps(result)}\n".encode()
+    forged = one.sealed(texts)
+    for verifier in (by_main, by_second):
+        assert "score" in failed(verifier(forged))
 
 
 def test_a_run_without_a_score_by_its_rule_holds_by_both_verifiers(

@@ -10,6 +10,7 @@ import pytest
 
 from lpirc_score.analysis.interval import EnergySpread, Halved
 from referee.config import PRIZE_RULES, Prize
+from referee.contest_rules import rule_named
 from referee.judging.prizes import Award, awards
 from referee.judging.ranking import Standing
 
@@ -129,6 +130,16 @@ def test_an_energy_bar_below_0_is_told_as_it_is() -> None:
 def test_without_participants_there_is_no_winner_and_alone_a_team_wins_all() -> None:
     assert won() == dict.fromkeys(PRIZE_RULES, ())
     assert won(team("ant", 0.2, 3)) == dict.fromkeys(PRIZE_RULES, ("ant",))
+
+
+def test_by_a_rule_whose_orders_are_never_known_no_one_is_told_to_judge_again() -> None:
+    few = [team("ant", 0.5, 8), team("bee", 0.4, 8)]
+    rule = rule_named("accuracy-per-excess-wh", {})
+    (best,) = awards([Prize("Best", "best-score")], few, rule=rule)
+    assert best.teams == ("ant",)
+    assert best.not_known == ()
+    (usual,) = awards([Prize("Best", "best-score")], few)
+    assert usual.not_known == ("bee",)
 
 
 BEST = [Prize("Best", "best-score")]

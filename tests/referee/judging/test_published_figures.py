@@ -26,6 +26,7 @@ from referee.judging.released_figures import (
 )
 from referee.judging.run_figures import current_judgement
 from referee.judging.standings import place_document, standings
+from referee.pages.figure_text import NONE, score_of
 from tests.referee.factories import START, House
 from tests.referee.judging.judged_runs import closed_run
 
@@ -82,6 +83,27 @@ def test_the_champion_of_2017_is_published_as_it_was_printed() -> None:
         "energy_wh": 2.082,
         "score": 0.1193,
     }
+
+
+@pytest.mark.parametrize(
+    ("energy_wh", "shown"),
+    [(2.082, "0.1193"), (0.1, "2.4838"), (0.02, "12.419"), (3e-4, "827.9")],
+)
+def test_a_page_shows_the_digits_of_a_score_that_were_published_and_no_zeros_in_their_place(
+    energy_wh: float, shown: str
+) -> None:
+    exact = {"map": 0.24838125, "energy_wh": energy_wh, "score": 0.24838125 / energy_wh}
+    document = json.loads(json.dumps(published_figures(exact)))
+    assert score_of(document) == shown
+    assert float(shown) == document["score"]
+
+
+def test_the_ends_of_an_interval_are_shown_with_the_digits_of_their_score() -> None:
+    figures = {"energy_wh": 0.02, "score": 12.4, "score_low": 11.0, "score_high": 14.2}
+    document = published_figures(figures)
+    assert score_of(document, "score_low") == "11.000"
+    assert score_of(document, "score_high") == "14.200"
+    assert score_of({"score": None}) == score_of({}) == NONE
 
 
 def test_a_course_of_figures_that_were_released_stays_as_it_is() -> None:

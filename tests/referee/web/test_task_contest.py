@@ -16,6 +16,7 @@ from referee.contest import open_contest
 from referee.store.records import RunState
 from tests.browser import browser
 from tests.contest_day import PASSWORD, Day, Server, contest_day, until
+from tests.referee.web.setup.settings_pages import Pages
 from tests.referee.web.team.team_sessions import COOKIE, TeamBrowser, log_in
 
 if TYPE_CHECKING:
@@ -133,6 +134,19 @@ def test_operators_pages_say_the_figure_of_the_task(day: Day, path: str) -> None
     assert answer.status_code in (200, 404), answer.text
     if not path.startswith("/settings") and answer.apparent_encoding:
         assert not said_of_boxes(without_json(answer.text))
+
+
+@pytest.mark.parametrize("step", ["rules", "prizes", "apply"])
+def test_the_settings_say_the_figure_of_the_task(day: Day, step: str) -> None:
+    pages = Pages(day)
+    answer = pages.get(step)
+    pages.session.close()
+    assert answer.status_code == 200
+    said = words_of(answer.text)
+    of_boxes = "how mAP is computed"
+    assert "mAP" not in said.replace(of_boxes, "")
+    if step == "rules":
+        assert "accuracy over energy (top-1 per watt-hour)" in said
 
 
 def test_the_board_ranks_the_run(day: Day) -> None:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -25,6 +26,7 @@ from lpirc_tracks import track_named
 from lpirc_tracks.submissions import harness
 from lpirc_tracks.submissions.harness import Limits
 from referee.cli import main
+from referee.clock import Clock
 from referee.config.tracks import MODELS
 from referee.contest import open_contest
 from referee.errors import ModelCrashed, ModelFault
@@ -60,6 +62,7 @@ rule = "dac-sdc"
 {UNCONFINED}testset = "../spots"
 """
 ONCE = ("--repeats", "1")
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,16 @@ def hall(prepared: Path, tmp_path: Path) -> Iterator[Hall]:
         yield Hall(folder)
 
 
+@pytest.fixture
+def at_noon() -> Iterator[None]:
+    """Commands see a day with twelve hours to go: at midnight a daily limit begins again."""
+    ahead = NOON - datetime.now(UTC)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Clock, "utc", lambda _: datetime.now(UTC) + ahead)
+        yield
+
+
+@pytest.mark.usefixtures("at_noon")
 def test_a_classifier_is_measured_ranked_and_measured_again(hall: Hall) -> None:
     model = hall.model("mean", models.classifier())
     submit = ("submit", model, "--track", "phones", "--team", "alpha", *ONCE)
@@ -691,6 +704,7 @@ def test_options_that_contradict_each_other_or_make_no_sense_are_wrong_usage(
     assert hall.call(*words).exit_code == 2
 
 
+@pytest.mark.usefixtures("at_noon")
 def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_measured(
     hall: Hall,
     monkeypatch: pytest.MonkeyPatch,

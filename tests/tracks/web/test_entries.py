@@ -592,14 +592,12 @@ def test_an_entry_whose_test_set_is_away_is_scored_once_that_is_back(
 
 def test_refused_files_cost_nothing_of_the_days_limit(day: Day, images: Path) -> None:
     day.serve()
-    for misses in range(3):
+    answers = []
+    while not answers or answers[-1].status_code == 202:
         problem(hand_in(day, b"image,class"), 422, "unreadable-file")
-        assert hand_in(day, csv_of(rows_of(images, misses))).status_code == 202
-    document = problem(
-        hand_in(day, csv_of(rows_of(images, 3))),
-        409,
-        "submission-limit",
-    )
+        answers.append(hand_in(day, csv_of(rows_of(images, len(answers)))))
+    document = problem(answers[-1], 409, "submission-limit")
+    assert len(answers) - 1 >= 3, "more, if a day began meanwhile"
     assert document["used"] == 3
     assert document["limit"] == 3
     assert re.search(r" on \d{4}-\d\d-\d\d; hand in", document["detail"])

@@ -37,6 +37,8 @@ from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.referee.factories import DrivenClock
 from tests.tracks.web.test_entries import csv_of, own, rows_of
 
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
 TEAMS = (TEAM, *(f"team-{number}" for number in range(40)))
 TRACK = """
 [[tracks]]
@@ -379,6 +381,8 @@ def test_the_final_board_waits_for_what_came_in_time_and_for_what_may_replace_it
 ) -> None:
     with open_contest(day.folder) as contest:
         clock = DrivenClock()
+        # Of a day that does not end during the test.
+        clock.set_forward_s = (NOON - clock.utc()).total_seconds()
         config = configured_track(contest, "files")
         deadline = clock.utc() + timedelta(seconds=10)
         object.__setattr__(config, "holdout_until", deadline)

@@ -89,8 +89,14 @@ class FloorsThenEnergy(ContestRule):
         error_j = (facts.energy_limit or 0.0) * energy_j
         if not energy_j - error_j > LEAST_J:
             return Outcome(None, _too_little(energy_j, error_j))
-        score = BEST / log2(energy_j) * self._of_accuracy(accuracy)
-        return Outcome(score * self._of_speed(speed))
+        of_energy = BEST / log2(energy_j)
+        of_accuracy = self._of_accuracy(accuracy)
+        of_speed = self._of_speed(speed)
+        how = (
+            f"This run: 100 / log2({figure(energy_j)} J) = {of_energy:.3f}, times {of_accuracy:.3f} for its accuracy, "
+            f"times {of_speed:.3f} for {figure(speed)} images/s."
+        )
+        return Outcome(of_energy * of_accuracy * of_speed, how=how)
 
     def _of_accuracy(self, accuracy: float) -> float:
         missing = max((self.least_accuracy or 0.0) - accuracy, 0.0)

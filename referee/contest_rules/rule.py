@@ -76,11 +76,13 @@ class Facts:
 class Outcome:
     """The score of a run by a rule, and `why_not`: a clause that says why it is not ranked, None if it may be.
 
-    A run outside a limit of the rule has both, a run of which the rule can make no score has no value.
+    A run outside a limit of the rule has both, a run of which the rule can make no score has no value. `how` is a
+    sentence on what the score is made of, where that is more than the rule says.
     """
 
     value: float | None
     why_not: str | None = None
+    how: str | None = None
 
 
 @dataclass(frozen=True)

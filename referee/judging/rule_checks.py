@@ -37,7 +37,8 @@ def rule_checks(
     if rule.needs_images:
         figures["images_answered"] = facts.images
     is_ok = outcome.why_not is None
-    sentence = rule.sentence if outcome.why_not is None else outcome.why_not
+    told = rule.sentence if outcome.how is None else f"{rule.sentence} {outcome.how}"
+    sentence = told if outcome.why_not is None else outcome.why_not
     yield Check(CONTEST_RULE, is_ok, "warning", sentence, figures)
     if rule.takes_idle and run.idle_power_w is not None and run.elapsed_s is not None:
         yield _below_idle(run.idle_power_w, run.elapsed_s, readings)

@@ -214,6 +214,19 @@ def test_the_logarithm_of_a_power_of_two_is_whole() -> None:
     assert [log2(2.0**one) for one in (-3, 0, 1, 10, 600)] == [-3, 0, 1, 10, 600]
 
 
+def test_a_run_is_told_what_its_score_is_made_of() -> None:
+    """As the tables had it: CCAI_ZJU in June, and seuplayers of the final."""
+    slow = PUBLISHED.outcome(at(0.711, 6540.7, 21.52))
+    assert slow.how == (
+        "This run: 100 / log2(6540.7 J) = 7.889, times 1.000 for its accuracy, "
+        "times 0.717 for 21.52 images/s."
+    )
+    below = PUBLISHED.outcome(at(0.688, 327.8, 404.8))
+    assert "times 0.940 for its accuracy, times 1.000 for 404.8 images/s" in str(
+        below.how
+    )
+
+
 def test_its_sentence_has_the_formula_and_the_floors() -> None:
     rule = rule_named(
         "floors-then-energy", {"least_accuracy": 0.45, "least_images_per_s": 10.0}

@@ -179,6 +179,7 @@ class _Scorer:
         self._digest = truth_digest(ground_truth, self._truth, images)
         self._chosen = chosen_of(asked, self._truth)
         self._wanted = _wanted(asked, self._chosen)
+        self._told: set[str] = set()
         self._read: dict[tuple[Path, Tolerance], tuple[Submission, Pairs]] = {}
 
     def result(
@@ -230,7 +231,9 @@ class _Scorer:
             return known
         submission = read_submission(file, self._truth, tolerance)
         for sentence in submission.warnings:
-            _warn(sentence)
+            if sentence not in self._told:  # by another metric
+                _warn(sentence)
+        self._told.update(submission.warnings)
         banned: Pairs = frozenset()
         if self._blacklist:
             truth = submission.ground_truth

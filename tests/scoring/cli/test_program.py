@@ -91,6 +91,16 @@ def test_a_warning_names_the_program_that_was_called(
     assert result.stderr.startswith(f"lpirc-score: warning: {odd}: line 2: ")
 
 
+def test_a_warning_is_told_once_for_all_metrics(
+    files: list[str],
+    tmp_path: Path,
+) -> None:
+    shares = tmp_path / "shares.txt"
+    shares.write_text("1 1 0.3 0 0 1 1\n")
+    result = call(files[0], str(shares), "--metric", "lpirc", "--metric", "coco")
+    assert result.stderr.count("lie within 0..1") == 1
+
+
 def test_an_option_that_is_wrong_is_exit_code_2(files: list[str]) -> None:
     assert call(*files, "--metric", "other").exit_code == 2
 

@@ -129,6 +129,8 @@ def test_lists_of_parts_and_blacklists_refuse_them_as_well(tmp_path: Path) -> No
 
     with pytest.raises(CodedError, match=f"--cat-ids: entry 1: category '1' {BOTH}"):
         ids(cat_ids="1")
+    with pytest.raises(CodedError, match="entry 1: category 'id' is unknown"):
+        ids(cat_ids="id,1")
     with pytest.raises(CodedError, match=f"--img-ids: 17 is no file, .* {BOTH}"):
         ids(img_ids="17")
     assert ids(cat_ids="id:1") == (1,)

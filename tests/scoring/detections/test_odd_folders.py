@@ -217,6 +217,18 @@ def test_corners_and_shares_in_coco_results_are_warned_of(
     assert all(words in one for one in warnings if words)
 
 
+def test_pixels_among_shares_are_warned_of_as_such(tmp_path: Path) -> None:
+    folder = written(tmp_path, {"a.txt": GOOD, "b.txt": "0 50 25 10 10 1\n"})
+    _, (warning,) = read(folder)
+    assert "the first in image 'b.jpg'; write shares of the image, from 0 to 1" in warning  # fmt: skip
+
+
+def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
+    folder = written(tmp_path, {"a.txt": GOOD})
+    (folder / "b.txt").symlink_to(folder / "none.txt")
+    assert refused(folder).startswith(f"{folder}/b.txt: No such file")
+
+
 def test_of_many_boxes_some_are_looked_at(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

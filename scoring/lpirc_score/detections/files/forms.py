@@ -87,7 +87,7 @@ def recognised(path: Path) -> Recognised:
             why = f"read as VOC results, since its name is like {NAME_OF_VOC}"
             return Recognised(Form.VOC, why, path, (path,))
     except OSError as error:
-        refuse(path, error.strerror or "cannot be read")
+        refuse(Path(error.filename or path), error.strerror or "cannot be read")
     found = text_form(path)
     if found.form is Form.ROWS and _has_six_values(path):
         return replace(found, why=_SIX)

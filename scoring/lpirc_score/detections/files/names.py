@@ -97,10 +97,9 @@ class Finder:
             self._refuse_both(plain, number)
         if named:
             return self.by_name(text, line)
-        prefix, _, rest = text.partition(":")
-        if prefix == "name":
-            return self.by_name(rest, line)
-        return self.by_id(rest if prefix == "id" else text, line)
+        if text.startswith("name:"):
+            return self.by_name(text.removeprefix("name:"), line)
+        return self.by_id(text.removeprefix("id:"), line)
 
     def by_name(
         self,

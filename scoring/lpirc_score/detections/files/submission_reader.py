@@ -19,7 +19,7 @@ from lpirc_score.detections.files.tables import (
     read_table,
 )
 from lpirc_score.detections.files.text import check_length, csv_lines, head_of
-from lpirc_score.detections.files.units import unit_warnings
+from lpirc_score.detections.files.units import PIXELS, SHARES, unit_warnings
 from lpirc_score.detections.files.voc_results import read_voc_results
 from lpirc_score.detections.files.yolo_results import read_yolo_results
 from lpirc_score.detections.parsed_rows import EnoughProblems
@@ -135,7 +135,8 @@ def _submission(
     finders: Finders,
 ) -> Submission:
     completed = finders.completed(ground_truth)
-    of_units = unit_warnings(found.path, read.detections, completed)
+    unit = SHARES if found.form is Form.YOLO else PIXELS
+    of_units = unit_warnings(found.path, read.detections, completed, unit)
     return Submission(read.detections, completed, (*read.warnings, *of_units))
 
 

@@ -13,6 +13,8 @@ from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.ground_truth import GroundTruth
 
 Flags = NDArray[np.bool_]
+PIXELS = "pixels of the image"
+SHARES = "shares of the image, from 0 to 1"
 MOST_LOOKED_AT = 100_000
 
 
@@ -51,8 +53,9 @@ def unit_warnings(
     path: Path,
     found: Detections,
     ground_truth: GroundTruth,
+    unit: str = PIXELS,
 ) -> tuple[str, ...]:
-    """Return a sentence for a sign of another unit; sizes of images that are not known give none.
+    """Return a sentence for a sign of another unit than `unit`; sizes of images that are not known give none.
 
     Of many boxes only some are looked at, at even distances: a whole file in another unit shows in them as well.
     """
@@ -63,8 +66,9 @@ def unit_warnings(
         return ()
     where = f"{path}: of one box in {step}" if step > 1 else str(path)
     edges = _edges(found, ground_truth)
-    if ground_truth.boxes.max(initial=0) > 1 and edges.in_unit_square.all():
-        sentence = f"all boxes ({count}) lie within 0..1, as shares of an image do; write pixels"
+    is_large = ground_truth.boxes.max(initial=0) > 1
+    if unit == PIXELS and is_large and edges.in_unit_square.all():
+        sentence = f"all boxes ({count}) lie within 0..1, as shares of an image do; write {unit}"
         return (f"{where}: {sentence}",)
     outside = edges.outside
     if number := int(np.count_nonzero(outside)):
@@ -72,7 +76,9 @@ def unit_warnings(
         of = f"{number} of {count} boxes lie"
         if number == count:
             of = f"all boxes ({count}) lie"
-        sentence = f"{of} wholly outside their image, the first in image {first}; write pixels of that image"
+        sentence = (
+            f"{of} wholly outside their image, the first in image {first}; write {unit}"
+        )
         return (f"{where}: {sentence}",)
     if found.coco_boxes is not None and _are_corners(found.coco_boxes, edges):
         sentence = (

@@ -36,8 +36,8 @@ from referee.report.win_section import board_section, lever_section
 from referee.store.records import OVER, Run, RunState, Score
 
 FOR_TEAM = (
-    "This report leaves out what tells of the ground truth: errors, images, AP by category, and the best moment to log "
-    "out. The whole report is there once no team runs on these images any more."
+    "This report leaves out what tells of the ground truth: errors, images, each category's figure, and the best "
+    "moment to log out. The whole report is there once no team runs on these images any more."
 )
 STYLES = (STATIC / "style.css", Path(__file__).with_name("report.css"))
 

@@ -12,8 +12,24 @@ from pathlib import Path
 from lpirc_testsets.errors import TestSetError
 from lpirc_testsets.operating_system import open_at_once, wait_for_content
 from lpirc_testsets.presence import is_file, is_folder, is_there
+from lpirc_testsets.values import shown
 
 IS_UTF16 = "it is UTF-16 text; save it as UTF-8"
+
+
+Name = str | os.PathLike[str]
+"""The name of a file or folder."""
+
+
+def path_of(name: Name) -> Path:
+    """Return the path of a file or folder. Raises TestSetError `bad-argument` for anything but text or a path."""
+    found = os.fspath(name) if isinstance(name, os.PathLike) else name
+    if isinstance(found, str) and found and "\0" not in found:
+        return Path(found)
+    sentence = (
+        f"{shown(name)} was given as file or folder, not its name as text or as a path."
+    )
+    raise TestSetError("bad-argument", sentence)
 
 
 def file_bytes(path: Path, most_bytes: int = -1) -> bytes:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from lpirc_testsets.errors import TestSetError
-from lpirc_testsets.file_bytes import require_regular
+from lpirc_testsets.file_bytes import Name, path_of, require_regular
 from lpirc_testsets.presence import is_file, is_folder, is_there
 from lpirc_testsets.values import is_name, json_value, shown
 
@@ -106,13 +106,14 @@ class TestSet:
         return self.folder / IMAGES / self.images[number - 1].file
 
 
-def load_test_set(folder: Path) -> TestSet:
+def load_test_set(folder: Name) -> TestSet:
     """Read the manifest of a test-set folder, without reading its other files.
 
     Raises TestSetError: `testset-missing` (no such folder), `testset-not-a-testset` (no manifest, or another format),
     `testset-damaged` (a manifest that contradicts itself or its digest).
     """
-    return _consistent(folder, _manifest_text(folder))
+    path = path_of(folder)
+    return _consistent(path, _manifest_text(path))
 
 
 # Cached: a server and each process that it forks load it, which takes 0.2 s for 20,000 images.
@@ -125,9 +126,10 @@ def _consistent(folder: Path, text: str) -> TestSet:
     return test_set
 
 
-def read_manifest(folder: Path) -> TestSet:
+def read_manifest(folder: Name) -> TestSet:
     """Read a manifest, even one that contradicts itself. Raises TestSetError as `load_test_set` does."""
-    return _parsed(folder, _manifest_text(folder))
+    path = path_of(folder)
+    return _parsed(path, _manifest_text(path))
 
 
 def _parsed(folder: Path, text: str) -> TestSet:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lpirc_testsets import coco_reader, csv_reader
 from lpirc_testsets.errors import Problems, TestSetError
-from lpirc_testsets.file_bytes import file_bytes
+from lpirc_testsets.file_bytes import Name, file_bytes, path_of
 from lpirc_testsets.folder import MANIFEST, TestSet, load_test_set
 from lpirc_testsets.folder_content import (
     TEXT,
@@ -36,7 +36,7 @@ from lpirc_testsets.yolo_layout import (
 from lpirc_testsets.yolo_names import YAML
 
 
-def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
+def read_ground_truth(path: Name, images: Name | None = None) -> GroundTruth:
     """Read the ground truth of a folder (a test set, VOC annotations, YOLO texts) or a file (COCO JSON, CSV, Parquet).
 
     CSV has the header `image,class,xmin,ymin,xmax,ymax[,difficult]` and numbers below it; Parquet has these columns. A
@@ -53,6 +53,8 @@ def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
     folder with ground truth of another kind it is `ground-truth-invalid`, for one without ground truth `no-truth`.
     `testset-damaged` is also raised for a folder whose ground truth does not match the manifest.
     """
+    path = path_of(path)
+    images = None if images is None else path_of(images)
     try:
         ground_truth = _read(path, images)
     except OSError as error:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from lpirc_testsets.coco_names import COCO_NAMES
 from lpirc_testsets.errors import Reports
+from lpirc_testsets.file_bytes import Name, path_of
 from lpirc_testsets.folder import Category, TestSet
 from lpirc_testsets.formats import FileOption, Format
 from lpirc_testsets.name_list import read_names
@@ -15,9 +14,9 @@ from lpirc_testsets.truth_marks import NO_TRUTH, NO_TRUTH_SENTENCE
 
 
 def import_images(
-    images: Path,
-    out: Path,
-    categories: Path | None = None,
+    images: Name,
+    out: Name,
+    categories: Name | None = None,
     reports: Reports | None = None,
 ) -> TestSet:
     """Import the JPEG images below the folder `images`, by ascending name, into the new folder `out`.
@@ -29,6 +28,7 @@ def import_images(
     found (20 at most), `testset-exists`, `testset-not-written`, and those of the file of names.
     """
     reports = reports or Reports()
+    images = path_of(images)
     found = images_in(images)
     sources = [
         SourceImage(
@@ -42,10 +42,10 @@ def import_images(
     ]
     names = COCO_NAMES
     if categories is not None:
-        listed = read_names(categories, reports.problems)
+        listed = read_names(path_of(categories), reports.problems)
         names = dict(enumerate(listed, start=1))
     made = build_test_set(
-        out,
+        path_of(out),
         sources,
         [Category(id_, name) for id_, name in names.items()],
         (),

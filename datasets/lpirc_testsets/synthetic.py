@@ -25,12 +25,12 @@ from __future__ import annotations
 
 import hashlib
 import io
-from pathlib import Path
 
 import numpy as np
 from PIL import Image as Pillow
 
 from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.file_bytes import Name, path_of
 from lpirc_testsets.folder import IMAGES, Category, Image, TestSet, load_test_set
 from lpirc_testsets.scene import OBJECTS, Placed, paint
 from lpirc_testsets.shapes import Kind, kinds
@@ -54,7 +54,7 @@ def category_names(count: int) -> tuple[str, ...]:
 
 
 def synthesize(
-    folder: Path,
+    folder: Name,
     images: int,
     categories: int = 10,
     seed: int = 0,
@@ -80,7 +80,8 @@ def synthesize(
     wanted = kinds()[:categories]
     made: list[Image] = []
     records: list[Record] = []
-    with new_folder(folder) as partial:
+    out = path_of(folder)
+    with new_folder(out) as partial:
         for number in range(1, images + 1):
             jpeg, standing = render(number, wanted, seed, size, form.objects)
             file = f"{number:06d}.jpg"

@@ -71,6 +71,9 @@ def read_marks(test_set: TestSet) -> Marks:
     Raises TestSetError `testset-damaged` for a file that is missing or changed since the manifest was written, and
     `ground-truth-unreadable` or `ground-truth-invalid`, with every problem, at most 20, for its content.
     """
+    if not isinstance(test_set, TestSet):
+        sentence = f"{shown(test_set)} was given as test set; load_test_set makes one of a folder."
+        raise TestSetError("bad-argument", sentence)
     path = test_set.ground_truth_path
     try:
         content = file_bytes(path)

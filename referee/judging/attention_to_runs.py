@@ -53,10 +53,11 @@ def _of_run(run: Document) -> Iterator[Attention]:
             run, "energy-lost", Severity.PERSON_NEEDED, run["energy_lost"], _void(run)
         )
         return
-    if run["live_failed"] is not None and run["state"] in UNDER_WAY:
+    if _lacks_live_figures(run):
+        why = run["live_failed"].rstrip(".")
         sentence = (
-            f"The figures of {name} so far cannot be computed: {run['live_failed'].rstrip('.')}. What the team sends "
-            "is kept, and is judged anew after the close."
+            f"The figures of run {number} of {run['team']} so far cannot be computed: {why}. What the team sends is "
+            "kept, and is judged anew after the close."
         )
         yield _of(run, "live-failed", Severity.WARNING, sentence)
     if run["judging"] or run["state"] not in (RunState.CLOSED, RunState.JUDGED):
@@ -74,6 +75,11 @@ def _of_run(run: Document) -> Iterator[Attention]:
         sentence = f"The energy of run {number} of {run['team']} was read after it was judged; judge it again."
         again = act_of_run("Rejudge", number, "judge")
         yield _of(run, "judge-again", Severity.WARNING, sentence, again)
+
+
+def _lacks_live_figures(run: Document) -> bool:
+    is_under_way = run["state"] in UNDER_WAY and run["judge_failed"] is None
+    return is_under_way and run["live_failed"] is not None
 
 
 def _of_judged(run: Document, name: str) -> Iterator[Attention]:

@@ -9,8 +9,10 @@ distribution and its version. The task `boxes` only has its words here: detectio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 from lpirc_score.errors import CodedError, PluginTaskFailed, TaskFailed
 from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, VERSION
@@ -33,6 +35,10 @@ NOT_IN_WORDS = frozenset("%{}<>&\"'\\")
 
 WORDS = ("title", "accuracy", "answer", "answers", "category_accuracy")
 """The attributes of a task that are words; the last one may be empty."""
+
+FUNCTIONS = ("read", "read_truth")
+OWN_FUNCTIONS = {SummedTask: ("statistics", "figures"), WholeTask: ("evaluate",)}
+CONTENT_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+")
 
 TASK_RULES_VERSION = 1
 """Version of the scoring of the built-in tasks, raised whenever a figure could change."""
@@ -138,6 +144,26 @@ def _word_problem(task: Task) -> str:
     return ""
 
 
+@lru_cache(maxsize=64)  # it is asked for with every image
+def _form_problem(task: Task) -> str:
+    """Return what is wrong with the functions, content types and bound of a task, or an empty text."""
+    for name in (*FUNCTIONS, *OWN_FUNCTIONS.get(type(task), ())):
+        if not callable(getattr(task, name)):
+            return f"its {name} is {told(getattr(task, name))}, which is no function"
+    kinds = task.content_types
+    if not isinstance(kinds, (tuple, list)) or not kinds:
+        return f"its content_types are {told(kinds)}, which is no tuple of texts"
+    for kind in kinds:
+        if not isinstance(kind, str) or not CONTENT_TYPE.fullmatch(kind):
+            return f"its content type {told(kind)} is none in small letters without parameters"
+    most = task.largest_body_bytes
+    if type(most) is not int or most < 1:
+        return (
+            f"its largest_body_bytes is {told(most)}, which is no whole number above 0"
+        )
+    return ""
+
+
 def _plugin(name: str) -> Plugin:
     try:
         plugin = SEAM.load(name)
@@ -156,7 +182,7 @@ def _plugin(name: str) -> Plugin:
     elif found.name != name:
         problem = f"its task is named {found.name!r}"
     else:
-        problem = _word_problem(found)
+        problem = _word_problem(found) or _form_problem(found)
     if problem:
         raise _failure(plugin)(plugin.broken(problem).sentence)
     return plugin

@@ -25,7 +25,7 @@ from referee.web.listener import Listen
 from referee.web.server import serve
 from tests.contest_day import called, until
 from tests.plugins_installed import Installer, plugins_in
-from tests.referee.factories import DrivenClock, config_text
+from tests.referee.factories import START, DrivenClock, config_text
 from tests.referee.judging.tallied_runs import (
     PACKAGE,
     install,
@@ -183,8 +183,13 @@ def test_what_keeps_a_live_figure_from_being_made_stands_in_the_attention_list(
     assert f"{FAILS}its statistics failed: KeyError: 'seven'" in found[0]["sentence"]
     kinds = [one["kind"] for one in contest.store.log.of_run(other.id)]
     assert kinds.count("live-failed") == 1
-    installer.change(PACKAGE, source_with())
+    assert found[0]["sentence"].startswith(f"The figures of run {other.id} of bee")
     contest.store.runs.change(other.id, ("open",), state="closed")
+    contest.store.log.append(START, other.id, "judge-failed", sentence="No test set.")
+    codes = [one["code"] for one in attention(contest)]
+    assert "judge-failed" in codes
+    assert "live-failed" not in codes, "the judge's failure says enough"
+    installer.change(PACKAGE, source_with())
     judge_with_interval(contest, other.id, CLOCK)
     assert "live-failed" not in [one["code"] for one in attention(contest)]
 

@@ -26,7 +26,7 @@ def read(body, content_type, question):
 
 
 TASK = WholeTask(name="failing", title="Failing", accuracy="share", answer="one", answers="ones",
-                 content_types=("text/plain",), read=read, read_truth=None, evaluate=None)
+                 content_types=("text/plain",), read=read, read_truth=read, evaluate=read)
 """
 
 
@@ -64,7 +64,7 @@ def read(body, content_type, question):
 
 
 TASK = WholeTask(name="hanging", title="Hanging", accuracy="share", answer="one", answers="ones",
-                 content_types=("text/plain",), read=read, read_truth=None, evaluate=None)
+                 content_types=("text/plain",), read=read, read_truth=read, evaluate=read)
 """
 
 

@@ -41,6 +41,15 @@ SUM = SummedTask(name="sum", statistics=lambda truth, value, categories: np.arra
                  figures=lambda total, categories: Figures(total[0] / total[1] / 2), **SAID)
 WHOLE = WholeTask(name="whole", evaluate=lambda truth, answers, images: Figures(len(answers) / len(images)), **SAID)
 TOO_HIGH = WholeTask(name="high", evaluate=lambda truth, answers, images: Figures(1.5), **SAID)
+TEXT, UPPER, UNREAD, BOUND = (
+    WholeTask(**{"evaluate": print, **SAID, "name": name, **odd})
+    for name, odd in {
+        "text": {"content_types": "text/plain"},
+        "upper": {"content_types": ("Text/Plain; charset=utf-8",)},
+        "unread": {"read": None},
+        "bound": {"largest_body_bytes": "4 MB"},
+    }.items()
+)
 FAILS = WholeTask(name="fails", evaluate=lambda truth, answers, images: {}["ap"],
                   **SAID | {"read": lambda body, kind, question: [7]})
 """
@@ -49,6 +58,10 @@ whole = my_tasks:WHOLE
 high = my_tasks:TOO_HIGH
 fails = my_tasks:FAILS
 other = my_tasks:SUM
+text = my_tasks:TEXT
+upper = my_tasks:UPPER
+unread = my_tasks:UNREAD
+bound = my_tasks:BOUND
 
 gone = my_tasks:GONE"""
 
@@ -80,6 +93,10 @@ def test_an_unknown_task_is_refused_with_those_that_there_are() -> None:
     [
         ("other", "its task is named 'sum'"),
         ("gone", "my_tasks 1.0 cannot be used: AttributeError"),
+        ("text", "its content_types are 'text/plain', which is no tuple of texts"),
+        ("upper", "its content type 'Text/Plain; charset=utf-8' is none in small"),
+        ("unread", "its read is None, which is no function"),
+        ("bound", "its largest_body_bytes is '4 MB', which is no whole number"),
     ],
 )
 def test_a_task_that_cannot_be_used_is_named(name: str, words: str) -> None:

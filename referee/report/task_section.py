@@ -75,11 +75,13 @@ def _worst(contest: Contest, task: Task, given: TaskInput) -> Iterator[dict[str,
 
 
 def _figure_of_each(task: Task, given: TaskInput) -> Sequence[float | None]:
-    """Return the figure of each of the run's images; empty where it would take too long."""
+    """Return the figure of each of the run's images; empty if there are none, or it would take too long."""
     counted = given.sent.counted
     if isinstance(task, SummedTask) and counted.table is not None:
         return accuracy_by_image(task, given.truth, counted.table)
-    if isinstance(task, WholeTask) and len(given.images) <= MOST_ALONE:
+    if not isinstance(task, WholeTask) or not task.has_figure_of_image:
+        return ()
+    if len(given.images) <= MOST_ALONE:
         return accuracy_of_each(task, given.truth, counted.answers, given.images)
     return ()
 

@@ -131,10 +131,12 @@ class WholeTask(Task):
 
     `evaluate` maps the truth, the answers in order of arrival and the ascending numbers of the images (n,) that count
     to the figures of these images. `halves` gives for masks of images (H, n) the accuracy on each (H,), and is what an
-    interval comes from; None: `evaluate` is called for each.
+    interval comes from; None: `evaluate` is called for each. `has_figure_of_image`: the figures of a single image say
+    how well it is answered, so that the worst images can be listed; False for orders and correlations.
     """
 
     evaluate: Callable[[Truth, Sequence[Answer], Ints], Figures]
     halves: (
         Callable[[Truth, Sequence[Answer], Ints, NDArray[np.bool_]], Floats] | None
     ) = None
+    has_figure_of_image: bool = True

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from lpirc_score.tasks.label_files import evaluate_label_maps
     from lpirc_score.tasks.mask_score import MaskScore
     from lpirc_score.tasks.segm_files import evaluate_segm
+    from lpirc_score.tasks.task_kinds import Figures
 
 __all__ = [
     "COCO",
@@ -80,6 +81,7 @@ __all__ = [
     "ErrorAnalysis",
     "ErrorType",
     "Evaluation",
+    "Figures",
     "GroundTruth",
     "LabelCandidate",
     "LabelDoubt",
@@ -192,5 +194,6 @@ _MODULES = {
     "tasks.label_files": ("evaluate_label_maps",),
     "tasks.mask_score": ("MaskScore",),
     "tasks.segm_files": ("evaluate_segm",),
+    "tasks.task_kinds": ("Figures",),
 }
 __getattr__ = late_names(__name__, _MODULES)

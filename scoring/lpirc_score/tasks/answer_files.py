@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from lpirc_score.arguments import Name, path_of
-from lpirc_score.errors import CodedError
+from lpirc_score.errors import CodedError, TaskFailed
 from lpirc_score.tasks.offered import task_named
 from lpirc_score.tasks.task_bodies import question_of, read_answers
-from lpirc_score.tasks.task_kinds import Figures
+from lpirc_score.tasks.task_kinds import Answer, Figures, Question, Task
 from lpirc_score.tasks.task_scores import figures_of
 from lpirc_score.tasks.truth_reading import truth_of
 from lpirc_testsets import load_test_set
@@ -35,9 +37,29 @@ def evaluate_answers(task: str, truth: Name, answers: Name) -> Figures:
     known = truth_of(task, test_set)
     images = np.arange(1, len(test_set.images) + 1)
     file = path_of(answers)
-    if not is_there(file):
-        raise CodedError("answers-missing", f"There is no file {file}.")
-    kind = KINDS.get(file.suffix.lower(), PACKED)
     question = question_of(test_set, images)
-    found = read_answers(wanted, file_bytes(file), kind, question)
+    found = _read(wanted, file, question)
     return figures_of(wanted, known, found, images)
+
+
+def _read(
+    task: Task,
+    file: Path,
+    question: Question,
+) -> list[Answer]:
+    """Return the answers in a file, whose name stands before what is wrong with them."""
+    try:
+        if not is_there(file):
+            raise CodedError("answers-missing", f"There is no file {file}.")
+        body = file_bytes(file)
+    except OSError as error:
+        sentence = f"{file}: {error.strerror}"
+        raise CodedError("answers-missing", sentence) from error
+    kind = KINDS.get(file.suffix.lower(), PACKED)
+    try:
+        return read_answers(task, body, kind, question)
+    except TaskFailed:
+        raise
+    except CodedError as error:
+        told = f"{file}: {error.sentence}"
+        raise CodedError(error.code, told, **error.facts) from error

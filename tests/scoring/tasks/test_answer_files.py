@@ -43,7 +43,9 @@ def test_an_answer_for_an_image_beyond_the_set_is_named(
 ) -> None:
     file = tmp_path / "answers.json"
     file.write_text("[[5, 1]]")
-    with pytest.raises(CodedError, match=r"Answer 1, image 5: .* 1\.\.4"):
+    with pytest.raises(
+        CodedError, match=r"answers\.json: Answer 1, image 5: .* 1\.\.4"
+    ):
         evaluate_answers("classification", made.folder, file)
 
 
@@ -63,3 +65,9 @@ def test_what_cannot_be_scored_is_one_sentence(made: TestSet, tmp_path: Path) ->
     packed.write_bytes(b"\0" * 7)
     with pytest.raises(CodedError):
         evaluate_answers("classification", made.folder, packed)
+
+
+def test_a_folder_in_place_of_the_file_is_named(made: TestSet, tmp_path: Path) -> None:
+    with pytest.raises(CodedError, match=r": Is a directory") as refused:
+        evaluate_answers("classification", made.folder, tmp_path)
+    assert refused.value.sentence == f"{tmp_path}: Is a directory"

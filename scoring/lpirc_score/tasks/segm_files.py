@@ -90,12 +90,14 @@ def _sizes(
     if not isinstance(images, list):
         sentence = f'{path}: not a COCO file, it has no list "images"'
         raise TestSetError("ground-truth-unreadable", sentence)
-    sizes = {}
+    sizes: dict[int, tuple[int, int]] = {}
     for index, entry in enumerate(images):
         found = _size(entry)
+        place = f"{path}: images[{index}]"
         if found is None:
-            place = f"{path}: images[{index}]"
             problems.add(f"{place}: {shown(entry)} has no id, width and height")
+        elif found[0] in sizes:
+            problems.add(f"{place}: the id {found[0]} is that of an earlier image")
         else:
             sizes[found[0]] = found[1:]
     return sizes

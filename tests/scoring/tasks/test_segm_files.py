@@ -163,6 +163,10 @@ def test_bad_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
         TestSetError, match=r"images\[0\]: .* has no id, width and height"
     ):
         evaluate_segm(truth, results)
+    twice = [*dataset["images"], {**dataset["images"][0], "width": 1}]
+    truth.write_text(json.dumps({**dataset, "images": twice}))
+    with pytest.raises(TestSetError, match=r"images\[\d\]: the id \d+ is that of an"):
+        evaluate_segm(truth, results)
     without = [{**one, "segmentation": None} for one in dataset["annotations"]]
     truth.write_text(json.dumps({**dataset, "annotations": without}))
     with pytest.raises(TestSetError, match="and instances are needed"):

@@ -223,6 +223,11 @@ def test_pixels_among_shares_are_warned_of_as_such(tmp_path: Path) -> None:
     assert "the first in image 'b.jpg'; write shares of the image, from 0 to 1" in warning  # fmt: skip
 
 
+def test_one_more_problem_is_told_as_one(tmp_path: Path) -> None:
+    folder = written(tmp_path, {"a.txt": "9 .5 .5 .1 .1 1\n", "b.txt": "0 0 0 0 0\n"})
+    assert "(and 1 more problem in 2 files)" in refused(folder)
+
+
 def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
     folder = written(tmp_path, {"a.txt": GOOD})
     (folder / "b.txt").symlink_to(folder / "none.txt")

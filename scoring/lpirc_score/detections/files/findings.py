@@ -59,7 +59,7 @@ class Findings:
         total = self.problems.total
         others = ""
         if total > 1:
-            others = f" (and {total - 1} more problems)"
+            others = f" (and {_more(total)})"
         if self.problems.stops and total >= self.problems.most:
             others = (
                 f" (and {total - 1} more problems; the rest of the file was not read)"
@@ -101,7 +101,7 @@ def raise_if_any_in(files: Sequence[Findings], code: str) -> None:
     others = ""
     if total > 1:
         where = f" in {len(bad)} files" if len(bad) > 1 else ""
-        others = f" (and {total - 1} more problems{where})"
+        others = f" (and {_more(total)}{where})"
     facts = [
         {"file": str(one.path)} | fact
         for one in bad
@@ -114,6 +114,10 @@ def raise_if_any_in(files: Sequence[Findings], code: str) -> None:
         problems=facts[: first.problems.most],
         total=total,
     )
+
+
+def _more(total: int) -> str:
+    return "1 more problem" if total == 2 else f"{total - 1} more problems"
 
 
 def refuse(path: Path, reason: str) -> NoReturn:

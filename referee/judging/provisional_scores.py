@@ -13,8 +13,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
 
 import numpy as np
@@ -22,7 +21,6 @@ from numpy.typing import NDArray
 
 from lpirc_score import score
 from lpirc_score.tasks import BOXES
-from lpirc_score.tasks.offered import task_engine
 from lpirc_testsets import GroundTruth, objects_of
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
@@ -36,14 +34,12 @@ from referee.judging.released_figures import half_of, is_due, is_last, release_o
 from referee.judging.run_case import restricted_to, undo_image_order
 from referee.judging.run_checks import is_scorable, lacks_truth
 from referee.judging.scoring_job import IMAGE
-from referee.judging.time_limit import limited
+from referee.judging.time_limit import limited_plugin
 from referee.store.records import LIVE_FAILED, Provisional, Run, RunState
 
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
-LIMIT_S = 60.0
-"""Seconds that a plug-in may take for the figures of a run."""
 SHARE = 0.1  # of a core, at most, for one run
 
 
@@ -62,17 +58,6 @@ def follow(
         start_s = clock.monotonic_s()
         followed.tick()
         clock.wait(stop, start_s + TICK_S)
-
-
-@contextmanager
-def limited_plugin(run: Run) -> Iterator[None]:
-    """Limit the time that a plug-in takes for the figures of a run, so that those of the others go on."""
-    engine = None if run.task == BOXES else task_engine(run.task)
-    if engine is None:
-        yield
-    else:
-        with limited(LIMIT_S, f"The plug-in {engine}, which scores {run.task},"):
-            yield
 
 
 class FollowedRuns:

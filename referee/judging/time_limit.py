@@ -9,7 +9,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+from lpirc_score.tasks import BOXES
+from lpirc_score.tasks.offered import task_engine
 from referee.errors import RefereeError
+from referee.store.records import Run
+
+LIMIT_S = 60.0
+"""Seconds that a plug-in may take for the figures of a run so far, or for its part of a report."""
 
 
 @contextmanager
@@ -34,3 +40,17 @@ def limited(limit_s: float, what: str) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def limited_plugin(run: Run) -> Iterator[None]:
+    """Limit the time that the plug-in of a run's task takes, if it is one, so that others need not wait for it.
+
+    Raises RefereeError `too-slow`, and as `task_engine`.
+    """
+    engine = None if run.task == BOXES else task_engine(run.task)
+    if engine is None:
+        yield
+        return
+    with limited(LIMIT_S, f"The plug-in {engine}, which scores {run.task},"):
+        yield

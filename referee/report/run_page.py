@@ -14,7 +14,7 @@ from lpirc_score.tasks.words import words_of
 from lpirc_testsets import TestSetError
 from lpirc_testsets.truth_marks import NO_TRUTH_SENTENCE
 from referee.clock import Clock
-from referee.contest import Contest
+from referee.contest import Contest, require_scorer
 from referee.errors import RefereeError
 from referee.judging.client_timeline import ClientTimeline
 from referee.judging.jury_decisions import NOT_PUBLISHED, is_published
@@ -26,6 +26,7 @@ from referee.judging.run_figures import (
 )
 from referee.judging.score_explanation import explain
 from referee.judging.stop_regret import LEAST_IMAGES
+from referee.judging.time_limit import limited_plugin
 from referee.pages import STATIC, template_environment
 from referee.report.energy_section import energy_section
 from referee.report.errors_section import errors_section
@@ -155,7 +156,9 @@ def _explained(
     found: dict[str, Any] = {}
     if run.task != BOXES:
         try:
-            found = task_section(contest, run, judged)
+            require_scorer(contest, run)
+            with limited_plugin(run):
+                found = task_section(contest, run, judged)
         except (RefereeError, TestSetError) as failure:
             shown["notices"].append(failure.sentence)
         return found | lever_section(contest, run, judged, course, shown)

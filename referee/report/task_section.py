@@ -17,7 +17,7 @@ from lpirc_score.tasks.task_kinds import (
     WholeTask,
 )
 from lpirc_score.tasks.task_scores import accuracy_by_image, accuracy_of_each
-from referee.contest import Contest, require_scorer
+from referee.contest import Contest
 from referee.judging.judge import case_of
 from referee.judging.run_case import scoring_input
 from referee.judging.score_explanation import judged_contest
@@ -38,7 +38,6 @@ def task_section(contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
 
     Both are empty for a task without such figures. Raises RefereeError `judged-otherwise`, `bad-task`; TestSetError.
     """
-    require_scorer(contest, run)
     judging = judged_contest(contest, run, judged)
     task = task_named(run.task)
     given = scoring_input(case_of(judging, run))

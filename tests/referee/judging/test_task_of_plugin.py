@@ -13,7 +13,7 @@ from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
-from referee.judging import provisional_scores
+from referee.judging import time_limit
 from referee.judging.contest_status import Known, StatusReader
 from referee.judging.judge import Again
 from referee.judging.judge_many import judge_with_interval
@@ -207,7 +207,7 @@ def test_a_plug_in_that_hangs_keeps_no_other_run_from_its_live_figures(
     other = tallied_run(contest, team="bee")
     body = "\n    while given[1] == 7: pass\n    return np.array([1.0, 0.0, 1.0])"
     installer.change(PACKAGE, source_with(statistics=body))
-    monkeypatch.setattr(provisional_scores, "LIMIT_S", 0.2)
+    monkeypatch.setattr(time_limit, "LIMIT_S", 0.2)
     for run in (slow, other):
         contest.store.runs.change(run.id, ("closed",), state="open")
     FollowedRuns(contest, CLOCK).tick()
@@ -236,3 +236,17 @@ def test_a_plug_in_that_hangs_keeps_no_other_run_from_its_judgement(
     assert failed["sentence"].startswith(
         "The plug-in of its task did not end within 3 s; judge it by hand"
     )
+
+
+def test_a_plug_in_that_hangs_while_it_shows_leaves_the_rest_of_the_report(
+    contest: Contest, installer: Installer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tallied_run(contest)
+    judged = judge_with_interval(contest, run.id, CLOCK)
+    installer.change(PACKAGE, source_with(show="\n    while True: pass"))
+    monkeypatch.setattr(time_limit, "LIMIT_S", 0.2)
+    told = called("report", "1", "--contest", str(contest.folder))
+    assert told.returncode == 0, told.stderr
+    page = (contest.folder / "reports" / "run-1.html").read_text()
+    assert "which scores tally, did not end within 0.2 s" in page
+    assert f"{judged.map:.5f}" in page

@@ -68,7 +68,8 @@ def in_form(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _cells(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, object]:
-    return {key: _cell(row[key]) for key in keys}
+    # The further figures of a task are left out where a run has none.
+    return {key: _cell(row.get(key, "")) for key in keys}
 
 
 def _cell(value: object) -> object:

@@ -20,6 +20,7 @@ from referee.cli.leaderboard_command import (
     cells_of,
     columns_of,
     note_on,
+    others_of,
     scored_by,
 )
 from referee.cli.listing import in_form, print_listing
@@ -156,10 +157,13 @@ def _print(
         notes.append(
             f"Runs on the images of {testset.name} are scored by its corrected ground truth."
         )
+    keys = KEYS
+    if not others_of([*places, *board.unranked]):
+        keys = [name for name in KEYS if name != "others"]
     print_listing(
         form,
         [one for one in board.documents if team in (None, one["team"])] if form else [],
-        KEYS,
+        keys,
         [*figures, Column("contest"), run, *more, marks],
         rows,
         title="Season",

@@ -4,7 +4,8 @@ Images have one object each; R_IoU is the mean overlap over all K images. With E
 energy of all entries: ES_i = max(0, 1 + 0.2 log_x(E / E_i)), total score TS_i = R_IoU_i (1 + ES_i). x is 2 in the FPGA
 track and 10 in the GPU track. If an entry is below the required frames per second, its R_IoU is multiplied by min(FPS,
 required) / required. The required values here, 5 for an FPGA and 20 for a GPU, are not confirmed by any rules
-available. From 2022 on the contest has other formulas, in which other entries do not matter.
+available. From 2022 on the contest has other formulas, in which other entries do not matter: the rule
+`floors-then-energy` of contests is that of 2022.
 
 The settings are those of the FPGA track. The contest timed the whole run including its input; here the frames per
 second cover only the inferences.

@@ -240,7 +240,7 @@ def published_figures(value: Any, rule: ContestRule = DEFAULT) -> Any:
     places["chance"] = CHANCE_DIGITS
     found: dict[str, Any] = {}
     for name, one in value.items():
-        if name == OTHERS:
+        if name == OTHERS and one is not None:
             found[name] = _rounded(one)
             continue
         if name in places and isinstance(one, float):

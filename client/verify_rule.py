@@ -34,7 +34,7 @@ def score_by_rule(
     known here.
     """
     name = rule_of(bundle)["name"]
-    limit = None if bundle.result is None else bundle.result["energy_limit"]
+    limit = None if bundle.result is None else bundle.result.get("energy_limit")
     if name == DEFAULT:
         score = map_ / energy
         return score, f"{score:.6g} = {map_:.6g} / {energy:.6g} Wh"

@@ -89,12 +89,18 @@ def test_a_new_rule_is_one_file_and_one_line(installer: Installer) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["fastest", "ovic-detection"])
-def test_a_name_is_given_once(installer: Installer, name: str) -> None:
+def test_a_built_in_track_keeps_its_name(installer: Installer) -> None:
+    source = RULE.format(name="ovic-detection")
+    entry = "ovic-detection = some_track:ONE"
+    installer.install("some_track", TRACKS.group, entry, source)
+    assert type(track_named("ovic-detection")).__module__.startswith("lpirc_tracks.")
+
+
+def test_a_name_is_given_once(installer: Installer) -> None:
     for one in ("some_track", "other_track"):
-        installer.install(one, TRACKS.group, f"{name} = {one}:ONE", "")
-    with pytest.raises(RefereeError, match=f"offer the Track '{name}'") as caught:
-        track_named(name)
+        installer.install(one, TRACKS.group, f"fastest = {one}:ONE", "")
+    with pytest.raises(RefereeError, match="offer the Track 'fastest'") as caught:
+        track_named("fastest")
     assert "some_track 1.0" in caught.value.sentence
     assert track_named("dac-sdc").name == "dac-sdc", "no other one is concerned"
 

@@ -57,7 +57,7 @@ def judged_run(
             5,
             7,
             {},
-            "",
+            "lpirc",
             checks,
         )
     )

@@ -108,7 +108,8 @@ def by_referee(
     problems.raise_if_any("ground-truth-invalid")
     table = np.array(rows, np.float64).reshape(-1, 7)
     found = evaluate(document.ground_truth, scored_detections(table, metric), metric)
-    return found.map, {
+    # As a judgement has it: without any object the mAP of a run is 0.
+    return found.map or 0.0, {
         category: ap for category, ap in found.ap.items() if ap is not None
     }
 

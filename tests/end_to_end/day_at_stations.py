@@ -17,7 +17,7 @@ SHOWS_A_GAP = """selector => {
   const canvas = document.querySelector(selector), row = Math.round(canvas.height * .55);
   const {data} = canvas.getContext("2d").getImageData(0, row, canvas.width, 1);
   const drawn = Array.from({length: canvas.width}, (_, x) => data[4 * x + 3] ? "x" : " ").join("");
-  return /x {9,}x/.test(drawn.trim());
+  return /x {4,}x/.test(drawn.trim());
 }"""
 """Below the line of power the chart is filled, but not where nothing was read."""
 PULLED = "the plug of the meter was pulled"

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState
-from referee.runs.station_meters import RunMeter
+from referee.runs.open_run import OpenRun
 
 
 class MeterState(StrEnum):
@@ -19,14 +19,18 @@ class MeterState(StrEnum):
     LOST = "lost"
 
 
-def state_of(meter: RunMeter) -> tuple[MeterState, str | None]:
+def state_of(live: OpenRun) -> tuple[MeterState, str | None]:
     """Return the state of an open run's meter, and the failure of its link or None."""
-    error = meter.sampler.link_error
-    last = meter.sampler.last
+    error = live.meter.sampler.link_error
+    last = live.meter.sampler.last
     if error is not None:
         return MeterState.LOST, error.sentence
-    runs = last is None or last.state is IntegratorState.START
-    return (MeterState.INTEGRATING if runs else MeterState.NOT_INTEGRATING), None
+    if last is None or last.state is IntegratorState.START:
+        return MeterState.INTEGRATING, None
+    if live.ending.is_set():
+        # The close has stopped it: nothing is wrong.
+        return MeterState.IDLE, None
+    return MeterState.NOT_INTEGRATING, None
 
 
 def after_the_run(error: MeterError) -> str:

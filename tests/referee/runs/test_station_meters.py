@@ -228,7 +228,7 @@ def test_an_integrator_that_someone_resets_and_starts_again_has_no_energy_of_the
         assert panel.query("*OPC?") == "1"
     until(lambda: live.meter.log.loss)
     until(lambda: live.meter.sampler.last.energy_wh > 0.001)
-    assert state_of(live.meter) == (MeterState.INTEGRATING, None)
+    assert state_of(live) == (MeterState.INTEGRATING, None)
     house.restart(orderly=False)
     again = house.control.live(1)
     until(lambda: again.meter.sampler.last is not None)
@@ -251,13 +251,36 @@ def test_a_lost_energy_is_not_looked_for_later_in_a_meter_that_is_gone_at_the_en
         panel.write(":INTEGRATE:STOP;:INTEGRATE:RESET")
         assert panel.query("*OPC?") == "1"
     until(lambda: live.meter.log.loss)
-    until(lambda: state_of(live.meter) == (MeterState.NOT_INTEGRATING, None))
+    until(lambda: state_of(live) == (MeterState.NOT_INTEGRATING, None))
     meter.die()
     until(lambda: live.meter.sampler.link_error is not None)
     closing = threads.submit(house.control.close, 1, "logout")
     assert live.ending.wait(TIMEOUT_S)
     until(lambda: house.clock.advance(1.0) or closing.done())
     assert missing(house)[0] == EnergyMissing.METER_RESET
+
+
+def test_a_meter_that_the_close_has_stopped_is_not_said_to_have_stopped_by_itself(
+    build: Build,
+    instrument: Any,
+    until: Until,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The operator would be told to void a run that ends well."""
+    meter = instrument()
+    house = build(station(meter=meter.address), auto_arm=True)
+    live = house.control.login(TEAM)
+    sampled(live, until)
+    evidence = house.store.closings.evidence
+    seen = []
+
+    def observed(run: int) -> Any:
+        seen.append(house.control.meter_state("one"))
+        return evidence(run)
+
+    monkeypatch.setattr(house.store.closings, "evidence", observed)
+    assert house.control.close(1, "logout").energy_wh is not None
+    assert seen == [(MeterState.IDLE, None)]
 
 
 class Timed(Instrument):

@@ -67,7 +67,7 @@ def test_a_finding_leads_to_the_dialog_that_settles_it_and_the_title_counts(
         assert not page.is_visible("#attention")
         number = closed(served, page)
         page.wait_for_selector("#attention >> text=Closed and not judged yet: run 1.")
-        assert page.title() == f"(1) {title}"
+        assert page.title() == f"(1) {title}", page.inner_text("#attention")
         with served.store() as store:
             now = Clock().utc()
             store.log.append(now, number, JUDGE_FAILED, sentence="No test set.")

@@ -55,9 +55,19 @@ function versions(element) {
   return parts.length ? `?${new URLSearchParams(parts)}` : "";
 }
 
+// Who logs out is not told that the log-in has ended: a request on its way is dropped first.
+const leaving = new AbortController();
+addEventListener("submit", event => {
+  if (!event.target.action.endsWith("/logout")) return;
+  isOver = true;
+  leaving.abort();
+});
+
 async function newest(url) {
   try {
-    const answer = await fetch(url, {cache: "no-cache", signal: AbortSignal.timeout(giveUp_ms)});
+    const timeout = AbortSignal.timeout(giveUp_ms);
+    const signal = AbortSignal.any?.([timeout, leaving.signal]) ?? timeout;
+    const answer = await fetch(url, {cache: "no-cache", signal});
     if (answer.status === 401) end("Your log-in has ended; what you see is no longer renewed.", "Log in again");
     if (!answer.ok) return null;
     const version = answer.headers.get("Page-Version");

@@ -14,7 +14,7 @@ import csv
 import errno
 import math
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -51,14 +51,24 @@ def row(reading: Reading) -> str:
     return ",".join(_cell(getattr(reading, name)) for name in COLUMNS)
 
 
-def read_recording(path: Path) -> list[Reading]:
+def reading_of(text: str) -> Reading:
+    """Return the reading that `row` has written. Raises MeterError `recording-value`."""
+    place = Path("the row")
+    cells = next(csv.reader([text]), [])
+    values = _values(place, 1, list(COLUMNS), _stripped(cells), _PARSERS)
+    return Reading(**values)
+
+
+def read_recording(path: Path, *, cut: bool = False) -> list[Reading]:
     """Return the readings of a recording, in our format or in that of 2015.
+
+    With `cut`, a last line without an end is left out: a power failure may have cut it anywhere.
 
     Raises MeterError, naming file and line: `recording-unreadable` (no such file, no permission, not text),
     `recording-format` (neither format), `recording-value` (an invalid cell), `recording-order` (time goes back),
     `recording-empty` (no reading).
     """
-    lines = _lines(path)
+    lines = _lines(path, cut=cut)
     number, names = lines[0]
     parsers = _PARSERS
     make = cast("Callable[..., Reading]", Reading)
@@ -95,11 +105,15 @@ def _stripped(cells: list[str]) -> list[str]:
     return [cell.strip() for cell in cells]
 
 
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
+def _whole(stream: Iterable[str], *, cut: bool) -> Iterator[str]:
+    return (line for line in stream if not cut or line.endswith(("\n", "\r")))
+
+
+def _lines(path: Path, *, cut: bool) -> list[tuple[int, list[str]]]:
     try:
         require_file(path)
         with path.open(newline="", encoding="utf-8-sig") as stream:
-            rows = csv.reader(stream)
+            rows = csv.reader(_whole(stream, cut=cut))
             lines = [(rows.line_num, _stripped(cells)) for cells in rows if cells]
     except (
         OSError,

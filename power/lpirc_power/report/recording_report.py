@@ -19,6 +19,7 @@ from lpirc_power.energy import (
 from lpirc_power.energy.continuity import why_lost
 from lpirc_power.meter import Identity, Reading
 from lpirc_power.meter_standing import Standing
+from lpirc_power.record.document import Mark, Record
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
@@ -39,7 +40,8 @@ JOULES_PER_WH: Final = 3600.0
 class Recorded:
     """A recording, its energy, and the measurement behind it.
 
-    The last of the `readings` gives the energy; `rows` is the number of readings in the file.
+    The last of the `readings` gives the energy; `rows` is the number of readings in the file. `doubts` are sentences
+    about what a stored recording does not say; `record` is None for a CSV file alone.
     """
 
     identity: Identity
@@ -49,6 +51,9 @@ class Recorded:
     link_events: Sequence[LinkEvent]
     file: str
     rows: int
+    marks: Sequence[Mark] = ()
+    record: Record | None = None
+    doubts: tuple[str, ...] = ()
 
     @property
     def standing(self) -> Standing:

@@ -1,0 +1,244 @@
+"""Recordings read back from their files: `read_recorded` for one, `read_measurement` also for a series or a group."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lpirc_power.bare_recording import NO_IDENTITY, read_alone, start_s_of
+from lpirc_power.energy import Measurement
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Reading
+from lpirc_power.meter_address import limits_of
+from lpirc_power.record.document import (
+    AnyRecord,
+    GroupRecord,
+    Mark,
+    Moment,
+    Record,
+    SeriesRecord,
+)
+from lpirc_power.record.record_file import has_record, read_record, record_path
+from lpirc_power.recording import read_recording, reading_of
+from lpirc_power.report.recording_report import Recorded
+
+CLOCK_STEP_S: Final = 1.0
+"""Least difference between wall clock and monotonic clock that is a step, and not drift, in a recording."""
+DRIFT: Final = 5e-4
+"""Largest relative drift of a host's clocks against each other, while the wall clock is being slewed."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Attempts of one measurement: those that count, and those before them that do not."""
+
+    record: SeriesRecord
+    recordings: tuple[Recorded, ...]
+    warm_up: tuple[Recorded, ...]
+    file: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Recordings of several meters on one clock, by name. A meter without an energy is named in the record alone."""
+
+    record: GroupRecord
+    recordings: Mapping[str, Recorded]
+    file: str
+
+    @property
+    def start_offsets_s(self) -> dict[str, float]:
+        """Return by how much each meter's window began later than that of the first."""
+        return self._offsets(
+            {name: one.measured.start_s for name, one in self.recordings.items()}
+        )
+
+    @property
+    def end_offsets_s(self) -> dict[str, float]:
+        """Return by how much each meter's window ended later than that of the first."""
+        return self._offsets(
+            {name: one.measured.end_s for name, one in self.recordings.items()}
+        )
+
+    @staticmethod
+    def _offsets(times_s: dict[str, float]) -> dict[str, float]:
+        first_s = next(iter(times_s.values()), 0.0)
+        return {name: at_s - first_s for name, at_s in times_s.items()}
+
+
+def read_measurement(path: Path) -> Recorded | Series | Group:
+    """Return the recording, series or group in a file: a CSV file of readings, or a record.
+
+    Raises MeterError as `read_recorded`.
+    """
+    if not _is_json(path):
+        return read_recorded(path)
+    record = read_record(path)
+    folder = path.parent
+    if isinstance(record, SeriesRecord):
+        counted = tuple(read_recorded(folder / name) for name in record.recordings)
+        before = tuple(read_recorded(folder / name) for name in record.warm_up)
+        return Series(record, counted, before, str(path))
+    if isinstance(record, GroupRecord):
+        whole = [one for one in record.members if not one.failed]
+        found = {one.name: read_recorded(folder / one.record) for one in whole}
+        return Group(record, found, str(path))
+    return _recorded_by(record, path)
+
+
+def read_recorded(path: Path) -> Recorded:
+    """Return the recording in a CSV file of readings or in its record, with what is known of it.
+
+    A CSV file without a record has no identity and no limits of error; a recording that was cut off has its energy up
+    to its last row. `doubts` say both. Raises MeterError: those of `read_recording`, those of `read_record`, and
+    `recording-record` if the record belongs to another CSV file, or is of a series or a group.
+    """
+    if _is_json(path):
+        return _recorded_by(_single(read_record(path), path), path)
+    beside = record_path(path)
+    if not has_record(beside):
+        return read_alone(path)
+    record = _single(read_record(beside), beside)
+    return _with_record(record, beside, path)
+
+
+def _single(record: AnyRecord, path: Path) -> Record:
+    if isinstance(record, Record):
+        return record
+    raise MeterError(
+        "recording-record",
+        f"{path} is the record of a {record.kind}, where that of one recording is needed; give the file of one of "
+        "its recordings.",
+    )
+
+
+def _recorded_by(record: Record, path: Path) -> Recorded:
+    csv = path.with_suffix(".csv")
+    if not csv.is_file():  # the pair may have been renamed
+        csv = path.with_name(record.file)
+    return _with_record(record, path, csv)
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    except (OSError, ValueError):
+        return False  # its reader says why
+
+
+def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
+    readings = read_recording(csv, cut=record.ended is None)
+    if record.ended is None:
+        return _cut(record, path, csv, readings)
+    ended = record.ended
+    if hashlib.sha256(csv.read_bytes()).hexdigest() != ended.sha256:
+        raise _of_another(path, csv)
+    final = reading_of(ended.row)
+    doubts = _clock_doubts(record)
+    if ended.rows < ended.readings:
+        readings.append(final)
+        missing = ended.readings - ended.rows
+        doubts += (
+            f"{missing} of {ended.readings} readings are not in {csv}; the checks know only the others.",
+        )
+    _require_marks(ended.marks, path)
+    started = record.started
+    return Recorded(
+        identity=NO_IDENTITY if started is None else started.identity,
+        measured=ended.measured,
+        readings=readings,
+        idle=None if started is None else started.idle,
+        link_events=ended.links,
+        file=str(csv),
+        rows=ended.rows,
+        marks=ended.marks,
+        record=record,
+        doubts=doubts,
+    )
+
+
+def _cut(record: Record, path: Path, csv: Path, readings: list[Reading]) -> Recorded:
+    """Return a recording whose record has no end: its energy is that of the last row."""
+    last = readings[-1]
+    started = record.started
+    start = (
+        Moment(start_s_of(readings), readings[0].utc)
+        if started is None
+        else started.start
+    )
+    if (
+        abs(_step_s(start, Moment(readings[0].monotonic_s, readings[0].utc)))
+        > CLOCK_STEP_S
+    ):
+        raise _of_another(path, csv)
+    identity = NO_IDENTITY if started is None else started.identity
+    cut = (
+        f"The recording was cut off: its energy and its checks are those up to the last row, "
+        f"{last.monotonic_s - start.monotonic_s:.1f} s after the start; what the meter counted after it is not known."
+    )
+    measured = Measurement(
+        integrator_wh=last.energy_wh,
+        integrator_s=last.integrator_s,
+        start_s=start.monotonic_s,
+        end_s=last.monotonic_s,
+        setup=record.setup,
+        model=identity.model,
+        limits=None if started is None else limits_of(identity.model),
+        official=started is not None and started.standing.official,
+        standing=None if started is None else started.standing,
+    )
+    idle = None if started is None else started.idle
+    return Recorded(
+        identity,
+        measured,
+        readings,
+        idle,
+        (),
+        str(csv),
+        len(readings),
+        (),
+        record,
+        (cut,),
+    )
+
+
+def _clock_doubts(record: Record) -> tuple[str, ...]:
+    if record.started is None or record.ended is None:
+        return ()
+    start = record.started.start
+    end = record.ended.end
+    step_s = _step_s(start, end)
+    if abs(step_s) <= CLOCK_STEP_S + DRIFT * (end.monotonic_s - start.monotonic_s):
+        return ()
+    return (
+        f"The host's wall clock was set by {step_s:+.1f} s during the recording: times of day are off by that much; "
+        "the energy, the durations and the marks are not, they use the monotonic clock.",
+    )
+
+
+def _step_s(start: Moment, end: Moment) -> float:
+    """Return by how much the wall clock went further than the monotonic one between two moments."""
+    return (end.utc - start.utc).total_seconds() - (end.monotonic_s - start.monotonic_s)
+
+
+def _require_marks(marks: Sequence[Mark], path: Path) -> None:
+    for mark in marks:
+        end_s = mark.begin_s if mark.end_s is None else mark.end_s
+        if not (math.isfinite(mark.begin_s + end_s) and mark.begin_s <= end_s):
+            raise MeterError(
+                "recording-record",
+                f"{path} cannot be used: the mark {mark.name[:80]!r} goes from {mark.begin_s:g} s to {end_s:g} s.",
+            )
+
+
+def _of_another(path: Path, csv: Path) -> MeterError:
+    return MeterError(
+        "recording-record",
+        f"{path} is not the record of {csv} as it is now: the readings are of another recording, or were changed. Give "
+        f"both files as they were recorded, or move {path.name} away to read {csv.name} alone.",
+    )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 LEVEL: Final = math.erf(math.sqrt(2.0))
 """Probability of two standard deviations of a normal distribution, 95.45 %, which goes with k = 2 (JCGM 100, G.1.3)."""
-STEPS: Final = 1 << 13
+STEPS: Final = 1 << 12
 """Steps on each side of 0; the interval is exact to about one of them."""
 TAIL_STEPS: Final = 1 << 16
 """Steps where a Student distribution of few degrees of freedom has long tails."""

@@ -6,11 +6,19 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from lpirc_power.energy.integral import WH_RESOLUTION
+from lpirc_power.energy.limit_parts import (
+    POWER_FACTOR,
+    READING,
+    ZERO_DRIFT,
+    limit_parts,
+)
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.power_error_limit import (
     Load,
+    Part,
     Signal,
     limit_of_load,
     power_range_w,
@@ -18,6 +26,22 @@ from lpirc_power.energy.power_error_limit import (
 )
 from lpirc_power.energy.unseen import Unseen, unseen_of
 from lpirc_power.meter import Limits, Reading
+
+PROFILE: Final = 20
+"""Powers that stand for all that were read."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """By how many seconds the integrator may have run longer than its window of `window_s`, and how that is known.
+
+    If `is_known`, the integrator ran longer by exactly this, or a stop was late by it.
+    """
+
+    most_s: float
+    window_s: float
+    source: str
+    is_known: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,6 +54,10 @@ class Energy:
     `automatic` is True if a range was automatic, so the limit assumes the worst ranges. `start_stop_share` is the
     largest relative error from starting and stopping. `mean_power_w` is NaN if nothing was integrated; `range_w` is
     None if unknown.
+
+    For the budget: `parts` are those of `meter_limit`, in watts of the mean power; `lacks` is the code of the term that
+    makes it unknown. `edges` is how long the integrator may have run beyond the window, and `profile` up to 20 powers
+    that were read, as parts of the mean power and each as likely: the power in that time may be any of them.
     """
 
     energy_wh: float
@@ -47,6 +75,10 @@ class Energy:
     unknown: str = ""
     unseen: Unseen = field(default_factory=Unseen)
     start_stop_share: float = 0.0
+    parts: tuple[Part, ...] = ()
+    lacks: str = ""
+    edges: Edges = field(default_factory=lambda: Edges(0.0, math.nan, ""))
+    profile: tuple[float, ...] = (1.0,)
 
     @property
     def unseen_share(self) -> float:
@@ -95,6 +127,9 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
     limits = measured.limits
     load, shown = _load(inside, measured.mean_power_w)
     found = limit_of_load(setup, limits, load) if shown and load.power_w > 0 else None
+    parts: tuple[Part, ...] = ()
+    if found is not None and limits is not None:
+        parts = limit_parts(found, setup, limits, load)
     return Energy(
         energy_wh=measured.integrator_wh,
         energy_s=measured.energy_s,
@@ -111,22 +146,41 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
         unknown="" if found else _why_unknown(limits, load, len(shown), measured),
         unseen=unseen_of(inside, measured),
         start_stop_share=_start_stop_share(measured),
+        parts=parts,
+        lacks="" if found else _lacks(limits, load, len(shown)),
+        edges=edges_of(measured),
+        profile=_profile(shown, load.power_w),
     )
 
 
 def _start_stop_share(measured: Measurement) -> float:
     """Return the largest relative error due to the integrator running before or after the window."""
+    most_s = edges_of(measured).most_s
+    if not most_s:
+        return 0.0
+    return most_s / measured.elapsed_s if measured.elapsed_s > 0 else math.inf
+
+
+def edges_of(measured: Measurement) -> Edges:
+    """Return by how much the integrator may have run longer than the window."""
+    window_s = measured.elapsed_s
     if 0 < measured.setup.integrator_timer_s == measured.integrator_s:
-        return 0.0  # the timer has ended it
+        return Edges(0.0, window_s, "the meter's own timer has ended the integral")
+    if measured.exact:
+        most_s = abs(measured.integrator_s - window_s)
+        return Edges(most_s, window_s, "the meter's TIME beside the window", True)
     # One update more: a meter need not start and stop integrating exactly between two of its updates.
-    edges_s = (
+    most_s = (
         measured.start_stop_at_most_s
         + measured.late_s
         + measured.setup.update_interval_s
     )
-    if measured.exact:
-        edges_s = abs(measured.integrator_s - measured.elapsed_s)
-    return edges_s / measured.elapsed_s if measured.elapsed_s > 0 else math.inf
+    source = "assumed, since it was not measured"
+    if measured.start_stop_s is not None:
+        source = "measured: the time of both commands, and one update"
+    if measured.late_s:
+        source += f", and a stop that was {measured.late_s:.3g} s late"
+    return Edges(most_s, window_s, source, is_known=measured.late_s > 0)
 
 
 def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, list[Reading]]:
@@ -142,6 +196,24 @@ def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, list[Reading
     current_a = _mean(one.current_a for one in whole)
     apparent_va *= power_w / read_w if read_w > 0 else math.nan
     return Load(voltage_v, current_a, power_w, apparent_va), shown
+
+
+def _profile(shown: Sequence[Reading], power_w: float) -> tuple[float, ...]:
+    """Return powers that were read, as parts of the mean power, at equal steps of their distribution."""
+    if not shown or not power_w > 0:
+        return (1.0,)
+    relative = sorted(abs(one.power_w) / power_w for one in shown)
+    steps = min(PROFILE, len(relative))
+    places = (int((step + 0.5) / steps * len(relative)) for step in range(steps))
+    return tuple(round(relative[place], 4) for place in places)
+
+
+def _lacks(limits: Limits | None, load: Load, shown: int) -> str:
+    """Return the code of the term that is unknown where the limit is; `_why_unknown` says why."""
+    if limits is None or not load.power_w > 0 or not shown:
+        return READING
+    is_without_factor = not math.isfinite(load.apparent_va) and limits.apparent_share
+    return POWER_FACTOR if is_without_factor else ZERO_DRIFT
 
 
 def _why_unknown(

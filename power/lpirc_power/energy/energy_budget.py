@@ -1,0 +1,168 @@
+"""The uncertainty budget of a measured energy. Pure; docs/energy.md says why each term is what it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from lpirc_power.energy.budget import Budget, Distribution, Term
+from lpirc_power.energy.limit_parts import (
+    CREST_FACTOR,
+    LINE_FILTER,
+    POWER_FACTOR,
+    RANGE,
+    READING,
+    ZERO_DRIFT,
+)
+from lpirc_power.energy.measured_energy import Edges, Energy
+from lpirc_power.energy.power_error_limit import Part
+
+NAMES: Final = {
+    READING: "the error of the reading",
+    LINE_FILTER: "what the line filter adds",
+    RANGE: "the error of the range",
+    CREST_FACTOR: "what crest factor 6 adds to it",
+    POWER_FACTOR: "the influence of the power factor",
+    ZERO_DRIFT: "the drift of the zero level",
+    "zero-drift-voltage": "the drift of the voltage's zero level",
+    "zero-drift-current": "the drift of the current's zero level",
+}
+START_STOP: Final = "start-stop"
+GAPS: Final = "gaps"
+DIGITS: Final = 6
+"""Digits of mantissa of an integrated value (IM WT310-17EN)."""
+TIME_HALF_S: Final = 0.5
+LEAST_VARIATION: Final = 0.02
+"""Variation of the power, as a part of its mean, below which the power at the window's ends is that mean."""
+
+
+def budget_of(energy: Energy) -> Budget:
+    """Return the uncertainty budget of an energy.
+
+    The sum of the limits of its guaranteed terms is `energy.limit` x the energy. If the meter's limit is unknown, one
+    unknown term stands for it and says why.
+    """
+    terms = [
+        *_meter_terms(energy),
+        start_stop_term(energy.energy_wh, energy.edges, energy.profile),
+        _gaps_term(energy),
+        *_resolution_terms(energy),
+    ]
+    return Budget(energy.energy_wh, tuple(terms))
+
+
+def _meter_terms(energy: Energy) -> Iterator[Term]:
+    if energy.meter_limit is None:
+        yield Term(
+            code=energy.lacks or READING,
+            name=NAMES[energy.lacks or READING],
+            half_width=None,
+            unit="%",
+            distribution=Distribution.RECTANGULAR,
+            sensitivity_wh=0.0,
+            source=energy.unknown,
+            is_shared=True,
+        )
+        return
+    wh_per_watt = abs(energy.energy_wh) / energy.mean_power_w
+    for part in energy.parts:
+        yield _meter_term(part, wh_per_watt, energy)
+
+
+def _meter_term(part: Part, wh_per_watt: float, energy: Energy) -> Term:
+    is_drift = part.code.startswith(ZERO_DRIFT)
+    source = energy.known_by
+    if is_drift:
+        document = energy.drift_source or "the meter's driver"
+        source = f"{document}, for {energy.ambient_change_c:g} degrees C"
+    return Term(
+        code=part.code,
+        name=NAMES[part.code],
+        half_width=part.half_width,
+        unit=part.unit,
+        distribution=Distribution.RECTANGULAR,
+        sensitivity_wh=part.sensitivity_w * wh_per_watt,
+        source=source,
+        is_shared=not is_drift,
+        group=part.group,
+    )
+
+
+def start_stop_term(
+    energy_wh: float, edges: Edges, profile: tuple[float, ...] = (1.0,)
+) -> Term:
+    """Return the term of start and stop of an energy: the integrator may have run longer than the window.
+
+    It is an error on one side, from 0 to the limit, and is not corrected. Beside errors that are symmetric about 0, an
+    interval about the uncorrected energy then holds as much as with a rectangle from - to + the limit, and the root of
+    the mean square is the same. A length that is known exactly is an error of that size.
+    """
+    is_steady = max(profile) - min(profile) < LEAST_VARIATION
+    distribution = Distribution.RECTANGULAR if is_steady else Distribution.BY_LOAD
+    if edges.is_known:
+        distribution = Distribution.TWO_POINT
+    has_window = edges.window_s > 0
+    source = edges.source
+    if not has_window:
+        source = "The window of this energy has no length."
+    return Term(
+        code=START_STOP,
+        name="start and stop",
+        half_width=edges.most_s if has_window else None,
+        unit="s",
+        distribution=distribution,
+        sensitivity_wh=abs(energy_wh) / edges.window_s if has_window else 0.0,
+        source=source,
+        profile=profile if distribution is Distribution.BY_LOAD else (1.0,),
+    )
+
+
+def _gaps_term(energy: Energy) -> Term:
+    unseen = energy.unseen
+    source = "the readings cover the whole window"
+    if unseen.stretches:
+        source = (
+            f"the readings: {unseen.lasted_s:.3g} s not seen, at powers from {unseen.least_w:.4g} to "
+            f"{unseen.most_w:.4g} W"
+        )
+    return Term(
+        code=GAPS,
+        name="what no reading has seen",
+        half_width=unseen.off_wh,
+        unit="Wh",
+        distribution=Distribution.RECTANGULAR,
+        sensitivity_wh=1.0,
+        source=source,
+    )
+
+
+def _resolution_terms(energy: Energy) -> Iterator[Term]:
+    yield Term(
+        code="resolution-wh",
+        name="the resolution of WH",
+        half_width=_half_digit(energy.energy_wh),
+        unit="Wh",
+        distribution=Distribution.RECTANGULAR,
+        sensitivity_wh=1.0,
+        source=f"{DIGITS} digits of an integrated value, IM WT310-17EN",
+        is_guaranteed=False,
+    )
+    yield Term(
+        code="resolution-time",
+        name="the resolution of TIME",
+        half_width=TIME_HALF_S,
+        unit="s",
+        distribution=Distribution.RECTANGULAR,
+        sensitivity_wh=0.0,
+        source="whole seconds, IM WT310-17EN; the host's clock bounds the window, so no energy depends on TIME",
+        is_guaranteed=False,
+    )
+
+
+def _half_digit(value: float) -> float:
+    """Return half of the last digit of an integrated value."""
+    if not value or not math.isfinite(value):
+        return 0.0
+    place = math.floor(math.log10(abs(value))) - DIGITS + 1
+    return 0.5 * 10.0**place

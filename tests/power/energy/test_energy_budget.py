@@ -1,0 +1,234 @@
+"""The budget of a measured energy: its terms, and that their limits add up to the guaranteed limit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpirc_power.energy import Measurement, energy_of
+from lpirc_power.energy.budget import Budget, Distribution, Term
+from lpirc_power.energy.energy_budget import budget_of
+from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.meter_address import limits_of
+
+MODELS = ("WT310E", "WT310", "WT310EH", "WT310HC", "WT332E", "WT333")
+UTC_START = datetime(2026, 1, 1, tzinfo=UTC)
+Rng = np.random.Generator
+
+
+def by_code(budget: Budget) -> dict[str, Term]:
+    return {one.code: one for one in budget.terms}
+
+
+def a_reading(at_s: float, volts: float, power_w: float, factor: float) -> Reading:
+    apparent_va = power_w / factor
+    return Reading(
+        at_s, UTC_START, volts, apparent_va / volts, apparent_va, power_w, factor, 0.0, 0.0, IntegratorState.START,
+        False, False, False,
+    )  # fmt: skip
+
+
+def random_measurement(rng: Rng) -> tuple[list[Reading], Measurement]:
+    mode = str(rng.choice(["rms", "dc"]))
+    volts = float(rng.choice([5.0, 12.0, 120.0, 230.0]))
+    factor = 1.0 if mode == "dc" else float(rng.uniform(0.3, 1.0))
+    power_w = 10.0 ** float(rng.uniform(-1.0, 2.5))
+    ranges = (volts * 1.2, power_w / factor / volts * 2.0)
+    length_s = float(rng.uniform(10.0, 600.0))
+    model = str(rng.choice(MODELS))
+    setup = Setup(
+        None if rng.random() < 0.1 else ranges[0],
+        None if rng.random() < 0.1 else ranges[1],
+        float(rng.choice([0.1, 1.0])),
+        int(rng.choice([0, 3600])),
+        mode=mode,
+        crest_factor=int(rng.choice([3, 6])),
+        line_filter=bool(rng.random() < 0.3),
+        element=str(rng.choice(["1", "sum"])),
+        ambient_change_c=float(rng.uniform(0.0, 5.0)),
+    )
+    measured = Measurement(
+        integrator_wh=power_w * length_s / 3600.0,
+        integrator_s=float(int(length_s)) + float(rng.choice([0.0, 0.25])),
+        start_s=0.0,
+        end_s=length_s,
+        setup=setup,
+        model=model,
+        limits=limits_of(model),
+        start_stop_s=None if rng.random() < 0.2 else float(rng.uniform(0.0, 1.0)),
+        late_s=float(rng.choice([0.0, 1.3])),
+    )
+    count = int(rng.integers(3, 40))
+    times = sorted(rng.uniform(0.0, length_s, count))
+    powers = power_w * rng.uniform(0.5, 1.5, count)
+    readings = [
+        a_reading(float(at_s), volts, float(one), factor)
+        for at_s, one in zip(times, powers, strict=True)
+    ]
+    return readings, measured
+
+
+def test_the_limits_of_the_terms_add_up_to_the_limit_that_is_published() -> None:
+    seen = set()
+    for seed in range(400):
+        readings, measured = random_measurement(np.random.default_rng(seed))
+        energy = energy_of(readings, measured)
+        budget = budget_of(energy)
+        seen |= {one.code for one in budget.terms}
+        assert energy.limit is not None
+        assert budget.guaranteed_wh == pytest.approx(
+            energy.limit * energy.energy_wh, rel=1e-12
+        )
+        shares = [budget.share(one) or 0.0 for one in budget.terms]
+        assert math.fsum(shares) == pytest.approx(1.0)
+        assert budget.coverage_wh is not None
+        # The power at the window's ends may be any that was read, beyond the mean that the limit counts with.
+        most = budget.guaranteed_wh * (1.0 + max(energy.profile))
+        assert budget.coverage_wh < most
+    assert seen == {
+        "reading", "line-filter", "range", "crest-factor", "power-factor", "zero-drift-voltage",
+        "zero-drift-current", "start-stop", "gaps", "resolution-wh", "resolution-time",
+    }  # fmt: skip
+
+
+def the_manuals(
+    measurement: Any, reading: Any, setup: dict[str, Any], power_w: float = 6.0
+) -> Budget:
+    readings = [
+        reading(float(t), power_w=power_w, apparent_va=power_w) for t in range(11)
+    ]
+    return budget_of(energy_of(readings, measurement(setup, power_w=power_w)))
+
+
+def test_each_term_is_what_the_manual_states(measurement: Any, reading: Any) -> None:
+    budget = the_manuals(measurement, reading, {"integrator_timer_s": 600})
+    terms = by_code(budget)
+    assert terms["reading"].half_width == pytest.approx(0.1)
+    assert terms["reading"].unit == "%"
+    assert terms["reading"].limit_wh == pytest.approx(0.001 * budget.energy_wh)
+    assert terms["range"].half_width == pytest.approx(0.05)
+    assert terms["range"].limit_wh == pytest.approx(0.0005 * 15 * 10 / 3600)
+    assert terms["range"].source == "IM WT310E-02EN, pages 7-7 and 7-8"
+    assert terms["power-factor"].limit_wh == 0.0
+    # Nothing was measured of start and stop: 1 s and an update of 1 s.
+    assert terms["start-stop"].half_width == 2.0
+    assert terms["start-stop"].limit_wh == pytest.approx(6.0 * 2 / 3600)
+    assert terms["start-stop"].distribution is Distribution.RECTANGULAR
+    assert terms["gaps"].limit_wh == 0.0
+    assert {one for one in terms if terms[one].is_shared} == {
+        "reading",
+        "range",
+        "power-factor",
+    }
+
+
+def test_crest_factor_6_states_one_error_twice_as_large_and_the_filter_another(
+    measurement: Any, reading: Any
+) -> None:
+    setup = {"crest_factor": 6, "line_filter": True}
+    terms = by_code(the_manuals(measurement, reading, setup))
+    assert terms["crest-factor"].limit_wh == pytest.approx(terms["range"].limit_wh)
+    assert terms["crest-factor"].group == terms["range"].group == "range"
+    assert terms["line-filter"].half_width == pytest.approx(0.3)
+    assert terms["line-filter"].group == terms["reading"].group == ""
+    alone = by_code(the_manuals(measurement, reading, {}))
+    assert terms["reading"].limit_wh == pytest.approx(alone["reading"].limit_wh)
+
+
+def test_a_timer_that_ended_the_integral_leaves_no_start_and_stop(
+    measurement: Any, reading: Any
+) -> None:
+    term = by_code(the_manuals(measurement, reading, {}))["start-stop"]
+    assert term.limit_wh == 0.0
+    assert term.source == "the meter's own timer has ended the integral"
+
+
+def test_a_length_that_the_meter_tells_is_an_error_of_that_size(
+    measurement: Any, reading: Any
+) -> None:
+    readings = [reading(float(t), power_w=6.0, apparent_va=6.0) for t in range(11)]
+    measured = measurement({"integrator_timer_s": 600}, integrator_s=10.4)
+    budget = budget_of(energy_of(readings, measured))
+    term = by_code(budget)["start-stop"]
+    assert term.distribution is Distribution.TWO_POINT
+    assert term.half_width == pytest.approx(0.4)
+    assert budget.coverage_wh is not None
+    assert term.limit_wh is not None
+    assert budget.coverage_wh > term.limit_wh
+
+
+def test_a_load_that_varies_widens_the_term_of_its_ends(
+    measurement: Any, reading: Any
+) -> None:
+    powers_w = [2.0, 2.0, 2.0, 2.0, 22.0] * 2
+    readings = [
+        reading(float(t), power_w=one, apparent_va=one)
+        for t, one in enumerate(powers_w)
+    ]
+    measured = measurement({"integrator_timer_s": 600}, start_stop_s=0.3)
+    term = by_code(budget_of(energy_of(readings, measured)))["start-stop"]
+    assert term.distribution is Distribution.BY_LOAD
+    assert term.limit_wh == pytest.approx(1.3 * 6.0 / 3600)
+    mean_square = (0.8 * 2.0**2 + 0.2 * 22.0**2) / 6.0**2
+    assert term.standard_wh == pytest.approx(
+        1.3 * 6.0 / 3600 / math.sqrt(3) * math.sqrt(mean_square), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("different", "name"),
+    [
+        ({"model": "PM100"}, "the error of the reading. No driver states"),
+        ({"power_w": 0.0}, "the error of the reading. The accuracy of 0 Wh in 10 s"),
+    ],
+)
+def test_an_unknown_term_is_named_in_one_sentence(
+    measurement: Any, reading: Any, different: dict[str, Any], name: str
+) -> None:
+    readings = [reading(float(t), power_w=6.0, apparent_va=6.0) for t in range(11)]
+    budget = budget_of(energy_of(readings, measurement(**different)))
+    assert budget.combined_wh is None
+    assert budget.unknown.startswith(f"The uncertainty is unknown because of {name}")
+
+
+def test_readings_without_a_power_factor_leave_its_influence_unknown(
+    measurement: Any, reading: Any
+) -> None:
+    readings = [reading(float(t), power_w=6.0, apparent_va=math.nan) for t in range(11)]
+    budget = budget_of(energy_of(readings, measurement()))
+    assert budget.unknown == (
+        "The uncertainty is unknown because of the influence of the power factor. The accuracy is unknown, because "
+        "the meter's limit of error depends on the power factor, and no reading shows one."
+    )
+
+
+def test_a_window_without_length_has_no_term_of_its_ends(
+    measurement: Any, reading: Any
+) -> None:
+    measured = replace(
+        measurement({"integrator_timer_s": 600}), end_s=0.0, integrator_s=1.0
+    )
+    budget = budget_of(
+        energy_of([reading(0.0, power_w=6.0, apparent_va=6.0)], measured)
+    )
+    assert budget.coverage_wh is None
+    assert "The window of this energy has no length." in budget.unknown
+
+
+@pytest.mark.parametrize(
+    ("energy_wh", "half_digit"),
+    [(1.0, 5e-6), (9.99999, 5e-6), (12.5, 5e-5), (0.00123456, 5e-9), (0.0, 0.0)],
+)
+def test_the_resolution_of_wh_is_half_of_its_sixth_digit(
+    measurement: Any, reading: Any, energy_wh: float, half_digit: float
+) -> None:
+    readings = [reading(float(t), power_w=6.0, apparent_va=6.0) for t in range(11)]
+    measured = measurement(integrator_wh=energy_wh)
+    term = by_code(budget_of(energy_of(readings, measured)))["resolution-wh"]
+    assert term.half_width == pytest.approx(half_digit)
+    assert not term.is_guaranteed

@@ -9,10 +9,12 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from lpirc_power.energy import (
+    Budget,
     Check,
     Energy,
     Measurement,
     above_idle_wh,
+    budget_of,
     energy_checks,
     energy_of,
 )
@@ -20,6 +22,7 @@ from lpirc_power.energy.continuity import why_lost
 from lpirc_power.meter import Identity, Reading
 from lpirc_power.meter_standing import Standing
 from lpirc_power.record.document import Mark, Record
+from lpirc_power.report.budget_words import budget_summary
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
@@ -116,9 +119,14 @@ class Recorded:
             if not check.ok and check.severity == "error"
         )
 
+    @functools.cached_property
+    def budget(self) -> Budget | None:
+        """The uncertainty budget of the energy; None if there is no energy."""
+        return None if self.no_energy else budget_of(self.energy)
+
     @property
     def uncertainty(self) -> float | None:
-        """Return the relative limit of error of the energy; None if it is unknown or there is no energy."""
+        """Return the relative guaranteed limit of the energy; None if it is unknown or there is no energy."""
         return None if self.no_energy else self.energy.limit
 
 
@@ -151,6 +159,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
             "drift_percent": drift,
             "known_by": recorded.energy.known_by,
         },
+        "budget": None if recorded.budget is None else recorded.budget.document(),
         "readings": len(recorded.readings),
         "file": recorded.file,
         "rows": recorded.rows,
@@ -170,6 +179,7 @@ def recorded_lines(recorded: Recorded) -> list[str]:
         "energy": _energy(recorded),
         "mean power": _power(recorded),
         "accuracy": _accuracy(recorded),
+        **_uncertainty(recorded),
         "above idle": _above_idle(recorded),
         "meter": f"{recorded.identity}, {standing_words(recorded.standing)}",
         "recording": f"{of_them} readings in {recorded.file}",
@@ -220,6 +230,15 @@ def _accuracy(recorded: Recorded) -> str:
     return shown + (
         ", at worst: ranges were automatic" if recorded.energy.automatic else ""
     )
+
+
+def _uncertainty(recorded: Recorded) -> dict[str, str]:
+    """Return the lines of the budget; `accuracy` is its guaranteed limit already."""
+    if recorded.budget is None:
+        return {}
+    found = budget_summary(recorded.budget)
+    found.pop("guaranteed", None)
+    return found
 
 
 def _above_idle(recorded: Recorded) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -13,12 +14,18 @@ from lpirc_power.energy import Measurement
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
 from lpirc_power.record.record_file import record_path
-from lpirc_power.recording import read_recording
+from lpirc_power.recording import NO_DATE, read_recording
 from lpirc_power.report.recording_report import Recorded
 
 UNKNOWN: Final = "unknown"
 NO_IDENTITY: Final = Identity(UNKNOWN, UNKNOWN, UNKNOWN, "")
 """Identity of the meter of a recording that has no record."""
+
+_UNSAID: Final = ("range-changed", "official-meter", "accuracy")
+"""Checks that need what a CSV file does not say: the setup, and the meter with its limits of error."""
+_UNSAID_IN_2015: Final = (*_UNSAID, "integrator-stopped", "peak-clipping")
+_FIRST_DATE: Final = NO_DATE + timedelta(days=365)
+"""Recordings of 2015 count their seconds from `NO_DATE`; all others have dates of their own."""
 
 
 def read_alone(path: Path) -> Recorded:
@@ -53,6 +60,7 @@ def read_alone(path: Path) -> Recorded:
         str(path),
         len(readings),
         doubts=tuple(doubts),
+        unanswered=_UNSAID_IN_2015 if readings[0].utc < _FIRST_DATE else _UNSAID,
     )
 
 

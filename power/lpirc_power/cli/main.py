@@ -11,6 +11,7 @@ from lpirc_power.cli.boundary import Boundary
 
 COMMANDS: Final = {
     "certify": "certify.certify",
+    "check": "check.check",
     "fault": "fault.fault",
     "find": "find.find",
     "loop": "loop.loop",

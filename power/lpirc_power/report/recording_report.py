@@ -44,7 +44,8 @@ class Recorded:
     """A recording, its energy, and the measurement behind it.
 
     The last of the `readings` gives the energy; `rows` is the number of readings in the file. `doubts` are sentences
-    about what a stored recording does not say; `record` is None for a CSV file alone.
+    about what a stored recording does not say; `record` is None for a CSV file alone. `unanswered` are the codes of
+    checks that the recording cannot confirm, since it does not say what they need; it may still contradict them.
     """
 
     identity: Identity
@@ -57,6 +58,7 @@ class Recorded:
     marks: Sequence[Mark] = ()
     record: Record | None = None
     doubts: tuple[str, ...] = ()
+    unanswered: tuple[str, ...] = ()
 
     @property
     def standing(self) -> Standing:
@@ -107,8 +109,19 @@ class Recorded:
 
     @functools.cached_property
     def checks(self) -> tuple[Check, ...]:
-        """The checks of the energy."""
-        return energy_checks(self.readings, self.measured, self.energy)
+        """The checks of the energy that the recording can answer."""
+        found = energy_checks(self.readings, self.measured, self.energy)
+        return tuple(one for one in found if self._is_answered(one))
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The codes of the checks that the recording does not answer."""
+        answered = [one.code for one in self.checks]
+        return tuple(code for code in self.unanswered if code not in answered)
+
+    def _is_answered(self, one: Check) -> bool:
+        failed = not one.ok and one.severity == "error"
+        return failed or one.code not in self.unanswered
 
     @property
     def failed(self) -> tuple[str, ...]:

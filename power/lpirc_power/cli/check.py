@@ -1,0 +1,58 @@
+"""`meter check`: the checks of an energy on a recording, also on one by another program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from lpirc_power.any_measurement import Stated, read_any
+from lpirc_power.cli.boundary import StatedFailure
+from lpirc_power.cli.options import json_option
+from lpirc_power.cli.stated_options import stated_options
+from lpirc_power.recorded_files import Group, Series
+from lpirc_power.report.check_report import check_facts, check_lines, failure_of
+from lpirc_power.report.recording_report import Recorded
+
+
+@click.command(short_help="Check a recording, also one by another program.")
+@click.argument("file", type=click.Path(path_type=Path))
+@stated_options
+@json_option
+def check(file: Path, stated: Stated, as_json: bool) -> None:
+    """Run the checks of an energy on the recording in FILE.
+
+    \b
+      meter check run.csv
+      meter check old.csv --columns power=Load,time=Stamp
+      meter check old.csv --model WT310E --voltage-range 150 --current-range 0.5
+
+    FILE is a recording of `meter record` (run.csv or run.json; also the run.json of a series or of several meters), one
+    of the 2015 driver, a log of SPEC PTDaemon or MLPerf Power, or a table of any program: its separator, its heads and
+    their units are found out, and said. A file that names no meter has no limits of error, until --model and the
+    options of the setup state them.
+
+    The exit code is 1, with one sentence on stderr, if there is no energy, if a check of severity error fails, or if
+    the file cannot be read.
+    """  # noqa: D301  click wants the character itself
+    found = recordings_in(read_any(file, stated))
+    if as_json:
+        facts = [check_facts(one) for one in found]
+        click.echo(json.dumps(facts[0] if len(facts) == 1 else facts))
+    else:
+        blocks = ["\n".join(check_lines(one)) for one in found]
+        click.echo("\n\n".join(blocks))
+    failures = [failure for one in found if (failure := failure_of(one))]
+    if failures:
+        raise StatedFailure(" ".join(failures))
+
+
+def recordings_in(found: Recorded | Series | Group) -> Sequence[Recorded]:
+    """Return the recordings of a measurement that count."""
+    if isinstance(found, Recorded):
+        return (found,)
+    if isinstance(found, Series):
+        return found.recordings
+    return tuple(found.recordings.values())

@@ -1,0 +1,53 @@
+"""Report of the checks of a recording, with what its file does not say, as facts for machines and lines for people."""
+
+from __future__ import annotations
+
+from lpirc_power.energy import Check
+from lpirc_power.report.reading_facts import lines
+from lpirc_power.report.recording_report import (
+    Recorded,
+    recorded_facts,
+    recorded_lines,
+)
+
+
+def in_order(checks: tuple[Check, ...]) -> list[Check]:
+    """Return checks with the failed errors first, then the failed warnings, then those that hold."""
+    return sorted(checks, key=lambda one: (one.ok, one.severity != "error"))
+
+
+def check_facts(recorded: Recorded) -> dict[str, object]:
+    """Return a recording with its checks, ready for JSON."""
+    return {
+        **recorded_facts(recorded),
+        "unanswered": list(recorded.unchecked),
+        "notes": list(recorded.doubts),
+    }
+
+
+def check_lines(recorded: Recorded) -> list[str]:
+    """Return a recording as lines for people: its figures, every check, and how its file was read."""
+    codes = tuple(f"{one.code}:" for one in recorded.checks)
+    figures = [
+        line
+        for line in recorded_lines(recorded)
+        if not line[17:].startswith((*codes, "all hold"))
+    ]
+    found = []
+    for one in in_order(recorded.checks):
+        word = "holds" if one.ok else one.severity
+        found.append(f"{word:16} {one.code}: {one.sentence}")
+    if recorded.unchecked:
+        codes_left = ", ".join(recorded.unchecked)
+        found += lines({"not checked": f"{codes_left}; the file does not say"})
+    notes = [f"{'note':16} {one}" for one in recorded.doubts if one not in figures]
+    return [*figures, *found, *notes]
+
+
+def failure_of(recorded: Recorded) -> str | None:
+    """Return one sentence that names the failed checks of severity error; None if there is none."""
+    if recorded.no_energy:
+        return recorded.no_energy
+    if not recorded.failed:
+        return None
+    return f"{recorded.file} fails: {', '.join(recorded.failed)}."

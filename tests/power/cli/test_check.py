@@ -1,0 +1,81 @@
+"""`meter check` on our recordings and on those of other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.power.cli.conftest import Run, one_line
+
+STEADY = "".join(f"{1690000000 + second},36.0,36.0,0.3,120\n" for second in range(61))
+HEAD = "T,P,S,I,V\n"
+
+
+def test_a_table_of_another_program_is_checked_and_says_what_is_unknown(
+    meter: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "old.csv").write_text(HEAD + STEADY)
+    ended = meter("check", "old.csv")
+    assert ended.returncode == 0, ended.stderr
+    assert "0.6 Wh = 2160 J" in ended.stdout
+    assert "not checked      " in ended.stdout
+    assert "has no energy of the meter's integrator" in ended.stdout
+    assert "so the energy has no uncertainty" in ended.stdout
+    assert "official-meter:" not in ended.stdout
+
+
+def test_a_model_and_its_ranges_give_the_limits_of_error(
+    meter: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "old.csv").write_text(HEAD + STEADY)
+    stated = ["--model", "WT310E", "--voltage-range", "150", "--current-range", "0.5"]
+    ended = meter("check", "old.csv", *stated, "--json")
+    facts = json.loads(ended.stdout)
+    codes = {check["code"]: check["ok"] for check in facts["checks"]}
+    assert codes["accuracy"] is True
+    assert "accuracy" not in facts["unanswered"]
+
+
+def test_a_failed_check_of_severity_error_is_exit_code_1(
+    meter: Run, tmp_path: Path
+) -> None:
+    rows = STEADY.replace("36.0,36.0", "-36.0,36.0")
+    (tmp_path / "old.csv").write_text(HEAD + rows)
+    ended = meter("check", "old.csv")
+    assert ended.returncode == 1
+    assert one_line(ended.stderr)
+    assert "negative-power" in ended.stderr
+
+
+def test_over_range_in_another_program_s_file_fails_though_its_absence_proves_nothing(
+    meter: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "old.csv").write_text(HEAD + STEADY + "1690000061,OL,36.0,0.3,120\n")
+    ended = meter("check", "old.csv")
+    assert ended.returncode == 1
+    assert "over-range" in ended.stderr
+
+
+def test_an_unknown_model_is_named(meter: Run, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text(HEAD + STEADY)
+    ended = meter("check", "old.csv", "--model", "WT9000")
+    assert ended.returncode == 1
+    assert one_line(ended.stderr)
+    assert "WT9000" in ended.stderr
+
+
+def test_a_recording_of_2015_is_checked_without_claims_about_its_meter(
+    meter: Run, recordings: Path
+) -> None:
+    ended = meter("check", str(recordings / "wt310_readings_user_330.csv"))
+    assert ended.returncode == 0, ended.stderr
+    assert "0.000729776 Wh" in ended.stdout
+    assert "official" not in ended.stdout.split("not checked")[0]
+    assert "holds            peak-clipping" not in ended.stdout
+
+
+def test_a_file_that_is_not_there_is_one_sentence(meter: Run) -> None:
+    ended = meter("check", "none.csv")
+    assert ended.returncode == 1
+    assert one_line(ended.stderr)
+    assert "none.csv" in ended.stderr

@@ -14,7 +14,7 @@ from lpirc_power.meter import Identity, Setup
 from lpirc_power.record.record_file import has_record
 from lpirc_power.recorded_files import Group, Series, read_measurement
 from lpirc_power.recording import COLUMNS, COLUMNS_2015, FORMER_COLUMNS
-from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_report import UNKNOWN, Recorded
 
 UNSTATED: Final = Setup(None, None, 0.25, 0)
 FIRST_BYTES: Final = 4096
@@ -97,7 +97,7 @@ def _with_model(found: Recorded, stated: Stated, model: str) -> Recorded:
         setup = replace(setup, update_interval_s=read.update_interval_s)
     limits = limits_of_model(model)
     measured = replace(found.measured, setup=setup, model=model, limits=limits)
-    identity = Identity("unknown", model, "unknown", "")
+    identity = Identity(UNKNOWN, model, UNKNOWN, "")
     stating = (
         f"The model {model} and the setup are those that were stated, not recorded; start and end are estimated from "
         "the readings."

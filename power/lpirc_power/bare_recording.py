@@ -15,9 +15,8 @@ from lpirc_power.energy.measurement import TIME_RESOLUTION_S
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
 from lpirc_power.record.record_file import record_path
 from lpirc_power.recording import NO_DATE, read_recording
-from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_report import UNKNOWN, Recorded
 
-UNKNOWN: Final = "unknown"
 NO_IDENTITY: Final = Identity(UNKNOWN, UNKNOWN, UNKNOWN, "")
 """Identity of the meter of a recording that has no record."""
 

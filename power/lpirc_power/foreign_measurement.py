@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from lpirc_power.bare_recording import NO_IDENTITY, UNKNOWN
+from lpirc_power.bare_recording import NO_IDENTITY
 from lpirc_power.energy import Measurement
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S
 from lpirc_power.errors import MeterError
@@ -20,7 +20,7 @@ from lpirc_power.foreign.foreign_recording import (
 from lpirc_power.meter import Identity, Limits, Setup
 from lpirc_power.meter_address import limits_of
 from lpirc_power.record.document import Mark
-from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.recording_report import UNKNOWN, Recorded
 
 NEVER_ANSWERED: Final = (
     "integrator-stopped", "over-range", "peak-clipping", "range-changed", "official-meter",

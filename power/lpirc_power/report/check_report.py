@@ -6,8 +6,8 @@ from lpirc_power.energy import Check
 from lpirc_power.report.reading_facts import lines
 from lpirc_power.report.recording_report import (
     Recorded,
+    figure_rows,
     recorded_facts,
-    recorded_lines,
 )
 
 
@@ -27,21 +27,14 @@ def check_facts(recorded: Recorded) -> dict[str, object]:
 
 def check_lines(recorded: Recorded) -> list[str]:
     """Return a recording as lines for people: its figures, every check, and how its file was read."""
-    codes = tuple(f"{one.code}:" for one in recorded.checks)
-    figures = [
-        line
-        for line in recorded_lines(recorded)
-        if not line[17:].startswith((*codes, "all hold"))
-    ]
-    found = []
+    found = lines(figure_rows(recorded))
     for one in in_order(recorded.checks):
         word = "holds" if one.ok else one.severity
         found.append(f"{word:16} {one.code}: {one.sentence}")
     if recorded.unchecked:
         codes_left = ", ".join(recorded.unchecked)
         found += lines({"not checked": f"{codes_left}; the file does not say"})
-    notes = [f"{'note':16} {one}" for one in recorded.doubts if one not in figures]
-    return [*figures, *found, *notes]
+    return [*found, *(f"{'note':16} {one}" for one in recorded.doubts)]
 
 
 def failure_of(recorded: Recorded) -> str | None:

@@ -34,6 +34,8 @@ from lpirc_power.report.reading_facts import (
 )
 from lpirc_power.sampling.sampler import Idle, LinkEvent
 
+UNKNOWN: Final = "unknown"
+"""Maker of a meter that no record names."""
 LEAST_UPDATES: Final = 10
 """Minimum length, in updates, of a window with a mean power; in a shorter window, start and stop distort it."""
 JOULES_PER_WH: Final = 3600.0
@@ -59,6 +61,11 @@ class Recorded:
     record: Record | None = None
     doubts: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
+
+    @property
+    def is_meter_known(self) -> bool:
+        """Return True if the meter itself has said which one it is."""
+        return self.identity.maker != UNKNOWN
 
     @property
     def standing(self) -> Standing:
@@ -183,8 +190,8 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
     }
 
 
-def recorded_lines(recorded: Recorded) -> list[str]:
-    """Return a recording as lines for people: its figures, and the checks that failed."""
+def figure_rows(recorded: Recorded) -> dict[str, str]:
+    """Return the figures of a recording in words, by name; those that it lacks are left out."""
     rows = recorded.rows
     readings = len(recorded.readings)
     of_them = f"{rows} of {readings}" if rows < readings else f"{rows}"
@@ -194,11 +201,26 @@ def recorded_lines(recorded: Recorded) -> list[str]:
         "accuracy": _accuracy(recorded),
         **_uncertainty(recorded),
         "above idle": _above_idle(recorded),
-        "meter": f"{recorded.identity}, {standing_words(recorded.standing)}",
+        "meter": meter_words(recorded),
         "recording": f"{of_them} readings in {recorded.file}",
     }
+    return {name: value for name, value in named.items() if value}
+
+
+def meter_words(recorded: Recorded) -> str:
+    """Return the meter and why it counts; a meter that no record names is unknown, but for a model that was stated."""
+    identity = recorded.identity
+    if recorded.is_meter_known:
+        return f"{identity}, {standing_words(recorded.standing)}"
+    return (
+        identity.model if identity.model == UNKNOWN else f"{identity.model}, as stated"
+    )
+
+
+def recorded_lines(recorded: Recorded) -> list[str]:
+    """Return a recording as lines for people: its figures, and the checks that failed."""
     failed = [check for check in recorded.checks if not check.ok]
-    found = lines({name: value for name, value in named.items() if value})
+    found = lines(figure_rows(recorded))
     found += [f"{check.severity:16} {check.code}: {check.sentence}" for check in failed]
     return found if failed else [*found, f"{'checks':16} all hold"]
 

@@ -96,6 +96,7 @@ class MeterSession:
                 meter.stop()
                 meter.configure(setup)
             self._attached = True
+            self._element = setup.element  # for the next link, too
         except (MeterBusy, MeterRangeError):  # nothing was set
             self._configured = before
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -49,7 +48,6 @@ from lpirc_power.wt300.sample import (
     PLAIN,
     SampleForm,
     largest_peaks,
-    reading,
 )
 from lpirc_power.wt300.setting_commands import Setting, plain
 from lpirc_power.wt300.settings_watch import Watch, difference, differences
@@ -330,9 +328,8 @@ class Wt300:
         self._link.close()
 
     def _sample(self) -> tuple[Reading, bool]:
-        stamp = functools.partial(
-            reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags
-        )
+        now = self._clocks.monotonic(), self._clocks.utcnow()
+        stamp = self._form.stamp(*now, self._flags)
         answer = self._dialogue.query(self._form.question)
         taken, events = self._form.taken(answer, stamp, self._former.events)
         is_new = bool(events & answers.NEW_DATA)

@@ -1,32 +1,33 @@
 """Serves a meter in the text protocol of MLPerf Power's harness: it answers commands, and samples from Go to Stop.
 
-The message formats are those of public logs (mlcommons/inference_results_v3.0) and of the harness
-(mlcommons/power-dev). The values in an answer are in the order in which SPEC CPU2017's client reads them. The meter's
-integrator is not used.
+The commands are those of the harness (mlcommons/power-dev). The meter's integrator is not used.
 """
 
 from __future__ import annotations
 
-import math
 import platform
-import re
-import statistics
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Final
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy.accuracy_checks import LARGEST_UNCERTAINTY
-from lpirc_power.energy.power_error_limit import uncertainty
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Reading, Setup, require_no_energy
 from lpirc_power.meter_address import limits_of
+from lpirc_power.ptd.device import Wanted
+from lpirc_power.ptd.samples import (
+    QUANTITIES,
+    Sample,
+    listed,
+    sample_of,
+    stamp,
+    summary,
+)
 from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.sampling_thread import Sampling
-from lpirc_power.wt300.range_fit import flagged
 
 OWN_NAME: Final = f"lpirc meter {version('lpirc-power')}"
 """Name under which the daemon reports itself; never SPEC's, since users must see that this is not SPEC PTDaemon."""
@@ -34,7 +35,7 @@ INTERVAL_MS: Final = 1000
 MOST_SAMPLES: Final = 500_000
 PADDING: Final = " " * 9216
 """Log padding that makes earlier messages visible: the harness copies our log while 8 KiB are still buffered."""
-QUANTITIES: Final = ("Watts", "Volts", "Amps", "PF")
+INVALID: Final = "Invalid number of parameters"
 COMMANDS: Final = (
     "Hello",
     "Identify",
@@ -42,42 +43,43 @@ COMMANDS: Final = (
     "SR",
     "Go",
     "Stop",
-    "RL",
     "Uncertainty",
     *QUANTITIES,
 )
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A sample: its known QUANTITIES, the limit of error as a part of the power (None: unknown), and its line."""
-
-    values: dict[str, float]
-    uncertainty: float | None
-    line: str
 
 
 class Daemon:
     """Serves one meter and its measurement. `record` receives each sample as a line, `log` each event."""
 
     def __init__(
-        self, address: str, element: str, clocks: Clocks, record: Callable[[str], object], log: Callable[[str], object]
-    ) -> None:  # fmt: skip
-        """Open the meter; settings change only at the first SR or Go. MeterError if it holds an energy."""
+        self,
+        address: str,
+        wanted: Wanted,
+        clocks: Clocks,
+        record: Callable[[str], object],
+        log: Callable[[str], object],
+    ) -> None:
+        """Open the meter; settings change only at the first SR or Go.
+
+        MeterError if it holds an energy, or `ptd-channels` if it has fewer channels than are wanted.
+        """
         self._clocks = clocks
         self._record = record
         self._log = log
         self._turn = threading.Lock()
         self._link_lock = threading.RLock()
-        self._session = MeterSession(address, element, clocks)
+        self._session = MeterSession(address, wanted.element or "1", clocks)
         meter = self._session.untouched()
         require_no_energy(meter)
         found = meter.status()
         self._identity = meter.identity
+        self._device = wanted.of_meter(self._identity.model, meter.choices().elements)
         volts = None if found.voltage_auto else found.voltage_range_v
         amperes = None if found.current_auto else found.current_range_a
         filters = found.line_filter, found.frequency_filter
-        kept = found.mode, found.crest_factor, *filters, found.synchronize, element
+        mode = "dc" if self._device.is_dc else found.mode
+        element = self._device.element
+        kept = mode, found.crest_factor, *filters, found.synchronize, element
         self._setup = Setup(volts, amperes, INTERVAL_MS / 1000, 0, *kept)
         self._is_set = False
         self._limits = limits_of(self._identity.model)
@@ -89,9 +91,7 @@ class Daemon:
         self._ramp = 0
         self._mark = ""
         self._last_s = 0.0
-        # The harness knows a WT333E as YokogawaWT330E.
-        family = re.sub(r"(WT3[13])\d(E?).*", r"\g<1>0\2", self._identity.model)
-        self._driver = self._identity.maker.title() + family
+        self._driver = self._device.name(self._identity.maker, self._identity.model)
         if self._limits is not None:
             self.say(f"Uncertainty checking for {self._driver} is activated")
         self.say(
@@ -120,7 +120,7 @@ class Daemon:
 
     def say(self, text: str) -> None:
         """Log an event with its time."""
-        self._log(f"{_stamp(self._clocks.utcnow())}: {text}")
+        self._log(f"{stamp(self._clocks.utcnow())}: {text}")
 
     def _answer(self, name: str, *words: str) -> str:
         match name, *words:
@@ -143,18 +143,25 @@ class Daemon:
                 return self._go(int(interval_ms) or INTERVAL_MS, int(ramp), *mark)
             case ["Stop"]:
                 return self._stop()
-            case ["RL"]:
-                new = self._measured()[self._listed :]
-                self._listed += len(new)
-                return "\r\n".join(
-                    (f"Last {len(new)} samples", *(sample.line for sample in new))
-                )
+            case [("RL" | "DC-RL"), *which] if (name == "DC-RL") == self._device.is_dc:
+                return self._new(which)
             case [("Uncertainty" | "Watts" | "Volts" | "Amps" | "PF") as quantity]:
-                return _summary(quantity, self._measured(), self._missed)
-        return (
-            "Invalid number of parameters"
-            if name in COMMANDS
-            else f"Unknown command: {name}"
+                return summary(quantity, self._measured(), self._missed)
+        return INVALID if name in COMMANDS else f"Unknown command: {name}"
+
+    def _new(self, which: Sequence[str]) -> str:
+        """Return the samples that have not been listed yet; `*,*` asks for those of each channel, too.
+
+        The harness tries RL,*,* first. From the answers it learns which command lists this device's samples: after
+        `Invalid number of parameters` RL, for a single channel, and after `Unknown command` DC-RL.
+        """
+        is_joint = self._device.is_multichannel
+        if which and not (is_joint and [*which] == ["*", "*"]):
+            return INVALID
+        new = self._measured()[self._listed :]
+        self._listed += len(new)
+        return listed(
+            new, with_channels=is_joint and (bool(which) or self._device.is_dc)
         )
 
     def _identify(self) -> str:
@@ -214,21 +221,15 @@ class Daemon:
         self._ramp -= 1
         if self._ramp >= 0 or len(self._samples) == MOST_SAMPLES:
             return
-        read = (
-            reading.voltage_v,
-            reading.current_a,
-            reading.power_w,
-            reading.apparent_va,
-        )
-        limit = uncertainty(self._setup, self._limits, *read)
-        sample = _sample(reading, limit)
+        sample = sample_of(reading, self._device, self._setup, self._limits)
+        limit = sample.uncertainty
         self._samples.append(sample)
         try:
-            self._record(f"{sample.line},Mark,{self._mark}")
+            self._record(sample.logged(self._mark))
         except OSError as error:
             self.say(f"ERROR: The log of samples is incomplete: {error.strerror}.")
         # The harness looks for these prefixes.
-        if len(sample.values) < len(QUANTITIES):
+        if sample.is_bad:
             self.say(
                 f"ERROR: Bad watts reading nan from {self._identity.model}: no data, or out of range"
             )
@@ -265,42 +266,3 @@ class Daemon:
         if self._sampling is not None and self._sampling.link_error is not None:
             raise self._sampling.link_error
         return self._samples
-
-
-def _stamp(utc: datetime) -> str:
-    return f"{utc:%m-%d-%Y %H:%M:%S}.{utc.microsecond // 1000:03}"
-
-
-def _sample(reading: Reading, limit: float | None) -> Sample:
-    figures = (
-        reading.power_w,
-        reading.voltage_v,
-        reading.current_a,
-        reading.power_factor,
-    )
-    known = zip(QUANTITIES, () if flagged(reading) else figures, strict=False)
-    values = {name: figure for name, figure in known if math.isfinite(figure)}
-    shown = (f"{name},{values.get(name, -1):f}" for name in QUANTITIES)
-    return Sample(values, limit, ",".join(("Time", _stamp(reading.utc), *shown)))
-
-
-def _summary(name: str, samples: Sequence[Sample], missed: int) -> str:
-    if name in QUANTITIES:
-        known = [sample.values[name] for sample in samples if name in sample.values]
-        counts = [missed + len(samples) - len(known), len(known)]  # bad, good
-    else:
-        known = [
-            sample.uncertainty for sample in samples if sample.uncertainty is not None
-        ]
-        above = sum(value > LARGEST_UNCERTAINTY for value in known)
-        counts = [
-            above,
-            len(known) - above,
-            len(samples) - len(known),
-        ]  # bad, good, unknown
-    mean, least, most = (
-        (statistics.fmean(known), min(known), max(known)) if known else (-1, -1, -1)
-    )
-    return ",".join(
-        (f"{name},{mean:f},{least:f},{most:f},{len(samples)}", *map(str, counts))
-    )

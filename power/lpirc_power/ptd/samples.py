@@ -113,7 +113,9 @@ def stamp(utc: datetime) -> str:
 
 def listed(samples: Sequence[Sample], *, with_channels: bool) -> str:
     """Return the answer with samples: a line with their number, and one for each."""
-    lines = [one.with_channels if with_channels else one.line for one in samples]
+    lines = [one.line for one in samples]
+    if with_channels:
+        lines = [one.with_channels for one in samples]
     return "\r\n".join((f"Last {len(samples)} samples", *lines))
 
 
@@ -130,6 +132,6 @@ def summary(name: str, samples: Sequence[Sample], missed: int) -> str:
         unknown = len(samples) - len(known)
         counts = [above, len(known) - above, unknown]  # bad, good, unknown
     known = known or [UNKNOWN]
-    mean, least, most = statistics.fmean(known), min(known), max(known)
-    figures = f"{name},{mean:f},{least:f},{most:f},{len(samples)}"
+    mean = statistics.fmean(known)
+    figures = f"{name},{mean:f},{min(known):f},{max(known):f},{len(samples)}"
     return ",".join((figures, *map(str, counts)))

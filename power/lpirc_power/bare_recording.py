@@ -14,7 +14,7 @@ from lpirc_power.energy import Measurement
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
 from lpirc_power.record.record_file import record_path
-from lpirc_power.recording import NO_DATE, read_recording
+from lpirc_power.recording import NO_DATE, read_readings
 from lpirc_power.report.recording_report import UNKNOWN, Recorded
 
 NO_IDENTITY: Final = Identity(UNKNOWN, UNKNOWN, UNKNOWN, "")
@@ -29,7 +29,7 @@ _FIRST_DATE: Final = NO_DATE + timedelta(days=365)
 
 def read_alone(path: Path) -> Recorded:
     """Return what a CSV file alone tells."""
-    readings = read_recording(path, cut=True)
+    readings = read_readings(path, cut=True)
     last = readings[-1]
     doubts = [
         f"There is no record {record_path(path).name} beside {path}: the meter, its setup and its limits of error are "

@@ -23,7 +23,7 @@ from lpirc_power.record.document import (
     SeriesRecord,
 )
 from lpirc_power.record.record_file import has_record, read_record, record_path
-from lpirc_power.recording import read_recording, reading_of
+from lpirc_power.recording import read_readings, reading_of
 from lpirc_power.report.recording_report import Recorded
 
 CLOCK_STEP_S: Final = 1.0
@@ -132,14 +132,14 @@ def _is_json(path: Path) -> bool:
 
 
 def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
-    readings = read_recording(csv, cut=record.ended is None)
+    readings = read_readings(csv, cut=record.ended is None)
     if record.ended is None:
         return _cut(record, path, csv, readings)
     ended = record.ended
     if hashlib.sha256(csv.read_bytes()).hexdigest() != ended.sha256:
         raise _of_another(path, csv)
     final = reading_of(ended.row)
-    doubts = _clock_doubts(record)
+    doubts = clock_doubts(record)
     if ended.rows < ended.readings:
         readings.append(final)
         missing = ended.readings - ended.rows
@@ -162,7 +162,9 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
     )
 
 
-def _cut(record: Record, path: Path, csv: Path, readings: list[Reading]) -> Recorded:
+def _cut(
+    record: Record, path: Path, csv: Path, readings: Sequence[Reading]
+) -> Recorded:
     """Return a recording whose record has no end: its energy is that of the last row."""
     last = readings[-1]
     started = record.started
@@ -207,7 +209,8 @@ def _cut(record: Record, path: Path, csv: Path, readings: list[Reading]) -> Reco
     )
 
 
-def _clock_doubts(record: Record) -> tuple[str, ...]:
+def clock_doubts(record: Record) -> tuple[str, ...]:
+    """Return a sentence if the host's wall clock was set during a recording."""
     if record.started is None or record.ended is None:
         return ()
     start = record.started.start

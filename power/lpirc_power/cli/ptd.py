@@ -11,10 +11,10 @@ from typing import IO
 
 import click
 
-from lpirc_power.cli.boundary import on_endings, warnings_printed
+from lpirc_power.cli.boundary import warnings_printed
 from lpirc_power.cli.options import address_argument
 from lpirc_power.clocks import real_clocks
-from lpirc_power.endings import setting
+from lpirc_power.endings import on_endings, setting
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import ELEMENTS
 from lpirc_power.operating_system import FREES_PORTS_LATE, LONGEST_WAIT_S

@@ -8,17 +8,19 @@ from typing import Any
 
 import click
 
-from lpirc_power.cli import recording_run
-from lpirc_power.cli.boundary import StatedFailure
+from lpirc_power.cli.boundary import StatedFailure, warnings_printed
 from lpirc_power.cli.options import (
     DURATION,
     address_argument,
     json_option,
+    require_one,
     setup_options,
 )
-from lpirc_power.cli.program import Course
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError
+from lpirc_power.recording_run.course import Course
+from lpirc_power.recording_run.recorder import Order
+from lpirc_power.recording_run.single_run import recorded
 from lpirc_power.report.recording_report import recorded_facts, recorded_lines
 from lpirc_power.sampling.polling import settling_at_least_s
 
@@ -90,8 +92,10 @@ def record(
     The exit code is COMMAND's if that is not 0. Otherwise it is 1, with one sentence on stderr, if there is no energy,
     if a check of severity error failed, or if the file is incomplete; else it is 0.
     """  # noqa: D301  click wants the character itself
-    order = recording_run.Order(**given)
-    run = Course(duration, command, real_clocks().monotonic)
+    require_one(duration, command)
+    order = Order(duration_s=duration, command=command, **given)
+    clocks = real_clocks()
+    run = Course(duration, command, clocks.monotonic)
     settling_s = settling_at_least_s(0.0, order.setup.update_interval_s)
     if settling_s >= WORTH_SAYING_S:
         click.echo(
@@ -99,7 +103,8 @@ def record(
             err=True,
         )
     try:
-        found, problem = recording_run.recorded(order, run)
+        with warnings_printed():
+            found, problem = recorded(order, run, clocks)
     except MeterError as error:
         raise StatedFailure(error.sentence, run.exit_code or 1) from error
     if as_json:

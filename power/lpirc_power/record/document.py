@@ -63,6 +63,7 @@ class Ended:
 
     `row` is the reading with the energy, as a row of the CSV file. `rows` and `sha256` belong to the CSV file;
     `readings` counts the readings that were taken, more than `rows` if the disk was full. `exit_code` is COMMAND's.
+    `marks_lost` counts marks that could not be kept.
     """
 
     measured: Measurement
@@ -81,8 +82,8 @@ class Ended:
 class Record:
     """The record of one recording. `started` is None until the integrator runs, `ended` until the energy is read.
 
-    `file` is the name of the CSV file in the same folder. `warm_up_s` and `cool_down_s` are the pauses before and
-    after.
+    `file` is the name of the CSV file in the same folder. `warm_up_s` is the pause between arming and start,
+    `cool_down_s` that since the attempt before.
     """
 
     program: str

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import resource
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lpirc_power.cli.logbook import Logbook
-from lpirc_power.cli.program import ProgramMissing
 from lpirc_power.errors import MeterError, MeterLost
 from lpirc_power.meter import Reading
 from lpirc_power.recording import header_line, read_recording, row
+from lpirc_power.recording_run.course import ProgramMissing
+from lpirc_power.recording_run.logbook import Logbook
 from tests.forbidden import LOOP, loop_at
-from tests.power.cli.conftest import METER, one_line
 
 Make = Callable[..., Reading]
 FIXED = ("--voltage-range", "150", "--current-range", "0.5", "--update", "0.1")
@@ -133,7 +129,7 @@ def test_a_disk_that_gets_full_leaves_whole_rows(
     assert logbook.error.strerror == "File too large"
     assert len(logbook.readings) == 50
     kept = read_recording(path)
-    assert kept == logbook.readings[: logbook.written]
+    assert kept == list(logbook.readings[: logbook.written])
     assert FULL_AT_BYTES - 150 < path.stat().st_size <= FULL_AT_BYTES
 
 
@@ -151,52 +147,6 @@ def test_a_disk_that_is_full_already_is_told_before_anything_is_measured(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_program_that_cannot_be_run_leaves_no_file(
-    simulate: Any,
-    meter: Any,
-    tmp_path: Path,
-) -> None:
-    program = tmp_path / "program"
-    program.write_bytes(b"\x7fELF and nothing more")
-    program.chmod(0o755)
-    address = simulate().address
-    for _ in range(2):
-        ended = meter("record", address, "-o", "run.csv", *FIXED, "--", str(program))
-        assert ended.returncode == 1
-        assert one_line(ended.stderr)
-        assert "cannot be run: Exec format error" in ended.stderr
-        assert list(tmp_path.iterdir()) == [program]
-
-
-def test_a_full_disk_in_a_run_costs_the_rest_of_the_file_but_not_the_energy(
-    simulate: Any,
-    tmp_path: Path,
-) -> None:
-    limited = [
-        "sh",
-        "-c",
-        'ulimit -f 2; exec "$@"',
-        "sh",
-        *METER,
-        "record",
-        simulate().address,
-    ]
-    ended = subprocess.run(
-        [*limited, "-o", "run.csv", "--duration", "3", "--json", *FIXED],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert ended.returncode == 1
-    assert "run.csv is incomplete" in ended.stderr
-    assert one_line(ended.stderr)
-    facts = json.loads(ended.stdout)
-    assert facts["energy_j"] == pytest.approx(36 * 3, rel=1e-4)
-    assert 5 <= len(read_recording(tmp_path / "run.csv")) < facts["readings"]
-
-
 def test_a_place_that_may_not_be_looked_at_is_not_taken_for_free(
     tmp_path: Path,
 ) -> None:
@@ -204,14 +154,3 @@ def test_a_place_that_may_not_be_looked_at_is_not_taken_for_free(
     for path in (place, place / "readings.csv"):
         with pytest.raises(OSError, match=LOOP):
             Logbook(path, force=False)
-
-
-def test_certify_refuses_a_file_that_may_not_be_looked_at_before_it_asks_the_meter(
-    tmp_path: Path,
-    meter: Any,
-) -> None:
-    place = loop_at(tmp_path / "loop") / "certify.json"
-    told = meter("certify", "sim:none", "--yes", "--out", str(place))
-    assert told.returncode == 1
-    assert one_line(told.stderr)
-    assert LOOP in told.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import subprocess
 import threading
@@ -10,10 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import IO, Final
 
-import click
-
-from lpirc_power.cli.boundary import on_endings
-from lpirc_power.endings import setting
+from lpirc_power.endings import on_endings, setting
 from lpirc_power.errors import NamedMeterError
 from lpirc_power.operating_system import LONGEST_WAIT_S
 
@@ -40,18 +38,18 @@ class Course:
         monotonic: Callable[[], float],
         output: IO[bytes] | None = None,
     ) -> None:
-        """Raise a usage error if a duration and a command are given, `program-missing` if there is no such program.
+        """Raise MeterError `program-missing` if there is no such program. Give a duration or a command, not both.
 
         The program's output goes to the file `output`, or to this program's stdout if that is None.
         """
-        if command and duration_s is not None:
-            raise click.UsageError("Give either --duration or a COMMAND, not both.")
         if command and shutil.which(command[0]) is None:
             raise ProgramMissing(
                 f"There is no program {command[0]!r} that could be run and measured."
             )
         self.duration_s = duration_s
         self.exit_code = 0
+        self.environment: dict[str, str] = {}
+        """What is added to the program's environment."""
         self._command = tuple(command)
         self._output = output
         self._monotonic = monotonic
@@ -80,7 +78,7 @@ class Course:
         if not self._command:
             yield
             return
-        with _started(self._command, self._output) as program:
+        with self._program() as program:
             # The end of the program is noticed at once, since any time after it is measured too.
             watcher = threading.Thread(target=self._watch, args=(program,), daemon=True)
             watcher.start()
@@ -107,6 +105,25 @@ class Course:
                 break
         return self._ended.is_set() or self._monotonic() >= self._deadline_s
 
+    @property
+    def is_interrupted(self) -> bool:
+        """True if a signal ended the waiting."""
+        return self._interrupted is not None
+
+    @contextlib.contextmanager
+    def _program(self) -> Iterator[subprocess.Popen[bytes]]:
+        environment = os.environ | self.environment
+        try:
+            program = subprocess.Popen(  # noqa: S603  the user's own command, without a shell
+                self._command, stdout=self._output, env=environment
+            )
+        except OSError as error:
+            raise ProgramMissing(
+                f"The program {self._command[0]!r} cannot be run: {error.strerror}."
+            ) from error
+        with program:
+            yield program
+
     def _watch(self, program: subprocess.Popen[bytes]) -> None:
         program.wait()
         self._ended.set()
@@ -114,20 +131,6 @@ class Course:
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self._interrupted = number
         setting(self._ended)(number, frame)
-
-
-@contextlib.contextmanager
-def _started(
-    command: tuple[str, ...], output: IO[bytes] | None
-) -> Iterator[subprocess.Popen[bytes]]:
-    try:
-        program = subprocess.Popen(command, stdout=output)  # noqa: S603  the user's own command, without a shell
-    except OSError as error:
-        raise ProgramMissing(
-            f"The program {command[0]!r} cannot be run: {error.strerror}."
-        ) from error
-    with program:
-        yield program
 
 
 def _end(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 import stat
@@ -10,27 +11,34 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from lpirc_power.cli.program import ProgramMissing
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading
 from lpirc_power.presence import is_folder, is_there, status
-from lpirc_power.recording import header_line, row
+from lpirc_power.reading_columns import ReadingColumns
+from lpirc_power.recording import header_line, read_readings, row
+from lpirc_power.recording_run.course import ProgramMissing
 
 
 class Logbook:
     """The file of a recording: each reading is written as it arrives. Readings may come from any thread.
 
     A full disk stops the writing but not the measurement: `error` then holds the failure, and the file ends with its
-    last complete row. A recording without readings creates no file and leaves an existing one unchanged.
+    last complete row. A recording without readings creates no file and leaves an existing one unchanged. Readings that
+    are in the file are not kept in memory; `readings` reads them back.
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
         """Check that the file can be written, before the meter is changed; nothing is written yet."""
         self.path = path
-        self.readings: list[Reading] = []
         self.error: OSError | None = None
+        self.taken = 0
+        """Number of readings."""
         self.written = 0
         """Number of readings in the file."""
+        self.last: Reading | None = None
+        self._kept = ReadingColumns()  # those that are not in the file
+        self._digest = hashlib.sha256()
+        self._is_regular = False
         self._force = force
         self._guard = threading.Lock()
         self._file: io.FileIO | None = None
@@ -49,14 +57,15 @@ class Logbook:
             raise _exists(self.path)
         try:
             # Without a buffer, no data remains to be written at the end.
-            with self.path.open("ab", buffering=0) as file:
+            with self.path.open("a+b", buffering=0) as file:
+                self._is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
                 if is_new:
-                    self._begin(
-                        file
-                    )  # at once: a full disk shows before anything is measured
+                    # At once: a full disk shows before anything is measured.
+                    self._begin(file)
                 self._file = file
                 try:
                     yield
+                    self._read_back(file)
                 finally:
                     with self._guard:
                         self._file = None
@@ -67,21 +76,49 @@ class Logbook:
             if is_new and not self.written:
                 self.path.unlink(missing_ok=True)
 
+    @property
+    def readings(self) -> ReadingColumns:
+        """The readings, once the file is closed without a failure."""
+        return self._kept
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the file, in hexadecimal digits."""
+        return self._digest.hexdigest()
+
     def take(self, reading: Reading) -> None:
-        """Keep a reading and write it to the file."""
+        """Write a reading to the file; keep it in memory if that is not possible."""
         with self._guard:
-            self.readings.append(reading)
+            self.taken += 1
+            self.last = reading
             if self._file is None or self.error is not None:
+                self._kept.append(reading)
                 return
             try:
                 if not self.written:
-                    if stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+                    if self._is_regular:
                         self._file.truncate(0)
-                    _add(self._file, header_line())
-                _add(self._file, row(reading))
+                    self._add(self._file, header_line())
+                self._add(self._file, row(reading))
                 self.written += 1
             except OSError as error:
                 self.error = error
+            if self.error is not None or not self._is_regular:
+                self._kept.append(reading)
+
+    def _add(self, file: io.FileIO, line: str) -> None:
+        _add(file, line)
+        self._digest.update(f"{line}\n".encode())
+
+    def _read_back(self, file: io.FileIO) -> None:
+        """Read what is in the file, in front of what is kept."""
+        with self._guard:
+            if not (self._is_regular and self.written):
+                return
+            found = read_readings(self.path, file=file)
+            for one in self._kept:
+                found.append(one)
+            self._kept = found
 
     def _begin(self, file: io.FileIO) -> None:
         try:

@@ -27,6 +27,7 @@ import pytest
 from tests.ports import own_port
 from tests.timeouts import TIMEOUT_S
 
+PAGE = Path(__file__).parents[3] / "docs" / "mlperf.md"
 HERE = "127.0.0.1"
 NTP = "127.0.0.123"
 SINCE_1900_S = 2_208_988_800
@@ -298,3 +299,53 @@ def test_two_analyzers_are_merged_and_each_on_its_own_passes_the_same_checks(
         total, first, second = (float(row[at]) for at in (3, 16, 29))
         assert total == pytest.approx(first + second)
         assert second == pytest.approx(12.0)
+
+
+def page_commands() -> str:
+    """The commands of the page, from the clone to the report, word for word."""
+    text = (
+        PAGE.read_text()
+        .partition("## From nothing to a report")[2]
+        .partition("## Several meters")[0]
+    )
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", text, re.MULTILINE)
+    return "\n".join(
+        re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in blocks
+    )
+
+
+def test_the_commands_of_the_page_lead_from_nothing_to_a_report(
+    harness: Path,
+    ntp: str,
+    tmp_path: Path,
+) -> None:
+    script = page_commands().replace("NTP=pool.ntp.org", f"NTP={ntp}")
+    assert script.count(ntp) == 1
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        # The address of the page leads to the checkout.
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{harness.resolve()}.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://github.com/mlcommons/power-dev",
+    }
+    environment.pop("MLPP_DEBUG", None)
+    ended = subprocess.run(
+        ["bash", "-c", script],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1, ended.stderr
+    marks = re.findall(r"\[([x ])\] (.*)", ended.stderr)
+    assert {name: mark == "x" for mark, name in marks} == {
+        name: name != OWN_BINARY for name in CHECKS
+    }
+    assert "Not all checks passed" in ended.stderr
+    table = PAGE.read_text()
+    for name in CHECKS:
+        assert name in table
+    for file in re.findall(r"`out/((?:power|ranging|run_1)/[\w.*]+)`", table):
+        assert [*(tmp_path / "out").glob(file)], file

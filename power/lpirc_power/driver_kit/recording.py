@@ -1,0 +1,116 @@
+"""A short recording by the real sampler, and all checks of its energy."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from lpirc_power.driver_kit.bench import Bench
+from lpirc_power.driver_kit.finding import Finding, fails, holds, not_tried
+from lpirc_power.energy import Check, Energy, Measurement, energy_checks, energy_of
+from lpirc_power.errors import MeterError
+from lpirc_power.meter import Identity, Reading
+from lpirc_power.meter_address import limits_of, standing
+from lpirc_power.sampling.sampler import Sampler
+
+OF_THE_METER: Final = ("official-meter", "accuracy", "low-load")
+"""Checks that judge the meter, its ranges or the load, not how the driver works."""
+
+
+def recording(bench: Bench) -> Iterator[Finding]:
+    """`recording-...`: the sampler records, and every check of the energy holds; `uncertainty`: it is known."""
+    readings: list[Reading] = []
+    timer_s = math.ceil(bench.seconds)
+    setup = replace(bench.setup, integrator_timer_s=timer_s)
+    clocks = bench.clocks
+    sampler = Sampler(
+        bench.address, setup, readings.append, clocks.monotonic, clocks.utcnow
+    )
+    with contextlib.closing(sampler):
+        identity = sampler.arm(spare_energy=False)
+        sampler.start()
+        start_s = clocks.monotonic()
+        clocks.pause(bench.seconds)
+        end_s = clocks.monotonic()
+        final = sampler.stop()
+        changes = sampler.changes
+        ran_s = sampler.ran_s
+    elapsed_s = min(end_s - start_s, timer_s)
+    counts = standing(identity, bench.subject.address or bench.address)
+    measured = Measurement(
+        integrator_wh=final.energy_wh,
+        integrator_s=final.integrator_s,
+        start_s=start_s,
+        end_s=start_s + elapsed_s,
+        setup=setup,
+        model=identity.model,
+        limits=limits_of(identity.model),
+        official=counts.official,
+        changes=changes,
+        start_stop_s=None if ran_s is None else ran_s - elapsed_s,
+        standing=counts,
+    )
+    energy = energy_of(measured.inside(readings), measured)
+    yield from _checked(readings, measured, energy)
+    yield _uncertainty(energy, identity)
+
+
+def _checked(
+    readings: list[Reading], measured: Measurement, energy: Energy
+) -> Iterator[Finding]:
+    told = f"{len(readings)} readings, {energy.energy_wh:.4g} Wh"
+    found = energy_checks([*readings], measured, energy)
+    wrong = [one for one in found if not one.ok and _is_of_driver(one)]
+    for one in wrong:
+        advice = "docs/energy.md, 'Checks', says what this check compares."
+        yield fails(f"recording-{one.code}", one.sentence, advice)
+    if not wrong:
+        yield holds("recording", f"The sampler recorded {told}; all checks hold.")
+
+
+def _is_of_driver(one: Check) -> bool:
+    return one.code not in OF_THE_METER
+
+
+def _uncertainty(energy: Energy, identity: Identity) -> Finding:
+    if energy.source is None:
+        return not_tried("uncertainty", "The driver states no limits of error.")
+    if energy.limit is None:
+        return fails(
+            "uncertainty",
+            energy.unknown,
+            "Give what the stated limits need: VA if apparent_share is not 0.",
+        )
+    return holds(
+        "uncertainty",
+        f"The limit of error of the {identity.model} is {100 * (energy.meter_limit or 0):.3g} %, known by "
+        f"{energy.known_by}.",
+    )
+
+
+def give_back(bench: Bench) -> Iterator[Finding]:
+    """`restore`: at the end the integrator is reset and the settings that were found are back."""
+    with contextlib.closing(bench.opened()) as address:
+        meter = address.connect(bench.clocks)
+        try:
+            before = meter.status()
+            meter.configure(bench.setup)
+            meter.restore()
+            after = meter.status()
+        except MeterError as error:
+            yield fails("restore", error.sentence, "`restore` undoes `configure`.")
+            return
+        finally:
+            meter.close()
+    same = (before.mode, before.crest_factor, before.line_filter)
+    if same != (after.mode, after.crest_factor, after.line_filter):
+        yield fails(
+            "restore",
+            f"The settings were {before}, and are {after}.",
+            "`restore` brings back what the first `configure` found.",
+        )
+    else:
+        yield holds("restore", "`restore` brings back the settings that were found.")

@@ -10,6 +10,7 @@ from typing import ClassVar, Final, Protocol
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterAnswerError, MeterBusy
+from lpirc_power.own_term import OwnTerm
 
 UNOFFICIAL: Final = "UNOFFICIAL"
 """Maker in the identity of rehearsal meters at home, whose results are not official."""
@@ -312,7 +313,7 @@ class Limits:
     the apparent power at a power factor of 0. The line filter adds to the shares of the reading; crest factor 6
     multiplies those of the range. `smallest_range_w` is the smallest power range of one element; `elements` is the
     number of elements in the sum. `source` names document and pages. `drift` is the drift at DC, None if none is
-    stated.
+    stated. `own` are further terms of the uncertainty budget.
     """
 
     reading_share: float
@@ -327,6 +328,7 @@ class Limits:
     crest_factor_6_times: float = 1.0
     source: str = ""
     drift: Drift | None = None
+    own: tuple[OwnTerm, ...] = ()
 
     def under(self, setup: Setup) -> Limits:
         """Return the limits under a setup's crest factor and line filter."""

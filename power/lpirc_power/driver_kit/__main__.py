@@ -202,10 +202,8 @@ def _load(text: str | None, share: float) -> KnownLoad | None:
 
 
 def _tell(found: list[Finding], subject: Subject, *, as_json: bool) -> None:
-    counts = {
-        verdict.value: sum(one.verdict is verdict for one in found)
-        for verdict in Verdict
-    }
+    verdicts = [one.verdict.value for one in found]
+    counts = {verdict.value: verdicts.count(verdict.value) for verdict in Verdict}
     if as_json:
         facts = {
             "driver": subject.value,

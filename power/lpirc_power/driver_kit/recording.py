@@ -11,9 +11,11 @@ from typing import Final
 from lpirc_power.driver_kit.bench import Bench
 from lpirc_power.driver_kit.finding import Finding, fails, holds, not_tried
 from lpirc_power.energy import Check, Energy, Measurement, energy_checks, energy_of
+from lpirc_power.energy.energy_budget import budget_of
 from lpirc_power.errors import MeterError
-from lpirc_power.meter import Identity, Reading
+from lpirc_power.meter import Reading
 from lpirc_power.meter_address import limits_of, standing
+from lpirc_power.report.budget_words import interval_words
 from lpirc_power.sampling.sampler import Sampler
 
 OF_THE_METER: Final = ("official-meter", "accuracy", "low-load")
@@ -55,7 +57,7 @@ def recording(bench: Bench) -> Iterator[Finding]:
     )
     energy = energy_of(measured.inside(readings), measured)
     yield from _checked(readings, measured, energy)
-    yield _uncertainty(energy, identity)
+    yield _uncertainty(energy)
 
 
 def _checked(
@@ -75,19 +77,17 @@ def _is_of_driver(one: Check) -> bool:
     return one.code not in OF_THE_METER
 
 
-def _uncertainty(energy: Energy, identity: Identity) -> Finding:
+def _uncertainty(energy: Energy) -> Finding:
     if energy.source is None:
         return not_tried("uncertainty", "The driver states no limits of error.")
-    if energy.limit is None:
-        return fails(
-            "uncertainty",
-            energy.unknown,
-            "Give what the stated limits need: VA if apparent_share is not 0.",
-        )
+    budget = budget_of(energy)
+    if not budget.is_known:
+        advice = "Give what the stated limits need: VA if apparent_share is not 0."
+        return fails("uncertainty", budget.unknown, advice)
+    own = [part.name for part in energy.parts if part.is_own]
+    told = f", with {', '.join(own)}" if own else ""
     return holds(
-        "uncertainty",
-        f"The limit of error of the {identity.model} is {100 * (energy.meter_limit or 0):.3g} %, known by "
-        f"{energy.known_by}.",
+        "uncertainty", f"{len(budget.terms)} terms make {interval_words(budget)}{told}."
     )
 
 

@@ -66,6 +66,15 @@ def limit_problems(stated: Limits) -> list[str]:
         problems.append(f"smallest_range_w = {stated.smallest_range_w:g} W")
     if not stated.source.strip():
         problems.append("`source` is empty")
+    for own in stated.own:
+        given = [one for one in (own.share, own.power_w, own.energy_wh) if one]
+        if len(given) != 1 or given[0] < 0 or own.share > LARGEST_SHARE:
+            problems.append(
+                f"the term {own.code!r} has share = {own.share:g}, power_w = {own.power_w:g} and energy_wh = "
+                f"{own.energy_wh:g}, of which one is above 0"
+            )
+        if not (own.name.strip() and own.source.strip()):
+            problems.append(f"the term {own.code!r} has no name or no source")
     return problems
 
 

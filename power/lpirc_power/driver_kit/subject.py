@@ -83,7 +83,7 @@ def drivers_in(module: ModuleType) -> list[Any]:
         if inspect.isclass(one) and one.__module__ == module.__name__
     ]
     schemes = [one for one in own if issubclass(one, Scheme)]
-    families = [one for one in own if all(hasattr(one, name) for name in OF_FAMILY)]
+    families = [one for one in own if set(OF_FAMILY) <= set(dir(one))]
     bases = {base for one in schemes for base in one.__mro__[1:]}
     return [one for one in schemes if one not in bases] + families
 

@@ -72,19 +72,19 @@ def _meter_terms(energy: Energy) -> Iterator[Term]:
 
 def _meter_term(part: Part, wh_per_watt: float, energy: Energy) -> Term:
     is_drift = part.code.startswith(ZERO_DRIFT)
-    source = energy.known_by
+    source = part.source or energy.known_by
     if is_drift:
         document = energy.drift_source or "the meter's driver"
         source = f"{document}, for {energy.ambient_change_c:g} degrees C"
     return Term(
         code=part.code,
-        name=NAMES[part.code],
+        name=part.name or NAMES[part.code],
         half_width=part.half_width,
         unit=part.unit,
         distribution=Distribution.RECTANGULAR,
         sensitivity_wh=part.sensitivity_w * wh_per_watt,
         source=source,
-        is_shared=not is_drift,
+        is_shared=not (is_drift or part.is_own),
         group=part.group,
     )
 

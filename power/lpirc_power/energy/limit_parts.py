@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Final
 
 from lpirc_power.energy.power_error_limit import (
@@ -83,3 +85,19 @@ def _drift_parts(setup: Setup, limits: Limits, load: Load) -> list[Part]:
         Part("zero-drift-voltage", of_voltage_v, "V", abs(load.current_a) * elements),
         Part("zero-drift-current", of_current_a, "A", abs(load.voltage_v) * elements),
     ]
+
+
+def own_parts(
+    limits: Limits, power_w: float, lasted_s: float
+) -> Iterator[tuple[Part, float]]:
+    """Yield the parts that a driver states as its own, each with its limit in watts of the mean power."""
+    for own in limits.own:
+        named = {"name": own.name, "source": own.source}
+        if own.share:
+            part = Part(own.code, 100.0 * own.share, "%", power_w / 100.0, **named)
+        elif own.power_w:
+            part = Part(own.code, own.power_w, "W", 1.0, **named)
+        else:
+            watts_per_wh = 3600.0 / lasted_s if lasted_s > 0 else math.inf
+            part = Part(own.code, own.energy_wh, "Wh", watts_per_wh, **named)
+        yield part, part.half_width * part.sensitivity_w

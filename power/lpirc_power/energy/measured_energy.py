@@ -14,6 +14,7 @@ from lpirc_power.energy.limit_parts import (
     READING,
     ZERO_DRIFT,
     limit_parts,
+    own_parts,
 )
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.power_error_limit import (
@@ -101,11 +102,17 @@ class Energy:
     def own_limit(self) -> float | None:
         """The part of the limit that other measurements by the same meter do not share; None if unknown.
 
-        It covers the drift with temperature, the resolution, starting and stopping, and unseen updates.
+        It covers the drift with temperature, terms of the driver's own, the resolution, starting and stopping, and
+        unseen updates.
         """
         if self.meter_limit is None:
             return None
-        return self.drift + WH_RESOLUTION + self.unseen_share + self.start_stop_share
+        own_w = math.fsum(
+            part.half_width * part.sensitivity_w for part in self.parts if part.is_own
+        )
+        own = own_w / self.mean_power_w if own_w else 0.0
+        alone = self.drift + own + WH_RESOLUTION
+        return alone + self.unseen_share + self.start_stop_share
 
     @property
     def known_by(self) -> str:
@@ -128,8 +135,12 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
     load, shown = _load(inside, measured.mean_power_w)
     found = limit_of_load(setup, limits, load) if shown and load.power_w > 0 else None
     parts: tuple[Part, ...] = ()
+    own_w = 0.0
     if found is not None and limits is not None:
+        own = tuple(own_parts(limits, load.power_w, measured.energy_s))
+        own_w = math.fsum(limit_w for _, limit_w in own)
         parts = limit_parts(found, setup, limits, load)
+        parts += tuple(part for part, _ in own)
     return Energy(
         energy_wh=measured.integrator_wh,
         energy_s=measured.energy_s,
@@ -139,7 +150,7 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
         signal=signal_of(setup.mode, load.voltage_v, load.power_w, load.apparent_va),
         automatic=setup.range_w is None,
         ambient_change_c=setup.ambient_change_c,
-        meter_limit=None if found is None else found.whole_w / load.power_w,
+        meter_limit=None if found is None else (found.whole_w + own_w) / load.power_w,
         drift=0.0 if found is None else found.drift_w / load.power_w,
         source=None if limits is None else limits.source,
         drift_source=limits.drift.source if limits and limits.drift else "",

@@ -33,7 +33,8 @@ class Load:
 class Part:
     """A part of a limit of error: the limit of one input quantity in `unit`, and the watts for each unit of it.
 
-    Parts of one `group` are one error, stated in parts: they are added as they are.
+    Parts of one `group` are one error, stated in parts: they are added as they are. A part that a driver states as its
+    own has a `name` for people and a `source`.
     """
 
     code: str
@@ -41,6 +42,13 @@ class Part:
     unit: str
     sensitivity_w: float
     group: str = ""
+    name: str = ""
+    source: str = ""
+
+    @property
+    def is_own(self) -> bool:
+        """Return True if a driver states the part as its own."""
+        return bool(self.name)
 
 
 def percent_part(code: str, share: float, whole_w: float, group: str = "") -> Part:

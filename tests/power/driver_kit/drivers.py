@@ -14,6 +14,7 @@ from lpirc_power.errors import (
 from lpirc_power.home.meter import HomeMeter, Sample
 from lpirc_power.loopback import is_this_machine
 from lpirc_power.meter import Identity, IntegratorState, Limits
+from lpirc_power.own_term import OwnTerm
 from lpirc_power.scheme import Scheme
 
 POWER_W = 36.0
@@ -338,3 +339,14 @@ class WrappingCounter(Counter):
 
 class TakesARestartForAWrap(Clean):
     counter = WrappingCounter
+
+
+class OwnTermWithoutASize(Clean):
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        if model != "Plug":
+            return None
+        own = (OwnTerm("counter-step", "the step of the counter", "page 3"),)
+        return Limits(
+            0.01, 0.0, 0.0, 0.005, 2500.0, source="data sheet, page 2", own=own
+        )

@@ -79,6 +79,7 @@ def test_a_clean_driver_has_no_fault_and_every_demand_on_it_is_tried(kit: Any) -
         ("CountsLooks", "late", "in a pause of 1.5 s WH rose by"),
         ("LimitsInPercent", "limits", "reading_share = 1 is 100 %"),
         ("LimitsWithoutSource", "limits", "`source` is empty"),
+        ("OwnTermWithoutASize", "limits", "of which one is above 0"),
         ("LetsErrorsEscape", "calls", "failed to do `read`: KeyError: 'total'"),
         ("UtcWithoutZone", "calls", "without its time zone: use clocks.utcnow()"),
         ("OtherClock", "readings", "use clocks.monotonic()"),

@@ -13,8 +13,9 @@ import pytest
 from lpirc_power.energy import Measurement, energy_of
 from lpirc_power.energy.budget import Budget, Distribution, Term
 from lpirc_power.energy.energy_budget import budget_of
-from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.meter import IntegratorState, Limits, Reading, Setup
 from lpirc_power.meter_address import limits_of
+from lpirc_power.own_term import OwnTerm
 
 MODELS = ("WT310E", "WT310", "WT310EH", "WT310HC", "WT332E", "WT333")
 UTC_START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -232,3 +233,31 @@ def test_the_resolution_of_wh_is_half_of_its_sixth_digit(
     term = by_code(budget_of(energy_of(readings, measured)))["resolution-wh"]
     assert term.half_width == pytest.approx(half_digit)
     assert not term.is_guaranteed
+
+
+def test_terms_of_a_drivers_own_are_in_the_budget_the_limit_and_not_shared() -> None:
+    own = (
+        OwnTerm("counter-step", "the step of the counter", "page 3", energy_wh=0.001),
+        OwnTerm("clamp", "the clamp", "its data sheet", share=0.02),
+        OwnTerm("supply", "its own supply", "measured", power_w=0.1),
+    )
+    limits = Limits(0.01, 0.0, 0.0, 0.0, 2500.0, source="data sheet", own=own)
+    readings = [a_reading(float(at_s), 230.0, 36.0, 1.0) for at_s in range(100)]
+    setup = Setup(250.0, 10.0, 1.0, 0)
+    measured = Measurement(1.0, 100.25, 0.0, 100.25, setup, "Plug", limits)
+    energy = energy_of(readings, measured)
+    plain = energy_of(readings, replace(measured, limits=replace(limits, own=())))
+    budget = budget_of(energy)
+    terms = by_code(budget)
+    assert terms["counter-step"].limit_wh == pytest.approx(0.001)
+    assert terms["clamp"].limit_wh == pytest.approx(0.02)
+    assert terms["supply"].limit_wh == pytest.approx(0.1 * 100.25 / 3600.0)
+    assert terms["clamp"].name == "the clamp"
+    assert terms["clamp"].source == "its data sheet"
+    assert not any(terms[one.code].is_shared for one in own)
+    added = 0.001 + 0.02 + 0.1 * 100.25 / 3600.0
+    assert energy.limit is not None
+    assert plain.limit is not None
+    assert energy.limit - plain.limit == pytest.approx(added)
+    assert energy.own_limit - plain.own_limit == pytest.approx(added)  # type: ignore[operator]
+    assert budget.guaranteed_wh == pytest.approx(energy.limit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 from pathlib import Path
@@ -18,6 +19,8 @@ KEEPS_PORTS: Final = sys.platform == "linux"
 """True if a bound socket keeps others from listening on its port; elsewhere the second bind is refused."""
 HAS_PTYS: Final = sys.platform != "win32"
 """True if `raw_pty` works: Windows has no ptys that a program can open as a serial port."""
+HAS_UNIX_SOCKETS: Final = hasattr(socket, "AF_UNIX")
+"""True if a socket can have a path and its permissions; Python on Windows has none."""
 TELLS_CPU_TIME: Final = sys.platform != "win32"
 """True if `cpu_time_s` works, as it does everywhere but on Windows."""
 PREFERRED_NICE: Final = -10

@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "fault": "fault.fault",
     "find": "find.find",
     "loop": "loop.loop",
+    "mark": "mark.mark",
     "probe": "look.probe",
     "ptd": "ptd.ptd",
     "range": "ranging.range_command",

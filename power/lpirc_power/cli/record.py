@@ -21,6 +21,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.recording_run.course import Course
 from lpirc_power.recording_run.recorder import Order
 from lpirc_power.recording_run.single_run import recorded
+from lpirc_power.report.marked_report import marked_facts, marked_lines
 from lpirc_power.report.recording_report import recorded_facts, recorded_lines
 from lpirc_power.sampling.polling import settling_at_least_s
 
@@ -66,6 +67,13 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
     is_flag=True,
     help="Use the meter even if it is integrating or shows an energy that was not reset; that energy is lost.",
 )
+@click.option(
+    "--marks",
+    "marks_path",
+    type=click.Path(path_type=Path),
+    help="Take marks at a socket of this path; default: at one of its own, for COMMAND.",
+    metavar="PATH",
+)
 @setup_options
 @json_option
 @click.pass_context
@@ -108,9 +116,11 @@ def record(
     except MeterError as error:
         raise StatedFailure(error.sentence, run.exit_code or 1) from error
     if as_json:
-        click.echo(json.dumps(recorded_facts(found)))
+        facts = recorded_facts(found) | {"marks": marked_facts(found)}
+        click.echo(json.dumps(facts))
     else:
-        click.echo("\n".join(recorded_lines(found)), err=bool(command))
+        told = [*recorded_lines(found), *marked_lines(found)]
+        click.echo("\n".join(told), err=bool(command))
     if problem:
         raise StatedFailure(problem, run.exit_code or 1)
     ctx.exit(run.exit_code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Identity, Reading, Setup
 from lpirc_power.meter_address import limits_of, standing
-from lpirc_power.record.document import Ended, Mark, Moment, Part, Record, Started
+from lpirc_power.record.document import Ended, Moment, Part, Record, Started
 from lpirc_power.recorded_files import clock_doubts
 from lpirc_power.recording import row
 from lpirc_power.recording_run.kept_record import (
@@ -24,6 +24,7 @@ from lpirc_power.recording_run.kept_record import (
     program_version,
 )
 from lpirc_power.recording_run.logbook import Logbook
+from lpirc_power.recording_run.mark_list import MarkList
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.sampling.polling import Idle
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
@@ -37,7 +38,8 @@ class Order:
     """A recording's parameters: the meter, the setup, the CSV file, and what comes before the start.
 
     Once the meter is armed, it waits for `warm_up_s` and then measures the idle power for `idle_s`. `cool_down_s` is
-    only noted. A `duration_s` also sets the integrator's timer.
+    only noted. A `duration_s` also sets the integrator's timer. Marks are taken at `marks_path`; None: at a path of
+    their own, for a command.
     """
 
     address: str
@@ -51,6 +53,7 @@ class Order:
     cool_down_s: float = 0.0
     command: tuple[str, ...] = ()
     part: Part | None = None
+    marks_path: Path | None = None
 
 
 class Recorder:
@@ -73,7 +76,7 @@ class Recorder:
         self._idle: Idle | None = None
         self._start: Moment | None = None
         self._end: Moment | None = None
-        self._final: Reading | None = None
+        self._row = ""
         self._measured: Measurement | None = None
         self._sampler = Sampler(
             order.address,
@@ -127,36 +130,34 @@ class Recorder:
         if self._identity is None or self._start is None:
             raise ValueError("stop without start")
         self._end = self._now()
-        self._final = self._stopped()
-        self.logbook.take(self._final)
+        final = self._stopped()
+        self._row = row(final)
+        self.logbook.take(final)
         self._measured = self._measurement(
-            self._identity, self._start, self._end, self._final
+            self._identity, self._start, self._end, final
         )
         return self._measured
 
     def recorded(
-        self, marks: Sequence[Mark] = (), *, marks_lost: int = 0, exit_code: int = 0
+        self, marks: MarkList | None = None, *, exit_code: int = 0
     ) -> Recorded:
         """Complete the record, after the stop and outside of `files`, and return the recording."""
-        measured, identity = self._measured, self._identity
-        if (
-            measured is None
-            or identity is None
-            or self._end is None
-            or self._final is None
-        ):
+        measured = self._measured
+        identity = self._identity
+        if measured is None or identity is None or self._end is None:
             raise ValueError("recorded without stop")
+        taken = MarkList() if marks is None else marks
         ended = Ended(
             measured,
             self._end,
-            row(self._final),
+            self._row,
             self.logbook.taken,
             self.logbook.written,
             self.logbook.sha256,
             tuple(self._events),
             exit_code,
-            tuple(marks),
-            marks_lost,
+            taken.marks,
+            taken.lost + taken.refused,
         )
         self.kept.write(ended=ended)
         return Recorded(
@@ -167,7 +168,7 @@ class Recorder:
             link_events=tuple(self._events),
             file=str(self.logbook.path),
             rows=self.logbook.written,
-            marks=tuple(marks),
+            marks=ended.marks,
             record=self.kept.record,
             doubts=clock_doubts(self.kept.record),
         )

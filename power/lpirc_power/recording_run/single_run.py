@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from lpirc_power.clocks import Clocks
+from lpirc_power.marking import ENVIRONMENT
 from lpirc_power.recording_run.course import Course
+from lpirc_power.recording_run.mark_list import MarkList
+from lpirc_power.recording_run.marks_listener import listening
 from lpirc_power.recording_run.recorder import Order, Recorder
 from lpirc_power.report.recording_report import Recorded
 
@@ -16,15 +22,31 @@ def recorded(
     Raises MeterError if there is no energy at all, KeyboardInterrupt if a signal ended it before the start.
     """
     recorder = Recorder(order, clocks)
+    marks = MarkList()
     with course.interruptible():
         try:
-            recorder.arm(course.require_going_on)
-            with recorder.files():
-                _run(recorder, course)
+            with _marked(order, course, marks, clocks):
+                recorder.arm(course.require_going_on)
+                with recorder.files():
+                    _run(recorder, course)
         finally:
             recorder.close()
-    found = recorder.recorded(exit_code=course.exit_code)
+    found = recorder.recorded(marks, exit_code=course.exit_code)
     return found, problem_of(found, recorder)
+
+
+@contextlib.contextmanager
+def _marked(
+    order: Order, course: Course, marks: MarkList, clocks: Clocks
+) -> Iterator[None]:
+    """Take the marks of the course's program, or of any program where a path is given, during a with statement."""
+    if not (order.command or order.marks_path):
+        yield
+        return
+    with listening(marks, clocks.monotonic, order.marks_path) as listener:
+        if listener is not None:
+            course.environment[ENVIRONMENT] = listener.address
+        yield
 
 
 def _run(recorder: Recorder, course: Course) -> None:

@@ -1,0 +1,214 @@
+"""The energy of each mark of a recording, as facts for machines and as lines for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lpirc_power.energy import Budget, Measurement, budget_of, energy_of
+from lpirc_power.energy.budget import Distribution, Term
+from lpirc_power.energy.energy_budget import GAPS, START_STOP
+from lpirc_power.energy.marked_energy import PowerCourse, StretchEnergy
+from lpirc_power.energy.measured_energy import Edges
+from lpirc_power.energy.unseen import Unseen
+from lpirc_power.meter import Reading
+from lpirc_power.reading_columns import chosen
+from lpirc_power.record.document import Mark
+from lpirc_power.report.budget_words import interval_words
+from lpirc_power.report.reading_facts import figure, json_ready
+from lpirc_power.report.recording_report import Recorded
+
+MARKS: Final = "marks"
+"""Code of the term for the edges of marks."""
+NOT_OF_MARKS: Final = (START_STOP, GAPS, "resolution-wh", "resolution-time")
+"""Terms of a whole recording that a mark does not have: its energy is that of readings."""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What a recording knows of one name: how often it was marked, and the energy of the union of its stretches.
+
+    `instants_s` are the times of instants since the start of the window, `unclosed` counts stretches without an end,
+    `outside` those that do not touch the window. `doubt_s` is how far the times may be wrong. `budget` is None for
+    instants alone.
+    """
+
+    name: str
+    count: int
+    unclosed: int
+    outside: int
+    instants_s: tuple[float, ...]
+    energy: StretchEnergy
+    doubt_s: float
+    budget: Budget | None
+
+    @property
+    def mean_power_w(self) -> float:
+        """The mean power; NaN without a duration."""
+        lasted_s = self.energy.duration_s
+        return 3600.0 * self.energy.energy_wh / lasted_s if lasted_s > 0 else math.nan
+
+    @property
+    def mean_wh(self) -> float:
+        """The energy of one stretch; NaN without one."""
+        return self.energy.energy_wh / self.count if self.count else math.nan
+
+
+def marked(recorded: Recorded) -> tuple[Marked, ...]:
+    """Return the energies of a recording by mark, in the order in which the names first occurred.
+
+    Stretches of one name that overlap count their energy once. Those of different names may overlap or nest, so their
+    energies need not add up to that of the recording.
+    """
+    if not recorded.marks or recorded.no_energy:
+        return ()
+    names: dict[str, list[Mark]] = {}
+    for one in sorted(recorded.marks, key=lambda mark: mark.begin_s):
+        names.setdefault(one.name, []).append(one)
+    course = PowerCourse(recorded.readings, recorded.measured)
+    return tuple(
+        _marked(name, marks, course, recorded) for name, marks in names.items()
+    )
+
+
+def _marked(
+    name: str, marks: Sequence[Mark], course: PowerCourse, recorded: Recorded
+) -> Marked:
+    measured = recorded.measured
+    stretches = [
+        (one.begin_s, one.end_s)
+        for one in marks
+        if one.end_s is not None and one.end_s > one.begin_s
+    ]
+    inside = [
+        one
+        for one in stretches
+        if one[1] > measured.start_s and one[0] < measured.end_s
+    ]
+    doubt_s = max(one.doubt_s for one in marks)
+    energy = course.of(inside, doubt_s)
+    return Marked(
+        name=name,
+        count=len(inside),
+        unclosed=sum(one.end_s is None for one in marks),
+        outside=len(stretches) - len(inside),
+        instants_s=tuple(
+            one.begin_s - measured.start_s for one in marks if one.end_s == one.begin_s
+        ),
+        energy=energy,
+        doubt_s=doubt_s,
+        budget=_budget(energy, inside, recorded) if inside else None,
+    )
+
+
+def _budget(
+    energy: StretchEnergy, stretches: Sequence[tuple[float, float]], recorded: Recorded
+) -> Budget:
+    """Return the budget: the meter's terms at the mean load of the stretches, and their edges."""
+    measured = _measured(energy, recorded.measured)
+    interval_s = recorded.measured.setup.update_interval_s
+    begin_s = min(one[0] for one in stretches)
+    end_s = max(one[1] for one in stretches) + interval_s
+
+    def is_near(reading: Reading) -> bool:
+        return begin_s <= reading.monotonic_s <= end_s
+
+    loads = chosen(recorded.readings, is_near)
+    of_load = replace(
+        energy_of(loads, measured),
+        unseen=Unseen(),
+        edges=Edges(0.0, energy.duration_s, ""),
+        profile=(1.0,),
+    )
+    whole = budget_of(of_load)
+    terms = [one for one in whole.terms if one.code not in NOT_OF_MARKS]
+    return Budget(energy.energy_wh, (*terms, _edges_term(energy, interval_s)))
+
+
+def _measured(energy: StretchEnergy, whole: Measurement) -> Measurement:
+    return replace(
+        whole,
+        integrator_wh=energy.energy_wh,
+        integrator_s=energy.duration_s,
+        end_s=whole.start_s + energy.duration_s,
+        late_s=0.0,
+    )
+
+
+def _edges_term(energy: StretchEnergy, interval_s: float) -> Term:
+    return Term(
+        code=MARKS,
+        name="the edges of the marks",
+        half_width=energy.edges_wh,
+        unit="Wh",
+        distribution=Distribution.RECTANGULAR,
+        sensitivity_wh=1.0,
+        source=f"half an update of {interval_s:g} s at each edge, at the largest power near it",
+    )
+
+
+def marked_facts(recorded: Recorded) -> list[dict[str, object]]:
+    """Return the energies by mark, ready for JSON."""
+    return [
+        {
+            "name": one.name,
+            "count": one.count,
+            "energy_wh": json_ready(one.energy.energy_wh) if one.count else None,
+            "mean_wh": json_ready(one.mean_wh),
+            "duration_s": one.energy.duration_s,
+            "mean_power_w": json_ready(one.mean_power_w),
+            "edges_wh": json_ready(one.energy.edges_wh),
+            "budget": None if one.budget is None else one.budget.document(),
+            "instants_s": list(one.instants_s),
+            "unclosed": one.unclosed,
+            "outside": one.outside,
+            "doubt_s": one.doubt_s,
+        }
+        for one in marked(recorded)
+    ]
+
+
+def marked_lines(recorded: Recorded) -> list[str]:
+    """Return the energies by mark as lines for people."""
+    lost = (
+        recorded.record.ended.marks_lost
+        if recorded.record and recorded.record.ended
+        else 0
+    )
+    found = [f"{'mark':16} {one.name}: {_words(one)}" for one in marked(recorded)]
+    if lost:
+        found.append(
+            f"{'marks':16} {lost} were lost: more came than a recording keeps, or they were no marks"
+        )
+    return found
+
+
+def _words(one: Marked) -> str:
+    words = []
+    if one.count and one.budget is not None:
+        times = (
+            ""
+            if one.count == 1
+            else f", {one.count} times, {figure(one.mean_wh, 'Wh')} each"
+        )
+        words.append(
+            f"{figure(one.energy.energy_wh, 'Wh')} {interval_words(one.budget)}, "
+            f"{figure(one.mean_power_w, 'W', 5)} over {one.energy.duration_s:.4g} s{times}"
+        )
+    if one.instants_s:
+        times = ", ".join(f"{at_s:.3f} s" for at_s in one.instants_s[:SHOWN_INSTANTS])
+        more = len(one.instants_s) - SHOWN_INSTANTS
+        words.append(f"at {times}" + (f" and {more} more" if more > 0 else ""))
+    if one.unclosed:
+        words.append(f"{one.unclosed} without an end, whose energy is not known")
+    if one.outside:
+        words.append(f"{one.outside} outside the recording")
+    if one.doubt_s:
+        words.append(f"times +-{one.doubt_s:.3g} s, from another clock")
+    return "; ".join(words)
+
+
+SHOWN_INSTANTS: Final = 5
+"""Instants of one name that a line shows."""

@@ -12,6 +12,7 @@ from lpirc_power.cli.boundary import Boundary
 COMMANDS: Final = {
     "certify": "certify.certify",
     "check": "check.check",
+    "compare": "compare.compare",
     "fault": "fault.fault",
     "find": "find.find",
     "loop": "loop.loop",
@@ -20,6 +21,7 @@ COMMANDS: Final = {
     "ptd": "ptd.ptd",
     "range": "ranging.range_command",
     "record": "record.record",
+    "report": "report.report",
     "simulate": "simulate.simulate",
     "unlock": "unlock.unlock",
     "watch": "watch.watch",

@@ -92,6 +92,8 @@ def half_width_of(shapes: Sequence[ErrorShape], level: float = LEVEL) -> float:
     distribution of one degree of freedom. Widths must be finite.
     """
     wide = [one for one in shapes if one.width > 0.0]
+    if len(wide) == 1 and wide[0].distribution is Distribution.STUDENT:
+        return wide[0].width * student_factor(wide[0].freedom or 1.0, level)
     reach = math.fsum(one.reach for one in wide)
     if not reach:
         return 0.0
@@ -106,6 +108,13 @@ def half_width_of(shapes: Sequence[ErrorShape], level: float = LEVEL) -> float:
         of_sum *= np.fft.rfft(np.roll(held, -steps))
     probable = np.fft.irfft(of_sum, size)
     return _quantile(probable, steps, level) * step
+
+
+def student_factor(freedom: float, level: float = LEVEL) -> float:
+    """Return t: an error by Student's distribution is within +-t of its standard uncertainty with `level`."""
+    angles, below = _student_angles(freedom)
+    angle = float(np.interp((1.0 + level) / 2.0, below, angles))
+    return math.sqrt(freedom) * math.tan(angle)
 
 
 def _quantile(probable: Floats, steps: int, level: float) -> float:

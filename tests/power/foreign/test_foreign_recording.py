@@ -88,7 +88,9 @@ def test_a_head_that_may_mean_anything_is_not_guessed_at(head: str) -> None:
 
 
 def test_a_table_of_yoko_tool_is_read(path: Path) -> None:
-    found = read(path, "T,P\n1690000000.1,  36.0\n1690000000.6,  36.0\n1690000001.1, 36.0\n")  # fmt: skip
+    found = read(
+        path, "T,P\n1690000000.1,  36.0\n1690000000.6,  36.0\n1690000001.1, 36.0\n"
+    )
     assert [one.monotonic_s for one in found.readings] == pytest.approx([0, 0.5, 1.0])
     assert found.readings[-1].energy_wh == pytest.approx(0.01)
     assert found.readings[0].utc == datetime.fromtimestamp(1690000000.1, UTC)
@@ -212,7 +214,11 @@ def test_repeated_rows_are_left_out_and_equal_times_are_said(path: Path) -> None
         ("t,P\n0,1\nlater,1\n", "recording-value", "line 3: t is 'later'"),
         ("t,P\nsoon,1\n", "recording-value", "line 2: t is 'soon'"),
         ("t,P\n01/02/2026 10:00:00,1\n", "recording-value", "2026-03-01T12:00:00.5Z"),
-        ("t,P\n0,1\n5,1\n4,1\n", "recording-order", "line 4: the time goes back from '5' to '4'"),
+        (
+            "t,P\n0,1\n5,1\n4,1\n",
+            "recording-order",
+            "line 4: the time goes back from '5' to '4'",
+        ),
         ("t,P\n0,1\nt,P\n0,1\n", "recording-order", "line 3, repeats the heading"),
         ("t,x\n0,1\n", "recording-columns", "it has 't', 'x'"),
         ("P,V\n0,1\n", "recording-columns", "known as the time"),
@@ -220,7 +226,7 @@ def test_repeated_rows_are_left_out_and_equal_times_are_said(path: Path) -> None
         ("0,1.5\n1,1.5\n", "recording-format", "names no columns"),
         ("just a letter\n", "recording-format", "names no columns"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_is_one_sentence_with_line_and_value(
     path: Path, text: str, code: str, words: str
 ) -> None:

@@ -1,0 +1,171 @@
+"""A comparison in words: one sentence, the figures behind it, and what speaks against it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lpirc_power.comparison.attempts import Side
+from lpirc_power.comparison.ratio import MOST_ATTEMPTS, Ratio
+from lpirc_power.report.reading_facts import figure, lines
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sides, the ratio of their energies, warnings, and the smallest relative difference of interest."""
+
+    first: Side
+    second: Side
+    ratio: Ratio
+    least: float
+    is_same_meter: bool
+    warnings: Sequence[str] = ()
+
+    @property
+    def difference_wh(self) -> float:
+        """By how much the energy of the second side is larger."""
+        return self.ratio.second_wh - self.ratio.first_wh
+
+
+def sentence(found: Comparison) -> str:
+    """Return one sentence: whether a difference is shown, and which."""
+    ratio = found.ratio
+    name = found.second.name
+    if ratio.is_shown is None:
+        return (
+            f"{name} takes {_change(ratio)} in this attempt; whether that is more than attempts differ among "
+            "themselves, a single attempt cannot tell: repeat both, meter record --repeat 5."
+        )
+    if ratio.is_shown:
+        digits = _digits(ratio.half_width)
+        least, most = (
+            100.0 * (abs(ratio.value - 1.0) + sign * ratio.half_width)
+            for sign in (-1, 1)
+        )
+        ends = f"{least:.{digits}f} to {most:.{digits}f} %"
+        return f"{name} takes {_change(ratio)}, interval {ends}."
+    return f"No difference is shown{_advice(found)}."
+
+
+def _digits(half_width: float) -> int:
+    """Return the decimals of a percentage that show two digits of the half-width that count."""
+    if not half_width > 0:
+        return 2
+    return min(max(1 - math.floor(math.log10(100.0 * half_width)), 0), 6)
+
+
+def _advice(found: Comparison) -> str:
+    ratio = found.ratio
+    half = ratio.half_width
+    if half <= found.least:
+        return f"; one of {_percent(half)} would have been"
+    more = ratio.more_attempts(found.least)
+    if more:
+        return (
+            f"; {more} more attempts of each would show one of {_percent(found.least)}"
+        )
+    if ratio.meter_half_width >= found.least:
+        return (
+            f", and no number of attempts would show one of {_percent(found.least)}: the meter's errors that do not "
+            f"cancel are {_percent(ratio.meter_half_width)}"
+        )
+    return (
+        f", and {MOST_ATTEMPTS} attempts would not show one of {_percent(found.least)}"
+    )
+
+
+def _change(ratio: Ratio) -> str:
+    relative = ratio.value - 1.0
+    word = "less" if relative < 0 else "more"
+    digits = _digits(ratio.half_width)
+    return f"{100.0 * abs(relative):.{digits}f} % {word}"
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.2g} %"
+
+
+def method(found: Comparison) -> str:
+    """Return how the interval was computed, in one sentence."""
+    ratio = found.ratio
+    if ratio.spread is None:
+        how = "The interval holds the meter's errors alone, since a single attempt shows no spread"
+    elif ratio.is_paired:
+        how = f"Student's t of {ratio.attempts} pairs, {ratio.freedom:g} degrees of freedom"
+    else:
+        how = f"Welch's t, {ratio.freedom:.3g} degrees of freedom"
+    if ratio.meter is None:
+        return f"{how}; the meter's errors are unknown and not in it."
+    if found.is_same_meter:
+        return f"{how}; errors of the meter that both sides share cancel."
+    return f"{how}, with the errors of both meters, which do not cancel."
+
+
+def comparison_facts(found: Comparison) -> dict[str, object]:
+    """Return a comparison, ready for JSON."""
+    ratio = found.ratio
+    half = ratio.half_width
+    is_known = bool(ratio.shapes)
+    return {
+        "sentence": sentence(found),
+        "is_shown": ratio.is_shown,
+        "ratio": ratio.value,
+        "ratio_interval": [ratio.value - half, ratio.value + half]
+        if is_known
+        else None,
+        "difference_wh": found.difference_wh,
+        "difference_interval_wh": _interval_wh(found) if is_known else None,
+        "level": 0.9545,
+        "is_paired": ratio.is_paired,
+        "degrees_of_freedom": None if ratio.spread is None else ratio.freedom,
+        "is_same_meter_and_setup": found.is_same_meter,
+        "meter_half_width": None if ratio.meter is None else ratio.meter_half_width,
+        "method": method(found),
+        "sides": [_side_facts(one) for one in (found.first, found.second)],
+        "warnings": list(found.warnings),
+    }
+
+
+def _interval_wh(found: Comparison) -> list[float]:
+    """Return the interval of the difference, which is that of the ratio times the energy of the first side."""
+    half_wh = found.ratio.half_width * found.ratio.first_wh
+    return [found.difference_wh - half_wh, found.difference_wh + half_wh]
+
+
+def _side_facts(side: Side) -> dict[str, object]:
+    return {
+        "name": side.name,
+        "files": [one.file for one in side.attempts],
+        "energies_wh": list(side.energies_wh),
+    }
+
+
+def comparison_lines(found: Comparison) -> list[str]:
+    """Return a comparison as lines for people."""
+    ratio = found.ratio
+    half = ratio.half_width
+    known = bool(ratio.shapes)
+    with_half = f" +-{half:.2g}" if known else ""
+    half_wh = f" +-{half * ratio.first_wh:.2g} Wh" if known else ""
+    rows = {
+        found.first.name: _side_words(found.first),
+        found.second.name: _side_words(found.second),
+        "difference": f"{figure(found.difference_wh, 'Wh', 5)}{half_wh}",
+        "ratio": f"{ratio.value:.5g}{with_half}",
+        "interval": method(found),
+    }
+    return [
+        sentence(found),
+        *lines(rows),
+        *(f"{'warning':16} {one}" for one in found.warnings),
+    ]
+
+
+def _side_words(side: Side) -> str:
+    count = len(side.attempts)
+    mean = sum(side.energies_wh) / count
+    if count == 1:
+        return f"{figure(mean, 'Wh')}, {side.attempts[0].file}"
+    ends = f"{figure(min(side.energies_wh), 'Wh')} to {figure(max(side.energies_wh), 'Wh')}"
+    return f"{figure(mean, 'Wh')} on average of {count} attempts, {ends}"

@@ -1,0 +1,141 @@
+"""`meter compare`: what is said of two measurements, and what speaks against comparing them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.power.cli.conftest import Run, one_line
+from tests.power.made_recordings import IDENTITY, SETUP, Made, steady
+
+FIRST = (6.0, 6.01, 5.99, 6.0, 6.005)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    return Made(tmp_path)
+
+
+def loads(*watts: float, times: float = 1.0) -> list[object]:
+    return [steady(one * times) for one in watts]
+
+
+def test_two_series_of_one_meter_show_a_difference_of_3_percent(
+    meter: Run, made: Made
+) -> None:
+    made.series("a", loads(*FIRST))  # type: ignore[arg-type]
+    made.series("b", loads(*FIRST, times=0.97), start_s=1000.0)  # type: ignore[arg-type]
+    ended = meter("compare", "a.json", "b.json")
+    assert ended.returncode == 0, ended.stderr
+    first = ended.stdout.splitlines()[0]
+    assert first.startswith("B takes 3.")
+    assert " % less, interval " in first
+    assert "warning" not in ended.stdout
+    facts = json.loads(meter("compare", "a.json", "b.json", "--json").stdout)
+    assert facts["is_shown"] is True
+    assert facts["ratio"] == pytest.approx(0.97, abs=1e-4)
+    assert facts["ratio_interval"][1] < 1.0
+    assert facts["is_same_meter_and_setup"] is True
+
+
+def test_files_of_each_side_are_given_around_with(meter: Run, made: Made) -> None:
+    for number, watts in enumerate(FIRST, start=1):
+        made.recording(f"a-{number}", load=steady(watts), start_s=100.0 * number)
+        made.recording(
+            f"b-{number}", load=steady(watts * 1.05), start_s=100.0 * number + 50
+        )
+    files = [f"a-{number}.csv" for number in range(1, 6)]
+    others = [f"b-{number}.csv" for number in range(1, 6)]
+    ended = meter(
+        "compare", *files, "--with", *others, "--paired", "--names", "old", "new"
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("new takes 5.")
+    assert "5 pairs" in ended.stdout
+    assert "not made in turn" not in ended.stdout
+
+
+def test_pairs_that_were_not_made_in_turn_are_warned_of(meter: Run, made: Made) -> None:
+    made.series("a", loads(*FIRST))  # type: ignore[arg-type]
+    made.series("b", loads(*FIRST), start_s=1000.0)  # type: ignore[arg-type]
+    ended = meter("compare", "a.json", "b.json", "--paired")
+    assert "were not made in turn" in ended.stdout
+
+
+def test_no_difference_is_said_with_what_would_have_been_shown(
+    meter: Run, made: Made
+) -> None:
+    made.series("a", loads(6.0, 6.5, 5.5))  # type: ignore[arg-type]
+    made.series("b", loads(6.1, 5.6, 6.4), start_s=1000.0)  # type: ignore[arg-type]
+    ended = meter("compare", "a.json", "b.json")
+    assert ended.returncode == 0
+    first = ended.stdout.splitlines()[0]
+    assert first.startswith("No difference is shown")
+    assert "more attempts of each would show one of 2 %" in first
+
+
+def test_single_recordings_cannot_show_a_difference(meter: Run, made: Made) -> None:
+    made.recording("a")
+    made.recording("b", load=steady(7.0))
+    ended = meter("compare", "a.csv", "b.csv")
+    assert ended.returncode == 0
+    assert "a single attempt cannot tell" in ended.stdout
+    assert (
+        json.loads(meter("compare", "a.csv", "b.csv", "--json").stdout)["is_shown"]
+        is None
+    )
+
+
+def test_other_meters_setups_commands_and_lengths_are_warned_of(
+    meter: Run, made: Made
+) -> None:
+    other = replace(IDENTITY, serial="C2")
+    setup = replace(SETUP, current_range_a=0.2)
+    made.recording("a")
+    made.recording("b", identity=other, setup=setup, length_s=12.0)
+    ended = meter("compare", "a.csv", "b.csv")
+    for words in ("The meters differ", "current_range_a", "last 10.000 s on average"):
+        assert words in ended.stdout
+    made.recording("c", command=("./other",))
+    ended = meter("compare", "a.csv", "c.csv", "--with", "a.csv")
+    assert "The commands of A differ: ./detect images; ./other." in ended.stdout
+
+
+def test_files_of_other_programs_are_compared_without_the_meter_s_errors(
+    meter: Run, tmp_path: Path
+) -> None:
+    for name, watts in (("a", 6.0), ("b", 7.0)):
+        rows = "".join(f"{second},{watts}\n" for second in range(20))
+        (tmp_path / f"{name}.csv").write_text(f"t,P\n{rows}")
+    ended = meter("compare", "a.csv", "b.csv")
+    assert ended.returncode == 0, ended.stderr
+    assert "The meter of a.csv, b.csv is unknown" in ended.stdout
+    assert "unknown and not in it" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("a.csv",), 2, "1 files are given"),
+        (("a.csv", "b.csv", "a.csv"), 2, "3 files are given"),
+        (("a.csv", "--with", "b.csv", "a.csv", "--paired"), 2, "A has 1, B has 2"),
+        (("a.csv", "none.csv"), 1, "none.csv"),
+        (("a.csv", "g.json"), 1, "several meters (main, board)"),
+        (("a.csv", "zero.csv"), 1, "energies above 0"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence(
+    meter: Run, made: Made, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    made.recording("a")
+    made.recording("b")
+    made.recording("zero", load=steady(0.0))
+    made.group("g", {"main": steady(7.0), "board": steady(6.0)})
+    ended = meter("compare", *arguments)
+    assert ended.returncode == code
+    assert words in " ".join(ended.stderr.split())
+    if code == 1:
+        assert one_line(ended.stderr)

@@ -49,9 +49,7 @@ ITEMS = (
     "receipts",
 )
 
-NOT_COMPUTED = (
-    "energy_limit, energy_own_limit and energy_known_by of the result were not computed"
-)
+NOT_COMPUTED = "energy_limit, energy_own_limit, energy_known_by and energy_budget of the result were not computed"
 LIMITS_NOT_COMPUTED = (
     "whether the run is within the limits of its rule was not computed; see checks.json"
 )

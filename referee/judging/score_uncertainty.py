@@ -1,4 +1,4 @@
-"""Uncertainty of a judged run's score, from halves of its images, its meter's error limit, and its team's attempts."""
+"""Uncertainty of a judged run's score, from halves of its images, its energy's budget, and its team's attempts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_power.energy import Budget
 from lpirc_score.analysis.halves import HALVES, SEED
 from lpirc_score.analysis.interval import (
     LEVEL,
@@ -65,7 +66,7 @@ def interval_from(
 
 
 def _energy_interval(energy_wh: float, uncertainty: float) -> tuple[float, float]:
-    """Return the interval of an energy with this relative limit of error."""
+    """Return the interval of an energy with this relative uncertainty, as of `energy_uncertainty`."""
     half_width = Z * energy_wh * uncertainty / math.sqrt(3)
     return max(energy_wh - half_width, 0.0), energy_wh + half_width
 
@@ -102,11 +103,16 @@ def halved_of(
     if limit is None or energy_wh is None or not is_scorable(energy_wh):
         return None
     own_limit = limit if judged.energy_own_limit is None else judged.energy_own_limit
+    shared_limit = limit - own_limit
+    budget = budget_of_score(judged)
+    if budget is not None:
+        own_limit = _as_rectangle(budget, budget.own_wh) or 0.0
+        shared_limit = _as_rectangle(budget, budget.shared_wh) or 0.0
     return Halved(
         judged.map,
         halves,
         energy_wh,
-        shared_limit=limit - own_limit,
+        shared_limit=shared_limit,
         own_limit=own_limit,
         images=which and (interval.seed, interval.resamples, which),
         meter=(run.meter_identity, run.setup)
@@ -149,7 +155,29 @@ def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
     return [*rows, ("its bias", bias)]
 
 
+def budget_of_score(judged: Score) -> Budget | None:
+    """Return the uncertainty budget of a judged run's energy; None without an energy, or for an earlier judgement."""
+    document = judged.energy_budget
+    return None if document is None else Budget.from_document(document)
+
+
 def energy_uncertainty(judged: Score) -> float | None:
-    """Return the relative error limit of a judged run's energy; None if it is unknown or is 100 % or more."""
+    """Return the relative uncertainty of a judged run's energy, as the half-width of a rectangle.
+
+    It is sqrt(3) x the combined standard uncertainty of the budget; of a judgement without one, the limit of error.
+    None if the limit is unknown or is 100 % or more, or the uncertainty is.
+    """
     limit = judged.energy_limit
-    return limit if limit is not None and limit < 1 else None
+    if limit is None or not limit < 1:
+        return None
+    budget = budget_of_score(judged)
+    if budget is None:
+        return limit
+    found = _as_rectangle(budget, budget.combined_wh)
+    return found if found is not None and found < 1 else None
+
+
+def _as_rectangle(budget: Budget, standard_wh: float | None) -> float | None:
+    """Return the relative half-width of the rectangle that has this standard uncertainty (JCGM 100:2008, 4.3.7)."""
+    relative = budget.relative(standard_wh)
+    return None if relative is None else math.sqrt(3) * relative

@@ -146,7 +146,8 @@ class Budget:
         """The combined standard uncertainty: the root of the sum of squares, groups added (JCGM 100, 5.1.2, 5.2.2)."""
         if not self.is_known:
             return None
-        return math.hypot(*(one.standard for one in self._shapes))
+        # IEEE operations alone: a bundle states this figure, and every host computes the same.
+        return math.sqrt(math.fsum(one.standard * one.standard for one in self._shapes))
 
     @property
     def expanded_wh(self) -> float | None:
@@ -181,6 +182,22 @@ class Budget:
             return None
         return self.energy_wh - half_wh, self.energy_wh + half_wh
 
+    @property
+    def shared_wh(self) -> float | None:
+        """The combined uncertainty of the terms that measurements by one meter in one setup have in common."""
+        return self._part(is_shared=True)
+
+    @property
+    def own_wh(self) -> float | None:
+        """The combined uncertainty of the terms that are this measurement's own."""
+        return self._part(is_shared=False)
+
+    def _part(self, *, is_shared: bool) -> float | None:
+        if not self.is_known:
+            return None
+        terms = tuple(one for one in self.terms if one.is_shared == is_shared)
+        return Budget(self.energy_wh, terms).combined_wh if terms else 0.0
+
     def share(self, term: Term) -> float | None:
         """Return a term's part of the combined variance, 0 to 1; None if that is unknown or 0."""
         if not self.combined_wh or term.standard_wh is None:
@@ -189,7 +206,7 @@ class Budget:
         if term.group:
             group = (one for one in self.terms if one.group == term.group)
             fellows_wh = math.fsum(one.standard_wh or 0.0 for one in group)
-        return term.standard_wh * fellows_wh / self.combined_wh**2
+        return term.standard_wh * fellows_wh / (self.combined_wh * self.combined_wh)
 
     def relative(self, value_wh: float | None) -> float | None:
         """Return a figure of this budget as a part of the energy; None if it is unknown or the energy is 0."""

@@ -182,7 +182,7 @@ def _student_reach(freedom: float) -> float:
 
 
 def _root_mean_square(values: Sequence[float]) -> float:
-    return math.sqrt(math.fsum(one**2 for one in values) / len(values))
+    return math.sqrt(math.fsum(one * one for one in values) / len(values))
 
 
 _BELOW: Final[dict[Distribution, Callable[[ErrorShape, Floats], Floats]]] = {

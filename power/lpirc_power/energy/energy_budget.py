@@ -164,5 +164,5 @@ def _half_digit(value: float) -> float:
     """Return half of the last digit of an integrated value."""
     if not value or not math.isfinite(value):
         return 0.0
-    place = math.floor(math.log10(abs(value))) - DIGITS + 1
-    return 0.5 * 10.0**place
+    place = int(f"{value:e}".partition("e")[2]) - DIGITS + 1
+    return float(f"0.5e{place}")

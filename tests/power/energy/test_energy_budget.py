@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,13 @@ from lpirc_power.energy.energy_budget import budget_of
 from lpirc_power.meter import IntegratorState, Limits, Reading, Setup
 from lpirc_power.meter_address import limits_of
 from lpirc_power.own_term import OwnTerm
+from lpirc_power.report.budget_words import (
+    HEADINGS,
+    budget_rows,
+    expanded_words,
+    guaranteed_words,
+    interval_words,
+)
 
 MODELS = ("WT310E", "WT310", "WT310EH", "WT310HC", "WT332E", "WT333")
 UTC_START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -76,7 +84,7 @@ def random_measurement(rng: Rng) -> tuple[list[Reading], Measurement]:
 
 def test_the_limits_of_the_terms_add_up_to_the_limit_that_is_published() -> None:
     seen = set()
-    for seed in range(400):
+    for seed in range(150):
         readings, measured = random_measurement(np.random.default_rng(seed))
         energy = energy_of(readings, measured)
         budget = budget_of(energy)
@@ -126,6 +134,29 @@ def test_each_term_is_what_the_manual_states(measurement: Any, reading: Any) -> 
         "range",
         "power-factor",
     }
+
+
+def test_the_example_of_the_docs_is_what_the_budget_says(
+    measurement: Any,
+) -> None:
+    setup = {
+        "voltage_range_v": 300.0, "current_range_a": 0.5, "update_interval_s": 0.1, "integrator_timer_s": 0,
+        "crest_factor": 6, "line_filter": True,
+    }  # fmt: skip
+    long = {"end_s": 600.0, "integrator_s": 600.0, "integrator_wh": 6.0}
+    measured = measurement(setup, start_stop_s=0.3, **long)
+    readings = [a_reading(t / 10, 230.0, 36.0, 0.6) for t in range(1, 6000)]
+    budget = budget_of(energy_of(readings, measured))
+    rows = [HEADINGS, ("---",) * len(HEADINGS), *map(astuple, budget_rows(budget))]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    text = (Path(__file__).parents[3] / "docs" / "energy.md").read_text()
+    _, rest = text.split("test_energy_budget.py -->\n")
+    assert rest.partition("\n<!-- end of the budget")[0] == table
+    said = "±0.029 Wh (k = 1.95), expanded ±0.0298 Wh, guaranteed ±0.051 Wh"
+    assert said in text
+    assert interval_words(budget).startswith("+-0.029 Wh")
+    assert expanded_words(budget).startswith("+-0.0298 Wh")
+    assert guaranteed_words(budget).startswith("+-0.051 Wh")
 
 
 def test_crest_factor_6_states_one_error_twice_as_large_and_the_filter_another(

@@ -174,6 +174,8 @@ class History:
             "energy_known_by": judged.energy_known_by,
         }
         told |= {"energy_own_limit": judged.energy_own_limit}
+        if judged.energy_budget is not None:
+            told |= {"energy_budget": judged.energy_budget}
         told["ap"] = {str(category): ap for category, ap in judged.ap.items()}
         self.texts["result.json"] = lines([result | told])
         self.texts["checks.json"] = lines([[asdict(check) for check in judged.checks]])

@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,6 +81,19 @@ def test_a_bundle_of_format_3_names_no_makers_and_holds_for_ever() -> None:
         found = verifier(data)
         assert failed(found) == []
         assert found["rules"] == found["run-chain"] == found["score"] == ""
+
+
+@pytest.mark.parametrize("number", [4, 5])
+def test_a_bundle_without_a_budget_holds_for_ever(number: int) -> None:
+    """Format 4 is of an interval by the limit of error, format 5 of the rule least-energy."""
+    data = Path(__file__).with_name(f"format-{number}.zip").read_bytes()
+    assert "energy_budget" not in json.loads(opened(data)[RESULT])
+    for verifier in (by_main, by_second):
+        found = verifier(data)
+        assert failed(found) == []
+        assert found["score"] == found["checks" if verifier is by_main else "map"] == ""
+    items = {item.name: item for item in verify(data, Given(interval=True))}
+    assert items["interval"].outcome == ("ok" if number == 4 else "not checked")
 
 
 def test_a_bundle_of_coco_whose_sums_had_another_order_holds_for_ever() -> None:
@@ -329,6 +343,46 @@ def test_the_limit_of_the_energy_is_computed_again_whatever_is_said_to_state_it(
     assert failed(by_main(judged.sealed(texts))) == []  # words are not compared
     altered = _with_value(texts, RESULT, "energy_limit", value=0.001)
     assert failed(by_main(judged.sealed(altered))) == ["score"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("combined_wh",), 1e-9, "combined_wh of the budget"),
+        (("coverage_wh",), 1e-9, "coverage_wh of the budget"),
+        (("guaranteed_wh",), 1e-9, "guaranteed_wh of the budget"),
+        (("terms", 0, "half_width"), 1e-9, "half_width of the term reading"),
+        (("terms", 0, "is_shared"), False, "is_shared of the term reading"),
+        (("terms",), [], "The list of terms of the budget"),
+        ((), None, "that it has an energy_budget"),
+    ],
+)
+def test_a_budget_that_flatters_an_energy_is_found(
+    proved: dict[str, Proved], path: tuple[Any, ...], value: object, words: str
+) -> None:
+    """The organiser who would rather state a smaller uncertainty, with the key to sign it."""
+    judged = proved["judged"]
+    texts = opened(judged.data)
+    document = json.loads(texts[RESULT])
+    if path:
+        place = document["energy_budget"]
+        for step in path[:-1]:
+            place = place[step]
+        assert place[path[-1]] != value
+        place[path[-1]] = value
+    else:
+        del document["energy_budget"]
+    data = judged.sealed(texts | {RESULT: lines([document])})
+    assert failed(by_main(data)) == ["score"]
+    assert words in sentences(data)["score"]
+
+
+def test_the_words_of_a_budget_are_not_compared(proved: dict[str, Proved]) -> None:
+    judged = proved["judged"]
+    texts = opened(judged.data)
+    document = json.loads(texts[RESULT])
+    document["energy_budget"]["terms"][0] |= {"name": "other", "source": "words"}
+    assert failed(by_main(judged.sealed(texts | {RESULT: lines([document])}))) == []
 
 
 @pytest.mark.parametrize(

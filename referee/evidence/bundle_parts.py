@@ -31,6 +31,7 @@ from referee.evidence.bundle_container import (
     json_text,
     pack,
 )
+from referee.evidence.limits_in_bundle import stated_limits
 from referee.evidence.signed_statement import manifest_of, sign
 from referee.judging.bound_rules import as_judged
 from referee.judging.run_figures import current_judgement
@@ -195,7 +196,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
         "meter": {
             "model": model,
             "official": run.official,
-            "limits": asdict(limits) if limits else None,
+            "limits": None if limits is None else stated_limits(limits),
         },
     }
 

@@ -172,7 +172,8 @@ def recording(kind: str, rng: Rng) -> Known:
         hidden = gap(length_s, rng)
         inside = (at_s >= hidden[0]) & (at_s < hidden[1])
         seen = (at_s >= 0.0) & (at_s < length_s) & ~inside
-        least_w, most_w = true_w[seen].min(), true_w[seen].max()
+        least_w = true_w[seen].min()
+        most_w = true_w[seen].max()
         # The range was changed and put back: what was integrated there says nothing of the load.
         true_w = np.where(inside, rng.uniform(least_w, most_w), true_w)
         meter_w = np.where(inside, rng.uniform(least_w, most_w), meter_w)

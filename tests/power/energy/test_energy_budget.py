@@ -27,6 +27,19 @@ from lpirc_power.report.budget_words import (
 
 MODELS = ("WT310E", "WT310", "WT310EH", "WT310HC", "WT332E", "WT333")
 UTC_START = datetime(2026, 1, 1, tzinfo=UTC)
+CODES = {
+    "reading",
+    "line-filter",
+    "range",
+    "crest-factor",
+    "power-factor",
+    "zero-drift-voltage",
+    "zero-drift-current",
+    "start-stop",
+    "gaps",
+    "resolution-wh",
+    "resolution-time",
+}
 Rng = np.random.Generator
 
 
@@ -37,9 +50,20 @@ def by_code(budget: Budget) -> dict[str, Term]:
 def a_reading(at_s: float, volts: float, power_w: float, factor: float) -> Reading:
     apparent_va = power_w / factor
     return Reading(
-        at_s, UTC_START, volts, apparent_va / volts, apparent_va, power_w, factor, 0.0, 0.0, IntegratorState.START,
-        False, False, False,
-    )  # fmt: skip
+        monotonic_s=at_s,
+        utc=UTC_START,
+        voltage_v=volts,
+        current_a=apparent_va / volts,
+        apparent_va=apparent_va,
+        power_w=power_w,
+        power_factor=factor,
+        energy_wh=0.0,
+        integrator_s=0.0,
+        state=IntegratorState.START,
+        over_range=False,
+        voltage_peak_over=False,
+        current_peak_over=False,
+    )
 
 
 def random_measurement(rng: Rng) -> tuple[list[Reading], Measurement]:
@@ -99,10 +123,7 @@ def test_the_limits_of_the_terms_add_up_to_the_limit_that_is_published() -> None
         # The power at the window's ends may be any that was read, beyond the mean that the limit counts with.
         most = budget.guaranteed_wh * (1.0 + max(energy.profile))
         assert budget.coverage_wh < most
-    assert seen == {
-        "reading", "line-filter", "range", "crest-factor", "power-factor", "zero-drift-voltage",
-        "zero-drift-current", "start-stop", "gaps", "resolution-wh", "resolution-time",
-    }  # fmt: skip
+    assert seen == CODES
 
 
 def the_manuals(
@@ -140,9 +161,13 @@ def test_the_example_of_the_docs_is_what_the_budget_says(
     measurement: Any,
 ) -> None:
     setup = {
-        "voltage_range_v": 300.0, "current_range_a": 0.5, "update_interval_s": 0.1, "integrator_timer_s": 0,
-        "crest_factor": 6, "line_filter": True,
-    }  # fmt: skip
+        "voltage_range_v": 300.0,
+        "current_range_a": 0.5,
+        "update_interval_s": 0.1,
+        "integrator_timer_s": 0,
+        "crest_factor": 6,
+        "line_filter": True,
+    }
     long = {"end_s": 600.0, "integrator_s": 600.0, "integrator_wh": 6.0}
     measured = measurement(setup, start_stop_s=0.3, **long)
     readings = [a_reading(t / 10, 230.0, 36.0, 0.6) for t in range(1, 6000)]

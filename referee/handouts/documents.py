@@ -55,6 +55,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
             "score-api",
             "energy",
             "real-meter",
+            "meters",
             "mlperf",
             "wt300-commands",
         ],

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from tests.power.plug import plugged
 from tests.timeouts import TIMEOUT_S
 
 ROOT = Path(__file__).parents[3]
+METERS = ROOT / "tests" / "meter_sample"
 SAMPLE = ROOT / "tests" / "plugin_sample"
 FAMILY = "lpirc_power.wt300.driver:Wt300Family"
 
@@ -96,72 +97,39 @@ def test_of_the_simulated_meter_by_its_address_only_a_wrong_load_fails_with_exit
     assert done.stderr.endswith("To mend: load.\n")
 
 
-FOREIGN = """
-from lpirc_power.home.meter import HomeMeter, Sample
-from lpirc_power.meter import Limits
-
-
-class Watts:
-    def __init__(self, link, identity):
-        self.link, self.identity = link, identity
-
-    def look(self, now_s):
-        watts, wh = map(float, self.link.query("MEASURE?").split(","))
-        return Sample(energy_wh=wh, running_s=now_s, power_w=watts)
-
-
-class Foreign(HomeMeter):
-    def close(self):
-        self.sensor.link.close()
-
-
-class Driver:
-    models = "PM100"
-
-    def __init__(self):
-        self.made = None
-
-    @staticmethod
-    def matches(identity):
-        return identity.maker == "ACME"
-
-    @staticmethod
-    def limits(model):
-        known = Limits(0.002, 0.001, 0.001, 0.0, 10.0, source="its manual, page 9")
-        return known if model == "PM100" else None
-
-    def meter(self, link, identity, clocks):
-        watts = Watts(link, identity)
-        self.made = self.made or Foreign(watts, clocks)
-        self.made.sensor = watts
-        return self.made
-"""
-
-
 @pytest.fixture
 def acme(tmp_path: Path) -> Path:
-    (tmp_path / "acme_meter.py").write_text(FOREIGN)
+    """A family of VISA meters that takes every number for a number."""
+    source = (METERS / "acme_meter.py").read_text("utf-8")
+    spoiled = source.replace("map(number, ", "map(float, ")
+    assert spoiled != source
+    (tmp_path / "acme_meter.py").write_text(spoiled)
     return tmp_path
 
 
-def test_a_family_that_reads_the_number_for_no_data_as_a_power_is_named(
-    acme: Path,
-) -> None:
+@pytest.fixture
+def pm100() -> Iterator[str]:
+    """Their meter, behind VXI-11."""
     began_s = time.monotonic()
     answers = {
         "*IDN?": lambda: "ACME,PM100,0815,1.0",
         "MEASURE?": lambda: f"36.0,{36.0 * (time.monotonic() - began_s) / 3600:.9f}",
     }
     with served(answers) as address:
-        options = ["--scpi", "--seconds", "2", "--json"]
-        done = kit("acme_meter", address, *options, beside=acme)
+        yield address
+
+
+def test_a_family_that_reads_the_number_for_no_data_as_a_power_is_named(
+    acme: Path, pm100: str
+) -> None:
+    done = kit("acme_meter", pm100, "--scpi", "--seconds", "2", "--json", beside=acme)
     found = {one["code"]: one for one in json.loads(done.stdout)["findings"]}
     assert done.returncode == 1
     assert [code for code, one in found.items() if one["verdict"] == "fails"] == [
         "no-data",
         "over-range",
     ]
-    assert found["no-data"]["sentence"] == ("9.91E+37 is read as a number, 9.91e+37 W.")
+    assert found["no-data"]["sentence"] == "9.91E+37 is read as a number, 9.91e+37 W."
 
 
 MISSING = """

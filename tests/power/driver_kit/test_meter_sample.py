@@ -98,7 +98,7 @@ def test_the_installed_sample_is_listed_probed_and_recorded_with_its_own_term(
     install(mine)
     probed = meter(mine, "probe", plug)
     assert probed.returncode == 0, probed.stderr
-    assert "THIN TP-1 0815 1.0" in probed.stdout
+    assert "THIN TP-1, serial 0815" in probed.stdout
     done = meter(mine, "record", plug, "-o", "run.csv", "--duration", "2", "--json")
     assert done.returncode == 0, done.stderr
     recorded = json.loads(done.stdout)

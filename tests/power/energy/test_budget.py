@@ -13,17 +13,44 @@ READING = Term(
     "reading", "the error of the reading", 0.1, "%", Distribution.RECTANGULAR, 0.06,
     "IM WT310E-02EN, page 7-7", is_shared=True,
 )  # fmt: skip
-RANGE = replace(READING, code="range", sensitivity_wh=0.03, group="range")
-CREST = replace(RANGE, code="crest-factor")
-BUDGET = Budget(6.0, (READING, RANGE, CREST))
+RANGE = replace(
+    READING,
+    code="range",
+    sensitivity_wh=0.03,
+    group="range",
+)
+CREST = replace(
+    RANGE,
+    code="crest-factor",
+)
+BUDGET = Budget(
+    6.0,
+    (READING, RANGE, CREST),
+)
 
 
 def test_independent_terms_add_as_squares_and_parts_of_one_error_as_they_are() -> None:
     # The reading 6 mWh, the range 3 + 3 mWh.
-    assert BUDGET.combined_wh == pytest.approx(math.hypot(0.006, 0.006) / math.sqrt(3))
-    assert BUDGET.expanded_wh == pytest.approx(2 * math.hypot(0.006, 0.006) / 3**0.5)
+    assert BUDGET.combined_wh == pytest.approx(
+        math.hypot(
+            0.006,
+            0.006,
+        )
+        / math.sqrt(3)
+    )
+    assert BUDGET.expanded_wh == pytest.approx(
+        2
+        * math.hypot(
+            0.006,
+            0.006,
+        )
+        / 3**0.5
+    )
     assert BUDGET.guaranteed_wh == pytest.approx(0.012)
-    assert BUDGET.coverage_factor == pytest.approx(1.927, abs=0.001)
+    assert BUDGET.coverage_factor == pytest.approx(
+        1.927,
+        abs=0.001,
+    )
     assert BUDGET.coverage_wh is not None
     assert BUDGET.interval_wh == (6.0 - BUDGET.coverage_wh, 6.0 + BUDGET.coverage_wh)
 
@@ -40,7 +67,10 @@ def test_an_unknown_term_makes_every_figure_unknown_and_is_named() -> None:
         name="the power factor's influence",
         source="No reading shows a power factor.",
     )
-    budget = Budget(6.0, (READING, lacking))
+    budget = Budget(
+        6.0,
+        (READING, lacking),
+    )
     assert budget.combined_wh is None
     assert budget.expanded_wh is None
     assert budget.coverage_wh is None
@@ -53,31 +83,66 @@ def test_an_unknown_term_makes_every_figure_unknown_and_is_named() -> None:
     )
 
 
-@pytest.mark.parametrize("lacking", [math.nan, math.inf])
+@pytest.mark.parametrize(
+    "lacking",
+    [math.nan, math.inf],
+)
 def test_a_size_that_is_no_number_is_unknown(lacking: float) -> None:
     for term in (
-        replace(READING, half_width=lacking),
-        replace(READING, sensitivity_wh=lacking),
+        replace(
+            READING,
+            half_width=lacking,
+        ),
+        replace(
+            READING,
+            sensitivity_wh=lacking,
+        ),
     ):
-        budget = Budget(6.0, (term,))
+        budget = Budget(
+            6.0,
+            (term,),
+        )
         assert budget.combined_wh is None
         assert budget.unknown
-        json.dumps(budget.document(), allow_nan=False)
+        json.dumps(
+            budget.document(),
+            allow_nan=False,
+        )
 
 
 def test_an_energy_without_any_term_has_no_uncertainty() -> None:
-    assert Budget(6.0, ()).combined_wh is None
-    assert Budget(6.0, ()).unknown
+    assert (
+        Budget(
+            6.0,
+            (),
+        ).combined_wh
+        is None
+    )
+    assert Budget(
+        6.0,
+        (),
+    ).unknown
 
 
 def test_a_document_gives_the_budget_back() -> None:
     spread = spread_of([6.0, 6.1, 5.9])
     assert spread is not None
-    budget = with_terms(BUDGET, spread)
-    document = json.loads(json.dumps(budget.document(), allow_nan=False))
+    budget = with_terms(
+        BUDGET,
+        spread,
+    )
+    document = json.loads(
+        json.dumps(
+            budget.document(),
+            allow_nan=False,
+        )
+    )
     assert Budget.from_document(document) == budget
     assert document["combined_wh"] == budget.combined_wh
-    assert document["level"] == pytest.approx(0.9545, abs=1e-4)
+    assert document["level"] == pytest.approx(
+        0.9545,
+        abs=1e-4,
+    )
     shares = [one["share"] for one in document["terms"]]
     assert math.fsum(shares) == pytest.approx(1.0)
 
@@ -88,10 +153,25 @@ def test_the_spread_between_attempts_is_the_deviation_of_their_mean() -> None:
     assert spread.standard_wh == pytest.approx(math.sqrt(8 / 3) / 2)
     assert spread.freedom == 3.0
     assert spread.source == "the standard deviation of the mean of 4 attempts"
-    assert Budget(12.0, (spread,)).coverage_factor == pytest.approx(3.307, abs=0.001)
-    assert Budget(12.0, (spread,)).guaranteed_wh == 0.0
+    assert Budget(
+        12.0,
+        (spread,),
+    ).coverage_factor == pytest.approx(
+        3.307,
+        abs=0.001,
+    )
+    assert (
+        Budget(
+            12.0,
+            (spread,),
+        ).guaranteed_wh
+        == 0.0
+    )
 
 
-@pytest.mark.parametrize("energies_wh", [[], [3.0]])
+@pytest.mark.parametrize(
+    "energies_wh",
+    [[], [3.0]],
+)
 def test_fewer_than_two_attempts_show_no_spread(energies_wh: list[float]) -> None:
     assert spread_of(energies_wh) is None

@@ -26,7 +26,12 @@ from lpirc_power.report.budget_words import (
 )
 
 MODELS = ("WT310E", "WT310", "WT310EH", "WT310HC", "WT332E", "WT333")
-UTC_START = datetime(2026, 1, 1, tzinfo=UTC)
+UTC_START = datetime(
+    2026,
+    1,
+    1,
+    tzinfo=UTC,
+)
 CODES = {
     "reading",
     "line-filter",
@@ -47,7 +52,12 @@ def by_code(budget: Budget) -> dict[str, Term]:
     return {one.code: one for one in budget.terms}
 
 
-def a_reading(at_s: float, volts: float, power_w: float, factor: float) -> Reading:
+def a_reading(
+    at_s: float,
+    volts: float,
+    power_w: float,
+    factor: float,
+) -> Reading:
     apparent_va = power_w / factor
     return Reading(
         monotonic_s=at_s,
@@ -69,10 +79,29 @@ def a_reading(at_s: float, volts: float, power_w: float, factor: float) -> Readi
 def random_measurement(rng: Rng) -> tuple[list[Reading], Measurement]:
     mode = str(rng.choice(["rms", "dc"]))
     volts = float(rng.choice([5.0, 12.0, 120.0, 230.0]))
-    factor = 1.0 if mode == "dc" else float(rng.uniform(0.3, 1.0))
-    power_w = 10.0 ** float(rng.uniform(-1.0, 2.5))
+    factor = (
+        1.0
+        if mode == "dc"
+        else float(
+            rng.uniform(
+                0.3,
+                1.0,
+            )
+        )
+    )
+    power_w = 10.0 ** float(
+        rng.uniform(
+            -1.0,
+            2.5,
+        )
+    )
     ranges = (volts * 1.2, power_w / factor / volts * 2.0)
-    length_s = float(rng.uniform(10.0, 600.0))
+    length_s = float(
+        rng.uniform(
+            10.0,
+            600.0,
+        )
+    )
     model = str(rng.choice(MODELS))
     setup = Setup(
         None if rng.random() < 0.1 else ranges[0],
@@ -83,7 +112,12 @@ def random_measurement(rng: Rng) -> tuple[list[Reading], Measurement]:
         crest_factor=int(rng.choice([3, 6])),
         line_filter=bool(rng.random() < 0.3),
         element=str(rng.choice(["1", "sum"])),
-        ambient_change_c=float(rng.uniform(0.0, 5.0)),
+        ambient_change_c=float(
+            rng.uniform(
+                0.0,
+                5.0,
+            )
+        ),
     )
     measured = Measurement(
         integrator_wh=power_w * length_s / 3600.0,
@@ -93,15 +127,46 @@ def random_measurement(rng: Rng) -> tuple[list[Reading], Measurement]:
         setup=setup,
         model=model,
         limits=limits_of(model),
-        start_stop_s=None if rng.random() < 0.2 else float(rng.uniform(0.0, 1.0)),
+        start_stop_s=None
+        if rng.random() < 0.2
+        else float(
+            rng.uniform(
+                0.0,
+                1.0,
+            )
+        ),
         late_s=float(rng.choice([0.0, 1.3])),
     )
-    count = int(rng.integers(3, 40))
-    times = sorted(rng.uniform(0.0, length_s, count))
-    powers = power_w * rng.uniform(0.5, 1.5, count)
+    count = int(
+        rng.integers(
+            3,
+            40,
+        )
+    )
+    times = sorted(
+        rng.uniform(
+            0.0,
+            length_s,
+            count,
+        )
+    )
+    powers = power_w * rng.uniform(
+        0.5,
+        1.5,
+        count,
+    )
     readings = [
-        a_reading(float(at_s), volts, float(one), factor)
-        for at_s, one in zip(times, powers, strict=True)
+        a_reading(
+            float(at_s),
+            volts,
+            float(one),
+            factor,
+        )
+        for at_s, one in zip(
+            times,
+            powers,
+            strict=True,
+        )
     ]
     return readings, measured
 
@@ -110,7 +175,10 @@ def test_the_limits_of_the_terms_add_up_to_the_limit_that_is_published() -> None
     seen = set()
     for seed in range(150):
         readings, measured = random_measurement(np.random.default_rng(seed))
-        energy = energy_of(readings, measured)
+        energy = energy_of(
+            readings,
+            measured,
+        )
         budget = budget_of(energy)
         seen |= {one.code for one in budget.terms}
         assert energy.limit is not None
@@ -130,13 +198,33 @@ def the_manuals(
     measurement: Any, reading: Any, setup: dict[str, Any], power_w: float = 6.0
 ) -> Budget:
     readings = [
-        reading(float(t), power_w=power_w, apparent_va=power_w) for t in range(11)
+        reading(
+            float(t),
+            power_w=power_w,
+            apparent_va=power_w,
+        )
+        for t in range(11)
     ]
-    return budget_of(energy_of(readings, measurement(setup, power_w=power_w)))
+    return budget_of(
+        energy_of(
+            readings,
+            measurement(
+                setup,
+                power_w=power_w,
+            ),
+        )
+    )
 
 
-def test_each_term_is_what_the_manual_states(measurement: Any, reading: Any) -> None:
-    budget = the_manuals(measurement, reading, {"integrator_timer_s": 600})
+def test_each_term_is_what_the_manual_states(
+    measurement: Any,
+    reading: Any,
+) -> None:
+    budget = the_manuals(
+        measurement,
+        reading,
+        {"integrator_timer_s": 600},
+    )
     terms = by_code(budget)
     assert terms["reading"].half_width == pytest.approx(0.1)
     assert terms["reading"].unit == "%"
@@ -169,10 +257,37 @@ def test_the_example_of_the_docs_is_what_the_budget_says(
         "line_filter": True,
     }
     long = {"end_s": 600.0, "integrator_s": 600.0, "integrator_wh": 6.0}
-    measured = measurement(setup, start_stop_s=0.3, **long)
-    readings = [a_reading(t / 10, 230.0, 36.0, 0.6) for t in range(1, 6000)]
-    budget = budget_of(energy_of(readings, measured))
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *map(astuple, budget_rows(budget))]
+    measured = measurement(
+        setup,
+        start_stop_s=0.3,
+        **long,
+    )
+    readings = [
+        a_reading(
+            t / 10,
+            230.0,
+            36.0,
+            0.6,
+        )
+        for t in range(
+            1,
+            6000,
+        )
+    ]
+    budget = budget_of(
+        energy_of(
+            readings,
+            measured,
+        )
+    )
+    rows = [
+        HEADINGS,
+        ("---",) * len(HEADINGS),
+        *map(
+            astuple,
+            budget_rows(budget),
+        ),
+    ]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     text = (Path(__file__).parents[3] / "docs" / "energy.md").read_text()
     _, rest = text.split("test_energy_budget.py -->\n")
@@ -185,32 +300,68 @@ def test_the_example_of_the_docs_is_what_the_budget_says(
 
 
 def test_crest_factor_6_states_one_error_twice_as_large_and_the_filter_another(
-    measurement: Any, reading: Any
+    measurement: Any,
+    reading: Any,
 ) -> None:
     setup = {"crest_factor": 6, "line_filter": True}
-    terms = by_code(the_manuals(measurement, reading, setup))
+    terms = by_code(
+        the_manuals(
+            measurement,
+            reading,
+            setup,
+        )
+    )
     assert terms["crest-factor"].limit_wh == pytest.approx(terms["range"].limit_wh)
     assert terms["crest-factor"].group == terms["range"].group == "range"
     assert terms["line-filter"].half_width == pytest.approx(0.3)
     assert terms["line-filter"].group == terms["reading"].group == ""
-    alone = by_code(the_manuals(measurement, reading, {}))
+    alone = by_code(
+        the_manuals(
+            measurement,
+            reading,
+            {},
+        )
+    )
     assert terms["reading"].limit_wh == pytest.approx(alone["reading"].limit_wh)
 
 
 def test_a_timer_that_ended_the_integral_leaves_no_start_and_stop(
-    measurement: Any, reading: Any
+    measurement: Any,
+    reading: Any,
 ) -> None:
-    term = by_code(the_manuals(measurement, reading, {}))["start-stop"]
+    term = by_code(
+        the_manuals(
+            measurement,
+            reading,
+            {},
+        )
+    )["start-stop"]
     assert term.limit_wh == 0.0
     assert term.source == "the meter's own timer has ended the integral"
 
 
 def test_a_length_that_the_meter_tells_is_an_error_of_that_size(
-    measurement: Any, reading: Any
+    measurement: Any,
+    reading: Any,
 ) -> None:
-    readings = [reading(float(t), power_w=6.0, apparent_va=6.0) for t in range(11)]
-    measured = measurement({"integrator_timer_s": 600}, integrator_s=10.4)
-    budget = budget_of(energy_of(readings, measured))
+    readings = [
+        reading(
+            float(t),
+            power_w=6.0,
+            apparent_va=6.0,
+        )
+        for t in range(11)
+    ]
+    measured = measurement(
+        {"integrator_timer_s": 600},
+        integrator_s=10.4,
+    )
+    budget = budget_of(
+        energy_of(
+            readings,
+            measured,
+        )
+    )
     term = by_code(budget)["start-stop"]
     assert term.distribution is Distribution.TWO_POINT
     assert term.half_width == pytest.approx(0.4)
@@ -220,15 +371,30 @@ def test_a_length_that_the_meter_tells_is_an_error_of_that_size(
 
 
 def test_a_load_that_varies_widens_the_term_of_its_ends(
-    measurement: Any, reading: Any
+    measurement: Any,
+    reading: Any,
 ) -> None:
     powers_w = [2.0, 2.0, 2.0, 2.0, 22.0] * 2
     readings = [
-        reading(float(t), power_w=one, apparent_va=one)
+        reading(
+            float(t),
+            power_w=one,
+            apparent_va=one,
+        )
         for t, one in enumerate(powers_w)
     ]
-    measured = measurement({"integrator_timer_s": 600}, start_stop_s=0.3)
-    term = by_code(budget_of(energy_of(readings, measured)))["start-stop"]
+    measured = measurement(
+        {"integrator_timer_s": 600},
+        start_stop_s=0.3,
+    )
+    term = by_code(
+        budget_of(
+            energy_of(
+                readings,
+                measured,
+            )
+        )
+    )["start-stop"]
     assert term.distribution is Distribution.BY_LOAD
     assert term.limit_wh == pytest.approx(1.3 * 6.0 / 3600)
     mean_square = (0.8 * 2.0**2 + 0.2 * 22.0**2) / 6.0**2
@@ -245,19 +411,47 @@ def test_a_load_that_varies_widens_the_term_of_its_ends(
     ],
 )
 def test_an_unknown_term_is_named_in_one_sentence(
-    measurement: Any, reading: Any, different: dict[str, Any], name: str
+    measurement: Any,
+    reading: Any,
+    different: dict[str, Any],
+    name: str,
 ) -> None:
-    readings = [reading(float(t), power_w=6.0, apparent_va=6.0) for t in range(11)]
-    budget = budget_of(energy_of(readings, measurement(**different)))
+    readings = [
+        reading(
+            float(t),
+            power_w=6.0,
+            apparent_va=6.0,
+        )
+        for t in range(11)
+    ]
+    budget = budget_of(
+        energy_of(
+            readings,
+            measurement(**different),
+        )
+    )
     assert budget.combined_wh is None
     assert budget.unknown.startswith(f"The uncertainty is unknown because of {name}")
 
 
 def test_readings_without_a_power_factor_leave_its_influence_unknown(
-    measurement: Any, reading: Any
+    measurement: Any,
+    reading: Any,
 ) -> None:
-    readings = [reading(float(t), power_w=6.0, apparent_va=math.nan) for t in range(11)]
-    budget = budget_of(energy_of(readings, measurement()))
+    readings = [
+        reading(
+            float(t),
+            power_w=6.0,
+            apparent_va=math.nan,
+        )
+        for t in range(11)
+    ]
+    budget = budget_of(
+        energy_of(
+            readings,
+            measurement(),
+        )
+    )
     assert budget.unknown == (
         "The uncertainty is unknown because of the influence of the power factor. The accuracy is unknown, because "
         "the meter's limit of error depends on the power factor, and no reading shows one."
@@ -265,13 +459,23 @@ def test_readings_without_a_power_factor_leave_its_influence_unknown(
 
 
 def test_a_window_without_length_has_no_term_of_its_ends(
-    measurement: Any, reading: Any
+    measurement: Any,
+    reading: Any,
 ) -> None:
     measured = replace(
         measurement({"integrator_timer_s": 600}), end_s=0.0, integrator_s=1.0
     )
     budget = budget_of(
-        energy_of([reading(0.0, power_w=6.0, apparent_va=6.0)], measured)
+        energy_of(
+            [
+                reading(
+                    0.0,
+                    power_w=6.0,
+                    apparent_va=6.0,
+                )
+            ],
+            measured,
+        )
     )
     assert budget.coverage_wh is None
     assert "The window of this energy has no length." in budget.unknown
@@ -282,27 +486,100 @@ def test_a_window_without_length_has_no_term_of_its_ends(
     [(1.0, 5e-6), (9.99999, 5e-6), (12.5, 5e-5), (0.00123456, 5e-9), (0.0, 0.0)],
 )
 def test_the_resolution_of_wh_is_half_of_its_sixth_digit(
-    measurement: Any, reading: Any, energy_wh: float, half_digit: float
+    measurement: Any,
+    reading: Any,
+    energy_wh: float,
+    half_digit: float,
 ) -> None:
-    readings = [reading(float(t), power_w=6.0, apparent_va=6.0) for t in range(11)]
+    readings = [
+        reading(
+            float(t),
+            power_w=6.0,
+            apparent_va=6.0,
+        )
+        for t in range(11)
+    ]
     measured = measurement(integrator_wh=energy_wh)
-    term = by_code(budget_of(energy_of(readings, measured)))["resolution-wh"]
+    term = by_code(
+        budget_of(
+            energy_of(
+                readings,
+                measured,
+            )
+        )
+    )["resolution-wh"]
     assert term.half_width == pytest.approx(half_digit)
     assert not term.is_guaranteed
 
 
 def test_terms_of_a_drivers_own_are_in_the_budget_the_limit_and_not_shared() -> None:
     own = (
-        OwnTerm("counter-step", "the step of the counter", "page 3", energy_wh=0.001),
-        OwnTerm("clamp", "the clamp", "its data sheet", share=0.02),
-        OwnTerm("supply", "its own supply", "measured", power_w=0.1),
+        OwnTerm(
+            "counter-step",
+            "the step of the counter",
+            "page 3",
+            energy_wh=0.001,
+        ),
+        OwnTerm(
+            "clamp",
+            "the clamp",
+            "its data sheet",
+            share=0.02,
+        ),
+        OwnTerm(
+            "supply",
+            "its own supply",
+            "measured",
+            power_w=0.1,
+        ),
     )
-    limits = Limits(0.01, 0.0, 0.0, 0.0, 2500.0, source="data sheet", own=own)
-    readings = [a_reading(float(at_s), 230.0, 36.0, 1.0) for at_s in range(100)]
-    setup = Setup(250.0, 10.0, 1.0, 0)
-    measured = Measurement(1.0, 100.25, 0.0, 100.25, setup, "Plug", limits)
-    energy = energy_of(readings, measured)
-    plain = energy_of(readings, replace(measured, limits=replace(limits, own=())))
+    limits = Limits(
+        0.01,
+        0.0,
+        0.0,
+        0.0,
+        2500.0,
+        source="data sheet",
+        own=own,
+    )
+    readings = [
+        a_reading(
+            float(at_s),
+            230.0,
+            36.0,
+            1.0,
+        )
+        for at_s in range(100)
+    ]
+    setup = Setup(
+        250.0,
+        10.0,
+        1.0,
+        0,
+    )
+    measured = Measurement(
+        1.0,
+        100.25,
+        0.0,
+        100.25,
+        setup,
+        "Plug",
+        limits,
+    )
+    energy = energy_of(
+        readings,
+        measured,
+    )
+    plain = energy_of(
+        readings,
+        replace(
+            measured,
+            limits=replace(
+                limits,
+                own=(),
+            ),
+        ),
+    )
     budget = budget_of(energy)
     terms = by_code(budget)
     assert terms["counter-step"].limit_wh == pytest.approx(0.001)

@@ -13,6 +13,7 @@ COMMANDS: Final = {
     "certify": "certify.certify",
     "check": "check.check",
     "compare": "compare.compare",
+    "export": "export.export",
     "fault": "fault.fault",
     "find": "find.find",
     "loop": "loop.loop",

@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Final
 
-from lpirc_power.page.parts import Table, paragraph, section
-from lpirc_power.page.recording_charts import ends_of
+from lpirc_power.page.parts import Table, paragraph, section, with_half_width
+from lpirc_power.report.marked_report import Marked, lost_words, marked, remarks
 from lpirc_power.report.reading_facts import figure
 from lpirc_power.report.recording_report import Recorded
+
+MOST_NAMES: Final = 200
+"""Names above which the rest is only counted; nobody reads more, and the page stays small."""
 
 
 def marks_section(recorded: Recorded) -> str:
     """Return the section of the marks; nothing without marks."""
-    if not recorded.marks:
+    found = marked(recorded)
+    if not found:
         return ""
-    begin_s, end_s = ends_of(recorded)
-    known = [one for one in recorded.readings if np.isfinite(one.energy_wh)]
-    times = np.array([one.monotonic_s for one in known])
-    sums = np.array([one.energy_wh for one in known])
-    rows = []
-    for number, mark in enumerate(recorded.marks, start=1):
-        last_s = end_s if mark.end_s is None else mark.end_s
-        energy_wh = float("nan")
-        if known:
-            first, last = np.interp([mark.begin_s, last_s], times, sums)
-            energy_wh = float(last - first)
-        lasted_s = last_s - mark.begin_s
-        power_w = energy_wh * 3600 / lasted_s if lasted_s > 0 else float("nan")
-        rows.append(
-            (
-                f"{number}",
-                mark.name,
-                f"{mark.begin_s - begin_s:.3f} s",
-                f"{lasted_s:.3f} s",
-                figure(energy_wh, "Wh", 5),
-                figure(power_w, "W", 5),
-            )
-        )
+    rows = [_row(number, one) for number, one in enumerate(found[:MOST_NAMES], start=1)]
     table = Table(
-        "Marks", ("no.", "mark"), ("begin", "duration", "energy", "mean power"), rows
+        "Marks",
+        ("no.", "mark"),
+        ("times", "duration", "energy", "each", "mean power", "remarks"),
+        rows,
     )
-    told = paragraph("Begin counts from the start of the recording.", "quiet")
-    return section("Marks", told, table.html())
+    told = "Energies of different marks overlap where the marks do; they need not add up to that of the recording."
+    left = len(found) - MOST_NAMES
+    more = paragraph(f"{left} more names are not shown.") if left > 0 else ""
+    lost = lost_words(recorded)
+    lost = paragraph(f"Marks: {lost}.") if lost else ""
+    return section("Marks", paragraph(told, "quiet"), table.html(), more, lost)
+
+
+def _row(number: int, one: Marked) -> tuple[str, ...]:
+    remarked = "; ".join(remarks(one))
+    if not one.count:
+        return (f"{number}", one.name, "", "", "", "", "", remarked)
+    half_wh = None if one.budget is None else one.budget.coverage_wh
+    return (
+        f"{number}",
+        one.name,
+        f"{one.count}",
+        f"{one.energy.duration_s:.4g} s",
+        with_half_width(one.energy.energy_wh, half_wh, "Wh"),
+        figure(one.mean_wh, "Wh") if one.count > 1 else "",
+        figure(one.mean_power_w, "W", 5),
+        remarked,
+    )

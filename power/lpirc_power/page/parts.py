@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
 from lpirc_power.energy import Check
+from lpirc_power.report.reading_facts import figure
 
 _KINDS: Final = {"error": "bad", "warning": "warn"}
 
@@ -41,6 +43,19 @@ class Table:
         for place, text in enumerate(others, start=1):
             cells.append(_cell("td", text, place >= len(self.names)))
         return f"<tr>{''.join(cells)}</tr>"
+
+
+def plus_minus(words: str) -> str:
+    """Return words with the sign for plus-minus, where a terminal has +-."""
+    return words.replace("+-", "\N{PLUS-MINUS SIGN}")
+
+
+def with_half_width(value: float, half_width: float | None, unit: str) -> str:
+    """Return a value with the half-width of its interval, rounded to two digits of it that count (JCGM 100, 7.2.6)."""
+    if half_width is None or not half_width > 0 or not math.isfinite(half_width):
+        return figure(value, unit)
+    digits = max(1 - math.floor(math.log10(half_width)), 0)
+    return f"{value:.{digits}f} \N{PLUS-MINUS SIGN} {half_width:.{digits}f} {unit}"
 
 
 def section(title: str, *content: str) -> str:

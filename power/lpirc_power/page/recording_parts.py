@@ -8,7 +8,15 @@ from html import escape
 from typing import Final
 
 from lpirc_power.energy.budget import Budget
-from lpirc_power.page.parts import Table, check_list, facts, paragraph, section
+from lpirc_power.page.parts import (
+    Table,
+    check_list,
+    facts,
+    paragraph,
+    plus_minus,
+    section,
+    with_half_width,
+)
 from lpirc_power.page.recording_charts import charts_of
 from lpirc_power.report.budget_words import (
     budget_rows,
@@ -49,11 +57,8 @@ def energy_words(recorded: Recorded) -> str:
     if recorded.no_energy:
         return "none"
     budget = recorded.budget
-    stated = figure(recorded.energy_wh, "Wh")
-    if budget is None or budget.coverage_wh is None:
-        return stated
-    half = f"\N{PLUS-MINUS SIGN} {budget.coverage_wh:.2g} Wh"
-    return f"{stated} {half}"
+    half_wh = None if budget is None else budget.coverage_wh
+    return with_half_width(recorded.energy_wh, half_wh, "Wh")
 
 
 def verdict(recorded: Recorded) -> str:
@@ -96,7 +101,7 @@ def figures(recorded: Recorded) -> str:
         ("readings", f"{len(recorded.readings)}"),
     ]
     small = [
-        ("uncertainty", interval_words(budget) if budget and known else ""),
+        ("uncertainty", plus_minus(interval_words(budget)) if budget and known else ""),
         ("above idle", rows.get("above idle", "")),
         ("mean power", "" if mean else rows.get("mean power", "")),
     ]
@@ -144,9 +149,9 @@ def budget_section(budget: Budget | None, title: str = "Uncertainty budget") -> 
     )
     summary = facts(
         [
-            ("stated interval", interval_words(budget)),
-            ("expanded uncertainty", expanded_words(budget)),
-            ("guaranteed limit", guaranteed_words(budget)),
+            ("stated interval", plus_minus(interval_words(budget))),
+            ("expanded uncertainty", plus_minus(expanded_words(budget))),
+            ("guaranteed limit", plus_minus(guaranteed_words(budget))),
         ]
     )
     return section(title, summary, table.html())
@@ -165,7 +170,7 @@ def origin(recorded: Recorded) -> str:
             ("command", " ".join(record.command)),
             ("exit code", f"{record.ended.exit_code}" if record.ended and record.command else ""),
             ("host", record.host),
-            ("program", record.program),
+            ("program", f"lpirc-power {record.program}"),
         ]  # fmt: skip
     links = "".join(f"<li>{escape(one.sentence)}</li>" for one in recorded.link_events)
     lost = f"<h3>The link to the meter</h3><ul>{links}</ul>" if links else ""

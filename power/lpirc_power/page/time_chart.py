@@ -15,7 +15,14 @@ from typing import Final
 import numpy as np
 
 from lpirc_power.page.scale import Scale, duration_words, time_scale, value_scale
-from lpirc_power.page.traces import COLUMNS, Floats, Span, Trace, thinned
+from lpirc_power.page.traces import (
+    COLUMNS,
+    Floats,
+    Span,
+    Trace,
+    merged,
+    thinned,
+)
 
 PLOT_TOP: Final = 30
 """Height above the plot, for the marks' numbers and the flags, in pixels."""
@@ -36,8 +43,8 @@ MOST_NUMBERED: Final = 40
 class TimeChart:
     """A chart of one quantity in `unit` over time, with a `label` that says in words what it shows.
 
-    `marks` are numbered bands, `pauses` times without readings, `flags` spans above the plot. The axis runs from
-    `begin_s` to `end_s`.
+    `marks` are bands, numbered by their names in order, `pauses` times without readings, `flags` spans above the plot.
+    The axis runs from `begin_s` to `end_s`.
     """
 
     label: str
@@ -81,8 +88,11 @@ class TimeChart:
 
     def _bands(self, across: Scale) -> list[str]:
         parts = []
-        numbered = len(self.marks) <= MOST_NUMBERED
-        for number, mark in enumerate(self.marks, start=1):
+        marks = merged(self.marks, (across.high - across.low) / COLUMNS)
+        numbered = len(marks) <= MOST_NUMBERED
+        names = list(dict.fromkeys(mark.name for mark in self.marks))
+        for mark in marks:
+            number = names.index(mark.name) + 1
             parts.append(_band(across, mark, "mark", PLOT_TOP, PLOT_HEIGHT))
             if numbered:
                 middle = (mark.begin_s + mark.end_s) / 2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -86,6 +87,25 @@ def pauses_of(trace: Trace) -> list[Span]:
         end_s = float(trace.times_s[place + 1])
         found.append(Span(f"no reading for {end_s - begin_s:.1f} s", begin_s, end_s))
     return found
+
+
+def merged(spans: Sequence[Span], nearest_s: float) -> list[Span]:
+    """Return spans by name, those of one name that overlap or are closer than `nearest_s` as one.
+
+    So a million marks are no more bands than the chart has columns for each name.
+    """
+    latest: dict[str, Span] = {}
+    found: list[Span] = []
+    for one in sorted(spans, key=lambda span: span.begin_s):
+        before = latest.get(one.name)
+        if before is not None and one.begin_s - before.end_s < nearest_s:
+            end_s = max(before.end_s, one.end_s)
+            latest[one.name] = replace(before, end_s=end_s)
+            continue
+        if before is not None:
+            found.append(before)
+        latest[one.name] = one
+    return sorted([*found, *latest.values()], key=lambda span: span.begin_s)
 
 
 def spans_where(

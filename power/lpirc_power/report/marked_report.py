@@ -172,17 +172,17 @@ def marked_facts(recorded: Recorded) -> list[dict[str, object]]:
 
 def marked_lines(recorded: Recorded) -> list[str]:
     """Return the energies by mark as lines for people."""
-    lost = (
-        recorded.record.ended.marks_lost
-        if recorded.record and recorded.record.ended
-        else 0
-    )
     found = [f"{'mark':16} {one.name}: {_words(one)}" for one in marked(recorded)]
-    if lost:
-        found.append(
-            f"{'marks':16} {lost} were lost: more came than a recording keeps, or they were no marks"
-        )
-    return found
+    lost = lost_words(recorded)
+    return [*found, f"{'marks':16} {lost}"] if lost else found
+
+
+def lost_words(recorded: Recorded) -> str:
+    """Return how many marks were lost; empty if none was."""
+    ended = recorded.record.ended if recorded.record else None
+    if ended is None or not ended.marks_lost:
+        return ""
+    return f"{ended.marks_lost} were lost: more came than a recording keeps, or they were no marks"
 
 
 def _words(one: Marked) -> str:
@@ -197,6 +197,12 @@ def _words(one: Marked) -> str:
             f"{figure(one.energy.energy_wh, 'Wh')} {interval_words(one.budget)}, "
             f"{figure(one.mean_power_w, 'W', 5)} over {one.energy.duration_s:.4g} s{times}"
         )
+    return "; ".join([*words, *remarks(one)])
+
+
+def remarks(one: Marked) -> list[str]:
+    """Return what else there is to say of a name: its instants, and the stretches that have no energy."""
+    words = []
     if one.instants_s:
         times = ", ".join(f"{at_s:.3f} s" for at_s in one.instants_s[:SHOWN_INSTANTS])
         more = len(one.instants_s) - SHOWN_INSTANTS
@@ -207,7 +213,7 @@ def _words(one: Marked) -> str:
         words.append(f"{one.outside} outside the recording")
     if one.doubt_s:
         words.append(f"times +-{one.doubt_s:.3g} s, from another clock")
-    return "; ".join(words)
+    return words
 
 
 SHOWN_INSTANTS: Final = 5

@@ -40,6 +40,7 @@ def test_a_page_shows_energy_interval_marks_checks_budget_and_origin(
     text = page_of(made.recording(marks=MARKS))
     for words in (
         "0.0166667 Wh",
+        "0.01667 \N{PLUS-MINUS SIGN} 0.000",
         "with 95.45 %",
         "load the model",
         "inference",

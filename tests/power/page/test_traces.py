@@ -14,6 +14,7 @@ from lpirc_power.page.traces import (
     COLUMNS,
     Span,
     Trace,
+    merged,
     pauses_of,
     spans_where,
     thinned,
@@ -124,6 +125,15 @@ def test_names_of_marks_are_text_and_never_tags() -> None:
     )
     assert "<script" not in chart.svg()
     assert "<i>" not in chart.svg()
+
+
+def test_a_hundred_thousand_marks_of_one_name_are_few_bands_and_other_names_keep_theirs() -> (
+    None
+):
+    many = [Span("inference", 0.01 * one, 0.01 * one + 0.005) for one in range(100_000)]
+    found = merged([*many, Span("load", 5.0, 6.0)], 1.0)
+    assert [one.name for one in found] == ["inference", "load"]
+    assert found[0].end_s == many[-1].end_s
 
 
 def test_a_chart_without_any_value_still_has_its_axes() -> None:

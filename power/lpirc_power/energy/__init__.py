@@ -11,7 +11,7 @@ from lpirc_power.energy.integral import above_idle_wh, mean_power_w, trapezoid_w
 from lpirc_power.energy.measured_energy import Energy, energy_of
 from lpirc_power.energy.measurement import Check, Measurement
 from lpirc_power.energy.measurement_checks import energy_checks
-from lpirc_power.energy.spread import spread_of
+from lpirc_power.energy.spread import budget_of_mean, spread_of
 
 __all__ = [
     "Budget",
@@ -22,6 +22,7 @@ __all__ = [
     "Term",
     "above_idle_wh",
     "budget_of",
+    "budget_of_mean",
     "energy_checks",
     "energy_of",
     "mean_power_w",

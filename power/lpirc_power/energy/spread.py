@@ -1,13 +1,14 @@
-"""The spread between repeated attempts, as a term of the uncertainty of their mean energy (type A). Pure."""
+"""Repeated attempts: the budget of their mean energy, and the spread between them as a term of it (type A). Pure."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from lpirc_power.energy.budget import Distribution, Term
+from lpirc_power.energy.budget import Budget, Distribution, Term, with_terms
 
 SPREAD: Final = "spread"
 LEAST_ATTEMPTS: Final = 2
@@ -32,3 +33,33 @@ def spread_of(energies_wh: Sequence[float]) -> Term | None:
         freedom=attempts - 1.0,
         is_guaranteed=False,
     )
+
+
+def budget_of_mean(budgets: Sequence[Budget]) -> Budget:
+    """Return the budget of the mean energy of one or more attempts, with their spread.
+
+    Each term is as large as on average: the errors of the attempts are taken to be the same, so none becomes smaller in
+    the mean. A term that is unknown in one attempt is unknown in the mean. Raises ValueError without a budget.
+    """
+    if not budgets:
+        raise ValueError("no attempts")
+    energies_wh = [one.energy_wh for one in budgets]
+    codes = dict.fromkeys(term.code for one in budgets for term in one.terms)
+    terms = tuple(_mean_term(code, budgets) for code in codes)
+    mean = Budget(statistics.fmean(energies_wh), terms)
+    spread = spread_of(energies_wh)
+    return mean if spread is None else with_terms(mean, spread)
+
+
+def _mean_term(code: str, budgets: Sequence[Budget]) -> Term:
+    """Return the term of this code, which not every attempt may have, as large as on average."""
+    found = [term for one in budgets for term in one.terms if term.code == code]
+    for term in found:
+        if not term.is_known:
+            return term
+    sizes_wh = [term.shape.width for term in found]
+    largest = found[sizes_wh.index(max(sizes_wh))]
+    if not largest.half_width:
+        return largest
+    mean_wh = math.fsum(sizes_wh) / len(budgets)
+    return replace(largest, sensitivity_wh=mean_wh / largest.half_width)

@@ -95,7 +95,9 @@ def guaranteed_words(budget: Budget) -> str:
     """Return the guaranteed limit; "unknown" if it is."""
     if budget.guaranteed_wh is None:
         return "unknown"
-    return f"{_half(budget, budget.guaranteed_wh)}, the sum of the limits"
+    by_load = any(one.distribution is Distribution.BY_LOAD for one in budget.terms)
+    ends = ", with start and stop at the mean power" if by_load else ""
+    return f"{_half(budget, budget.guaranteed_wh)}, the sum of the limits{ends}"
 
 
 def budget_summary(budget: Budget) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lpirc_power.energy.budget import Budget, Distribution, Term, with_terms
-from lpirc_power.energy.spread import spread_of
+from lpirc_power.energy.spread import budget_of_mean, spread_of
 
 READING = Term(
     "reading", "the error of the reading", 0.1, "%", Distribution.RECTANGULAR, 0.06,
@@ -175,3 +175,39 @@ def test_the_spread_between_attempts_is_the_deviation_of_their_mean() -> None:
 )
 def test_fewer_than_two_attempts_show_no_spread(energies_wh: list[float]) -> None:
     assert spread_of(energies_wh) is None
+
+
+def test_the_mean_of_attempts_keeps_what_the_meter_may_be_off_and_adds_their_spread() -> (
+    None
+):
+    second = replace(
+        BUDGET,
+        energy_wh=6.6,
+        terms=(replace(READING, sensitivity_wh=0.066), RANGE),
+    )
+    mean = budget_of_mean([BUDGET, second])
+    terms = {one.code: one for one in mean.terms}
+    assert mean.energy_wh == pytest.approx(6.3)
+    assert terms["reading"].limit_wh == pytest.approx(0.0063)
+    assert terms["range"].limit_wh == pytest.approx(0.003)
+    # Only the first attempt was at crest factor 6.
+    assert terms["crest-factor"].limit_wh == pytest.approx(0.0015)
+    assert terms["spread"].standard_wh == pytest.approx(0.3)
+    assert mean.guaranteed_wh == pytest.approx(0.0063 + 0.003 + 0.0015)
+
+
+def test_a_term_unknown_in_one_attempt_is_unknown_in_the_mean() -> None:
+    lacking = replace(
+        READING,
+        half_width=None,
+        source="No reading shows a power.",
+    )
+    mean = budget_of_mean([BUDGET, replace(BUDGET, terms=(lacking,))])
+    assert mean.combined_wh is None
+    assert mean.unknown.endswith("No reading shows a power.")
+
+
+def test_one_attempt_is_its_own_mean_and_no_attempt_has_none() -> None:
+    assert budget_of_mean([BUDGET]).coverage_wh == pytest.approx(BUDGET.coverage_wh)
+    with pytest.raises(ValueError, match="no attempts"):
+        budget_of_mean([])

@@ -60,6 +60,22 @@ def test_each_figure_of_the_summary_is_named_for_what_it_is() -> None:
     }
 
 
+def test_a_guaranteed_limit_says_where_it_is_of_the_mean_power() -> None:
+    """A load of bursts may be at its highest power at the window's ends: the interval is then the wider one."""
+    ends = replace(
+        READING,
+        code="start-stop",
+        distribution=Distribution.BY_LOAD,
+        profile=(0.5, 5.0),
+    )
+    budget = Budget(6.0, (ends,))
+    assert budget.coverage_wh is not None
+    assert budget.guaranteed_wh is not None
+    assert budget.coverage_wh > budget.guaranteed_wh
+    summary = budget_summary(budget)
+    assert summary["guaranteed"].endswith(", with start and stop at the mean power")
+
+
 def test_an_energy_of_0_has_no_percentages() -> None:
     assert budget_summary(Budget(0.0, (READING,)))["uncertainty"].startswith(
         "+-0.00573 Wh with"

@@ -106,11 +106,14 @@ def clean(name: object) -> str:
     """
     if not isinstance(name, str):
         raise Wrong
-    start = name[: LONGEST_NAME + 1]
-    cleaned = "".join(one if one.isprintable() else "?" for one in start).strip()
+    cleaned = "".join(map(_shown, name[: LONGEST_NAME + 1])).strip()
     if not cleaned:
         raise Wrong
     return cleaned if len(name) <= LONGEST_NAME else f"{cleaned[: LONGEST_NAME - 3]}..."
+
+
+def _shown(character: str) -> str:
+    return character if character.isprintable() else "?"
 
 
 def finite(value: object) -> float:

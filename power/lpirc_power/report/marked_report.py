@@ -151,23 +151,24 @@ def _edges_term(energy: StretchEnergy, interval_s: float) -> Term:
 
 def marked_facts(recorded: Recorded) -> list[dict[str, object]]:
     """Return the energies by mark, ready for JSON."""
-    return [
-        {
-            "name": one.name,
-            "count": one.count,
-            "energy_wh": json_ready(one.energy.energy_wh) if one.count else None,
-            "mean_wh": json_ready(one.mean_wh),
-            "duration_s": one.energy.duration_s,
-            "mean_power_w": json_ready(one.mean_power_w),
-            "edges_wh": json_ready(one.energy.edges_wh),
-            "budget": None if one.budget is None else one.budget.document(),
-            "instants_s": list(one.instants_s),
-            "unclosed": one.unclosed,
-            "outside": one.outside,
-            "doubt_s": one.doubt_s,
-        }
-        for one in marked(recorded)
-    ]
+    return [_facts(one) for one in marked(recorded)]
+
+
+def _facts(one: Marked) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "count": one.count,
+        "energy_wh": json_ready(one.energy.energy_wh) if one.count else None,
+        "mean_wh": json_ready(one.mean_wh),
+        "duration_s": one.energy.duration_s,
+        "mean_power_w": json_ready(one.mean_power_w),
+        "edges_wh": json_ready(one.energy.edges_wh),
+        "budget": None if one.budget is None else one.budget.document(),
+        "instants_s": list(one.instants_s),
+        "unclosed": one.unclosed,
+        "outside": one.outside,
+        "doubt_s": one.doubt_s,
+    }
 
 
 def marked_lines(recorded: Recorded) -> list[str]:

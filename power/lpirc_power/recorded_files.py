@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,50 +23,16 @@ from lpirc_power.record.document import (
 )
 from lpirc_power.record.record_file import has_record, read_record, record_path
 from lpirc_power.recording import read_readings, reading_of
+from lpirc_power.report.group_report import Group
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.series_report import Series
+
+__all__ = ["Group", "Series", "clock_doubts", "read_measurement", "read_recorded"]
 
 CLOCK_STEP_S: Final = 1.0
 """Least difference between wall clock and monotonic clock that is a step, and not drift, in a recording."""
 DRIFT: Final = 5e-4
 """Largest relative drift of a host's clocks against each other, while the wall clock is being slewed."""
-
-
-@dataclass(frozen=True)
-class Series:
-    """Attempts of one measurement: those that count, and those before them that do not."""
-
-    record: SeriesRecord
-    recordings: tuple[Recorded, ...]
-    warm_up: tuple[Recorded, ...]
-    file: str
-
-
-@dataclass(frozen=True)
-class Group:
-    """Recordings of several meters on one clock, by name. A meter without an energy is named in the record alone."""
-
-    record: GroupRecord
-    recordings: Mapping[str, Recorded]
-    file: str
-
-    @property
-    def start_offsets_s(self) -> dict[str, float]:
-        """Return by how much each meter's window began later than that of the first."""
-        return self._offsets(
-            {name: one.measured.start_s for name, one in self.recordings.items()}
-        )
-
-    @property
-    def end_offsets_s(self) -> dict[str, float]:
-        """Return by how much each meter's window ended later than that of the first."""
-        return self._offsets(
-            {name: one.measured.end_s for name, one in self.recordings.items()}
-        )
-
-    @staticmethod
-    def _offsets(times_s: dict[str, float]) -> dict[str, float]:
-        first_s = next(iter(times_s.values()), 0.0)
-        return {name: at_s - first_s for name, at_s in times_s.items()}
 
 
 def read_measurement(path: Path) -> Recorded | Series | Group:

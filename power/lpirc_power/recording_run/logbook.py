@@ -42,12 +42,7 @@ class Logbook:
         self._force = force
         self._guard = threading.Lock()
         self._file: io.FileIO | None = None
-        found = status(path)
-        if found is not None:
-            _require_name_of_file(path, found.st_mode)
-            if not force:
-                raise _exists(path)
-        require_folder(path)
+        require_free(path, force=force)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
@@ -140,6 +135,16 @@ def _add(file: io.FileIO, line: str) -> None:
         with contextlib.suppress(OSError):
             file.truncate(size)
         raise
+
+
+def require_free(path: Path, *, force: bool) -> None:
+    """Raise MeterError `recording-file` if no recording can be written to a path; with `force`, it may replace one."""
+    found = status(path)
+    if found is not None:
+        _require_name_of_file(path, found.st_mode)
+        if not force:
+            raise _exists(path)
+    require_folder(path)
 
 
 def require_folder(path: Path) -> None:

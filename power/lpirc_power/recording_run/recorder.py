@@ -115,6 +115,11 @@ class Recorder:
         self._start = self._now()
         return self._start
 
+    @property
+    def is_started(self) -> bool:
+        """True once the integrator was started."""
+        return self._start is not None
+
     def note_start(self) -> None:
         """Write to the record that the integrator runs; call it when nothing else is urgent."""
         if self._identity is not None and self._start is not None:

@@ -25,7 +25,7 @@ def recorded(
     marks = MarkList()
     with course.interruptible():
         try:
-            with _marked(order, course, marks, clocks):
+            with marked(order, course, marks, clocks):
                 recorder.arm(course.require_going_on)
                 with recorder.files():
                     _run(recorder, course)
@@ -36,7 +36,7 @@ def recorded(
 
 
 @contextlib.contextmanager
-def _marked(
+def marked(
     order: Order, course: Course, marks: MarkList, clocks: Clocks
 ) -> Iterator[None]:
     """Take the marks of the course's program, or of any program where a path is given, during a with statement."""

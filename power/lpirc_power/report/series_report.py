@@ -1,0 +1,165 @@
+"""A series of attempts at one measurement: the mean energy, its spread and its uncertainty."""
+
+from __future__ import annotations
+
+import functools
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lpirc_power.energy import Budget
+from lpirc_power.energy.budget import Term, with_terms
+from lpirc_power.energy.spread import spread_of
+from lpirc_power.record.document import SeriesRecord
+from lpirc_power.report.budget_words import budget_summary
+from lpirc_power.report.reading_facts import figure, json_ready, lines
+from lpirc_power.report.recording_report import Recorded, recorded_facts
+
+
+@dataclass(frozen=True)
+class Series:
+    """Attempts of one measurement: those that count, and those before them that do not."""
+
+    record: SeriesRecord
+    recordings: tuple[Recorded, ...]
+    warm_up: tuple[Recorded, ...]
+    file: str
+
+    @property
+    def energies_wh(self) -> list[float]:
+        """The energies of the attempts that count."""
+        return [one.energy_wh for one in self.recordings]
+
+    @property
+    def mean_wh(self) -> float:
+        """The mean energy; NaN without an attempt."""
+        return statistics.fmean(self.energies_wh) if self.recordings else math.nan
+
+    @property
+    def deviation_wh(self) -> float | None:
+        """The standard deviation of the attempts; None for fewer than two."""
+        energies_wh = self.energies_wh
+        return statistics.stdev(energies_wh) if len(energies_wh) > 1 else None
+
+    @functools.cached_property
+    def half_wh(self) -> float | None:
+        """Half of the interval of the mean by Student's t, 95.45 %; None for fewer than two attempts.
+
+        It holds the mean that endless attempts by the same meter in the same setup would have.
+        """
+        spread = spread_of(self.energies_wh)
+        return None if spread is None else Budget(self.mean_wh, (spread,)).coverage_wh
+
+    @property
+    def relative_half(self) -> float | None:
+        """That half as a part of the mean; None if there is none."""
+        half_wh = self.half_wh
+        return (
+            None if half_wh is None or not self.mean_wh else half_wh / abs(self.mean_wh)
+        )
+
+    @functools.cached_property
+    def budget(self) -> Budget | None:
+        """The uncertainty budget of the mean energy; None without an attempt.
+
+        The terms of single attempts do not become smaller by repeating: they are taken as errors that all attempts have
+        in common. The spread does.
+        """
+        budgets = [one.budget for one in self.recordings if one.budget is not None]
+        if not budgets:
+            return None
+        first = budgets[0]
+        rows = [one.terms for one in budgets]
+        codes = [tuple(term.code for term in row) for row in rows]
+        if (
+            len(set(codes)) > 1
+        ):  # not the same terms: the least certain attempt stands for all
+            first = max(budgets, key=lambda one: one.coverage_wh or math.inf)
+            rows = [first.terms]
+        terms = tuple(map(_mean_term, zip(*rows, strict=True)))
+        spread = spread_of(self.energies_wh)
+        found = Budget(self.mean_wh, terms)
+        return found if spread is None else with_terms(found, spread)
+
+
+def _mean_term(terms: Sequence[Term]) -> Term:
+    """Return the term of the mean of attempts whose errors are the same."""
+    first = terms[0]
+    if not all(one.is_known for one in terms):
+        return next(one for one in terms if not one.is_known)
+    half_width = statistics.fmean(one.half_width or 0.0 for one in terms)
+    width_wh = statistics.fmean(
+        (one.half_width or 0.0) * abs(one.sensitivity_wh) for one in terms
+    )
+    sensitivity_wh = width_wh / half_width if half_width else first.sensitivity_wh
+    return replace(first, half_width=half_width, sensitivity_wh=sensitivity_wh)
+
+
+def series_facts(series: Series) -> dict[str, object]:
+    """Return a series, ready for JSON."""
+    half_wh = series.half_wh
+    deviation_wh = series.deviation_wh
+    relative = series.relative_half
+    return {
+        "kind": "series",
+        "attempts": [recorded_facts(one) for one in series.recordings],
+        "warm_up": [recorded_facts(one) for one in series.warm_up],
+        "count": len(series.recordings),
+        "wanted": series.record.wanted,
+        "mean_wh": json_ready(series.mean_wh),
+        "deviation_wh": deviation_wh,
+        "interval_wh": None
+        if half_wh is None
+        else [series.mean_wh - half_wh, series.mean_wh + half_wh],
+        "interval_percent": None if relative is None else 100.0 * relative,
+        "until_stable_percent": None
+        if series.record.stable is None
+        else 100.0 * series.record.stable,
+        "stopped": series.record.stopped or None,
+        "budget": None if series.budget is None else series.budget.document(),
+        "file": series.file,
+    }
+
+
+def attempt_words(recorded: Recorded) -> str:
+    """Return one attempt in words."""
+    energy = "no energy" if recorded.no_energy else figure(recorded.energy_wh, "Wh")
+    power = (
+        "" if math.isnan(recorded.power_w) else f", {figure(recorded.power_w, 'W', 5)}"
+    )
+    return f"{energy} in {recorded.measured.energy_s:.3f} s{power}, {recorded.file}"
+
+
+def series_lines(series: Series) -> list[str]:
+    """Return a series as lines for people."""
+    count = len(series.recordings)
+    found = [
+        f"{'warm-up':16} {attempt_words(one)}, not counted" for one in series.warm_up
+    ]
+    found += [
+        f"{f'attempt {number}':16} {attempt_words(one)}"
+        for number, one in enumerate(series.recordings, 1)
+    ]
+    named = {}
+    if count:
+        attempts = "1 attempt" if count == 1 else f"{count} attempts"
+        named["mean energy"] = f"{figure(series.mean_wh, 'Wh')} of {attempts}"
+    if series.deviation_wh is not None and series.half_wh is not None:
+        of_mean = (
+            ""
+            if series.relative_half is None
+            else f" (+-{100 * series.relative_half:.3g} %)"
+        )
+        named["deviation"] = (
+            f"{figure(series.deviation_wh, 'Wh', 3)}, from attempt to attempt"
+        )
+        named["interval"] = (
+            f"+-{figure(series.half_wh, 'Wh', 3)}{of_mean}, Student's t, 95.45 %, without the meter's error"
+        )
+    if series.budget is not None:
+        summary = budget_summary(series.budget)
+        named |= {name: words for name, words in summary.items() if words}
+    if series.record.stopped:
+        named["stopped"] = series.record.stopped
+    return [*found, *lines(named)]

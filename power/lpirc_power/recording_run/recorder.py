@@ -25,10 +25,12 @@ from lpirc_power.recording_run.kept_record import (
 )
 from lpirc_power.recording_run.logbook import Logbook
 from lpirc_power.recording_run.mark_list import MarkList
+from lpirc_power.recording_run.watcher import Watcher
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.sampling.polling import Idle
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
 
+NOBODY: Final = Watcher()
 LONGEST_PAUSE_S: Final = 0.2
 """Longest pause between two questions whether to go on waiting."""
 
@@ -54,6 +56,12 @@ class Order:
     command: tuple[str, ...] = ()
     part: Part | None = None
     marks_path: Path | None = None
+    watcher: Watcher = NOBODY
+
+    @property
+    def name(self) -> str:
+        """The name of the recording: that of its file, without the ending."""
+        return self.output.stem
 
 
 class Recorder:
@@ -81,10 +89,10 @@ class Recorder:
         self._sampler = Sampler(
             order.address,
             self._setup,
-            self.logbook.take,
+            self._take,
             clocks.monotonic,
             clocks.utcnow,
-            on_link=self._events.append,
+            on_link=self._link,
         )
 
     def arm(self, require_going_on: Callable[[], object] = lambda: None) -> Identity:
@@ -93,6 +101,7 @@ class Recorder:
         `require_going_on` may raise to end the waiting.
         """
         self._identity = self._armed()
+        self.order.watcher.on_armed(self.order.name, self._identity)
         self._wait(self.order.warm_up_s, require_going_on)
         if self.order.idle_s is not None:
             self._idle = self._sampler.measure_idle(self.order.idle_s, require_going_on)
@@ -113,6 +122,7 @@ class Recorder:
         """Start the integrator and the readings; return the beginning of the window."""
         self._sampler.start()
         self._start = self._now()
+        self.order.watcher.on_start(self.order.name, self._start)
         return self._start
 
     @property
@@ -138,6 +148,7 @@ class Recorder:
         final = self._stopped()
         self._row = row(final)
         self.logbook.take(final)
+        self.order.watcher.on_stop(self.order.name, final)
         self._measured = self._measurement(
             self._identity, self._start, self._end, final
         )
@@ -205,6 +216,14 @@ class Recorder:
             late_s=self._sampler.late_s,
             standing=counts,
         )
+
+    def _take(self, reading: Reading) -> None:
+        self.logbook.take(reading)
+        self.order.watcher.on_reading(self.order.name, reading)
+
+    def _link(self, event: LinkEvent) -> None:
+        self._events.append(event)
+        self.order.watcher.on_link(self.order.name, event)
 
     def _armed(self) -> Identity:
         take_over = self.order.take_over

@@ -23,6 +23,7 @@ def recorded(
     """
     recorder = Recorder(order, clocks)
     marks = MarkList()
+    order.watcher.on_marks(marks)
     with course.interruptible():
         try:
             with marked(order, course, marks, clocks):

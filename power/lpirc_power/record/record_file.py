@@ -18,6 +18,7 @@ from lpirc_power.record.document import (
     Record,
     SeriesRecord,
 )
+from lpirc_power.record.plausible import implausible
 from lpirc_power.record.stored_values import restored, stored
 from lpirc_power.recording import require_file
 
@@ -77,6 +78,9 @@ def read_record(path: Path) -> AnyRecord:
         record = restored(kind, document, "its record")
     except MeterError as error:
         raise _wrong(path, error.sentence.rstrip(".")) from None
+    problem = implausible(record) if isinstance(record, Record) else ""
+    if problem:
+        raise _wrong(path, f"{problem}, which cannot be")
     for name in _names(record):
         if not is_plain(name):
             raise _wrong(path, f"it names the file {name[:80]!r}, outside its folder")

@@ -35,6 +35,8 @@ class MeterSession:
         self._meter: Meter | None = None
         self._attached = False
         self._configured = False
+        self.integrates_again = False
+        """True if the meter, to be restored, was found integrating: another program has started it."""
 
     def untouched(self) -> Meter:
         """Return the meter, opening a link if there is none; `meter-changed` if another meter answers.
@@ -144,6 +146,7 @@ class MeterSession:
         meter = self.untouched()
         state = meter.state()
         if state is IntegratorState.START:
+            self.integrates_again = True
             _log.warning(
                 "The meter %s integrates again; its settings are left unchanged.",
                 self.identity,

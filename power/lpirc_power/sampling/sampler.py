@@ -242,7 +242,8 @@ class Sampler:
         with self._link_lock:
             if restore_settings:
                 self._restore_settings()
-                if self._has_locked:
+                # A meter that integrates again is locked for the run of another program.
+                if self._has_locked and not self._session.integrates_again:
                     self.unlock_panel()
             self._session.close()
 

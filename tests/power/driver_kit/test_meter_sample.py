@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,8 +74,8 @@ def install(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_page_shows_the_code_of_the_sample(name: str) -> None:
-    lines = (METERS / name).read_text("utf-8").splitlines()
-    shown = "\n".join(f"    {line}" if line else "" for line in lines)
+    text = (METERS / name).read_text("utf-8")
+    shown = textwrap.indent(text.rstrip("\n"), "    ")
     page = PAGE.read_text("utf-8")
     assert f"`{name}`" in page
     assert f"\n\n{shown}\n" in page

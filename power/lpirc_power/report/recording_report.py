@@ -19,10 +19,12 @@ from lpirc_power.energy import (
     energy_of,
 )
 from lpirc_power.energy.continuity import why_lost
+from lpirc_power.energy.idle_energy import IdlePower, net_budget
+from lpirc_power.energy.power_error_limit import Load
 from lpirc_power.meter import Identity, Reading
 from lpirc_power.meter_standing import Standing
 from lpirc_power.record.document import Mark, Record
-from lpirc_power.report.budget_words import budget_summary
+from lpirc_power.report.budget_words import budget_summary, interval_words
 from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
@@ -115,6 +117,16 @@ class Recorded:
         return above_idle_wh(self.energy_wh, self.idle.power_w, self.measured.energy_s)
 
     @functools.cached_property
+    def above_idle_budget(self) -> Budget | None:
+        """The uncertainty budget of the energy above idle; None without one."""
+        idle = self.idle
+        if idle is None or self.budget is None:
+            return None
+        load = Load(idle.voltage_v, idle.current_a, idle.power_w, idle.apparent_va)
+        power = IdlePower(load, idle.standard_w, idle.freedom)
+        return net_budget(self.budget, power, self.measured)
+
+    @functools.cached_property
     def checks(self) -> tuple[Check, ...]:
         """The checks of the energy that the recording can answer."""
         found = energy_checks(self.readings, self.measured, self.energy)
@@ -154,6 +166,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
     """Return a recording, ready for JSON."""
     measured = recorded.measured
     above_wh = recorded.above_idle_wh
+    net = recorded.above_idle_budget
     limit = recorded.uncertainty
     start_stop = (
         None if limit is None else json_ready(100.0 * recorded.energy.start_stop_share)
@@ -173,6 +186,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         if recorded.idle is None
         else json_ready(recorded.idle.power_w),
         "energy_above_idle_wh": None if above_wh is None else json_ready(above_wh),
+        "above_idle_budget": None if net is None else net.document(),
         "accuracy": {
             **accuracy_facts(recorded.power_w, limit),
             "start_stop_percent": start_stop,
@@ -281,4 +295,9 @@ def _above_idle(recorded: Recorded) -> str:
     above_wh = recorded.above_idle_wh
     if idle is None or above_wh is None or recorded.no_energy:
         return ""
-    return f"{figure(above_wh, 'Wh')}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s"
+    net = recorded.above_idle_budget
+    known = "" if net is None else f" {interval_words(net)}"
+    return (
+        f"{figure(above_wh, 'Wh')}{known}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s, from "
+        f"update to update +-{figure(idle.spread_w, 'W', 3)}"
+    )

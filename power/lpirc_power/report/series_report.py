@@ -5,12 +5,9 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from lpirc_power.energy import Budget
-from lpirc_power.energy.budget import Term, with_terms
-from lpirc_power.energy.spread import spread_of
+from lpirc_power.energy import Budget, budget_of_mean, spread_of
 from lpirc_power.record.document import SeriesRecord
 from lpirc_power.report.budget_words import budget_summary
 from lpirc_power.report.reading_facts import figure, json_ready, lines
@@ -63,37 +60,11 @@ class Series:
     def budget(self) -> Budget | None:
         """The uncertainty budget of the mean energy; None without an attempt.
 
-        The terms of single attempts do not become smaller by repeating: they are taken as errors that all attempts have
-        in common. The spread does.
+        Repeating makes no term of a single attempt smaller, since its error may be the same in all; it makes that of
+        the spread smaller.
         """
         budgets = [one.budget for one in self.recordings if one.budget is not None]
-        if not budgets:
-            return None
-        first = budgets[0]
-        rows = [one.terms for one in budgets]
-        codes = [tuple(term.code for term in row) for row in rows]
-        if (
-            len(set(codes)) > 1
-        ):  # not the same terms: the least certain attempt stands for all
-            first = max(budgets, key=lambda one: one.coverage_wh or math.inf)
-            rows = [first.terms]
-        terms = tuple(map(_mean_term, zip(*rows, strict=True)))
-        spread = spread_of(self.energies_wh)
-        found = Budget(self.mean_wh, terms)
-        return found if spread is None else with_terms(found, spread)
-
-
-def _mean_term(terms: Sequence[Term]) -> Term:
-    """Return the term of the mean of attempts whose errors are the same."""
-    first = terms[0]
-    if not all(one.is_known for one in terms):
-        return next(one for one in terms if not one.is_known)
-    half_width = statistics.fmean(one.half_width or 0.0 for one in terms)
-    width_wh = statistics.fmean(
-        (one.half_width or 0.0) * abs(one.sensitivity_wh) for one in terms
-    )
-    sensitivity_wh = width_wh / half_width if half_width else first.sensitivity_wh
-    return replace(first, half_width=half_width, sensitivity_wh=sensitivity_wh)
+        return budget_of_mean(budgets) if budgets else None
 
 
 def series_facts(series: Series) -> dict[str, object]:

@@ -29,6 +29,9 @@ LONGEST_SETTLING_UPDATES: Final = 5.0
 LONGEST_SETTLING_S: Final = 2.0
 """Longest wait for data after settling, or LONGEST_SETTLING_UPDATES if longer. Then the meter starts anyway."""
 
+IDLE_PARTS: Final = 10
+"""Parts of an idle measurement whose means show its spread."""
+
 Sample = tuple[Reading, bool]
 """A reading, and True if the meter marked it as new."""
 
@@ -120,11 +123,22 @@ def settle(
 
 @dataclass(frozen=True)
 class Idle:
-    """A measured idle baseline: the mean power of several updates, their number and their duration."""
+    """A measured idle baseline: the mean power of several updates, their number and their duration.
+
+    `spread_w` is the standard deviation of the updates, `standard_w` the standard uncertainty of their mean with
+    `freedom` degrees of freedom, from the means of up to ten parts: consecutive updates are not independent. They, and
+    the means of voltage, current and apparent power, are NaN if unknown.
+    """
 
     power_w: float
     duration_s: float
     readings: int
+    spread_w: float = math.nan
+    standard_w: float = math.nan
+    freedom: float = 0.0
+    voltage_v: float = math.nan
+    current_a: float = math.nan
+    apparent_va: float = math.nan
 
 
 def idle_readings(
@@ -178,4 +192,31 @@ def baseline(readings: Sequence[Reading]) -> Idle:
             "The meter cannot measure the idle power: clipped at the peaks, it reads too low; use larger ranges.",
         )
     lasted_s = readings[-1].monotonic_s - readings[0].monotonic_s
-    return Idle(statistics.fmean(powers_w), lasted_s, len(powers_w))
+    parts_w = _parts(powers_w)
+    return Idle(
+        power_w=statistics.fmean(powers_w),
+        duration_s=lasted_s,
+        readings=len(powers_w),
+        spread_w=_deviation(powers_w),
+        standard_w=_deviation(parts_w) / math.sqrt(len(parts_w)),
+        freedom=len(parts_w) - 1.0,
+        voltage_v=_mean([one.voltage_v for one in taken]),
+        current_a=_mean([one.current_a for one in taken]),
+        apparent_va=_mean([one.apparent_va for one in taken]),
+    )
+
+
+def _parts(values: Sequence[float]) -> list[float]:
+    """Return the means of up to IDLE_PARTS equal parts of consecutive values."""
+    size = math.ceil(len(values) / IDLE_PARTS)
+    whole = range(0, len(values) - size + 1, size)
+    return [statistics.fmean(values[begin : begin + size]) for begin in whole]
+
+
+def _deviation(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else math.nan
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [one for one in values if math.isfinite(one)]
+    return statistics.fmean(known) if known else math.nan

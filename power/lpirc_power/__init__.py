@@ -3,29 +3,73 @@
 Knows nothing of HTTP, runs or scoring. Start with `meter` (the protocol) and `meter_address` (opens the meter at an
 address). `scheme` and `driver_registry` are the extension points for meters of other makers.
 
-The names below are for programs and notebooks; each is imported when it is first used.
+The names below are for programs and notebooks; each is imported when it is first used. docs/meter-api.md explains them.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from lpirc_power.energy import Budget, Check
+    from lpirc_power.energy.budget import Term
+    from lpirc_power.errors import MeterError
     from lpirc_power.marking import mark
-    from lpirc_power.recorded_files import read_measurement, read_recorded
+    from lpirc_power.notebook.live_recording import DoubtfulEnergy, LiveRecording
+    from lpirc_power.notebook.marked_energy import MarkEnergy
+    from lpirc_power.notebook.open_meter import OpenMeter, open_meter
+    from lpirc_power.notebook.plot import Plot
+    from lpirc_power.notebook.readings import Readings
+    from lpirc_power.notebook.recording import Recording, read_recorded
+    from lpirc_power.recorded_files import read_measurement
+    from lpirc_power.sampling.polling import Idle
 
-__all__ = ["mark", "read_measurement", "read_recorded"]
+__all__ = [
+    "Budget",
+    "Check",
+    "DoubtfulEnergy",
+    "Idle",
+    "LiveRecording",
+    "MarkEnergy",
+    "MeterError",
+    "OpenMeter",
+    "Plot",
+    "Readings",
+    "Recording",
+    "Term",
+    "mark",
+    "open_meter",
+    "read_measurement",
+    "read_recorded",
+]
 
 _PLACES: Final = {
+    "Budget": "energy.budget",
+    "Check": "energy.measurement",
+    "DoubtfulEnergy": "notebook.live_recording",
+    "Idle": "sampling.polling",
+    "LiveRecording": "notebook.live_recording",
+    "MarkEnergy": "notebook.marked_energy",
+    "MeterError": "errors",
+    "OpenMeter": "notebook.open_meter",
+    "Plot": "notebook.plot",
+    "Readings": "notebook.readings",
+    "Recording": "notebook.recording",
+    "Term": "energy.budget",
     "mark": "marking",
+    "open_meter": "notebook.open_meter",
     "read_measurement": "recorded_files",
-    "read_recorded": "recorded_files",
+    "read_recorded": "notebook.recording",
 }
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{_PLACES[name]}")
     return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -54,6 +54,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
             "scoring",
             "score-api",
             "energy",
+            "meter-api",
             "real-meter",
             "meters",
             "mlperf",

@@ -41,7 +41,7 @@ class Order:
 
     Once the meter is armed, it waits for `warm_up_s` and then measures the idle power for `idle_s`. `cool_down_s` is
     only noted. A `duration_s` also sets the integrator's timer. Marks are taken at `marks_path`; None: at a path of
-    their own, for a command.
+    their own, for a command. `idle` is an idle power that was measured before; one measured now replaces it.
     """
 
     address: str
@@ -57,6 +57,7 @@ class Order:
     part: Part | None = None
     marks_path: Path | None = None
     watcher: Watcher = NOBODY
+    idle: Idle | None = None
 
     @property
     def name(self) -> str:
@@ -81,7 +82,7 @@ class Recorder:
         self._setup = replace(order.setup, integrator_timer_s=timer_s)
         self.kept = KeptRecord(self._record(), order.output, force=order.force)
         self._identity: Identity | None = None
-        self._idle: Idle | None = None
+        self._idle = order.idle
         self._start: Moment | None = None
         self._end: Moment | None = None
         self._row = ""

@@ -29,8 +29,11 @@ def samples(client: Any) -> list[list[float]]:
     """Ask for the new samples as the harness does: a line with their number, and so many lines."""
     assert client.ask("RL,*,*") == "Invalid number of parameters"
     count = int(client.ask("RL").split(" ")[1])
-    rows = [ROW.fullmatch(client.line()) for _ in range(count)]
-    return [[float(figure) for figure in row.groups()] for row in rows if row]
+    rows = []
+    for _ in range(count):
+        if row := ROW.fullmatch(client.line()):
+            rows.append([float(figure) for figure in row.groups()])
+    return rows
 
 
 def measured(

@@ -13,7 +13,9 @@ from lpirc_power.meter import Identity, Setup
 from lpirc_power.notebook.marked_energy import MarkEnergy, mark_energies
 from lpirc_power.notebook.plot import Plot
 from lpirc_power.notebook.readings import Readings
+from lpirc_power.page.recording_charts import charts_of
 from lpirc_power.recorded_files import read_recorded as read_whole
+from lpirc_power.report.advice import times_to_repeat
 from lpirc_power.report.marked_report import marked_facts, marked_lines
 from lpirc_power.report.recording_report import (
     Recorded,
@@ -149,12 +151,11 @@ class Recording:
     def document(self) -> dict[str, Any]:
         """Return everything, ready for JSON: the document of `meter record --json`."""
         found = self.recorded
-        return {**recorded_facts(found), "marks": marked_facts(found)}
+        more = {"marks": marked_facts(found), "repeat_in_loop": times_to_repeat(found)}
+        return recorded_facts(found) | more
 
     def plot(self) -> Plot:
         """Return a plot of the power over time with its marks."""
-        from lpirc_power.page.recording_charts import charts_of
-
         return Plot(charts_of(self.recorded).power)
 
     def __str__(self) -> str:

@@ -29,11 +29,8 @@ def samples(client: Any) -> list[list[float]]:
     """Ask for the new samples as the harness does: a line with their number, and so many lines."""
     assert client.ask("RL,*,*") == "Invalid number of parameters"
     count = int(client.ask("RL").split(" ")[1])
-    rows = []
-    for _ in range(count):
-        if row := ROW.fullmatch(client.line()):
-            rows.append([float(figure) for figure in row.groups()])
-    return rows
+    rows = [ROW.fullmatch(client.line()) for _ in range(count)]
+    return [[*map(float, row.groups())] for row in rows if row]
 
 
 def measured(

@@ -122,7 +122,7 @@ class Made:
             self.identity, Standing.OFFICIAL, self._at(self.start_s), None
         )
         record = Record(
-            "lpirc-power test",
+            "0.1.0",
             "TCPIP::1.2.3.4::INSTR",
             path.name,
             "host",

@@ -65,14 +65,14 @@ def _advice(found: Comparison) -> str:
         return (
             f"; {more} more attempts of each would show one of {_percent(found.least)}"
         )
-    if ratio.meter_half_width >= found.least:
+    wanted = _percent(found.least)
+    if ratio.meter_half_width > found.least / 2:
         return (
-            f", and no number of attempts would show one of {_percent(found.least)}: the meter's errors that do not "
-            f"cancel are {_percent(ratio.meter_half_width)}"
+            f", and more attempts alone would not show one of {wanted}: the errors that do not cancel, of the meters and "
+            f"of start and stop, are {_percent(ratio.meter_half_width)}; longer recordings make those of start and stop "
+            "smaller"
         )
-    return (
-        f", and {MOST_ATTEMPTS} attempts would not show one of {_percent(found.least)}"
-    )
+    return f", and {MOST_ATTEMPTS} attempts would not show one of {wanted}"
 
 
 def _change(ratio: Ratio) -> str:

@@ -181,7 +181,11 @@ def _shared(side: Attempts) -> dict[str, float]:
 
 
 def _own(side: Attempts, scale: float) -> list[ErrorShape]:
-    """Return the errors of the mean that each attempt has for itself, in parts of the ratio."""
+    """Return the other errors of the mean, in parts of the ratio.
+
+    They are those of start and stop, of gaps and of drift. They may be the same in all attempts of a side, so repeating
+    does not make them smaller.
+    """
     count = len(side.budgets)
     codes = {
         term.code
@@ -194,9 +198,8 @@ def _own(side: Attempts, scale: float) -> list[ErrorShape]:
         terms = [
             term for one in side.budgets for term in one.terms if term.code == code
         ]
-        square = math.fsum((term.standard_wh or 0.0) ** 2 for term in terms)
-        width = math.sqrt(3.0 * square) / count
-        shapes.append(_rectangle(width * scale))
+        standard = math.fsum(term.standard_wh or 0.0 for term in terms) / count
+        shapes.append(_rectangle(math.sqrt(3.0) * standard * scale))
     return shapes
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from lpirc_power.page.group_page import group_page
 from lpirc_power.page.recording_page import recording_page
-from lpirc_power.recorded_files import Group, Series
+from lpirc_power.page.series_page import series_page
+from lpirc_power.report.group_report import Group
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.series_report import Series
 
 
 def measurement_page(found: Recorded | Series | Group) -> str:
     """Return the page as HTML."""
-    if isinstance(found, Recorded):
-        return recording_page(found)
-    raise NotImplementedError
+    if isinstance(found, Series):
+        return series_page(found)
+    if isinstance(found, Group):
+        return group_page(found)
+    return recording_page(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from html import escape
 from typing import Final
@@ -157,7 +158,19 @@ def budget_section(budget: Budget | None, title: str = "Uncertainty budget") -> 
     return section(title, summary, table.html())
 
 
-def origin(recorded: Recorded) -> str:
+def failed_checks(recordings: Mapping[str, Recorded]) -> str:
+    """Return the section of the checks of several recordings by name: those that failed, and how many hold."""
+    parts = []
+    for name, one in recordings.items():
+        failed = [check for check in one.checks if not check.ok]
+        held = f"{name}: {len(one.checks) - len(failed)} of {len(one.checks)} hold."
+        parts.append(paragraph(held))
+        if failed:
+            parts.append(check_list(in_order(tuple(failed))))
+    return section("Checks", *parts)
+
+
+def origin(recorded: Recorded, title: str = "How it was measured") -> str:
     """Return the section that says how the energy was measured: meter, setup, command, host, program."""
     record = recorded.record
     first = recorded.readings[0]
@@ -174,7 +187,7 @@ def origin(recorded: Recorded) -> str:
         ]  # fmt: skip
     links = "".join(f"<li>{escape(one.sentence)}</li>" for one in recorded.link_events)
     lost = f"<h3>The link to the meter</h3><ul>{links}</ul>" if links else ""
-    return section("How it was measured", facts(rows), _setup(recorded), lost)
+    return section(title, facts(rows), _setup(recorded), lost)
 
 
 def _setup(recorded: Recorded) -> str:

@@ -35,6 +35,9 @@ LEAST_PERCENT: Final = 0.25
 """Least width of a span, so that a single reading of many can be seen."""
 UNITS: Final = 1000
 """Height of the inner SVG in its own units."""
+WHOLE_TRACES: Final = 4
+"""Traces that all have as many columns as there are; more share them, so that the page stays small."""
+LEAST_COLUMNS: Final = 100
 MOST_NUMBERED: Final = 40
 """Marks above which their numbers are left out; the tooltips stay."""
 
@@ -59,7 +62,11 @@ class TimeChart:
     def svg(self, *, width: str = "100%", style: str = "") -> str:
         """Return the chart as one SVG element; `style` is a style sheet to stand in it."""
         across = time_scale(self.begin_s, self.end_s)
-        lines = [thinned(trace, across.low, across.high) for trace in self.traces]
+        columns = min(COLUMNS, WHOLE_TRACES * COLUMNS // max(len(self.traces), 1))
+        lines = [
+            thinned(trace, across.low, across.high, max(columns, LEAST_COLUMNS))
+            for trace in self.traces
+        ]
         up = self._scale(lines)
         styled = f"<style>{style}</style>" if style else ""
         parts = [

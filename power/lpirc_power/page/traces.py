@@ -38,10 +38,12 @@ class Span:
     end_s: float
 
 
-def thinned(trace: Trace, begin_s: float, end_s: float) -> list[tuple[Floats, Floats]]:
+def thinned(
+    trace: Trace, begin_s: float, end_s: float, columns: int = COLUMNS
+) -> list[tuple[Floats, Floats]]:
     """Return a trace from `begin_s` to `end_s` as unbroken lines: arrays of times and of values.
 
-    Of each of COLUMNS equal parts of the time, every line keeps its first, least, largest and last value, so no peak
+    Of each of `columns` equal parts of the time, every line keeps its first, least, largest and last value, so no peak
     is lost, and the line enters and leaves the part where the whole one does.
     """
     inside = (trace.times_s >= begin_s) & (trace.times_s <= end_s)
@@ -56,19 +58,19 @@ def thinned(trace: Trace, begin_s: float, end_s: float) -> list[tuple[Floats, Fl
     for first, last in pairwise(edges):
         if first < last and known[first]:
             part = slice(first, last)
-            kept = _kept(times[part], values[part], begin_s, end_s)
+            width_s = (end_s - begin_s) / columns or 1.0
+            kept = _kept(times[part], values[part], begin_s, width_s)
             lines.append((times[part][kept], values[part][kept]))
     return lines
 
 
 def _kept(
-    times: Floats, values: Floats, begin_s: float, end_s: float
+    times: Floats, values: Floats, begin_s: float, width_s: float
 ) -> NDArray[np.intp]:
     """Return the places of the values to draw."""
     count = len(times)
     if count <= 4:
         return np.arange(count)
-    width_s = (end_s - begin_s) / COLUMNS or 1.0
     column = ((times - begin_s) // width_s).astype(np.intp)
     firsts = np.flatnonzero(np.diff(column, prepend=-1))
     lasts = np.append(firsts[1:], count) - 1

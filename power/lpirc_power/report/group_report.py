@@ -176,11 +176,12 @@ def group_lines(group: Group) -> list[str]:
         if one.failed
     ]
     for loss in group.losses:
-        rows += lines(_loss_words(loss))
+        rows += lines(loss_words(loss))
     return rows
 
 
-def _loss_words(loss: Loss) -> dict[str, str]:
+def loss_words(loss: Loss) -> dict[str, str]:
+    """Return the loss and the efficiency in words, by name."""
     uncertain = "" if loss.budget is None else f", {interval_words(loss.budget)}"
     found = {
         "loss": f"{figure(loss.lost_wh, 'Wh')} from {loss.supply} to {loss.load}{uncertain}"

@@ -68,6 +68,7 @@ def test_pairs_that_were_not_made_in_turn_are_warned_of(meter: Run, made: Made) 
 def test_no_difference_is_said_with_what_would_have_been_shown(
     meter: Run, made: Made
 ) -> None:
+    made.length_s = 50.0
     made.series("a", loads(6.0, 6.5, 5.5))  # type: ignore[arg-type]
     made.series("b", loads(6.1, 5.6, 6.4), start_s=1000.0)  # type: ignore[arg-type]
     ended = meter("compare", "a.json", "b.json")
@@ -75,6 +76,17 @@ def test_no_difference_is_said_with_what_would_have_been_shown(
     first = ended.stdout.splitlines()[0]
     assert first.startswith("No difference is shown")
     assert "more attempts of each would show one of 2 %" in first
+
+
+def test_errors_of_start_and_stop_are_not_made_smaller_by_attempts(
+    meter: Run, made: Made
+) -> None:
+    made.length_s = 4.0
+    made.series("a", loads(6.0, 6.5, 5.5))  # type: ignore[arg-type]
+    made.series("b", loads(6.1, 5.6, 6.4), start_s=1000.0)  # type: ignore[arg-type]
+    said = meter("compare", "a.json", "b.json").stdout.splitlines()[0]
+    assert "more attempts alone would not show one of 2 %" in said
+    assert "longer recordings" in said
 
 
 def test_single_recordings_cannot_show_a_difference(meter: Run, made: Made) -> None:

@@ -49,7 +49,7 @@ def test_a_page_shows_energy_interval_marks_checks_budget_and_origin(
         "YOKOGAWA WT310E C1",
         "./detect images",
         "TCPIP::1.2.3.4::INSTR",
-        "lpirc-power test",
+        "lpirc-power 0.1.0",
         "150 V",
     ):
         assert words in text, words

@@ -31,14 +31,15 @@ class Marked:
     """What a recording knows of one name: how often it was marked, and the energy of the union of its stretches.
 
     `instants_s` are the times of instants since the start of the window, `unclosed` counts stretches without an end,
-    `outside` those that do not touch the window. `doubt_s` is how far the times may be wrong. `budget` is None for
-    instants alone.
+    `outside` those that do not touch the window, `cut` those of which a part lies outside. `doubt_s` is how far the
+    times may be wrong. `budget` is None for instants alone.
     """
 
     name: str
     count: int
     unclosed: int
     outside: int
+    cut: int
     instants_s: tuple[float, ...]
     energy: StretchEnergy
     doubt_s: float
@@ -94,6 +95,7 @@ def _marked(
         count=len(inside),
         unclosed=sum(one.end_s is None for one in marks),
         outside=len(stretches) - len(inside),
+        cut=sum(one[0] < measured.start_s or one[1] > measured.end_s for one in inside),
         instants_s=tuple(
             one.begin_s - measured.start_s for one in marks if one.end_s == one.begin_s
         ),
@@ -167,6 +169,7 @@ def _facts(one: Marked) -> dict[str, object]:
         "instants_s": list(one.instants_s),
         "unclosed": one.unclosed,
         "outside": one.outside,
+        "cut": one.cut,
         "doubt_s": one.doubt_s,
     }
 
@@ -210,6 +213,8 @@ def remarks(one: Marked) -> list[str]:
         words.append(f"at {times}" + (f" and {more} more" if more > 0 else ""))
     if one.unclosed:
         words.append(f"{one.unclosed} without an end, whose energy is not known")
+    if one.cut:
+        words.append(f"{one.cut} reaching beyond the recording, counted within it")
     if one.outside:
         words.append(f"{one.outside} outside the recording")
     if one.doubt_s:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lpirc_power.marking import mark
     from lpirc_power.notebook.live_recording import DoubtfulEnergy, LiveRecording
     from lpirc_power.notebook.marked_energy import MarkEnergy
+    from lpirc_power.notebook.mean_energy import MeanEnergy, mean_of
     from lpirc_power.notebook.open_meter import OpenMeter, open_meter
     from lpirc_power.notebook.plot import Plot
     from lpirc_power.notebook.readings import Readings
@@ -32,6 +33,7 @@ __all__ = [
     "Idle",
     "LiveRecording",
     "MarkEnergy",
+    "MeanEnergy",
     "MeterError",
     "OpenMeter",
     "Plot",
@@ -39,6 +41,7 @@ __all__ = [
     "Recording",
     "Term",
     "mark",
+    "mean_of",
     "open_meter",
     "read_measurement",
     "read_recorded",
@@ -51,6 +54,7 @@ _PLACES: Final = {
     "Idle": "sampling.polling",
     "LiveRecording": "notebook.live_recording",
     "MarkEnergy": "notebook.marked_energy",
+    "MeanEnergy": "notebook.mean_energy",
     "MeterError": "errors",
     "OpenMeter": "notebook.open_meter",
     "Plot": "notebook.plot",
@@ -58,6 +62,7 @@ _PLACES: Final = {
     "Recording": "notebook.recording",
     "Term": "energy.budget",
     "mark": "marking",
+    "mean_of": "notebook.mean_energy",
     "open_meter": "notebook.open_meter",
     "read_measurement": "recorded_files",
     "read_recorded": "notebook.recording",

@@ -35,7 +35,7 @@ def test_the_page_names_everything_that_is_offered() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["OpenMeter", "Recording", "MarkEnergy", "Plot", "Idle"]
+    "name", ["OpenMeter", "Recording", "MarkEnergy", "MeanEnergy", "Plot", "Idle"]
 )
 def test_the_table_has_every_public_part(name: str) -> None:
     kind = getattr(lpirc_power, name)

@@ -51,7 +51,8 @@ class LiveRecording(Recording):
         self._marks = MarkList()
         self._running: contextlib.ExitStack | None = None
         self._recorder: Recorder | None = None
-        self._has_begun = False
+        self._is_entered = False
+        self._is_begun = False  # the body of the with statement was reached
 
     @property
     def recorded(self) -> Recorded:
@@ -59,7 +60,7 @@ class LiveRecording(Recording):
         if self._recorded is not None:
             return self._recorded
         name = self._order.output
-        if self._has_begun and self._running is None:
+        if self._is_entered and self._running is None:
             sentence = (
                 f"The recording {name} has no energy, since it ended with an error."
             )
@@ -91,19 +92,20 @@ class LiveRecording(Recording):
             stretch.__exit__(None, None, None)
 
     def __enter__(self) -> Self:
-        if self._has_begun:
+        if self._is_entered:
             raise MeterError(
                 "recording-unfinished",
                 f"The recording {self._order.output} has been made already; ask the meter for another one.",
             )
         with in_python_words(), contextlib.ExitStack() as stack:
             stack.enter_context(self._claimed(str(self._order.output)))
-            self._has_begun = True
+            self._is_entered = True
             stack.enter_context(self._told_to_programs())
             # Ctrl-C during the start unwinds the stack, which stops the meter again.
             with uninterrupted() as require_going_on:
                 self._begin(stack, require_going_on)
             self._running = stack.pop_all()
+            self._is_begun = True
         return self
 
     def __exit__(
@@ -141,10 +143,16 @@ class LiveRecording(Recording):
         stack.callback(recorder.close)
         self._require_meter(recorder.arm(require_going_on))
         stack.enter_context(recorder.files())
+        stack.callback(self._discard_unless_begun, recorder)
         recorder.start()
         stack.callback(recorder.stop)
         recorder.note_start()
         self._recorder = recorder
+
+    def _discard_unless_begun(self, recorder: Recorder) -> None:
+        # After a Ctrl-C in the last moment of the start, nothing was measured that anybody wants.
+        if not self._is_begun:
+            recorder.logbook.discard()
 
     def _end(self) -> None:
         running = self._running

@@ -96,6 +96,13 @@ class Recording:
         return math.nan if found is None else found
 
     @property
+    def above_idle_uncertainty_wh(self) -> float:
+        """The half-width of the stated interval of the energy above the idle power; NaN if it is unknown."""
+        budget = self.recorded.above_idle_budget
+        half_wh = None if budget is None else budget.coverage_wh
+        return math.nan if half_wh is None else half_wh
+
+    @property
     def budget(self) -> Budget | None:
         """The uncertainty budget; None if there is no energy."""
         return self.recorded.budget

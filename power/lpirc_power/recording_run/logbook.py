@@ -81,6 +81,10 @@ class Logbook:
         """The SHA-256 of the file, in hexadecimal digits."""
         return self._digest.hexdigest()
 
+    def discard(self) -> None:
+        """Keep no reading of what never began; a new file is then removed when it is closed."""
+        self.written = 0
+
     def take(self, reading: Reading) -> None:
         """Write a reading to the file; keep it in memory if that is not possible."""
         with self._guard:

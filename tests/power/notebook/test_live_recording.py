@@ -24,6 +24,7 @@ from lpirc_power import (
 )
 from lpirc_power.marking import ENVIRONMENT
 from lpirc_power.recording_run.recorder import Recorder
+from lpirc_power.sampling.sampler import Sampler
 from tests import warm_programs
 
 
@@ -483,8 +484,11 @@ def test_ctrl_c_during_the_start_waits_for_the_answer_and_leaves_the_meter_as_it
     monkeypatch.setattr(Recorder, step, interrupted)
     with pytest.raises(KeyboardInterrupt):
         meter.recording("run.csv").__enter__()
-    monkeypatch.undo()
+    monkeypatch.setattr(Recorder, step, done)
     assert settings(meter) == before
+    assert [*Path().iterdir()] == []
+    with meter.recording("run.csv"):
+        pass
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -508,3 +512,53 @@ def test_a_second_ctrl_c_at_the_end_does_not_cost_the_energy(
     assert recording.energy_wh > 0
     assert read_recorded("run.csv").energy_wh == recording.energy_wh
     assert settings(meter) == before
+
+
+def test_ctrl_c_ends_the_idle_measurement(
+    meter: OpenMeter,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = settings(meter)
+    arm = Sampler.arm
+
+    def interrupted(self: Sampler, **given: Any) -> object:
+        signal.raise_signal(signal.SIGINT)
+        return arm(self, **given)
+
+    monkeypatch.setattr(Sampler, "arm", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        meter.idle(3600)
+    assert settings(meter) == before
+
+
+def test_readings_go_on_over_a_cut_cable_and_the_energy_is_whole(
+    simulate: Any,
+    relay: Any,
+    opened: Any,
+    until: Any,
+    until_measured: Any,
+) -> None:
+    cable = relay(simulate("--load", "constant:36W").port)
+    with opened(cable.address).recording("run.csv") as recording:
+        until_measured(recording, 3)
+        cable.cut()
+        until(lambda: recording_is_silent())
+        cable.mend()
+        until_measured(recording, recording_rows() + 3)
+    true_wh = 36 * recording.duration_s / 3600
+    assert abs(recording.energy_wh - true_wh) <= recording.uncertainty_wh
+    assert [one.kind for one in recording.recorded.link_events] == [
+        "meter-lost",
+        "meter-back",
+    ]
+
+
+def recording_rows() -> int:
+    return Path("run.csv").read_text().count("\n")
+
+
+def recording_is_silent() -> bool:
+    before = recording_rows()
+    threading.Event().wait(0.4)
+    return recording_rows() == before

@@ -1,0 +1,76 @@
+"""The mean energy of repeated recordings."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lpirc_power.energy import Budget, budget_of_mean
+from lpirc_power.errors import MeterError
+from lpirc_power.notebook.recording import Recording
+from lpirc_power.report.budget_words import interval_words
+from lpirc_power.report.reading_facts import figure
+
+
+@dataclass(frozen=True)
+class MeanEnergy:
+    """The mean energy of attempts, in Wh, with the terms of its uncertainty: the meter's, and the spread of attempts.
+
+    `budget` is None if one of the attempts has none.
+    """
+
+    energies_wh: tuple[float, ...]
+    budget: Budget | None
+
+    @property
+    def energy_wh(self) -> float:
+        """The mean of the energies."""
+        return statistics.fmean(self.energies_wh)
+
+    @property
+    def deviation_wh(self) -> float:
+        """The standard deviation from attempt to attempt; NaN for a single one."""
+        return (
+            statistics.stdev(self.energies_wh)
+            if len(self.energies_wh) > 1
+            else math.nan
+        )
+
+    @property
+    def uncertainty_wh(self) -> float:
+        """The half-width of the stated interval of the mean, with 95.45 %; NaN if it is unknown."""
+        half_wh = None if self.budget is None else self.budget.coverage_wh
+        return math.nan if half_wh is None else half_wh
+
+    def __str__(self) -> str:
+        attempts = len(self.energies_wh)
+        of = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+        stated = (
+            "uncertainty unknown"
+            if self.budget is None
+            else interval_words(self.budget)
+        )
+        return f"{figure(self.energy_wh, 'Wh')} on average of {of}, {stated}"
+
+
+def mean_of(recordings: Sequence[Recording]) -> MeanEnergy:
+    """Return the mean energy of recordings of the same work, by the same meter in the same setup.
+
+    A single recording shows no spread, so its uncertainty is the meter's alone. Raises MeterError `mean-energy` without
+    a recording, if one has no energy, or if one needs review: leave it out, or record again.
+    """
+    if not recordings:
+        raise MeterError(
+            "mean-energy", "There is no mean of no recording; give at least one."
+        )
+    for one in recordings:
+        if one.problem is not None:
+            raise MeterError("mean-energy", f"{one.path} does not count. {one.problem}")
+    budgets = [one.budget for one in recordings if one.budget is not None]
+    is_whole = len(budgets) == len(recordings)
+    return MeanEnergy(
+        tuple(one.energy_wh for one in recordings),
+        budget_of_mean(budgets) if is_whole else None,
+    )

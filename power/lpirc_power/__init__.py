@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from lpirc_power.notebook.open_meter import OpenMeter, open_meter
     from lpirc_power.notebook.plot import Plot
     from lpirc_power.notebook.readings import Readings
-    from lpirc_power.notebook.recording import Recording, read_recorded
-    from lpirc_power.recorded_files import read_measurement
+    from lpirc_power.notebook.recording import (
+        Recording,
+        read_measurement,
+        read_recorded,
+    )
     from lpirc_power.sampling.polling import Idle
 
 __all__ = [
@@ -64,7 +67,7 @@ _PLACES: Final = {
     "mark": "marking",
     "mean_of": "notebook.mean_energy",
     "open_meter": "notebook.open_meter",
-    "read_measurement": "recorded_files",
+    "read_measurement": "notebook.recording",
     "read_recorded": "notebook.recording",
 }
 

@@ -14,6 +14,8 @@ from lpirc_power.notebook.marked_energy import MarkEnergy, mark_energies
 from lpirc_power.notebook.plot import Plot
 from lpirc_power.notebook.readings import Readings
 from lpirc_power.page.recording_charts import charts_of
+from lpirc_power.recorded_files import Group, Series
+from lpirc_power.recorded_files import read_measurement as read_any
 from lpirc_power.recorded_files import read_recorded as read_whole
 from lpirc_power.report.advice import times_to_repeat
 from lpirc_power.report.marked_report import marked_facts, marked_lines
@@ -184,3 +186,19 @@ def read_recorded(path: str | Path) -> Recording:
     Raises MeterError if a file cannot be read, is no recording, or is a series or a group.
     """
     return Recording(read_whole(Path(path)))
+
+
+def read_measurement(
+    path: str | Path,
+) -> Recording | list[Recording] | dict[str, Recording]:
+    """Return what a file of `meter record` holds.
+
+    A series (`--repeat`) is the list of the recordings that count, several meters are recordings by name. Raises
+    MeterError as `read_recorded`.
+    """
+    found = read_any(Path(path))
+    if isinstance(found, Series):
+        return [Recording(one) for one in found.recordings]
+    if isinstance(found, Group):
+        return {name: Recording(one) for name, one in found.recordings.items()}
+    return Recording(found)

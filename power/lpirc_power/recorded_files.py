@@ -64,6 +64,8 @@ def read_recorded(path: Path) -> Recorded:
     """
     if _is_json(path):
         return _recorded_by(_single(read_record(path), path), path)
+    if not path.name:  # a folder such as "." or "/": its reader says so
+        return read_alone(path)
     beside = record_path(path)
     if not has_record(beside):
         return read_alone(path)

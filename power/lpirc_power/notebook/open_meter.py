@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Iterator
 from html import escape
@@ -11,7 +12,12 @@ from types import TracebackType
 from typing import Self
 
 from lpirc_power.clocks import Clocks, real_clocks
-from lpirc_power.errors import MeterBusy, MeterChanged, MeterError
+from lpirc_power.errors import (
+    MeterBusy,
+    MeterChanged,
+    MeterError,
+    MeterRangeError,
+)
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.meter_address import MeterAddress
 from lpirc_power.notebook.interruption import uninterrupted
@@ -20,6 +26,7 @@ from lpirc_power.notebook.python_words import in_python_words
 from lpirc_power.recording_run.recorder import Order
 from lpirc_power.sampling.polling import Idle
 from lpirc_power.sampling.sampler import Sampler
+from lpirc_power.setup_values import require_setup_values
 
 
 def open_meter(
@@ -54,6 +61,7 @@ def open_meter(
         element=element,
         ambient_change_c=ambient_change_c,
     )
+    require_setup_values(setup)
     clocks = real_clocks()
     place = MeterAddress(address)
     with contextlib.ExitStack() as stack:
@@ -99,6 +107,10 @@ class OpenMeter:
         meter that integrates or still holds an energy, which is then lost. The with statement raises MeterError if the
         recording cannot begin, or has no energy at its end.
         """
+        if idle_s is not None:
+            _require_time("idle_s", idle_s)
+        if "\0" in str(path):
+            raise MeterError("recording-file", "No file has a name with a NUL in it.")
         order = Order(
             address=self.address,
             setup=self.setup,
@@ -115,6 +127,7 @@ class OpenMeter:
 
         Raises MeterError `meter-no-idle` if the readings show no idle power.
         """
+        _require_time("seconds", seconds)
         with in_python_words(), self._claimed("the idle power"):
             sampler = Sampler(
                 self.address,
@@ -188,3 +201,8 @@ class OpenMeter:
 
 def _range(value: float | None, unit: str) -> str:
     return "automatic" if value is None else f"{value:g} {unit}"
+
+
+def _require_time(name: str, seconds: float) -> None:
+    if not 0 < seconds < math.inf:
+        raise MeterRangeError(f"{name} is {seconds}; give a time above 0, in seconds.")

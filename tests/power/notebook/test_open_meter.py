@@ -33,6 +33,45 @@ def test_a_range_that_the_meter_lacks_is_refused_at_once(
     assert refused.value.code == "meter-range"
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"voltage_range_v": "150"}, "voltage_range_v is '150', not a number"),
+        ({"current_range_a": -1}, "current_range_a is -1"),
+        ({"update_interval_s": None}, "update_interval_s is None, not a number"),
+        ({"mode": "peak"}, "mode is 'peak'"),
+        ({"element": 1}, "element is 1, not a text"),
+        ({"line_filter": "no"}, "line_filter is 'no', not True or False"),
+        ({"ambient_change_c": -5}, "ambient_change_c is -5"),
+        ({"ambient_change_c": float("nan")}, "ambient_change_c is nan"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_before_a_meter_is_asked(
+    given: Any, said: str
+) -> None:
+    with pytest.raises(MeterError) as refused:
+        open_meter("TCPIP::127.0.0.1,1::INSTR", **given)
+    assert refused.value.code == "meter-range"
+    assert said in refused.value.sentence
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), -1, 0, float("inf")])
+def test_a_time_for_the_idle_power_that_never_ends_is_refused(
+    meter: OpenMeter, seconds: float
+) -> None:
+    for ask in (meter.idle, lambda time_s: meter.recording("run.csv", idle_s=time_s)):
+        with pytest.raises(MeterError) as refused:
+            ask(seconds)
+        assert refused.value.code == "meter-range"
+        assert "give a time above 0" in refused.value.sentence
+
+
+def test_a_name_that_no_file_can_have_is_refused(meter: OpenMeter) -> None:
+    with pytest.raises(MeterError) as refused:
+        meter.recording("a\0b")
+    assert refused.value.code == "recording-file"
+
+
 def test_opening_changes_nothing_and_names_the_meter(
     meter: OpenMeter,
     settings: Any,

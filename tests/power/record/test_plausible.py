@@ -21,6 +21,7 @@ from tests.power.made_recordings import Made
         ("ended.measured.setup.crest_factor", 0, "crest_factor is 0"),
         ("ended.measured.setup.mode", "peak", "mode is 'peak'"),
         ("ended.measured.setup.current_range_a", -1.0, "current_range_a is -1"),
+        ("ended.measured.setup.ambient_change_c", -5.0, "ambient_change_c is -5"),
         ("ended.measured.setup.ambient_change_c", "NAN", "ambient_change_c is nan"),
         ("ended.measured.start_s", "NAN", "ended.measured begins at nan s"),
         ("ended.measured.start_s", 1e9, "ended.measured ends before it begins"),
@@ -45,3 +46,9 @@ def test_a_value_that_cannot_be_is_named(
     assert caught.value.code == "recording-record"
     assert said in caught.value.sentence
     assert "which cannot be" in caught.value.sentence
+
+
+@pytest.mark.parametrize("folder", [".", "/"])
+def test_a_folder_is_no_recording(folder: str) -> None:
+    with pytest.raises(MeterError, match="it is not a regular file"):
+        read_recorded(Path(folder))

@@ -68,9 +68,9 @@ def _advice(found: Comparison) -> str:
     wanted = _percent(found.least)
     if ratio.meter_half_width > found.least / 2:
         return (
-            f", and more attempts alone would not show one of {wanted}: the errors that do not cancel, of the meters and "
-            f"of start and stop, are {_percent(ratio.meter_half_width)}; longer recordings make those of start and stop "
-            "smaller"
+            f", and more attempts alone would not show one of {wanted}: the errors that do not cancel, of the meters "
+            f"and of start and stop, are {_percent(ratio.meter_half_width)}; longer recordings make those of start and "
+            "stop smaller"
         )
     return f", and {MOST_ATTEMPTS} attempts would not show one of {wanted}"
 

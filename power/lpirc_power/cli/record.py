@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from lpirc_power.cli.options import (
     require_one,
     setup_options,
 )
+from lpirc_power.cli.page_option import live_page, page_option
 from lpirc_power.cli.repeat_options import Repeats, repeat_options
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError
@@ -83,6 +84,7 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
     is_flag=True,
     help="Use the meter even if it is integrating or shows an energy that was not reset; that energy is lost.",
 )
+@page_option
 @repeat_options
 @click.option(
     "--marks",
@@ -101,6 +103,7 @@ def record(
     address: str,
     words: tuple[str, ...],
     repeats: Repeats,
+    page_port: int | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -117,6 +120,8 @@ def record(
 
     With --repeat or --until-stable, the recording is made again and again: run-1.csv, run-2.csv and so on. Several
     meters, each NAME=ADDRESS, record the same run on one clock: run.NAME.csv; the first is the supply's side.
+
+    --page shows power, energy, marks and the link on a live page of this machine while it records.
 
     COMMAND's output goes to stdout, and the result to stderr; with --json, the result is the last line of stdout.
     COMMAND can name its phases: see `meter mark`.
@@ -137,7 +142,8 @@ def record(
             f"Recording begins when the meter has settled, in {settling_s:g} s or more.",
             err=True,
         )
-    with warnings_printed():
+    with warnings_printed(), live_page(page_port) as watcher:
+        order = replace(order, watcher=watcher)
         if len(meters) > 1:
             told = _group(meters, order, repeats)
         elif repeats.are_several:

@@ -65,6 +65,7 @@ class GroupRun:
     def run(self) -> Group:
         """Record, and return the group. Raises MeterError if no meter has an energy."""
         marks = MarkList()
+        self._order.watcher.on_marks(marks)
         with self._course.interruptible():
             try:
                 with marked(self._order, self._course, marks, self._clocks):

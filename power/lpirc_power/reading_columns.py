@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final, overload
+from typing import Any, Final, overload
 
 from lpirc_power.meter import IntegratorState, Reading
 
@@ -20,10 +22,13 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class ReadingColumns(Sequence[Reading]):
-    """A growing sequence of readings, stored in columns; a reading is made again whenever it is asked for."""
+    """A growing sequence of readings, stored in columns.
+
+    A reading that is taken out of it looks its values up there.
+    """
 
     def __init__(self, readings: Iterable[Reading] = ()) -> None:
-        self._floats = [array("d") for _ in _FLOATS]
+        self.floats = [array("d") for _ in _FLOATS]
         self._flags = [bytearray() for _ in _FLAGS]
         self._states = bytearray()
         self._moments = array("q")
@@ -33,13 +38,12 @@ class ReadingColumns(Sequence[Reading]):
 
     def append(self, reading: Reading) -> None:
         """Add a reading."""
-        values = vars(reading)
         if reading.changed:
             self._changes[len(self)] = reading.changed
-        for column, name in zip(self._floats, _FLOATS, strict=True):
-            column.append(values[name])
+        for column, name in zip(self.floats, _FLOATS, strict=True):
+            column.append(getattr(reading, name))
         for flags, name in zip(self._flags, _FLAGS, strict=True):
-            flags.append(values[name])
+            flags.append(getattr(reading, name))
         self._states.append(_STATES.index(reading.state))
         self._moments.append((reading.utc - _EPOCH) // _MICROSECOND)
 
@@ -59,17 +63,65 @@ class ReadingColumns(Sequence[Reading]):
 
     def at(self, place: int) -> Reading:
         """Return the reading at a place from 0."""
-        values = dict(zip(_FLOATS, [one[place] for one in self._floats], strict=True))
-        flags = zip(_FLAGS, [bool(one[place]) for one in self._flags], strict=True)
-        made = object.__new__(Reading)  # twice as fast as its __init__, which is frozen
-        vars(made).update(
-            values,
-            utc=_EPOCH + timedelta(microseconds=self._moments[place]),
-            state=_STATES[self._states[place]],
-            changed=self._changes.get(place, ""),
-        )
-        vars(made).update(flags)
-        return made
+        found: Reading = object.__new__(_Stored)
+        values = vars(found)
+        values["columns"] = self
+        values["place"] = place
+        return found
+
+    def value(self, name: str, place: int) -> object:
+        """Return a value of the reading at a place."""
+        if name == "utc":
+            return _EPOCH + timedelta(microseconds=self._moments[place])
+        if name == "state":
+            return _STATES[self._states[place]]
+        if name == "changed":
+            return self._changes.get(place, "")
+        return bool(self._flags[_FLAGS.index(name)][place])
+
+
+class _Stored(Reading):
+    """A reading whose values stay in their columns until they are asked for: most questions are for one or two.
+
+    It equals a plain reading of the same values.
+    """
+
+    columns: ReadingColumns
+    place: int
+
+    def __new__(cls, *values: Any, **named: Any) -> Reading:  # type: ignore[misc]
+        """Return a plain reading: `dataclasses.replace` makes one of the same class."""
+        return Reading(*values, **named)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reading) and _values(self) == _values(other)
+
+    def __hash__(self) -> int:
+        return hash(_values(self))
+
+    def __repr__(self) -> str:
+        return repr(replace(self))
+
+
+def _float_of(number: int) -> property:
+    def value(self: _Stored) -> float:
+        return self.columns.floats[number][self.place]
+
+    return property(value)
+
+
+def _other_of(name: str) -> property:
+    return property(lambda self: self.columns.value(name, self.place))
+
+
+for _number, _name in enumerate(_FLOATS):
+    setattr(_Stored, _name, _float_of(_number))
+for _name in ("utc", "state", "changed", *_FLAGS):
+    setattr(_Stored, _name, _other_of(_name))
+
+
+def _values(reading: Reading) -> tuple[object, ...]:
+    return tuple(getattr(reading, field.name) for field in fields(Reading))
 
 
 class _Chosen(Sequence[Reading]):
@@ -107,3 +159,12 @@ def chosen(
     return _Chosen(
         readings.columns, array("q", (at for at, one in pairs if holds(one)))
     )
+
+
+def joined(
+    readings: Sequence[Reading], more: Sequence[Sequence[Reading]]
+) -> Sequence[Reading]:
+    """Return readings and behind them all of `more`."""
+    if not more:
+        return readings
+    return ReadingColumns(itertools.chain(readings, *more))

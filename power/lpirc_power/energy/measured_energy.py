@@ -27,6 +27,7 @@ from lpirc_power.energy.power_error_limit import (
 )
 from lpirc_power.energy.unseen import Unseen, unseen_of
 from lpirc_power.meter import Limits, Reading
+from lpirc_power.reading_columns import chosen
 
 PROFILE: Final = 20
 """Powers that stand for all that were read."""
@@ -194,13 +195,13 @@ def edges_of(measured: Measurement) -> Edges:
     return Edges(most_s, window_s, source, is_known=measured.late_s > 0)
 
 
-def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, list[Reading]]:
+def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, Sequence[Reading]]:
     """Return the mean load and the readings that show a power.
 
     The means use the readings with an apparent power, or all with a power if none has one.
     """
-    shown = [one for one in inside if math.isfinite(one.power_w)]
-    whole = [one for one in shown if math.isfinite(one.apparent_va)] or shown
+    shown = chosen(inside, lambda one: math.isfinite(one.power_w))
+    whole = chosen(shown, lambda one: math.isfinite(one.apparent_va)) or shown
     read_w = _mean(one.power_w for one in whole)
     apparent_va = _mean(one.apparent_va for one in whole)
     voltage_v = _mean(one.voltage_v for one in whole)

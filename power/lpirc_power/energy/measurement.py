@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from lpirc_power.meter import ALL_ELEMENTS, Limits, Reading, Setup
 from lpirc_power.meter_standing import OFFICIAL_MAKERS, Standing
+from lpirc_power.reading_columns import chosen
 
 Severity = Literal["error", "warning"]
 
@@ -69,11 +70,11 @@ class Measurement:
         """Return the largest time by which the integrator may have outlasted the window because of start and stop."""
         return START_STOP_S if self.start_stop_s is None else self.start_stop_s
 
-    def inside(self, readings: Sequence[Reading]) -> list[Reading]:
+    def inside(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """Return the readings in the window."""
-        return [
-            one for one in readings if self.start_s <= one.monotonic_s <= self.end_s
-        ]
+        return chosen(
+            readings, lambda one: self.start_s <= one.monotonic_s <= self.end_s
+        )
 
     @property
     def exact(self) -> bool:

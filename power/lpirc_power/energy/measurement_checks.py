@@ -19,6 +19,7 @@ from lpirc_power.energy.step_checks import (
     integrator_stopped,
 )
 from lpirc_power.meter import Reading
+from lpirc_power.reading_columns import chosen
 
 LEAST_OF_RANGE: Final = 0.005
 """Part of a range below which a signal is shown and integrated as 0; twice as much at crest factor 6.
@@ -92,7 +93,7 @@ def _flagged(
 
 def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`negative-power`: no reading is further below 0 than the meter's error allows."""
-    finite = [r for r in inside if math.isfinite(r.power_w)]
+    finite = chosen(inside, lambda one: math.isfinite(one.power_w))
     largest_w = max((abs(r.power_w) for r in finite), default=0.0)
     limits = measured.limits and measured.limits.under(measured.setup)
     range_w = power_range_w(measured.setup, limits)
@@ -132,7 +133,7 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
 
     Single readings of 0 are a warning, because most of the energy was measured. A mean below the limit is an error.
     """
-    finite = [r for r in inside if math.isfinite(r.power_w)]
+    finite = chosen(inside, lambda one: math.isfinite(one.power_w))
     range_w = power_range_w(measured.setup, measured.limits)
     mean_w = statistics.fmean(abs(r.power_w) for r in finite) if finite else math.nan
     least = LEAST_OF_RANGE * measured.setup.crest_factor / 3

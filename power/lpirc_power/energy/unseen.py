@@ -16,6 +16,7 @@ from typing import Final
 
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Measurement
 from lpirc_power.meter import Reading
+from lpirc_power.reading_columns import chosen
 
 LEAST_GAP_S: Final = 1.0
 """Least pause that is a gap: a busy host causes shorter ones, whose energy `integrator-trapezoid` checks."""
@@ -86,7 +87,7 @@ def _stretches(inside: Sequence[Reading], measured: Measurement) -> tuple[Stretc
         measured.setup.range_w is not None
     )  # automatic ranging blinds a meter, and nobody touched it
     settled_s = measured.start_s + max(2.0 * interval_s, TIME_RESOLUTION_S)
-    seen = [one for one in inside if math.isfinite(one.power_w + one.energy_wh)]
+    seen = chosen(inside, lambda one: math.isfinite(one.power_w + one.energy_wh))
     points = [
         (measured.start_s, 0.0),
         *((one.monotonic_s, one.energy_wh) for one in seen),

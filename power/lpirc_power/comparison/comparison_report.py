@@ -89,6 +89,8 @@ def _percent(share: float) -> str:
 def method(found: Comparison) -> str:
     """Return how the interval was computed, in one sentence."""
     ratio = found.ratio
+    if ratio.spread is None and ratio.meter is None:
+        return "There is no interval: a single attempt shows no spread, and the meter's errors are unknown."
     if ratio.spread is None:
         how = "The interval holds the meter's errors alone, since a single attempt shows no spread"
     elif ratio.is_paired:

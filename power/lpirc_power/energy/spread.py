@@ -17,19 +17,26 @@ LEAST_ATTEMPTS: Final = 2
 def spread_of(energies_wh: Sequence[float]) -> Term | None:
     """Return the term `spread` of the mean of repeated energies; None for fewer than two, which show no spread.
 
-    It is the standard deviation of the mean with n - 1 degrees of freedom (JCGM 100, 4.2.3 and G.3.2).
+    It is the standard deviation of the mean with n - 1 degrees of freedom (JCGM 100, 4.2.3 and G.3.2); unknown if an
+    energy is.
     """
     attempts = len(energies_wh)
     if attempts < LEAST_ATTEMPTS:
         return None
+    source = f"the standard deviation of the mean of {attempts} attempts"
+    half_width: float | None = None
+    if all(map(math.isfinite, energies_wh)):
+        half_width = statistics.stdev(energies_wh) / math.sqrt(attempts)
+    else:
+        source = "An attempt has no energy."
     return Term(
         code=SPREAD,
         name="the spread between attempts",
-        half_width=statistics.stdev(energies_wh) / math.sqrt(attempts),
+        half_width=half_width,
         unit="Wh",
         distribution=Distribution.STUDENT,
         sensitivity_wh=1.0,
-        source=f"the standard deviation of the mean of {attempts} attempts",
+        source=source,
         freedom=attempts - 1.0,
         is_guaranteed=False,
     )

@@ -107,13 +107,14 @@ def _interval(series: Series) -> str:
 def _table(series: Series) -> str:
     rows = []
     for number, one in enumerate(series.recordings, start=1):
-        off = one.energy_wh / series.mean_wh - 1 if series.mean_wh else 0.0
+        off = one.energy_wh / series.mean_wh - 1 if series.mean_wh else math.nan
+        from_mean = f"{100 * off:+.3g} %" if math.isfinite(off) else "no data"
         rows.append(
             (
                 f"{number}",
                 Path(one.file).name,
                 figure(one.energy_wh, "Wh"),
-                f"{100 * off:+.3g} %",
+                from_mean,
                 figure(one.power_w, "W", 5),
                 f"{one.measured.energy_s:.3f} s",
                 ", ".join(one.failed) or "none",

@@ -188,8 +188,10 @@ def loss_words(loss: Loss) -> dict[str, str]:
     }
     if loss.ratio is not None:
         half = loss.ratio_half
-        known = "of unknown uncertainty" if half is None else f"+-{100 * half:.3g} %"
-        found["efficiency"] = (
-            f"{100 * loss.ratio:.5g} % {known} of {loss.supply} reaches {loss.load}"
-        )
+        part = f"{100 * loss.ratio:.5g} %"
+        reaches = f"of {loss.supply} reaches {loss.load}"
+        words = f"{part} {reaches}; the uncertainty is unknown"
+        if half is not None:
+            words = f"{part} +-{100 * half:.3g} % {reaches}"
+        found["efficiency"] = words
     return found

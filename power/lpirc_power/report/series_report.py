@@ -37,7 +37,9 @@ class Series:
     def deviation_wh(self) -> float | None:
         """The standard deviation of the attempts; None for fewer than two."""
         energies_wh = self.energies_wh
-        return statistics.stdev(energies_wh) if len(energies_wh) > 1 else None
+        if len(energies_wh) < 2 or not all(map(math.isfinite, energies_wh)):
+            return None
+        return statistics.stdev(energies_wh)
 
     @functools.cached_property
     def half_wh(self) -> float | None:

@@ -125,7 +125,7 @@ def test_files_of_other_programs_are_compared_without_the_meter_s_errors(
     ended = meter("compare", "a.csv", "b.csv")
     assert ended.returncode == 0, ended.stderr
     assert "The meter of a.csv, b.csv is unknown" in ended.stdout
-    assert "unknown and not in it" in ended.stdout
+    assert "the meter's errors are unknown" in ended.stdout
 
 
 @pytest.mark.parametrize(
@@ -151,3 +151,15 @@ def test_what_cannot_be_compared_is_one_sentence(
     assert words in " ".join(ended.stderr.split())
     if code == 1:
         assert one_line(ended.stderr)
+
+
+def test_two_attempts_by_meters_without_limits_have_no_interval_and_say_so(
+    meter: Run, made: Made
+) -> None:
+    unknown = replace(IDENTITY, model="X1")
+    made.recording("a", identity=unknown)
+    made.recording("b", identity=unknown, start_s=1000.0)
+    ended = meter("compare", "a.csv", "b.csv")
+    assert ended.returncode == 0, ended.stderr
+    assert "There is no interval: a single attempt shows no spread" in ended.stdout
+    assert "The interval holds" not in ended.stdout

@@ -130,16 +130,11 @@ def _marks(view: LiveView) -> str:
         names.setdefault(one.name, []).append(last_s - one.begin_s)
         if one.end_s is None:
             is_open.add(one.name)
-    rows = [
-        (
-            f"{number}",
-            name,
-            f"{len(lengths)}",
-            f"{math.fsum(lengths):.3g} s",
-            "now" if name in is_open else "",
-        )
-        for number, (name, lengths) in enumerate(names.items(), start=1)
-    ]
+    rows = []
+    for number, (name, lengths) in enumerate(names.items(), start=1):
+        in_all = f"{math.fsum(lengths):.3g} s"
+        is_now = "now" if name in is_open else ""
+        rows.append((f"{number}", name, f"{len(lengths)}", in_all, is_now))
     if not rows:
         return ""
     table = Table("Marks", ("no.", "mark"), ("times", "in all", "open"), rows)

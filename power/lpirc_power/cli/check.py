@@ -13,7 +13,12 @@ from lpirc_power.cli.boundary import StatedFailure
 from lpirc_power.cli.options import json_option
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.recorded_files import Group, Series
-from lpirc_power.report.check_report import check_facts, check_lines, failure_of
+from lpirc_power.report.check_report import (
+    check_facts,
+    check_lines,
+    failure_of,
+    what_lacks,
+)
 from lpirc_power.report.recording_report import Recorded
 
 
@@ -34,10 +39,11 @@ def check(file: Path, stated: Stated, as_json: bool) -> None:
     their units are found out, and said. A file that names no meter has no limits of error, until --model and the
     options of the setup state them.
 
-    The exit code is 1, with one sentence on stderr, if there is no energy, if a check of severity error fails, or if
-    the file cannot be read.
+    The exit code is 1, with one sentence on stderr, if there is no energy, also of one meter or attempt of several, if
+    a check of severity error fails, or if the file cannot be read.
     """  # noqa: D301  click wants the character itself
-    found = recordings_in(read_any(file, stated))
+    measurement = read_any(file, stated)
+    found = recordings_in(measurement)
     if as_json:
         facts = [check_facts(one) for one in found]
         click.echo(json.dumps(facts[0] if len(facts) == 1 else facts))
@@ -45,6 +51,7 @@ def check(file: Path, stated: Stated, as_json: bool) -> None:
         blocks = ["\n".join(check_lines(one)) for one in found]
         click.echo("\n\n".join(blocks))
     failures = [failure for one in found if (failure := failure_of(one))]
+    failures += what_lacks(measurement)
     if failures:
         raise StatedFailure(" ".join(failures))
 

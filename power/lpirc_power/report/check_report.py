@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from lpirc_power.energy import Check
+from lpirc_power.report.group_report import Group
 from lpirc_power.report.reading_facts import lines
 from lpirc_power.report.recording_report import (
     Recorded,
     figure_rows,
     recorded_facts,
 )
+from lpirc_power.report.series_report import Series
 
 
 def in_order(checks: tuple[Check, ...]) -> list[Check]:
@@ -44,3 +46,13 @@ def failure_of(recorded: Recorded) -> str | None:
     if not recorded.failed:
         return None
     return f"{recorded.file} fails: {', '.join(recorded.failed)}."
+
+
+def what_lacks(found: Recorded | Series | Group) -> list[str]:
+    """Return a sentence for each recording of a series or a group that is not there to be checked."""
+    if isinstance(found, Group):
+        failed = [one for one in found.record.members if one.failed]
+        return [f"{one.name} has no energy: {one.failed}" for one in failed]
+    if isinstance(found, Series) and found.record.stopped:
+        return [f"The series is not whole: {found.record.stopped}"]
+    return []

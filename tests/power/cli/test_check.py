@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.power.cli.conftest import Run, one_line
+from tests.power.made_recordings import Made, steady
 
 STEADY = "".join(f"{1690000000 + second},36.0,36.0,0.3,120\n" for second in range(61))
 HEAD = "T,P,S,I,V\n"
@@ -79,3 +81,31 @@ def test_a_file_that_is_not_there_is_one_sentence(meter: Run) -> None:
     assert ended.returncode == 1
     assert one_line(ended.stderr)
     assert "none.csv" in ended.stderr
+
+
+def test_a_meter_or_an_attempt_that_has_no_energy_is_named_and_fails(
+    meter: Run, tmp_path: Path
+) -> None:
+    made = Made(tmp_path)
+    made.group("pair", {"main": steady(6.0), "board": steady(5.0)})
+    made.series("some", [steady(6.0), steady(6.0)])
+    for name, change, said in (
+        ("pair", _main_lost, "main has no energy: No meter answers."),
+        ("some", _stopped, "The series is not whole: attempt 3 ended the series."),
+    ):
+        assert meter("check", f"{name}.json").returncode == 0
+        path = tmp_path / f"{name}.json"
+        document = json.loads(path.read_text("utf-8"))
+        change(document)
+        path.write_text(json.dumps(document), "utf-8")
+        ended = meter("check", f"{name}.json")
+        assert ended.returncode == 1
+        assert ended.stderr == f"meter: {said}\n"
+
+
+def _main_lost(document: dict[str, Any]) -> None:
+    document["members"][0]["failed"] = "No meter answers."
+
+
+def _stopped(document: dict[str, Any]) -> None:
+    document["stopped"] = "attempt 3 ended the series."

@@ -58,13 +58,15 @@ def _dots(series: Series) -> str:
 
 def _verdict(series: Series) -> str:
     counted = series.recordings
+    stopped = series.record.stopped
+    stopped = f"{stopped[:1].upper()}{stopped[1:]}"
     if not counted:
-        return paragraph(f"No attempt counts. {series.record.stopped}", "verdict bad")
+        return paragraph(f"No attempt counts. {stopped}".strip(), "verdict bad")
     budget = series.budget
     half_wh = None if budget is None else budget.coverage_wh
     energy = with_half_width(series.mean_wh, half_wh, "Wh")
     attempts = "1 attempt" if len(counted) == 1 else f"{len(counted)} attempts"
-    text = f"{energy}, the mean of {attempts}."
+    text = f"{energy}, the mean of {attempts}. {stopped}".strip()
     review = [one for one in counted if one.failed]
     if review:
         files = ", ".join(Path(one.file).name for one in review)
@@ -72,8 +74,7 @@ def _verdict(series: Series) -> str:
     if len(counted) == 1:
         more = "A single attempt does not show how much attempts differ."
         return paragraph(f"{text} {more}", "verdict warn")
-    kind = "verdict warn" if series.record.stopped else "verdict"
-    return paragraph(f"{text} {series.record.stopped}".strip(), kind)
+    return paragraph(text, "verdict warn" if stopped else "verdict")
 
 
 def _figures(series: Series) -> str:

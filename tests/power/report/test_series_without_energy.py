@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -25,3 +26,14 @@ def test_a_series_with_an_attempt_without_energy_has_a_page_and_no_deviation(
     assert series.deviation_wh is None
     page = measurement_page(series)
     assert "nan" not in page.casefold().replace("finance", "")
+
+
+def test_a_series_of_which_one_attempt_is_left_says_what_ended_it(
+    tmp_path: Path,
+) -> None:
+    path = Made(tmp_path).series("s", [SIX_WATTS])
+    document = json.loads(path.read_text("utf-8"))
+    document["stopped"] = "attempt 2 ended the series. No meter answers."
+    path.write_text(json.dumps(document), "utf-8")
+    page = measurement_page(read_measurement(path))
+    assert "Attempt 2 ended the series. No meter answers." in page

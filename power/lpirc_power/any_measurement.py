@@ -11,7 +11,8 @@ from lpirc_power.errors import MeterError
 from lpirc_power.foreign.foreign_recording import Reader
 from lpirc_power.foreign_measurement import foreign_recorded, limits_of_model
 from lpirc_power.meter import Identity, Setup
-from lpirc_power.record.record_file import has_record
+from lpirc_power.presence import is_there
+from lpirc_power.record.record_file import has_record, record_path
 from lpirc_power.recorded_files import Group, Series, read_measurement
 from lpirc_power.recording import COLUMNS, COLUMNS_2015, FORMER_COLUMNS
 from lpirc_power.report.recording_report import UNKNOWN, Recorded
@@ -40,6 +41,7 @@ def read_any(path: Path, stated: Stated | None = None) -> Recorded | Series | Gr
     a recording whose record names its meter.
     """
     stated = stated or Stated()
+    path = _record_of_several(path) or path
     if stated.reader.columns or not is_own(path):
         return foreign_recorded(
             path,
@@ -57,6 +59,12 @@ def read_any(path: Path, stated: Stated | None = None) -> Recorded | Series | Gr
             f"The record of {path} names the meter and its setup; leave --model {stated.model} away.",
         )
     return _with_model(found, stated, stated.model)
+
+
+def _record_of_several(path: Path) -> Path | None:
+    """Return run.json for a run.csv that is not there: the name that was given to a series, or to several meters."""
+    beside = record_path(path)
+    return beside if not is_there(path) and has_record(beside) else None
 
 
 def is_own(path: Path) -> bool:

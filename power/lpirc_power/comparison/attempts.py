@@ -17,6 +17,10 @@ LONGER: Final = 0.02
 """Relative difference of durations above which a difference of energies may be one of time."""
 
 
+FAR_APART_H: Final = 12.0
+"""Hours after which a meter may no longer have the errors that it had."""
+
+
 @dataclass(frozen=True)
 class Side:
     """One side of a comparison: its name, and the attempts that count."""
@@ -100,6 +104,7 @@ def warnings_of(first: Side, second: Side) -> list[str]:
         *_command_warnings(first),
         *_command_warnings(second),
         *_duration_warnings(first, second),
+        *_time_warnings(first, second),
         *_review_warnings((*first.attempts, *second.attempts)),
     ]
 
@@ -147,6 +152,16 @@ def _duration_warnings(first: Side, second: Side) -> Iterator[str]:
         yield (
             f"The recordings of {first.name} last {lengths[0]:.3f} s on average, those of {second.name} "
             f"{lengths[1]:.3f} s: the energies hold both power and time."
+        )
+
+
+def _time_warnings(first: Side, second: Side) -> Iterator[str]:
+    begins_s = (*first.begins_s, *second.begins_s)
+    hours = (max(begins_s) - min(begins_s)) / 3600.0
+    if is_same_meter(first, second) and hours > FAR_APART_H:
+        yield (
+            f"The recordings lie {hours:.0f} h apart: the meter's own errors may have changed in between, and then "
+            "they do not cancel."
         )
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from lpirc_power.comparison.attempts import Side
 from lpirc_power.comparison.ratio import MOST_ATTEMPTS, Ratio
 from lpirc_power.report.reading_facts import figure, lines
+
+MOST_DIGITS: Final = 2
+"""Decimals of a percentage; more mean nothing beside what no budget holds."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def _digits(half_width: float) -> int:
     """Return the decimals of a percentage that show two digits of the half-width that count."""
     if not half_width > 0:
         return 2
-    return min(max(1 - math.floor(math.log10(100.0 * half_width)), 0), 6)
+    return min(max(1 - math.floor(math.log10(100.0 * half_width)), 0), MOST_DIGITS)
 
 
 def _advice(found: Comparison) -> str:

@@ -42,6 +42,7 @@ _NAMES: Final[Mapping[str, Sequence[str]]] = {
         "p", "power", "active power", "real power", "p active", "power draw", "power draw average",
         "power draw instant", "total power", "average power", "avg power", "mean power", "pwr", "wattage",
         "input power", "system power", "board power", "p1", "p 1", "p e1", "leistung",
+        "apower", "power total", "active power total", "total active power",
     ),
     "voltage": (
         "v", "u", "voltage", "vrms", "urms", "v rms", "u rms", "bus voltage", "input voltage", "u1", "u 1",
@@ -50,7 +51,7 @@ _NAMES: Final[Mapping[str, Sequence[str]]] = {
     "current": ("i", "current", "irms", "i rms", "input current", "i1", "i 1", "strom"),
     "apparent": ("apparent power", "apparent", "s1"),
     "factor": ("pf", "power factor", "lambda", "cos phi", "cosphi", "\N{GREEK SMALL LETTER LAMDA}"),
-    "energy": ("energy", "total energy", "accumulated energy", "energy total", "wp", "e", "watt hours"),
+    "energy": ("energy", "total energy", "accumulated energy", "energy total", "wp", "e", "watt hours", "total"),
     "counted": ("integrator", "integration time", "integration", "itime"),
     "time": (
         "t", "time", "timestamp", "time stamp", "datetime", "date time", "utc", "utc time", "elapsed",

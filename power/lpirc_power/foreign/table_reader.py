@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from lpirc_power.errors import MeterError
+from lpirc_power.foreign.cell_values import moment
 from lpirc_power.foreign.column_names import quoted, recognized
 from lpirc_power.presence import status
 from lpirc_power.recording import require_file
@@ -18,8 +19,9 @@ SEPARATORS: Final = (";", "\t", ",", "|")
 LONGEST_PREAMBLE: Final = 60
 """Lines in which the heading is looked for; programs write a few about the meter before it."""
 LARGEST_BYTES: Final = 512 * 1024 * 1024
-PTD_KEYS: Final = ("Time", "Watts")
-"""First and third cell of a sample in a log of PTDaemon, whose rows name their own columns."""
+PTD_TIME: Final = "Time"
+PTD_POWER: Final = "Watts"
+"""Names of the time and of the power in a log of PTDaemon, whose rows name their own columns."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,12 @@ def _unreadable(path: Path, why: str) -> MeterError:
 
 
 def _is_sample(line: str) -> bool:
-    cells = line.split(",")
-    return len(cells) > 3 and (cells[0].strip(), cells[2].strip()) == PTD_KEYS
+    cells = [cell.strip() for cell in line.split(",", 4)]
+    if len(cells) < 4:
+        return False
+    # What PTDaemon prints on its console begins with the time itself.
+    is_printed = cells[1] == PTD_POWER and moment(cells[0]) is not None
+    return is_printed or (cells[0], cells[2]) == (PTD_TIME, PTD_POWER)
 
 
 def _log(
@@ -120,6 +126,8 @@ def _pairs(path: Path, line: int, text: str) -> dict[str, str]:
     cells = [cell.strip() for cell in text.split(",")]
     if "Ch1" in cells:  # the sum stands before the channels
         del cells[cells.index("Ch1") :]
+    if cells[0] != PTD_TIME:
+        cells.insert(0, PTD_TIME)
     if len(cells) % 2:
         raise MeterError(
             "recording-value",

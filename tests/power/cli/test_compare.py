@@ -34,7 +34,7 @@ def test_two_series_of_one_meter_show_a_difference_of_3_percent(
     assert first.startswith("B takes 3.")
     assert " % less, interval " in first
     assert "warning" not in ended.stdout
-    facts = json.loads(meter("compare", "a.json", "b.json", "--json").stdout)
+    facts = json.loads(meter("compare", "a.csv", "b.csv", "--json").stdout)
     assert facts["is_shown"] is True
     assert facts["ratio"] == pytest.approx(0.97, abs=1e-4)
     assert facts["ratio_interval"][1] < 1.0
@@ -111,6 +111,8 @@ def test_other_meters_setups_commands_and_lengths_are_warned_of(
     ended = meter("compare", "a.csv", "b.csv")
     for words in ("The meters differ", "current_range_a", "last 10.000 s on average"):
         assert words in ended.stdout
+    made.recording("d", start_s=90_000.0)
+    assert "lie 25 h apart" in meter("compare", "a.csv", "d.csv").stdout
     made.recording("c", command=("./other",))
     ended = meter("compare", "a.csv", "c.csv", "--with", "a.csv")
     assert "The commands of A differ: ./detect images; ./other." in ended.stdout

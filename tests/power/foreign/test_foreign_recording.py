@@ -116,6 +116,21 @@ def test_a_log_of_ptdaemon_is_read_with_its_marks_and_its_missing_values(
     assert "Lines that are no samples: 1, first line 1." in found.notes
 
 
+def test_what_ptdaemon_prints_is_read_and_a_log_of_temperatures_is_not(
+    path: Path,
+) -> None:
+    stamp = "09-23-2020 14:40:{second}.964"
+    printed = [
+        stamp.format(second=second) + ",Watts,25.0,Volts,230.0,Mark,notset"
+        for second in (10, 11)
+    ]
+    answer = "09-23-2020 14:40:11.999: Response to client sent: Watts,25.0"
+    found = read(path, "\n".join([*printed, answer]))
+    assert [one.power_w for one in found.readings] == [25.0, 25.0]
+    warm = stamp.format(second=10) + ",Temp,29.6,Humidity,0.0,Mark,notset"
+    assert refused(path, f"{warm}\n{warm}").code.startswith("recording-")
+
+
 def test_a_table_of_nvidia_smi_is_read_with_the_units_in_its_cells(path: Path) -> None:
     text = "timestamp, power.draw [W]\n2026/03/01 12:00:00.500, 30.10 W\n2026/03/01 12:00:01.500, [N/A]\n"
     found = read(path, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import replace
 from itertools import pairwise
@@ -50,6 +51,10 @@ def foreign_recorded(
         raise MeterError(
             "recording-empty",
             f"The recording {path} holds a single reading, which has no energy.",
+        )
+    if not any(math.isfinite(one.power_w) for one in readings):
+        raise MeterError(
+            "recording-empty", f"No reading of the recording {path} has a power."
         )
     pauses_s = [
         after.monotonic_s - one.monotonic_s for one, after in pairwise(readings)

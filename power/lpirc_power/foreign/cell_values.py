@@ -20,8 +20,8 @@ OVER_RANGE: Final = frozenset(
     ("inf", "+inf", "-inf", "infinity", "ol", "-ol-", "o.l", "o.l.", "over", "over range", "overrange", "overload")
 )  # fmt: skip
 """Words that stand for over range, in small letters."""
-LEAST_CODE: Final = 9.9e37
-"""IEEE 488.2 and SCPI write 9.91E+37 for no data and 9.9E+37 for infinity."""
+CODES: Final = {9.91e37: math.nan, 9.9e37: math.inf}
+"""What SCPI writes for no data and for infinity."""
 _NUMBER: Final = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE
 )
@@ -54,11 +54,9 @@ def number(text: str, *, has_decimal_comma: bool) -> float:
     if not _NUMBER.fullmatch(word):
         raise ValueError(text)
     found = float(word)
-    if found >= LEAST_CODE:
-        return math.nan if found > LEAST_CODE else math.inf
     if not math.isfinite(found):
         raise ValueError(text)
-    return found
+    return CODES.get(found, found)
 
 
 def sized(text: str, quantity: str, size: float, *, has_decimal_comma: bool) -> float:

@@ -171,7 +171,8 @@ def _notes(table: ForeignTable, columns: Mapping[str, Column]) -> list[str]:
     named = [f"{one.head!r} is the {_WORDS[one.quantity]}{_unit(one)}" for one in used]
     notes = [f"Column {', column '.join(named)}."] if named else []
     places = {one.place for one in columns.values()}
-    left = [head for place, head in enumerate(table.heads) if place not in places]
+    unused = [head for place, head in enumerate(table.heads) if place not in places]
+    left = [head for head in unused if head]  # an index has no head
     if left:
         notes.append(f"Not used: {quoted(left)}.")
     unsized = [head for head in left if _is_energy_without_unit(head)]

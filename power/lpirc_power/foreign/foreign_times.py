@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from lpirc_power.recording import NO_DATE
 
 DAY_S: Final = 86_400.0
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+SLASHED: Final = re.compile(r"\s*\d{1,2}/\d{1,2}/\d{2,4}", re.ASCII)
 Parse = Callable[[str], float | None]
 
 
@@ -95,12 +97,17 @@ def _parser(table: ForeignTable, column: Column, first: str) -> tuple[Parse, str
     if moment(first) is not None and not is_date(first):
         zone = "" if _has_offset(first) else "; it states no offset and is taken as UTC"
         return _dated, f"{named} and date{zone}.", True
+    wanted = "a time should be: seconds, a Unix time, or a date with time such as 2026-03-01T12:00:00.5Z"
+    if SLASHED.match(first):
+        wanted += (
+            "; whether a date with / begins with its day or its month, nobody can tell"
+        )
     raise _wrong(
         table,
         table.rows[0][0],
         column,
         first,
-        "a time should be: seconds, a Unix time, or a date with time such as 2026-03-01T12:00:00.5Z",
+        wanted,
         "where",
     )
 

@@ -78,11 +78,10 @@ class Recorded:
     def no_energy(self) -> str | None:
         """Return a sentence that says why there is no valid energy; None if there is one."""
         why = why_lost(self.readings, self.measured.start_s)
-        return (
-            None
-            if why is None
-            else f"There is no energy of the meter {self.identity}: {why}."
-        )
+        if why is None:
+            return None
+        meter = f" of the meter {self.identity}" if self.is_meter_known else ""
+        return f"There is no energy{meter}: {why}."
 
     @property
     def energy_wh(self) -> float:

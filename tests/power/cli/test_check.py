@@ -58,6 +58,15 @@ def test_over_range_in_another_program_s_file_fails_though_its_absence_proves_no
     assert "over-range" in ended.stderr
 
 
+def test_powers_that_are_all_no_data_are_one_sentence(
+    meter: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "old.csv").write_text("t,P\n0,nan\n1,nan\n")
+    ended = meter("check", "old.csv")
+    assert ended.returncode == 1
+    assert ended.stderr == "meter: No reading of the recording old.csv has a power.\n"
+
+
 def test_an_unknown_model_is_named(meter: Run, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text(HEAD + STEADY)
     ended = meter("check", "old.csv", "--model", "WT9000")

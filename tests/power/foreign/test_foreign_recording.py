@@ -228,7 +228,8 @@ def test_repeated_rows_are_left_out_and_equal_times_are_said(path: Path) -> None
         ("t,P\n0,1\n1\n", "recording-value", "line 3, has 1 cells"),
         ("t,P\n0,1\nlater,1\n", "recording-value", "line 3: t is 'later'"),
         ("t,P\nsoon,1\n", "recording-value", "line 2: t is 'soon'"),
-        ("t,P\n01/02/2026 10:00:00,1\n", "recording-value", "2026-03-01T12:00:00.5Z"),
+        ("t,P\n01/02/2026 10:00:00,1\n", "recording-value", "its day or its month"),
+        ("t,P\n0,1e400\n", "recording-value", "line 2: P is '1e400'"),
         (
             "t,P\n0,1\n5,1\n4,1\n",
             "recording-order",

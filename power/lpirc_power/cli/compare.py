@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ from lpirc_power.comparison.attempts import (
     Side,
     in_turn,
     is_same_meter,
+    require_different,
     side_of,
     warnings_of,
 )
@@ -75,6 +77,12 @@ class TwoSided(click.Command):
     show_default=True,
     help="Smallest difference of interest, in percent: how many attempts would show it is said.",
 )
+@click.option(
+    "--mark",
+    default="",
+    metavar="NAME",
+    help="Compare the energies of this mark; default: those of the whole recordings.",
+)
 @stated_options
 @json_option
 def compare(
@@ -83,6 +91,7 @@ def compare(
     is_paired: bool,
     names: tuple[str, str],
     least: float,
+    mark: str,
     stated: Stated,
     as_json: bool,
 ) -> None:
@@ -100,14 +109,16 @@ def compare(
     The exit code is 0 whether a difference is shown or not; it is 1 if the files cannot be compared.
     """  # noqa: D301  click wants the character itself
     of_first, of_second = _sides(files, others)
-    first = side_of(names[0], of_first, stated)
-    second = side_of(names[1], of_second, stated)
+    first = side_of(names[0], of_first, stated, mark)
+    second = side_of(names[1], of_second, stated, mark)
+    require_different(first, second)
     if is_paired and len(first.attempts) != len(second.attempts):
         raise click.UsageError(
             f"--paired needs as many attempts of both: {names[0]} has {len(first.attempts)}, {names[1]} has "
             f"{len(second.attempts)}."
         )
     found = compared(first, second, least / 100.0, is_paired=is_paired)
+    found = replace(found, mark=mark)
     if as_json:
         click.echo(json.dumps(comparison_facts(found)))
     else:

@@ -9,24 +9,43 @@ from pathlib import Path
 from typing import Final
 
 from lpirc_power.any_measurement import Stated, read_any
+from lpirc_power.energy import Budget
 from lpirc_power.errors import MeterError
 from lpirc_power.recorded_files import Group, Series
+from lpirc_power.recording import NO_DATE
+from lpirc_power.report.marked_report import marked
 from lpirc_power.report.recording_report import Recorded
 
 LONGER: Final = 0.02
 """Relative difference of durations above which a difference of energies may be one of time."""
-
-
+WARM_UP: Final = "warm-up"
+"""First word of the names of recordings in a series that do not count."""
 FAR_APART_H: Final = 12.0
 """Hours after which a meter may no longer have the errors that it had."""
 
 
 @dataclass(frozen=True)
+class Attempt:
+    """An energy that is compared, with its budget and its duration: of a whole recording, or of a mark in it."""
+
+    recorded: Recorded
+    energy_wh: float
+    budget: Budget | None
+    lasted_s: float
+
+
+@dataclass(frozen=True)
 class Side:
-    """One side of a comparison: its name, and the attempts that count."""
+    """One side of a comparison: its name, the attempts that count, and the files of those that warmed up."""
 
     name: str
-    attempts: tuple[Recorded, ...]
+    attempts: tuple[Attempt, ...]
+    warm_up: tuple[str, ...] = ()
+
+    @property
+    def recordings(self) -> tuple[Recorded, ...]:
+        """The recordings of the attempts."""
+        return tuple(one.recorded for one in self.attempts)
 
     @property
     def energies_wh(self) -> tuple[float, ...]:
@@ -36,33 +55,84 @@ class Side:
     @property
     def mean_s(self) -> float:
         """The mean duration."""
-        return statistics.fmean(one.measured.elapsed_s for one in self.attempts)
+        return statistics.fmean(one.lasted_s for one in self.attempts)
 
     @property
     def begins_s(self) -> tuple[float, ...]:
         """When the attempts began, by the wall clock, in seconds."""
-        return tuple(one.readings[0].utc.timestamp() for one in self.attempts)
+        return tuple(one.readings[0].utc.timestamp() for one in self.recordings)
 
 
-def side_of(name: str, paths: Sequence[Path], stated: Stated) -> Side:
+def side_of(name: str, paths: Sequence[Path], stated: Stated, mark: str = "") -> Side:
     """Return the side that is in files: recordings, or series whose attempts that count are taken.
 
-    Raises MeterError: those of `read_any`, `comparison-group` for several meters in one file, `comparison-energy` if a
-    recording has no energy above 0.
+    With a mark, the energies are those of the mark. Raises MeterError: those of `read_any`, `comparison-group` for
+    several meters in one file, `comparison-energy` if an energy is lacking or not above 0.
     """
-    attempts = [one for path in paths for one in _attempts(path, stated)]
-    for one in attempts:
-        if one.no_energy:
-            raise MeterError("comparison-energy", f"{one.file}: {one.no_energy}")
-        if not one.energy_wh > 0:
+    found = [one for path in paths for one in _recordings(path, stated)]
+    counted = [one for one in found if not _is_warm_up(one)]
+    warm_up = tuple(one.file for one in found if _is_warm_up(one))
+    if not counted:
+        names = ", ".join(map(str, paths))
+        raise MeterError("comparison-energy", f"{names} has no attempt that counts.")
+    attempts = tuple(_attempt(one, mark) for one in counted)
+    return Side(name, attempts, warm_up)
+
+
+def _attempt(recorded: Recorded, mark: str) -> Attempt:
+    if recorded.no_energy:
+        raise MeterError("comparison-energy", f"{recorded.file}: {recorded.no_energy}")
+    attempt = _of_mark(recorded, mark) if mark else _of_all(recorded)
+    if not attempt.energy_wh > 0:
+        raise MeterError(
+            "comparison-energy",
+            f"{recorded.file} has an energy of {attempt.energy_wh:.6g} Wh; only energies above 0 can be compared.",
+        )
+    return attempt
+
+
+def _of_all(recorded: Recorded) -> Attempt:
+    lasted_s = recorded.measured.elapsed_s
+    return Attempt(recorded, recorded.energy_wh, recorded.budget, lasted_s)
+
+
+def _of_mark(recorded: Recorded, mark: str) -> Attempt:
+    found = {one.name: one for one in marked(recorded)}
+    one = found.get(mark)
+    if one is None or not one.count:
+        names = ", ".join(repr(name) for name, each in found.items() if each.count)
+        raise MeterError(
+            "comparison-energy",
+            f"{recorded.file} has no stretch that is marked {mark!r}; it has {names or 'none'}.",
+        )
+    return Attempt(recorded, one.energy.energy_wh, one.budget, one.energy.duration_s)
+
+
+def _is_warm_up(recorded: Recorded) -> bool:
+    part = recorded.record.part if recorded.record else None
+    return part is not None and part.name.startswith(WARM_UP)
+
+
+def require_different(first: Side, second: Side) -> None:
+    """Raise MeterError `comparison-repeated` if one recording is given twice: it would seem to repeat exactly."""
+    seen: dict[tuple[object, ...], str] = {}
+    for one in (*first.recordings, *second.recordings):
+        last = one.readings[-1]
+        key = (str(one.identity), len(one.readings), last.utc, last.energy_wh)
+        if last.utc.year > NO_DATE.year and key in seen:
             raise MeterError(
-                "comparison-energy",
-                f"{one.file} has an energy of {one.energy_wh:.6g} Wh; only energies above 0 can be compared.",
+                "comparison-repeated",
+                f"{one.file} is the recording that {seen[key]} is; give each recording once.",
             )
-    return Side(name, tuple(attempts))
+        if one.file in seen.values():
+            raise MeterError(
+                "comparison-repeated",
+                f"{one.file} is given twice; give each recording once.",
+            )
+        seen[key] = one.file
 
 
-def _attempts(path: Path, stated: Stated) -> Sequence[Recorded]:
+def _recordings(path: Path, stated: Stated) -> Sequence[Recorded]:
     found = read_any(path, stated)
     if isinstance(found, Series):
         return found.recordings
@@ -77,7 +147,7 @@ def _attempts(path: Path, stated: Stated) -> Sequence[Recorded]:
 
 def is_same_meter(first: Side, second: Side) -> bool:
     """Return True if one known meter with one setup measured every attempt, so that its own errors are the same."""
-    attempts = (*first.attempts, *second.attempts)
+    attempts = (*first.recordings, *second.recordings)
     if not all(one.is_meter_known for one in attempts):
         return False
     meters = {str(one.identity) for one in attempts}
@@ -105,12 +175,13 @@ def warnings_of(first: Side, second: Side) -> list[str]:
         *_command_warnings(second),
         *_duration_warnings(first, second),
         *_time_warnings(first, second),
-        *_review_warnings((*first.attempts, *second.attempts)),
+        *_review_warnings((*first.recordings, *second.recordings)),
+        *_warm_up_warnings((*first.warm_up, *second.warm_up)),
     ]
 
 
 def _meter_warnings(first: Side, second: Side) -> Iterator[str]:
-    attempts = (*first.attempts, *second.attempts)
+    attempts = (*first.recordings, *second.recordings)
     if not all(one.is_meter_known for one in attempts):
         files = [one.file for one in attempts if not one.is_meter_known]
         yield (
@@ -138,7 +209,9 @@ def _settings_that_differ(attempts: Sequence[Recorded]) -> list[str]:
 
 def _command_warnings(side: Side) -> Iterator[str]:
     commands = {
-        " ".join(one.record.command) for one in side.attempts if one.record is not None
+        " ".join(one.record.command)
+        for one in side.recordings
+        if one.record is not None
     }
     if len(commands) > 1:
         shown = "; ".join(sorted(command or "no command" for command in commands))
@@ -163,6 +236,11 @@ def _time_warnings(first: Side, second: Side) -> Iterator[str]:
             f"The recordings lie {hours:.0f} h apart: the meter's own errors may have changed in between, and then "
             "they do not cancel."
         )
+
+
+def _warm_up_warnings(files: Sequence[str]) -> Iterator[str]:
+    if files:
+        yield f"Left out, since they were recorded to warm up: {_listed(files)}."
 
 
 def _review_warnings(attempts: Sequence[Recorded]) -> Iterator[str]:

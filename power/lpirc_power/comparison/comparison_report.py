@@ -25,6 +25,7 @@ class Comparison:
     least: float
     is_same_meter: bool
     warnings: Sequence[str] = ()
+    mark: str = ""
 
     @property
     def difference_wh(self) -> float:
@@ -115,6 +116,7 @@ def comparison_facts(found: Comparison) -> dict[str, object]:
     is_known = bool(ratio.shapes)
     return {
         "sentence": sentence(found),
+        "mark": found.mark or None,
         "is_shown": ratio.is_shown,
         "ratio": ratio.value,
         "ratio_interval": [ratio.value - half, ratio.value + half]
@@ -142,7 +144,7 @@ def _interval_wh(found: Comparison) -> list[float]:
 def _side_facts(side: Side) -> dict[str, object]:
     return {
         "name": side.name,
-        "files": [one.file for one in side.attempts],
+        "files": [one.file for one in side.recordings],
         "energies_wh": list(side.energies_wh),
     }
 
@@ -161,6 +163,8 @@ def comparison_lines(found: Comparison) -> list[str]:
         "ratio": f"{ratio.value:.5g}{with_half}",
         "interval": method(found),
     }
+    if found.mark:
+        rows["energies"] = f"those of the mark {found.mark!r}"
     return [
         sentence(found),
         *lines(rows),
@@ -172,6 +176,6 @@ def _side_words(side: Side) -> str:
     count = len(side.attempts)
     mean = sum(side.energies_wh) / count
     if count == 1:
-        return f"{figure(mean, 'Wh')}, {side.attempts[0].file}"
+        return f"{figure(mean, 'Wh')}, {side.recordings[0].file}"
     ends = f"{figure(min(side.energies_wh), 'Wh')} to {figure(max(side.energies_wh), 'Wh')}"
     return f"{figure(mean, 'Wh')} on average of {count} attempts, {ends}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lpirc_power.record.document import Mark
 from tests.power.cli.conftest import Run, one_line
 from tests.power.made_recordings import IDENTITY, SETUP, Made, steady
 
@@ -113,9 +115,46 @@ def test_other_meters_setups_commands_and_lengths_are_warned_of(
         assert words in ended.stdout
     made.recording("d", start_s=90_000.0)
     assert "lie 25 h apart" in meter("compare", "a.csv", "d.csv").stdout
-    made.recording("c", command=("./other",))
-    ended = meter("compare", "a.csv", "c.csv", "--with", "a.csv")
+    made.recording("c", command=("./other",), start_s=300.0)
+    ended = meter("compare", "a.csv", "c.csv", "--with", "b.csv")
     assert "The commands of A differ: ./detect images; ./other." in ended.stdout
+
+
+def test_the_energies_of_a_mark_are_compared(meter: Run, made: Made) -> None:
+    def load(times: float) -> Callable[[float], float]:
+        return lambda since_s: 6.0 * times if 2.0 < since_s < 8.0 else 2.0
+
+    for number in range(3):
+        start_s = 100.0 * number
+        marks = (Mark("inference", start_s + 2.5, start_s + 7.5),)
+        made.recording(
+            f"a-{number}", load=load(1.0 + number / 1e3), start_s=start_s, marks=marks
+        )
+        start_s += 50.0
+        marks = (Mark("inference", start_s + 2.5, start_s + 7.5),)
+        made.recording(
+            f"b-{number}", load=load(1.1 + number / 1e3), start_s=start_s, marks=marks
+        )
+    files = [f"a-{number}.csv" for number in range(3)]
+    others = [f"b-{number}.csv" for number in range(3)]
+    ended = meter("compare", *files, "--with", *others, "--mark", "inference", "--json")
+    assert ended.returncode == 0, ended.stderr
+    facts = json.loads(ended.stdout)
+    assert facts["ratio"] == pytest.approx(1.1, abs=0.001)
+    assert facts["mark"] == "inference"
+
+
+def test_attempts_that_warmed_up_are_left_out(meter: Run, made: Made) -> None:
+    for number in range(4):
+        made.recording(f"a-{number}", start_s=100.0 * number)
+    path = made.folder / "a-0.json"
+    document = json.loads(path.read_text())
+    document["part"] = {"kind": "series", "whole": "a.json", "name": "warm-up 1"}
+    path.write_text(json.dumps(document))
+    ended = meter("compare", "a-0.csv", "a-1.csv", "--with", "a-2.csv", "a-3.csv")
+    assert ended.returncode == 0, ended.stderr
+    assert "Left out, since they were recorded to warm up: a-0.csv." in ended.stdout
+    assert "a single attempt cannot tell" in ended.stdout
 
 
 def test_files_of_other_programs_are_compared_without_the_meter_s_errors(
@@ -135,7 +174,23 @@ def test_files_of_other_programs_are_compared_without_the_meter_s_errors(
     [
         (("a.csv",), 2, "1 files are given"),
         (("a.csv", "b.csv", "a.csv"), 2, "3 files are given"),
-        (("a.csv", "--with", "b.csv", "a.csv", "--paired"), 2, "A has 1, B has 2"),
+        (("a.csv", "--with", "b.csv", "c.csv", "--paired"), 2, "A has 1, B has 2"),
+        (
+            ("a.csv", "a.csv", "--with", "b.csv"),
+            1,
+            "a.csv is the recording that a.csv is",
+        ),
+        (
+            ("a.csv", "copy.csv", "--with", "b.csv"),
+            1,
+            "copy.csv is the recording that a.csv is",
+        ),
+        (("a.csv", "a.csv"), 1, "give each recording once"),
+        (
+            ("a.csv", "b.csv", "--mark", "load"),
+            1,
+            "no stretch that is marked 'load'; it has none",
+        ),
         (("a.csv", "none.csv"), 1, "none.csv"),
         (("a.csv", "g.json"), 1, "several meters (main, board)"),
         (("a.csv", "zero.csv"), 1, "energies above 0"),
@@ -145,7 +200,9 @@ def test_what_cannot_be_compared_is_one_sentence(
     meter: Run, made: Made, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
     made.recording("a")
-    made.recording("b")
+    made.recording("b", start_s=100.0)
+    made.recording("c", start_s=200.0)
+    made.recording("copy")
     made.recording("zero", load=steady(0.0))
     made.group("g", {"main": steady(7.0), "board": steady(6.0)})
     ended = meter("compare", *arguments)

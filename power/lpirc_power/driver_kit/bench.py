@@ -46,7 +46,9 @@ class Sample:
 class Bench:
     """A driver under test and what it is tried with.
 
-    `address` leads to the meter through the `cable`. `seconds` is the length of a measurement.
+    `address` leads to the meter through the `cable`. `seconds` is the length of a measurement. `rate_w` is the power at
+    which WH rises: that of the readings, or what WH itself showed if it does not fit them, so that one fault is told
+    once.
     """
 
     subject: Subject
@@ -61,6 +63,7 @@ class Bench:
     restart: Callable[[], object] | None = None
     is_scpi: bool = False
     samples: Sequence[Sample] = ()
+    rate_w: float = math.nan
 
     def opened(self) -> MeterAddress:
         """Return a new object of the address; the caller closes it."""

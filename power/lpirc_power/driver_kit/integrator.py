@@ -9,6 +9,7 @@ from typing import Final
 
 from lpirc_power.driver_kit.bench import (
     Bench,
+    Sample,
     energy_problem,
     mean_power_w,
 )
@@ -100,7 +101,12 @@ def counts(bench: Bench) -> Iterator[Finding]:
     if math.isnan(power_w) and bench.load and bench.load.is_steady:
         power_w = bench.load.levels_w[0]
     rises = [one.reading.energy_wh for one in running]
-    yield _energy(bench, last.energy_wh - first.energy_wh, power_w, lasted_s, rises)
+    counted_wh = last.energy_wh - first.energy_wh
+    found = _energy(bench, counted_wh, power_w, lasted_s, rises)
+    bench.rate_w = power_w
+    if found.failed and counted_wh > 0 and lasted_s > 0:
+        bench.rate_w = 3600.0 * counted_wh / lasted_s
+    yield found
     yield _time(bench, last.integrator_s - first.integrator_s, lasted_s)
 
 
@@ -156,26 +162,18 @@ def _time(bench: Bench, counted_s: float, lasted_s: float) -> Finding:
 def late(bench: Bench, meter: Meter) -> Iterator[Finding]:
     """`late`: after a pause there is one new update, and WH has risen by what the pause cost."""
     pause_s = max(LATE_UPDATES * bench.interval_s, LATE_S)
-    power_w = mean_power_w(bench.samples)
     doubled = 0
     problems: list[str] = []
     for _ in range(ATTEMPTS):
         before = _fresh(bench, meter)
         bench.clocks.pause(pause_s)
         after = bench.sampled(meter)
-        doubled += bench.sampled(meter).is_new
-        if not after.is_new:
-            problems = [f"after a pause of {pause_s:.3g} s no update is marked as new"]
+        is_doubled = bench.sampled(meter).is_new
+        doubled += is_doubled
+        problem = _late_problem(bench, before, after, pause_s)
+        problems = [problem] if problem else []
+        if not (problem or is_doubled):
             break
-        lasted_s = after.reading.monotonic_s - before.monotonic_s
-        rise_wh = after.reading.energy_wh - before.energy_wh
-        told = f"in a pause of {pause_s:.3g} s"
-        unsure_s = 2 * bench.interval_s + _unsteady_s(bench, lasted_s)
-        problem = energy_problem(told, rise_wh, power_w, lasted_s, unsure_s)
-        if not problem or math.isnan(power_w):
-            problems = []
-            break
-        problems = [problem]
     if doubled >= ATTEMPTS:
         problems.append("the update after a pause is marked as new twice")
     yield judged(
@@ -184,6 +182,20 @@ def late(bench: Bench, meter: Meter) -> Iterator[Finding]:
         f"After {pause_s:.3g} s without a question nothing is doubled or lost.",
         f"The energy between two questions is the counter's rise, however late the second comes. {HOME}",
     )
+
+
+def _late_problem(bench: Bench, before: Reading, after: Sample, pause_s: float) -> str:
+    """Return what is wrong with the first sample after a pause; empty if nothing is."""
+    if not after.is_new:
+        return f"after a pause of {pause_s:.3g} s no update is marked as new"
+    power_w = bench.rate_w
+    if math.isnan(power_w):
+        return ""
+    lasted_s = after.reading.monotonic_s - before.monotonic_s
+    rise_wh = after.reading.energy_wh - before.energy_wh
+    told = f"in a pause of {pause_s:.3g} s"
+    unsure_s = 2 * bench.interval_s + _unsteady_s(bench, lasted_s)
+    return energy_problem(told, rise_wh, power_w, lasted_s, unsure_s)
 
 
 def _fresh(bench: Bench, meter: Meter) -> Reading:
@@ -199,7 +211,7 @@ def _fresh(bench: Bench, meter: Meter) -> Reading:
 def link(bench: Bench, meter: Meter, address: MeterAddress) -> Iterator[Finding]:
     """`link`: the integrator goes on while no link is open, and a new link shows what it has counted."""
     before = _fresh(bench, meter)
-    power_w = mean_power_w(bench.samples)
+    power_w = bench.rate_w
     meter.close()
     bench.clocks.pause(max(LATE_S, 2 * bench.interval_s))
     again = address.connect(bench.clocks)
@@ -269,7 +281,7 @@ def timer(bench: Bench, meter: Meter) -> Iterator[Finding]:
     bench.clocks.pause(TIMER_S + 2.0 + 2 * bench.interval_s)
     state = meter.state()
     final = meter.read_final()
-    power_w = mean_power_w(bench.samples)
+    power_w = bench.rate_w
     problems = []
     if state is not IntegratorState.TIMEUP:
         problems.append(f"the state is {state.value} after the timer's end, not TIMEUP")
@@ -298,7 +310,7 @@ def second_run(bench: Bench, meter: Meter) -> Iterator[Finding]:
     meter.start()
     bench.clocks.pause(2 * bench.interval_s)
     reading = meter.read()
-    power_w = mean_power_w(bench.samples)
+    power_w = bench.rate_w
     problems = []
     most_wh = abs(power_w) * (4 * bench.interval_s + LATE_S) / 3600.0
     if math.isfinite(power_w) and power_w and abs(reading.energy_wh) > 2 * most_wh:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from lpirc_power.driver_kit.bench import Bench, mean_power_w
+from lpirc_power.driver_kit.bench import Bench
 from lpirc_power.driver_kit.cable import Cable
 from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tried
 from lpirc_power.driver_kit.integrator import continued_problems
@@ -95,7 +95,7 @@ def lost(bench: Bench, address: MeterAddress) -> Iterator[Finding]:
         meter.close()
     finally:
         cable.plug()
-    power_w = mean_power_w(bench.samples)
+    power_w = bench.rate_w
     again = _reached(bench, address)
     again.attach(bench.setup.element)
     state = again.state()
@@ -213,7 +213,7 @@ def restart(bench: Bench, address: MeterAddress) -> Iterator[Finding]:
 def _restarted(
     bench: Bench, before: Reading, after: Reading, state: IntegratorState, seen: str
 ) -> Finding:
-    power_w = mean_power_w(bench.samples)
+    power_w = bench.rate_w
     if state in (IntegratorState.RESET, IntegratorState.ERROR):
         return holds("restart", f"A restart shows: {seen}state {state.value}.")
     if after.energy_wh < 0 <= before.energy_wh:

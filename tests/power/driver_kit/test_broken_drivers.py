@@ -116,3 +116,21 @@ def test_a_counter_that_begins_anew_shows_as_an_error_of_the_integrator(
     kit: Any,
 ) -> None:
     assert "state ERROR" in kit("Clean")["restart"].sentence
+
+
+@pytest.mark.parametrize(
+    ("driver", "codes"),
+    [
+        ("CountsJoules", {"energy"}),
+        ("ShowsMilliwatts", {"units", "load", "energy"}),
+        ("LimitsInPercent", {"limits"}),
+        ("AlwaysNew", {"updates", "late"}),
+        ("IgnoresTheTimer", {"timer"}),
+        ("LossEndsTheRun", {"lost", "silent"}),
+    ],
+)
+def test_a_fault_is_told_where_it_is_and_not_everywhere(
+    kit: Any, driver: str, codes: set[str]
+) -> None:
+    found = kit(driver)
+    assert {code for code, one in found.items() if one.failed} == codes

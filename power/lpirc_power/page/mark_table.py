@@ -21,8 +21,8 @@ def marks_section(recorded: Recorded) -> str:
     rows = [_row(number, one) for number, one in enumerate(found[:MOST_NAMES], start=1)]
     table = Table(
         "Marks",
-        ("no.", "mark"),
-        ("times", "duration", "energy", "each", "mean power", "remarks"),
+        ("no.", "mark", "remarks"),
+        ("times", "duration", "energy", "each", "mean power"),
         rows,
     )
     told = "Energies of different marks overlap where the marks do; they need not add up to that of the recording."
@@ -36,15 +36,15 @@ def marks_section(recorded: Recorded) -> str:
 def _row(number: int, one: Marked) -> tuple[str, ...]:
     remarked = "; ".join(remarks(one))
     if not one.count:
-        return (f"{number}", one.name, "", "", "", "", "", remarked)
+        return (f"{number}", one.name, remarked, "", "", "", "", "")
     half_wh = None if one.budget is None else one.budget.coverage_wh
     return (
         f"{number}",
         one.name,
+        remarked,
         f"{one.count}",
         f"{one.energy.duration_s:.4g} s",
         with_half_width(one.energy.energy_wh, half_wh, "Wh"),
         figure(one.mean_wh, "Wh") if one.count > 1 else "",
         figure(one.mean_power_w, "W", 5),
-        remarked,
     )

@@ -24,24 +24,27 @@ class Table:
     rows: Sequence[Sequence[str]]
 
     def html(self) -> str:
-        """Return the table, which can be scrolled sideways, also by keyboard."""
+        """Return the table, which can be scrolled sideways, also by keyboard; columns without a text are left out."""
         texts = len(self.names)
         columns = (*self.names, *self.figures)
+        shown = [place for place in range(len(columns)) if self._has_text(place)]
         head = "".join(
-            _cell("th", name, place >= texts, ' scope="col"')
-            for place, name in enumerate(columns)
+            _cell("th", columns[place], place >= texts, ' scope="col"')
+            for place in shown
         )
-        rows = "".join(self._row(row) for row in self.rows)
+        rows = "".join(self._row(row, shown) for row in self.rows)
         return (
             f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(self.label)}">'
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         )
 
-    def _row(self, row: Sequence[str]) -> str:
-        first, *others = row
-        cells = [_cell("th", first, False, ' scope="row"')]
-        for place, text in enumerate(others, start=1):
-            cells.append(_cell("td", text, place >= len(self.names)))
+    def _has_text(self, place: int) -> bool:
+        return place == 0 or any(row[place] for row in self.rows)
+
+    def _row(self, row: Sequence[str], shown: Sequence[int]) -> str:
+        cells = [_cell("th", row[0], False, ' scope="row"')]
+        texts = len(self.names)
+        cells += [_cell("td", row[place], place >= texts) for place in shown[1:]]
         return f"<tr>{''.join(cells)}</tr>"
 
 

@@ -86,10 +86,10 @@ def charts_of(recorded: Recorded) -> Charts:
 
 
 def mark_spans(recorded: Recorded) -> list[Span]:
-    """Return the marks; one that was never closed reaches to the end."""
+    """Return the marks in the order of their beginnings; one that was never closed reaches to the end."""
     _, last_s = ends_of(recorded)
     spans = []
-    for one in recorded.marks:
+    for one in sorted(recorded.marks, key=lambda mark: mark.begin_s):
         end_s = last_s if one.end_s is None else one.end_s
         spans.append(Span(one.name, one.begin_s, end_s))
     return spans

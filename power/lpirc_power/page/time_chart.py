@@ -98,19 +98,32 @@ class TimeChart:
         marks = merged(self.marks, (across.high - across.low) / COLUMNS)
         numbered = len(marks) <= MOST_NUMBERED
         names = list(dict.fromkeys(mark.name for mark in self.marks))
-        for mark in marks:
+        seen = [one for one in marks if _is_within(one, across)]
+        for mark in seen:
             number = names.index(mark.name) + 1
             parts.append(_band(across, mark, "mark", PLOT_TOP, PLOT_HEIGHT))
             if numbered:
                 middle = (mark.begin_s + mark.end_s) / 2
                 x = _percent(across, middle)
-                parts.append(_text(x, PLOT_TOP - 10, str(number), "number", "middle"))
+                y = PLOT_TOP - 10
+                parts.append(_text(x, y, str(number), "number", _anchor(x)))
         parts += [
             _band(across, pause, "pause", PLOT_TOP, PLOT_HEIGHT)
             for pause in self.pauses
         ]
         parts += [_band(across, flag, "flag", PLOT_TOP - 4, 8) for flag in self.flags]
         return parts
+
+
+def _is_within(span: Span, across: Scale) -> bool:
+    return span.end_s >= across.low and span.begin_s <= across.high
+
+
+def _anchor(x: float) -> str:
+    """Return where a text begins so that neither edge cuts it off."""
+    if x < 4:
+        return "start"
+    return "end" if x > 92 else "middle"
 
 
 def _percent(across: Scale, time_s: float) -> float:
@@ -160,16 +173,11 @@ def _times(across: Scale) -> list[str]:
     bottom = PLOT_TOP + PLOT_HEIGHT
     for tick in across.ticks:
         x = _percent(across, tick)
-        anchor = "middle"
-        if x < 4:
-            anchor = "start"
-        elif x > 92:
-            anchor = "end"
         shown = duration_words(tick - across.low, step_s)
         parts.append(
             f'<line class="grid" x1="{x:g}%" y1="{bottom}" x2="{x:g}%" y2="{bottom + 5}"/>'
         )
-        parts.append(_text(x, bottom + 18, shown, "quiet", anchor))
+        parts.append(_text(x, bottom + 18, shown, "quiet", _anchor(x)))
     return parts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -127,6 +128,26 @@ def test_a_recording_of_an_hour_at_100_hz_is_a_page_below_a_megabyte(
     most_w = float(label.split(" and ")[1].split(" W")[0])
     assert most_w > 34.0
     assert f'y="{43}" text-anchor="start">40 W<' in text
+
+
+def test_marks_outside_the_recording_are_in_the_table_and_not_in_the_chart(
+    made: Made,
+) -> None:
+    marks = (Mark("later", 100.0, 101.0), Mark("never ended", 5.0, None))
+    text = page_of(made.recording(marks=marks))
+    assert text.count('class="mark"') == 2  # one band in each chart
+    assert "1 outside the recording" in text
+    assert "1 without an end" in text
+
+
+def test_a_recording_that_was_cut_off_says_so_first(made: Made) -> None:
+    path = made.recording()
+    record = path.with_suffix(".json")
+    document = json.loads(record.read_text()) | {"ended": None}
+    record.write_text(json.dumps(document))
+    text = page_of(path)
+    assert "The recording was cut off" in text.split("<main>")[0]
+    assert "exit code" not in text
 
 
 def test_every_chart_is_well_formed(made: Made) -> None:

@@ -44,12 +44,15 @@ def net_budget(budget: Budget, idle: IdlePower, measured: Measurement) -> Budget
     own = tuple(_idle_terms(idle.load, measured, hours))
     alike = _alike(budget, own, measured)
     left = abs(net_wh / budget.energy_wh) if budget.energy_wh else 1.0
-    terms = [_left(one, left) if one.code in alike else one for one in budget.terms]
+    parts = dict.fromkeys(alike, left)
+    terms = [_left(one, parts.get(one.code, 1.0)) for one in budget.terms]
     terms += [one for one in own if one.code.removeprefix(f"{IDLE}-") not in alike]
     return Budget(net_wh, (*terms, _spread_term(idle, hours)))
 
 
 def _left(term: Term, part: float) -> Term:
+    if part == 1.0:
+        return term
     source = f"{term.source}; what is alike at idle cancels"
     return replace(term, sensitivity_wh=term.sensitivity_wh * part, source=source)
 

@@ -51,6 +51,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         "Measure",
         [
             "first-measurement",
+            "lab",
             "scoring",
             "score-api",
             "energy",

@@ -36,6 +36,7 @@ from lpirc_power.report.recording_report import (
     recorded_facts,
     recorded_lines,
 )
+from lpirc_power.report.series_marks import series_mark_facts, series_mark_lines
 from lpirc_power.report.series_report import attempt_words, series_facts, series_lines
 from lpirc_power.sampling.polling import settling_at_least_s
 
@@ -207,10 +208,11 @@ def _series(order: Order, repeats: Repeats, *, is_quiet: bool) -> _Told:
 
     run = SeriesRun(repeats.of(order), lambda: _course(order), real_clocks(), told)
     series = _failing(run.run, lambda: run.exit_code)
-    lines = series_lines(series)
+    lines = [*series_lines(series), *series_mark_lines(series)]
     if series.recordings:
         lines += _advised(series.recordings[-1])
-    return _Told(series_facts(series), lines, run.problem, run.exit_code)
+    facts = series_facts(series) | {"marks": series_mark_facts(series)}
+    return _Told(facts, lines, run.problem, run.exit_code)
 
 
 def _group(meters: dict[str, str], order: Order, repeats: Repeats) -> _Told:

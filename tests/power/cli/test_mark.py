@@ -56,6 +56,24 @@ def test_the_energy_of_each_mark_is_told_and_kept(
     ]
 
 
+def test_a_series_has_the_mean_of_each_mark(
+    simulate: Any, meter: Any, tmp_path: Path
+) -> None:
+    address = simulate("--load", "constant:36W").address
+    short = (
+        "import time; from lpirc_power import mark\nwith mark('work'): time.sleep(0.6)"
+    )
+    ended = meter(
+        "record", address, "-o", "run.csv", "--json", *FIXED, "--repeat", "2", "--",
+        sys.executable, "-c", short,
+    )  # fmt: skip
+    facts = json.loads(ended.stdout.splitlines()[-1])
+    (work,) = facts["marks"]
+    assert (work["name"], len(work["energies_wh"])) == ("work", 2)
+    assert work["mean_wh"] == pytest.approx(sum(work["energies_wh"]) / 2)
+    assert "spread" in [term["code"] for term in work["budget"]["terms"]]
+
+
 def test_a_shell_marks_moments_and_programs_and_keeps_their_exit_codes(
     simulate: Any, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.meter_address import limits_of
+from lpirc_power.sampling.polling import updates
 from lpirc_power.visa.link import Link
 from tests.timeouts import TIMEOUT_S
 
@@ -33,6 +34,37 @@ def started(sampler: Any, clock: Any, **options: Any) -> Any:
     clock.end_s = clock.now_s
     run.start()
     return run
+
+
+@pytest.mark.parametrize("interval_s", [0.1, 0.25, 1.0, 5.0])
+@pytest.mark.parametrize("question_s", [0.0005, 0.003, 0.01, 0.02])
+@pytest.mark.parametrize("late_s", [0.0, 0.001, 0.01])
+def test_few_questions_miss_no_update_whatever_they_take(
+    reading: Any, interval_s: float, question_s: float, late_s: float
+) -> None:
+    clock = {"now_s": 0.0, "questions": 0, "seen": 0}
+
+    def read() -> tuple[Reading, bool]:
+        clock["questions"] += 1
+        asked_s = clock["now_s"]
+        clock["now_s"] += question_s
+        made = int(asked_s / interval_s)
+        is_new = made > clock["seen"]
+        clock["seen"] = made
+        return reading(asked_s), is_new
+
+    def pause(seconds: float) -> bool:
+        clock["now_s"] += seconds + late_s
+        return clock["now_s"] > 500 * interval_s
+
+    seen = [
+        int(one.monotonic_s / interval_s) for one in updates(read, interval_s, pause)
+    ]
+    settled = seen[50:]  # by then it knows how long a question takes
+    assert settled == list(range(settled[0], 500))
+    assert len(seen) >= 490
+    if interval_s == 0.1:
+        assert clock["questions"] <= 1.5 * len(seen)
 
 
 def updates_between(readings: list[Reading]) -> list[int]:

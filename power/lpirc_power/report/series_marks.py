@@ -1,0 +1,72 @@
+"""The energy of each mark over the attempts of a series."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from lpirc_power.energy import Budget, budget_of_mean
+from lpirc_power.report.budget_words import interval_words
+from lpirc_power.report.marked_report import Marked, marked
+from lpirc_power.report.reading_facts import figure, json_ready
+from lpirc_power.report.series_report import Series
+
+
+@dataclass(frozen=True)
+class SeriesMark:
+    """A name that was marked in attempts of a series: its mean energy in them, and the uncertainty of that."""
+
+    name: str
+    energies_wh: tuple[float, ...]
+    budget: Budget
+
+    @property
+    def mean_wh(self) -> float:
+        """The mean energy."""
+        return statistics.fmean(self.energies_wh)
+
+    @property
+    def deviation_wh(self) -> float | None:
+        """The standard deviation from attempt to attempt; None for one."""
+        several = len(self.energies_wh) > 1
+        return statistics.stdev(self.energies_wh) if several else None
+
+
+def series_marks(series: Series) -> tuple[SeriesMark, ...]:
+    """Return the energies by mark over the attempts that count, in the order in which the names first occurred."""
+    found: dict[str, list[Marked]] = {}
+    for recorded in series.recordings:
+        for one in marked(recorded):
+            found.setdefault(one.name, []).append(one)
+    return tuple(
+        SeriesMark(
+            name,
+            tuple(one.energy.energy_wh for one in marks if one.budget is not None),
+            budget_of_mean([one.budget for one in marks if one.budget is not None]),
+        )
+        for name, marks in found.items()
+        if any(one.budget is not None for one in marks)
+    )
+
+
+def series_mark_facts(series: Series) -> list[dict[str, object]]:
+    """Return the marks of a series, ready for JSON."""
+    return [
+        {
+            "name": one.name,
+            "energies_wh": list(one.energies_wh),
+            "mean_wh": json_ready(one.mean_wh),
+            "deviation_wh": one.deviation_wh,
+            "budget": one.budget.document(),
+        }
+        for one in series_marks(series)
+    ]
+
+
+def series_mark_lines(series: Series) -> list[str]:
+    """Return the marks of a series as lines for people."""
+    return [
+        f"{'mark':16} {one.name}: {figure(one.mean_wh, 'Wh')} {interval_words(one.budget)}, the mean of "
+        f"{len(one.energies_wh)}"
+        for one in series_marks(series)
+    ]

@@ -21,9 +21,10 @@ def marks_section(recorded: Recorded) -> str:
     rows = [_row(number, one) for number, one in enumerate(found[:MOST_NAMES], start=1)]
     table = Table(
         "Marks",
-        ("no.", "mark", "remarks"),
+        ("no.", "mark"),
         ("times", "duration", "energy", "each", "mean power"),
         rows,
+        ("remarks",),
     )
     told = "Energies of different marks overlap where the marks do; they need not add up to that of the recording."
     left = len(found) - MOST_NAMES
@@ -36,15 +37,15 @@ def marks_section(recorded: Recorded) -> str:
 def _row(number: int, one: Marked) -> tuple[str, ...]:
     remarked = "; ".join(remarks(one))
     if not one.count:
-        return (f"{number}", one.name, remarked, "", "", "", "", "")
+        return (f"{number}", one.name, "", "", "", "", "", remarked)
     half_wh = None if one.budget is None else one.budget.coverage_wh
     return (
         f"{number}",
         one.name,
-        remarked,
         f"{one.count}",
         f"{one.energy.duration_s:.4g} s",
         with_half_width(one.energy.energy_wh, half_wh, "Wh"),
         figure(one.mean_wh, "Wh") if one.count > 1 else "",
         figure(one.mean_power_w, "W", 5),
+        remarked,
     )

@@ -16,20 +16,20 @@ _KINDS: Final = {"error": "bad", "warning": "warn"}
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts: first the cells below `names`, then those below `figures`, which are aligned right."""
+    """Rows of texts: the cells below `names`, those below `figures`, aligned right, and those below `notes`."""
 
     label: str
     names: Sequence[str]
     figures: Sequence[str]
     rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
 
     def html(self) -> str:
         """Return the table, which can be scrolled sideways, also by keyboard; columns without a text are left out."""
-        texts = len(self.names)
-        columns = (*self.names, *self.figures)
+        columns = (*self.names, *self.figures, *self.notes)
         shown = [place for place in range(len(columns)) if self._has_text(place)]
         head = "".join(
-            _cell("th", columns[place], place >= texts, ' scope="col"')
+            _cell("th", columns[place], self._is_figure(place), ' scope="col"')
             for place in shown
         )
         rows = "".join(self._row(row, shown) for row in self.rows)
@@ -38,13 +38,17 @@ class Table:
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         )
 
+    def _is_figure(self, place: int) -> bool:
+        return 0 <= place - len(self.names) < len(self.figures)
+
     def _has_text(self, place: int) -> bool:
         return place == 0 or any(row[place] for row in self.rows)
 
     def _row(self, row: Sequence[str], shown: Sequence[int]) -> str:
         cells = [_cell("th", row[0], False, ' scope="row"')]
-        texts = len(self.names)
-        cells += [_cell("td", row[place], place >= texts) for place in shown[1:]]
+        cells += [
+            _cell("td", row[place], self._is_figure(place)) for place in shown[1:]
+        ]
         return f"<tr>{''.join(cells)}</tr>"
 
 

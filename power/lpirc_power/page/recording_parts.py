@@ -139,14 +139,15 @@ def budget_section(budget: Budget | None, title: str = "Uncertainty budget") -> 
     if budget.unknown:
         return section(title, paragraph(budget.unknown))
     rows = [
-        (one.name, one.distribution, one.source, one.limit, one.standard, one.share)
+        (one.name, one.limit, one.standard, one.share, one.distribution, one.source)
         for one in budget_rows(budget)
     ]
     table = Table(
         title,
-        ("term", "distribution", "source"),
+        ("term",),
         ("limit", "standard uncertainty", "share"),
         rows,
+        ("distribution", "source"),
     )
     summary = facts(
         [

@@ -124,8 +124,9 @@ def _table(series: Series) -> str:
     return Table(
         "Attempts",
         ("no.", "file"),
-        ("energy", "from the mean", "mean power", "duration", "failed checks"),
+        ("energy", "from the mean", "mean power", "duration"),
         rows,
+        ("failed checks",),
     ).html()
 
 

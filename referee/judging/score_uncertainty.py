@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,10 +105,10 @@ def halved_of(
         return None
     own_limit = limit if judged.energy_own_limit is None else judged.energy_own_limit
     shared_limit = limit - own_limit
-    budget = budget_of_score(judged)
+    budget = judged.energy_budget
     if budget is not None:
-        own_limit = _as_rectangle(budget, budget.own_wh) or 0.0
-        shared_limit = _as_rectangle(budget, budget.shared_wh) or 0.0
+        own_limit = _as_rectangle(budget, "own_wh") or 0.0
+        shared_limit = _as_rectangle(budget, "shared_wh") or 0.0
     return Halved(
         judged.map,
         halves,
@@ -170,14 +171,17 @@ def energy_uncertainty(judged: Score) -> float | None:
     limit = judged.energy_limit
     if limit is None or not limit < 1:
         return None
-    budget = budget_of_score(judged)
+    budget = judged.energy_budget
     if budget is None:
         return limit
-    found = _as_rectangle(budget, budget.combined_wh)
+    found = _as_rectangle(budget, "combined_wh")
     return found if found is not None and found < 1 else None
 
 
-def _as_rectangle(budget: Budget, standard_wh: float | None) -> float | None:
-    """Return the relative half-width of the rectangle that has this standard uncertainty (JCGM 100:2008, 4.3.7)."""
-    relative = budget.relative(standard_wh)
-    return None if relative is None else math.sqrt(3) * relative
+def _as_rectangle(budget: Mapping[str, Any], name: str) -> float | None:
+    """Return a standard uncertainty of a budget as the relative half-width of a rectangle (JCGM 100:2008, 4.3.7)."""
+    standard_wh: float | None = budget[name]
+    energy_wh: float | None = budget["energy_wh"]
+    if standard_wh is None or not energy_wh:
+        return None
+    return math.sqrt(3) * (standard_wh / abs(energy_wh))

@@ -219,6 +219,8 @@ class Budget:
         return {
             "energy_wh": self.energy_wh if math.isfinite(self.energy_wh) else None,
             "combined_wh": self.combined_wh,
+            "shared_wh": self.shared_wh,
+            "own_wh": self.own_wh,
             "expanded_wh": self.expanded_wh,
             "coverage_wh": self.coverage_wh,
             "coverage_factor": self.coverage_factor,

@@ -6,6 +6,7 @@ steps around 0, and those of the sum are their convolution.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -91,7 +92,11 @@ def half_width_of(shapes: Sequence[ErrorShape], level: float = LEVEL) -> float:
     0 without errors. The result is exact to about 0.1 % for bounded and normal errors, and to 0.5 % with a Student
     distribution of one degree of freedom. Widths must be finite.
     """
-    wide = [one for one in shapes if one.width > 0.0]
+    return _half_width(tuple(one for one in shapes if one.width > 0.0), level)
+
+
+@functools.lru_cache(maxsize=256)
+def _half_width(wide: tuple[ErrorShape, ...], level: float) -> float:
     if len(wide) == 1 and wide[0].distribution is Distribution.STUDENT:
         return wide[0].width * student_factor(wide[0].freedom or 1.0, level)
     reach = math.fsum(one.reach for one in wide)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lpirc_power.energy import Check
+from lpirc_power.energy import Budget, Check
 from lpirc_power.meter import Reading, Setup
 from lpirc_score import METRICS, Detections, evaluate
 from lpirc_score.metrics.evaluation_result import RULES_VERSION, signature_parts
@@ -248,8 +248,9 @@ def test_without_a_known_term_the_interval_has_no_energy(contest: Contest) -> No
     judged = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
     document = judged.energy_budget
     assert document is not None
-    terms = [{**document["terms"][0], "half_width": None}, *document["terms"][1:]]
-    unknown = replace(judged, energy_budget=document | {"terms": terms})
+    first, *others = Budget.from_document(document).terms
+    budget = Budget(judged.energy_wh or 0.0, (replace(first, half_width=None), *others))
+    unknown = replace(judged, energy_budget=budget.document())
     assert energy_uncertainty(unknown) is None
 
 

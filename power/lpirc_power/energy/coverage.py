@@ -34,15 +34,15 @@ Floats = NDArray[np.float64]
 class Distribution(StrEnum):
     """How an error is distributed within its limit.
 
-    `by-load` is a rectangle whose width follows the power at one moment, which may be any that was read; `two-point` is
-    an error of known size, uncorrected: + or - its limit (JCGM 100, F.2.4.5).
+    `mixed` is a mixture of rectangles of several widths, each as likely; `two-point` is an error of known size,
+    uncorrected: + or - its limit (JCGM 100, F.2.4.5).
     """
 
     RECTANGULAR = "rectangular"
     TRIANGULAR = "triangular"
     NORMAL = "normal"
     STUDENT = "student"
-    BY_LOAD = "by-load"
+    MIXED = "mixed"
     TWO_POINT = "two-point"
 
 
@@ -51,7 +51,7 @@ class ErrorShape:
     """The distribution of one error, symmetric about 0.
 
     `width` is its limit; the standard uncertainty of NORMAL and STUDENT. `freedom` are the degrees of freedom of
-    STUDENT, `profile` the relative widths of BY_LOAD, each as likely as the others.
+    STUDENT, `profile` the relative widths of MIXED and TWO_POINT, each as likely as the others.
     """
 
     distribution: Distribution
@@ -66,8 +66,10 @@ class ErrorShape:
             return self.width / math.sqrt(3.0)
         if self.distribution is Distribution.TRIANGULAR:
             return self.width / math.sqrt(6.0)
-        if self.distribution is Distribution.BY_LOAD:
+        if self.distribution is Distribution.MIXED:
             return self.width / math.sqrt(3.0) * _root_mean_square(self.profile)
+        if self.distribution is Distribution.TWO_POINT:
+            return self.width * _root_mean_square(self.profile)
         return self.width
 
     @property
@@ -152,7 +154,7 @@ def _normal(one: ErrorShape, x: Floats) -> Floats:
     return np.array([0.5 + 0.5 * math.erf(each / math.sqrt(2.0)) for each in near])
 
 
-def _by_load(one: ErrorShape, x: Floats) -> Floats:
+def _mixed(one: ErrorShape, x: Floats) -> Floats:
     total = np.zeros_like(x)
     for relative in one.profile:
         total += _rectangle(one, x / relative) if relative > 0.0 else x >= 0.0
@@ -160,7 +162,10 @@ def _by_load(one: ErrorShape, x: Floats) -> Floats:
 
 
 def _two_point(one: ErrorShape, x: Floats) -> Floats:
-    return ((x >= -1.0).astype(np.float64) + (x >= 1.0)) / 2.0
+    total = np.zeros_like(x)
+    for relative in one.profile:
+        total += (x >= -relative).astype(np.float64) + (x >= relative)
+    return total / (2.0 * len(one.profile))
 
 
 def _student(one: ErrorShape, x: Floats) -> Floats:
@@ -195,6 +200,6 @@ _BELOW: Final[dict[Distribution, Callable[[ErrorShape, Floats], Floats]]] = {
     Distribution.TRIANGULAR: _triangle,
     Distribution.NORMAL: _normal,
     Distribution.STUDENT: _student,
-    Distribution.BY_LOAD: _by_load,
+    Distribution.MIXED: _mixed,
     Distribution.TWO_POINT: _two_point,
 }

@@ -17,6 +17,7 @@ from lpirc_power.energy.limit_parts import (
 )
 from lpirc_power.energy.measured_energy import Edges, Energy
 from lpirc_power.energy.power_error_limit import Part
+from lpirc_power.energy.unseen import Unseen
 
 NAMES: Final = {
     READING: "the error of the reading",
@@ -30,6 +31,10 @@ NAMES: Final = {
 }
 START_STOP: Final = "start-stop"
 GAPS: Final = "gaps"
+WIDTHS: Final = 20
+"""Widths in a mixture of rectangles."""
+ROUNDED: Final = 1e-3
+"""Part of an energy's error that may come from rounded readings."""
 DIGITS: Final = 6
 """Digits of mantissa of an integrated value (IM WT310-17EN)."""
 TIME_HALF_S: Final = 0.5
@@ -99,7 +104,7 @@ def start_stop_term(
     the mean square is the same. A length that is known exactly is an error of that size.
     """
     is_steady = max(profile) - min(profile) < LEAST_VARIATION
-    distribution = Distribution.RECTANGULAR if is_steady else Distribution.BY_LOAD
+    distribution = Distribution.RECTANGULAR if is_steady else Distribution.MIXED
     if edges.is_known:
         distribution = Distribution.TWO_POINT
     has_window = edges.window_s > 0
@@ -114,7 +119,7 @@ def start_stop_term(
         distribution=distribution,
         sensitivity_wh=abs(energy_wh) / edges.window_s if has_window else 0.0,
         source=source,
-        profile=profile if distribution is Distribution.BY_LOAD else (1.0,),
+        profile=(1.0,) if is_steady else profile,
     )
 
 
@@ -126,15 +131,35 @@ def _gaps_term(energy: Energy) -> Term:
             f"the readings: {unseen.lasted_s:.3g} s not seen, at powers from {unseen.least_w:.4g} to "
             f"{unseen.most_w:.4g} W"
         )
+    distribution, profile = _gaps_shape(unseen)
     return Term(
         code=GAPS,
         name="what no reading has seen",
         half_width=unseen.off_wh,
         unit="Wh",
-        distribution=Distribution.RECTANGULAR,
+        distribution=distribution,
         sensitivity_wh=1.0,
         source=source,
+        profile=profile,
     )
+
+
+def _gaps_shape(unseen: Unseen) -> tuple[Distribution, tuple[float, ...]]:
+    """Return the distribution of an error that is anywhere between two bounds, the farther one being the limit.
+
+    Between -p and q, uncorrected (JCGM 100, 4.3.8 and F.2.4.5), an interval about 0 holds it as often as a mixture of
+    +-p and +-q, as likely as p is to q. An error that cannot be 0 is taken to be as large as it may be.
+    """
+    near_wh, far_wh = sorted(unseen.bounds_wh)
+    if far_wh <= 0.0:
+        return Distribution.RECTANGULAR, (1.0,)
+    if near_wh < -ROUNDED * far_wh:
+        return Distribution.TWO_POINT, (1.0,)
+    near = max(near_wh, 0.0)
+    place = round(WIDTHS * near / (near + far_wh))
+    inner = round(near / far_wh, 4)
+    widths = (inner,) * place + (1.0,) * (WIDTHS - place)
+    return Distribution.MIXED, widths
 
 
 def _resolution_terms(energy: Energy) -> Iterator[Term]:

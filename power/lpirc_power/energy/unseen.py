@@ -39,8 +39,12 @@ class Stretch:
 
     def off_wh(self, least_w: float, most_w: float) -> float:
         """Return the largest error of `grown_wh`, given that the power was between `least_w` and `most_w`."""
+        return max(*self.bounds_wh(least_w, most_w), 0.0)
+
+    def bounds_wh(self, least_w: float, most_w: float) -> tuple[float, float]:
+        """Return by how much `grown_wh` may be too little, and by how much too much; below 0 if it must be off."""
         lost_wh = most_w * self.unseen_s / 3600.0 - self.grown_wh
-        return max(lost_wh, self.grown_wh - least_w * self.unseen_s / 3600.0, 0.0)
+        return lost_wh, self.grown_wh - least_w * self.unseen_s / 3600.0
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,13 @@ class Unseen:
     def blind(self) -> int:
         """Return the number of readings without data in the stretches."""
         return sum(one.blind for one in self.stretches)
+
+    @property
+    def bounds_wh(self) -> tuple[float, float]:
+        """Return by how much all stretches together may have too little energy, and by how much too much."""
+        bounds = [one.bounds_wh(self.least_w, self.most_w) for one in self.stretches]
+        too_little_wh = math.fsum(lost_wh for lost_wh, _ in bounds)
+        return too_little_wh, math.fsum(more_wh for _, more_wh in bounds)
 
     @property
     def off_wh(self) -> float:

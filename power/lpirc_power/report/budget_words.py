@@ -23,7 +23,7 @@ DISTRIBUTIONS: Final = {
     Distribution.RECTANGULAR: "rectangular",
     Distribution.TRIANGULAR: "triangular",
     Distribution.NORMAL: "normal, one standard uncertainty",
-    Distribution.BY_LOAD: "rectangular, by the power at that time",
+    Distribution.MIXED: "rectangles of several widths",
     Distribution.TWO_POINT: "of known size, uncorrected",
 }
 LEAST_SHARE: Final = 0.005
@@ -95,7 +95,7 @@ def guaranteed_words(budget: Budget) -> str:
     """Return the guaranteed limit; "unknown" if it is."""
     if budget.guaranteed_wh is None:
         return "unknown"
-    by_load = any(one.distribution is Distribution.BY_LOAD for one in budget.terms)
+    by_load = any(max(one.profile) > 1.0 for one in budget.terms)
     ends = ", with start and stop at the mean power" if by_load else ""
     return f"{_half(budget, budget.guaranteed_wh)}, the sum of the limits{ends}"
 

@@ -20,13 +20,17 @@ from lpirc_power.meter_address import limits_of
 
 STEP_S = 0.02
 START_S = 1000.0
-UTC_START = datetime(
-    2026,
-    1,
-    1,
-    tzinfo=UTC,
+UTC_START = datetime(2026, 1, 1, tzinfo=UTC)
+KINDS = (
+    "ac",
+    "dc",
+    "bursts",
+    "short",
+    "crest-factor",
+    "filter",
+    "gap",
+    "own-time",
 )
-KINDS = ("ac", "dc", "bursts", "short", "crest-factor", "filter", "gap")
 LOADS = ("constant", "steps", "bursts", "noise", "ramp")
 CURRENT_RANGES_A = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 VOLTAGE_RANGES_V = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
@@ -50,23 +54,9 @@ class Stated:
 
 
 STATED = {
-    "WT310E": Stated(
-        0.001,
-        0.0005,
-        0.001,
-    ),
-    "WT310": Stated(
-        0.001,
-        0.001,
-        0.002,
-    ),
-    "WT310EH": Stated(
-        0.001,
-        0.0005,
-        0.001,
-        dc_reading=0.003,
-        coarse_a=1e-3,
-    ),
+    "WT310E": Stated(0.001, 0.0005, 0.001),
+    "WT310": Stated(0.001, 0.001, 0.002),
+    "WT310EH": Stated(0.001, 0.0005, 0.001, dc_reading=0.003, coarse_a=1e-3),
 }
 
 
@@ -85,53 +75,25 @@ class Known:
         return self.measured.integrator_wh - self.true_wh
 
 
-def load(
-    kind: str,
-    at_s: Floats,
-    low_w: float,
-    high_w: float,
-    rng: Rng,
-) -> Floats:
+def load(kind: str, at_s: Floats, low_w: float, high_w: float, rng: Rng) -> Floats:
     """Return the power (N,) at times (N,)."""
     if kind == "steps":
-        period_s = rng.uniform(
-            0.7,
-            9.0,
-        )
-        phase_s = rng.uniform(
-            0.0,
-            period_s,
-        )
+        period_s = rng.uniform(0.7, 9.0)
+        phase_s = rng.uniform(0.0, period_s)
         is_low = (at_s + phase_s) % period_s < period_s / 2
-        return np.where(
-            is_low,
-            low_w,
-            high_w,
-        )
+        return np.where(is_low, low_w, high_w)
     if kind == "bursts":
-        duty = rng.uniform(
-            0.05,
-            0.3,
-        )
+        duty = rng.uniform(0.05, 0.3)
         slots = np.floor((at_s - at_s[0]) / 0.6).astype(np.int64)
-        return np.where(
-            rng.random(slots[-1] + 1)[slots] < duty,
-            high_w,
-            low_w,
-        )
+        return np.where(rng.random(slots[-1] + 1)[slots] < duty, high_w, low_w)
     if kind == "noise":
-        drawn = rng.normal(
-            low_w,
-            low_w / 20.0,
-            len(at_s) // 5 + 1,
-        )
+        drawn = rng.normal(low_w, low_w / 20.0, len(at_s) // 5 + 1)
         return drawn.repeat(5)[: len(at_s)]
     if kind == "ramp":
-        return low_w + (high_w - low_w) * (at_s - at_s[0]) / (at_s[-1] - at_s[0])
-    return np.full(
-        len(at_s),
-        low_w,
-    )
+        first_w, last_w = rng.permutation([low_w, high_w])
+        done = (at_s - at_s[0]) / (at_s[-1] - at_s[0])
+        return np.asarray(first_w + (last_w - first_w) * done)
+    return np.full(len(at_s), low_w)
 
 
 @dataclass(frozen=True)
@@ -146,46 +108,14 @@ class Wiring:
     high_w: float
 
 
-def wiring(
-    kind: str,
-    rng: Rng,
-) -> Wiring:
+def wiring(kind: str, rng: Rng) -> Wiring:
     """Draw a load with its meter: a range that holds its largest current, or the next larger one."""
     is_dc = kind == "dc"
     model = str(rng.choice([*STATED]))
     volts = float(rng.choice([5.0, 12.0, 19.0] if is_dc else [120.0, 230.0]))
-    factor = (
-        1.0
-        if is_dc
-        else float(
-            rng.choice(
-                [
-                    1.0,
-                    rng.uniform(
-                        0.3,
-                        1.0,
-                    ),
-                ]
-            )
-        )
-    )
-    high_w = (
-        volts
-        * factor
-        * 10.0
-        ** float(
-            rng.uniform(
-                -1.5,
-                0.8,
-            )
-        )
-    )
-    low_w = high_w / float(
-        rng.uniform(
-            1.5,
-            5.0,
-        )
-    )
+    factor = 1.0 if is_dc else float(rng.choice([1.0, rng.uniform(0.3, 1.0)]))
+    high_w = volts * factor * 10.0 ** float(rng.uniform(-1.5, 0.8))
+    low_w = high_w / float(rng.uniform(1.5, 5.0))
     crest_factor = 6 if kind == "crest-factor" else 3
     halved = 3 / crest_factor
     least_a = 1.0 if model == "WT310EH" else 0.0
@@ -204,34 +134,15 @@ def wiring(
         line_filter=kind == "filter",
         ambient_change_c=float(rng.choice([0.5, 2.0, 5.0])),
     )
-    return Wiring(
-        model,
-        volts,
-        factor,
-        setup,
-        low_w,
-        high_w,
-    )
+    return Wiring(model, volts, factor, setup, low_w, high_w)
 
 
-def within(
-    limit: float,
-    rng: Rng,
-) -> float:
+def within(limit: float, rng: Rng) -> float:
     """Draw an error within +-limit."""
-    return float(
-        rng.uniform(
-            -limit,
-            limit,
-        )
-    )
+    return float(rng.uniform(-limit, limit))
 
 
-def as_measured(
-    true_w: Floats,
-    wired: Wiring,
-    rng: Rng,
-) -> Floats:
+def as_measured(true_w: Floats, wired: Wiring, rng: Rng) -> Floats:
     """Return what the meter makes of a power (N,): each of its errors is within what the manual states."""
     stated = STATED[wired.model]
     setup = wired.setup
@@ -243,149 +154,54 @@ def as_measured(
         drift_a = (stated.coarse_a if is_coarse else 5e-6) * setup.ambient_change_c
         drift_v = 0.0002 * (setup.voltage_range_v or 0.0) * setup.ambient_change_c
         return np.asarray(
-            true_w
-            * (
-                1.0
-                + within(
-                    stated.dc_reading,
-                    rng,
-                )
-            )
-            + within(
-                stated.dc_range * times,
-                rng,
-            )
-            * range_w
-            + within(
-                drift_v,
-                rng,
-            )
-            * amperes
-            + within(
-                drift_a,
-                rng,
-            )
-            * wired.volts
+            true_w * (1.0 + within(stated.dc_reading, rng))
+            + within(stated.dc_range * times, rng) * range_w
+            + within(drift_v, rng) * amperes
+            + within(drift_a, rng) * wired.volts
         )
     of_filter = 0.003 if setup.line_filter else 0.0
     tangent = math.tan(math.acos(wired.factor))
     return np.asarray(
-        true_w
-        * (
-            1.0
-            + within(
-                stated.reading,
-                rng,
-            )
-            + within(
-                of_filter,
-                rng,
-            )
-        )
-        + within(
-            stated.ac_range * times,
-            rng,
-        )
-        * range_w
-        * wired.factor
-        + within(
-            stated.influence,
-            rng,
-        )
-        * true_w
-        * tangent
+        true_w * (1.0 + within(stated.reading, rng) + within(of_filter, rng))
+        + within(stated.ac_range * times, rng) * range_w * wired.factor
+        + within(stated.influence, rng) * true_w * tangent
     )
 
 
-def recording(
-    kind: str,
-    rng: Rng,
-) -> Known:
+def recording(kind: str, rng: Rng) -> Known:
     """Draw a recording of 10 to 600 s."""
-    wired = wiring(
-        kind,
-        rng,
-    )
+    wired = wiring(kind, rng)
     most_s = 30.0 if kind == "short" else 600.0
     length_s = round(10.0 * (most_s / 10.0) ** float(rng.random()) / STEP_S) * STEP_S
-    at_s = np.arange(
-        -BEYOND_S,
-        length_s + BEYOND_S,
-        STEP_S,
-    )
+    at_s = np.arange(-BEYOND_S, length_s + BEYOND_S, STEP_S)
     varying = LOADS[1:] if kind == "gap" else LOADS
     shape = "bursts" if kind == "bursts" else str(rng.choice(varying))
-    true_w = load(
-        shape,
-        at_s,
-        wired.low_w,
-        wired.high_w,
-        rng,
-    )
-    meter_w = as_measured(
-        true_w,
-        wired,
-        rng,
-    )
+    true_w = load(shape, at_s, wired.low_w, wired.high_w, rng)
+    meter_w = as_measured(true_w, wired, rng)
     hidden = None
     if kind == "gap":
-        hidden = gap(
-            length_s,
-            rng,
-        )
+        hidden = gap(length_s, rng)
         inside = (at_s >= hidden[0]) & (at_s < hidden[1])
         seen = (at_s >= 0.0) & (at_s < length_s) & ~inside
-        least_w = true_w[seen].min()
-        most_w = true_w[seen].max()
+        least_w, most_w = shown_between(true_w[seen], wired.setup.update_interval_s)
         # The range was changed and put back: what was integrated there says nothing of the load.
-        true_w = np.where(
-            inside,
-            rng.uniform(
-                least_w,
-                most_w,
-            ),
-            true_w,
-        )
-        meter_w = np.where(
-            inside,
-            rng.uniform(
-                least_w,
-                most_w,
-            ),
-            meter_w,
-        )
-    return measured_by(
-        kind,
-        wired,
-        at_s,
-        true_w,
-        meter_w,
-        length_s,
-        hidden,
-        rng,
-    )
+        true_w = np.where(inside, rng.uniform(least_w, most_w), true_w)
+        meter_w = np.where(inside, rng.uniform(least_w, most_w), meter_w)
+    return measured_by(kind, wired, at_s, true_w, meter_w, length_s, hidden, rng)
 
 
-def gap(
-    length_s: float,
-    rng: Rng,
-) -> tuple[float, float]:
+def shown_between(true_w: Floats, interval_s: float) -> tuple[float, float]:
+    """Return the least and the largest mean power of an update."""
+    steps = round(interval_s / STEP_S)
+    whole = len(true_w) // steps * steps
+    means_w = true_w[:whole].reshape(-1, steps).mean(axis=1)
+    return float(means_w.min()), float(means_w.max())
+
+
+def gap(length_s: float, rng: Rng) -> tuple[float, float]:
     """Draw a time in which nothing is read."""
-    lasts_s = float(
-        rng.uniform(
-            2.5,
-            max(
-                3.0,
-                0.2 * length_s,
-            ),
-        )
-    )
-    begin_s = float(
-        rng.uniform(
-            1.0,
-            length_s - lasts_s - 1.0,
-        )
-    )
+    lasts_s = float(rng.uniform(2.5, max(3.0, 0.2 * length_s)))
+    begin_s = float(rng.uniform(1.0, length_s - lasts_s - 1.0))
     return begin_s, begin_s + lasts_s
 
 
@@ -401,86 +217,36 @@ def measured_by(
 ) -> Known:
     """Integrate, read at each update, and round as the meter does."""
     interval_s = wired.setup.update_interval_s
-    took_s = float(
-        rng.uniform(
-            0.02,
-            0.6,
-        )
-    )
+    took_s = float(rng.uniform(0.02, 0.6))
     # All that is known of the time beyond the window: it is within what both commands took, and one update.
-    beyond_s = float(
-        rng.uniform(
-            0.0,
-            took_s + interval_s,
-        )
-    )
-    before_s = beyond_s * float(rng.random())
-    edges_s = np.append(
-        at_s,
-        at_s[-1] + STEP_S,
-    )
+    beyond_s = float(rng.uniform(0.0, took_s + interval_s))
+    # Most of it is before the window: nothing is asked for 0.25 s after START.
+    before_s = beyond_s * float(rng.uniform(0.7, 1.0))
+    edges_s = np.append(at_s, at_s[-1] + STEP_S)
     grown_wh = np.concatenate(([0.0], np.cumsum(meter_w))) * STEP_S / 3600.0
     truly_wh = np.concatenate(([0.0], np.cumsum(true_w))) * STEP_S / 3600.0
 
     def integral(moments: Floats | float) -> Floats:
-        begin = np.interp(
-            -before_s,
-            edges_s,
-            grown_wh,
-        )
-        return np.asarray(
-            np.interp(
-                moments,
-                edges_s,
-                grown_wh,
-            )
-            - begin
-        )
+        begin = np.interp(-before_s, edges_s, grown_wh)
+        return np.asarray(np.interp(moments, edges_s, grown_wh) - begin)
 
-    updates = np.arange(
-        float(
-            rng.uniform(
-                0.0,
-                interval_s,
-            )
-        ),
-        length_s,
-        interval_s,
-    )
+    updates = np.arange(float(rng.uniform(0.0, interval_s)), length_s, interval_s)
     shown_w = np.diff(integral(np.concatenate(([updates[0] - interval_s], updates))))
     shown_w *= 3600.0 / interval_s
     readings = []
-    for update_s, power_w, wh in zip(
-        updates,
-        shown_w,
-        integral(updates),
-        strict=True,
-    ):
-        read_s = update_s + float(
-            rng.uniform(
-                0.0,
-                0.04,
-            )
-        )
+    for update_s, power_w, wh in zip(updates, shown_w, integral(updates), strict=True):
+        read_s = update_s + float(rng.uniform(0.0, 0.04))
         is_hidden = hidden is not None and hidden[0] <= read_s < hidden[1] + interval_s
         if read_s < length_s and not is_hidden:
             time_s = math.floor(update_s + before_s)
-            readings.append(
-                _reading(
-                    read_s,
-                    wired,
-                    power_w,
-                    wh,
-                    time_s,
-                )
-            )
-    final_wh = rounded(
-        float(integral(length_s + beyond_s - before_s)),
-        6,
-    )
+            readings.append(_reading(read_s, wired, power_w, wh, time_s))
+    final_wh = rounded(float(integral(length_s + beyond_s - before_s)), 6)
+    ran_s = length_s + beyond_s
+    if kind != "own-time":  # a meter that tells fractions of a second
+        ran_s = float(math.floor(ran_s))
     measured = Measurement(
         final_wh,
-        float(math.floor(length_s + beyond_s)),
+        ran_s,
         START_S,
         START_S + length_s,
         wired.setup,
@@ -488,56 +254,28 @@ def measured_by(
         limits_of(wired.model),
         start_stop_s=took_s,
     )
-    ends_wh = np.interp(
-        [0.0, length_s],
-        edges_s,
-        truly_wh,
-    )
-    return Known(
-        kind,
-        measured,
-        tuple(readings),
-        float(ends_wh[1] - ends_wh[0]),
-    )
+    ends_wh = np.interp([0.0, length_s], edges_s, truly_wh)
+    return Known(kind, measured, tuple(readings), float(ends_wh[1] - ends_wh[0]))
 
 
-def rounded(
-    value: float,
-    digits: int,
-) -> float:
+def rounded(value: float, digits: int) -> float:
     """Round to digits of mantissa."""
     return float(f"{value:.{digits - 1}e}")
 
 
 def _reading(
-    at_s: float,
-    wired: Wiring,
-    power_w: float,
-    wh: float,
-    time_s: float,
+    at_s: float, wired: Wiring, power_w: float, wh: float, time_s: float
 ) -> Reading:
     apparent_va = power_w / wired.factor
     return Reading(
         START_S + at_s,
         UTC_START + timedelta(seconds=at_s),
         wired.volts,
-        rounded(
-            apparent_va / wired.volts,
-            5,
-        ),
-        rounded(
-            apparent_va,
-            5,
-        ),
-        rounded(
-            power_w,
-            5,
-        ),
+        rounded(apparent_va / wired.volts, 5),
+        rounded(apparent_va, 5),
+        rounded(power_w, 5),
         wired.factor,
-        rounded(
-            wh,
-            6,
-        ),
+        rounded(wh, 6),
         float(time_s),
         IntegratorState.START,
         False,

@@ -60,7 +60,7 @@ def drawn(one: ErrorShape, rng: Rng, draws: int = DRAWS) -> Floats:
                 one.freedom or 1.0,
                 draws,
             )
-        case Distribution.BY_LOAD:
+        case Distribution.MIXED:
             widths = width * rng.choice(
                 np.array(one.profile),
                 draws,
@@ -71,10 +71,8 @@ def drawn(one: ErrorShape, rng: Rng, draws: int = DRAWS) -> Floats:
                 draws,
             )
         case Distribution.TWO_POINT:
-            return width * rng.choice(
-                np.array([-1.0, 1.0]),
-                draws,
-            )
+            signs = rng.choice(np.array([-1.0, 1.0]), draws)
+            return width * signs * rng.choice(np.array(one.profile), draws)
 
 
 def random_shape(rng: Rng) -> ErrorShape:
@@ -96,7 +94,7 @@ def random_shape(rng: Rng) -> ErrorShape:
         else None
     )
     profile = (1.0,)
-    if kind is Distribution.BY_LOAD:
+    if kind in (Distribution.MIXED, Distribution.TWO_POINT):
         profile = tuple(
             rng.uniform(
                 0.0,

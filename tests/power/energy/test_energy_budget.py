@@ -395,7 +395,7 @@ def test_a_load_that_varies_widens_the_term_of_its_ends(
             )
         )
     )["start-stop"]
-    assert term.distribution is Distribution.BY_LOAD
+    assert term.distribution is Distribution.MIXED
     assert term.limit_wh == pytest.approx(1.3 * 6.0 / 3600)
     mean_square = (0.8 * 2.0**2 + 0.2 * 22.0**2) / 6.0**2
     assert term.standard_wh == pytest.approx(
@@ -594,3 +594,59 @@ def test_terms_of_a_drivers_own_are_in_the_budget_the_limit_and_not_shared() -> 
     assert energy.limit - plain.limit == pytest.approx(added)
     assert energy.own_limit - plain.own_limit == pytest.approx(added)  # type: ignore[operator]
     assert budget.guaranteed_wh == pytest.approx(energy.limit)
+
+
+def gapped(
+    measurement: Any,
+    reading: Any,
+    grown_w: float,
+) -> Term:
+    """The term of a gap from 3 s to 8 s, in which WH rose by `grown_w`; elsewhere 2 W and 10 W were read."""
+    powers_w = [2.0, 10.0, 2.0, 10.0] + [grown_w] * 4 + [2.0, 10.0]
+    energy_wh = 0.0
+    readings = []
+    for place, power_w in enumerate(powers_w):
+        energy_wh += power_w / 3600.0
+        at_s = float(place + 1)
+        if not 4 < at_s < 9:
+            readings.append(
+                reading(
+                    at_s,
+                    power_w=power_w,
+                    apparent_va=power_w,
+                    energy_wh=energy_wh,
+                )
+            )
+    measured = measurement(
+        {"integrator_timer_s": 600},
+        integrator_wh=energy_wh,
+    )
+    return by_code(budget_of(energy_of(readings, measured)))["gaps"]
+
+
+def test_a_gap_has_the_two_bounds_that_the_powers_around_it_leave(
+    measurement: Any,
+    reading: Any,
+) -> None:
+    # 4 s at 4 W, which may have been 2 W to 10 W: 8 J too much, or 24 J too little.
+    term = gapped(measurement, reading, 4.0)
+    assert term.distribution is Distribution.MIXED
+    assert term.limit_wh == pytest.approx(24.0 / 3600.0)
+    assert term.profile == (0.3333,) * 5 + (1.0,) * 15
+    rng = np.random.default_rng(5)
+    errors_wh = rng.uniform(-24.0, 8.0, 400_000) / 3600.0
+    budget = Budget(0.01, (term,))
+    assert budget.coverage_wh is not None
+    held = np.mean(np.abs(errors_wh) <= budget.coverage_wh)
+    assert held == pytest.approx(0.9545, abs=0.002)
+    assert term.standard_wh == pytest.approx(math.sqrt(np.mean(errors_wh**2)), rel=0.01)
+
+
+def test_a_gap_whose_energy_cannot_be_right_has_an_error_of_that_size(
+    measurement: Any,
+    reading: Any,
+) -> None:
+    # 4 s at 12 W, although no more than 10 W was read: at least 8 J too much, at most 40 J.
+    term = gapped(measurement, reading, 12.0)
+    assert term.distribution is Distribution.TWO_POINT
+    assert term.limit_wh == pytest.approx(40.0 / 3600.0)

@@ -65,7 +65,7 @@ def test_a_guaranteed_limit_says_where_it_is_of_the_mean_power() -> None:
     ends = replace(
         READING,
         code="start-stop",
-        distribution=Distribution.BY_LOAD,
+        distribution=Distribution.MIXED,
         profile=(0.5, 5.0),
     )
     budget = Budget(6.0, (ends,))

@@ -30,8 +30,8 @@ class StatedFailure(click.ClickException):
         to_stderr(f"meter: {self.message}")
 
 
-class Boundary(click.Group):
-    """Click group that reports MeterError, OSError and signals as one sentence. Other exceptions keep a traceback."""
+class Bounded(click.Command):
+    """Click command that reports MeterError, OSError and signals as one sentence. Other exceptions keep a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command and turn its known failures into a StatedFailure."""
@@ -56,6 +56,10 @@ class Boundary(click.Group):
             _abandon(sys.stdout)
             place = f"{error.filename}: " if error.filename else ""
             raise StatedFailure(f"{place}{error.strerror or error}.") from error
+
+
+class Boundary(Bounded, click.Group):
+    """Click group whose commands report failures so."""
 
 
 def to_stderr(sentence: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from lpirc_power.cli.boundary import Boundary, warnings_printed
+from lpirc_power.cli.boundary import Bounded, warnings_printed
 from lpirc_power.cli.options import Figure
 from lpirc_power.clocks import real_clocks
 from lpirc_power.driver_kit.bench import Bench
@@ -37,20 +37,7 @@ NO_CABLE = (
 )
 
 
-class _Alone(Boundary):
-    """A group of one command, for its error boundary."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the command's name before the arguments."""
-        return super().parse_args(ctx, ["try", *args])
-
-
-@click.group(cls=_Alone, add_help_option=False)
-def main() -> None:
-    """Run the one command."""
-
-
-@main.command("try", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Bounded, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("target", metavar="MODULE[:CLASS]")
 @click.argument("address", required=False)
 @click.option(
@@ -107,7 +94,7 @@ def main() -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 @click.pass_context
-def command(
+def main(
     ctx: click.Context,
     /,
     *,

@@ -23,13 +23,21 @@ from lpirc_power.driver_kit import (
 from lpirc_power.driver_kit.bench import Bench
 from lpirc_power.driver_kit.finding import Finding, fails, not_tried
 from lpirc_power.driver_registry import FAILURES
-from lpirc_power.errors import MeterBusy, MeterDriverError, MeterError
+from lpirc_power.errors import (
+    MeterBusy,
+    MeterDriverError,
+    MeterError,
+    PassingMeterError,
+)
 from lpirc_power.meter import IntegratorState, Meter, require_no_energy
 from lpirc_power.meter_address import MeterAddress
+from lpirc_power.visa_address import family_of
 
 TO_RAISE: Final = (
     "Catch it in the driver, and raise the MeterError of lpirc_power.errors that fits."
 )
+
+NO_LINK: Final = "Is the device there, and the address right?"
 
 Check = Callable[[], Iterable[Finding]]
 
@@ -41,7 +49,7 @@ def examined(bench: Bench) -> Iterator[Finding]:
     set, if the meter integrates or holds an energy.
     """
     yield from examined_alone(bench)
-    if bench.subject.address is not None:
+    if bench.samples:
         with bench.subject.installed():
             yield from _tried("recording", lambda: recording.recording(bench))
 
@@ -60,6 +68,9 @@ def examined_alone(bench: Bench) -> Iterator[Finding]:
         yield from _tried("library", lambda: losses.missing_library(bench))
         yield from _tried("open", lambda: _with_meter(bench))
         yield from _tried("unreachable", lambda: losses.unreachable(bench))
+        if not bench.samples:
+            yield not_tried("recording", "Nothing else was tried without readings.")
+            return
         yield from _tried("restore", lambda: recording.give_back(bench))
 
 
@@ -80,6 +91,11 @@ def _with_meter(bench: Bench) -> Iterator[Finding]:
 def _first_link(bench: Bench, address: MeterAddress) -> Iterator[Finding]:
     """Identify the meter, make every call, and measure once, with a link lost between."""
     with contextlib.closing(address.connect(bench.clocks)) as meter:
+        if not bench.subject.is_scheme:
+            problem = _family_problem(bench, meter)
+            if problem:
+                yield problem
+                return
         _require_free(meter)
         checks: tuple[tuple[str, Check], ...] = (
             ("identity", lambda: contract.identity(bench, meter)),
@@ -97,6 +113,18 @@ def _first_link(bench: Bench, address: MeterAddress) -> Iterator[Finding]:
         if bench.samples:
             yield from _tried("late", lambda: integrator.late(bench, meter))
             yield from _tried("link", lambda: integrator.link(bench, meter, address))
+
+
+def _family_problem(bench: Bench, meter: Meter) -> Finding | None:
+    """Return the failure that another driver than the one under test has made the meter; None if it is its own."""
+    plugin, kind = family_of(meter.identity)
+    if kind is bench.subject.kind:
+        return None
+    return fails(
+        "family",
+        f"The meter {meter.identity} is taken by {plugin.point.value}.",
+        "Let `matches` return True for it; a meter of a built-in family stays with the built-in driver.",
+    )
 
 
 def _polled(bench: Bench, meter: Meter) -> Iterator[Finding]:
@@ -151,7 +179,8 @@ def _tried(code: str, check: Check) -> Iterator[Finding]:
     except MeterDriverError as error:
         yield fails(code, f"{error.sentence}{_place(error.__cause__)}", TO_RAISE)
     except MeterError as error:
-        yield fails(code, f"{error.code}: {error.sentence}", "")
+        advice = NO_LINK if isinstance(error, PassingMeterError) else ""
+        yield fails(code, f"{error.code}: {error.sentence}", advice)
     except FAILURES as error:
         told = " ".join(str(error).split())
         yield fails(code, f"{type(error).__name__}: {told}{_place(error)}.", TO_RAISE)

@@ -14,7 +14,7 @@ from lpirc_power.driver_registry import (
     BUILT_IN,
     FAILURES,
     OF_FAMILY,
-    VISA,
+    names,
     scheme_of,
     tried,
 )
@@ -71,6 +71,11 @@ def subject_of(target: str, address: str | None) -> Subject:
         found = scheme_of(name)
         if found is not None:
             return Subject(found.scheme, found.plugin.point.value, target)
+    if name.endswith(".py") or "/" in name:
+        module = name.removesuffix(".py").rpartition("/")[2]
+        raise MeterDriverError(
+            f"{name!r} is a file: give the name that Python imports, {module!r}, in the folder of the file."
+        )
     kind = _chosen(_module(name), rest)
     return Subject(kind, f"{kind.__module__}:{kind.__qualname__}", address)
 
@@ -113,10 +118,16 @@ def _chosen(module: ModuleType, wanted: str) -> Any:
         if kind is None:
             raise MeterDriverError(f"The module {module.__name__} has no {wanted!r}.")
         return kind
-    names = ", ".join(one.__name__ for one in found)
+    for one in found:
+        missing = sorted(getattr(one, "__abstractmethods__", ()))
+        if missing:
+            raise MeterDriverError(
+                f"The scheme {one.__name__} of {module.__name__} lacks {', '.join(missing)}."
+            )
+    listed = ", ".join(one.__name__ for one in found)
     if len(found) > 1:
         raise MeterDriverError(
-            f"The module {module.__name__} has several drivers: {names}; name one, as "
+            f"The module {module.__name__} has several drivers: {listed}; name one, as "
             f"{module.__name__}:{found[0].__name__}."
         )
     if not found:
@@ -131,10 +142,16 @@ def address_problem(subject: Subject) -> str:
     """Return what is wrong with the address for this driver; empty if nothing is."""
     if subject.address is None:
         return ""
-    scheme = subject.address.partition(":")[0]
-    if subject.is_scheme and ":" not in subject.address:
+    name = subject.address.partition(":")[0]
+    if not subject.is_scheme:
+        if name in names() and "::" not in subject.address:
+            return (
+                f"{subject.address} is an address of the scheme {name}, and {subject.kind.__name__} is a family of "
+                "VISA meters: give a VISA resource, as TCPIP::HOST::INSTR."
+            )
+        return ""
+    if ":" not in subject.address:
         return f"The address {subject.address!r} has no scheme: write SCHEME:{subject.address}."
-    built_in = BUILT_IN.get(scheme)
-    if subject.is_scheme and built_in not in (None, subject.value) and scheme != VISA:
-        return f"The scheme {scheme!r} is built in; give yours another name."
+    if BUILT_IN.get(name) not in (None, subject.value):
+        return f"The scheme {name!r} is built in; give yours another name."
     return ""

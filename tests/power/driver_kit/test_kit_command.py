@@ -104,6 +104,8 @@ def acme(tmp_path: Path) -> Path:
     spoiled = source.replace("map(number, ", "map(float, ")
     assert spoiled != source
     (tmp_path / "acme_meter.py").write_text(spoiled)
+    half = "from lpirc_power.scheme import Scheme\n\nclass Half(Scheme):\n    pass\n"
+    (tmp_path / "half_meter.py").write_text(half)
     return tmp_path
 
 
@@ -185,6 +187,15 @@ def test_a_module_alone_tells_what_can_be_told_without_a_meter(acme: Path) -> No
         (["no_such_module"], "There is no module 'no_such_module'"),
         (["json"], "The module json has no driver: neither a subclass of Scheme"),
         (["lpirc_power.home.home_schemes"], "has several drivers: RaplAddress, Hwmon"),
+        (
+            ["acme_meter.py"],
+            "is a file: give the name that Python imports, 'acme_meter'",
+        ),
+        (
+            ["acme_meter", "sim:"],
+            "Acme is a family of VISA meters: give a VISA resource",
+        ),
+        (["half_meter", "half:1"], "The scheme Half of half_meter lacks connect"),
         (["acme_meter:Other"], "The module acme_meter has no 'Other'"),
         (["acme_meter", "x", "--load", "much"], "'much' is not a power; write 36W"),
         (["acme_meter", "x", "--plug", "true"], "--unplug and --plug belong together"),
@@ -213,3 +224,20 @@ def test_a_meter_that_integrates_is_left_alone(simulate: Callable[..., Any]) -> 
         assert done.returncode == 1
         assert "is integrating; end what uses it" in done.stderr
         assert meter.state().value == "START"
+
+
+def test_a_meter_that_another_driver_takes_proves_nothing_of_the_one_under_test(
+    acme: Path, simulate: Callable[..., Any]
+) -> None:
+    done = kit("acme_meter", simulate().address, beside=acme)
+    assert done.returncode == 1
+    assert "is taken by lpirc_power.wt300.driver:Wt300Family" in done.stdout
+    assert "holds      calls" not in done.stdout
+
+
+def test_a_device_that_is_not_there_fails_once_and_the_rest_is_not_tried() -> None:
+    done = kit("my_meter", "thin:127.0.0.1:1", beside=METERS)
+    assert done.returncode == 1
+    assert done.stdout.count("fails ") == 1
+    assert "Is the device there, and the address right?" in done.stdout
+    assert "not tried  recording: Nothing else was tried" in done.stdout

@@ -105,6 +105,15 @@ class Sender:
                     self._socket.sendall(self._waiting)
             self._end()
 
+    def lead_to(self, address: str | None) -> None:
+        """Send what is still waiting, and from now on to the recording at another address; None: to no recording."""
+        self.close()
+        with self._guard:
+            self._address = address
+            self._waiting.clear()
+            self._lost = 0
+            self._is_off = False
+
     def abandon(self) -> None:
         """Forget a connection that belongs to the parent process."""
         self._guard = threading.Lock()

@@ -12,7 +12,7 @@ from typing import Self
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
-from lpirc_power.marking import ENVIRONMENT
+from lpirc_power.marking import ENVIRONMENT, own_sender
 from lpirc_power.meter import Identity
 from lpirc_power.notebook.interruption import uninterrupted
 from lpirc_power.notebook.python_words import in_python_words
@@ -100,7 +100,7 @@ class LiveRecording(Recording):
         with in_python_words(), contextlib.ExitStack() as stack:
             stack.enter_context(self._claimed(str(self._order.output)))
             self._is_entered = True
-            stack.enter_context(self._told_to_programs())
+            stack.enter_context(self._open_to_marks())
             # Ctrl-C during the start unwinds the stack, which stops the meter again.
             with uninterrupted() as require_going_on:
                 self._begin(stack, require_going_on)
@@ -123,18 +123,22 @@ class LiveRecording(Recording):
             error.add_note(f"The recording failed, too: {failure.sentence}")
 
     @contextlib.contextmanager
-    def _told_to_programs(self) -> Iterator[None]:
-        """Let programs that the work starts send marks, as those of `meter record` do, unless a recording has them."""
+    def _open_to_marks(self) -> Iterator[None]:
+        """Take the marks of `lpirc_power.mark` here and in programs that the work starts, unless a recording does."""
         if ENVIRONMENT in os.environ:
             yield
             return
         with listening(self._marks, self._clocks.monotonic) as listener:
-            if listener is not None:
-                os.environ[ENVIRONMENT] = listener.address
+            if listener is None:
+                yield
+                return
+            os.environ[ENVIRONMENT] = listener.address
+            own_sender.lead_to(listener.address)
             try:
                 yield
             finally:
                 os.environ.pop(ENVIRONMENT, None)
+                own_sender.lead_to(None)
 
     def _begin(
         self, stack: contextlib.ExitStack, require_going_on: Callable[[], None]

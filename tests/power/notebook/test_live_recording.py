@@ -19,6 +19,7 @@ from lpirc_power import (
     DoubtfulEnergy,
     MeterError,
     OpenMeter,
+    mark,
     open_meter,
     read_recorded,
 )
@@ -318,6 +319,22 @@ def test_a_program_that_the_work_starts_may_mark_as_under_meter_record(
     assert [*recording.marks] == ["whole", "inference"]
     assert 0.5 <= recording.marks["inference"].duration_s < recording.duration_s
     assert ENVIRONMENT not in os.environ
+
+
+def test_code_that_marks_for_meter_record_marks_here_too_in_each_recording(
+    meter: OpenMeter,
+    until_measured: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for attempt in (1, 2):
+        with (
+            meter.recording("run.csv", force=True) as recording,
+            mark(f"attempt {attempt}"),
+        ):
+            until_measured(recording, 3)
+        assert [*recording.marks] == [f"attempt {attempt}"]
+        assert recording.marks[f"attempt {attempt}"].count == 1
+    assert caplog.messages == []
 
 
 def test_a_mark_ends_when_its_work_raises(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -12,18 +13,20 @@ from lpirc_power.meter import Reading
 
 TIME: Final = "time_s"
 UTC: Final = "utc"
-_FLOATS: Final = (
-    "voltage_v",
-    "current_a",
-    "power_w",
-    "apparent_va",
-    "power_factor",
-    "energy_wh",
-    "integrator_s",
-    "voltage_range_v",
-    "current_range_a",
-)
-_FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over")
+_COLUMNS: Final = {
+    "voltage_v": "float64",
+    "current_a": "float64",
+    "power_w": "float64",
+    "apparent_va": "float64",
+    "power_factor": "float64",
+    "energy_wh": "float64",
+    "integrator_s": "float64",
+    "voltage_range_v": "float64",
+    "current_range_a": "float64",
+    "over_range": "bool",
+    "voltage_peak_over": "bool",
+    "current_peak_over": "bool",
+}
 
 Column = NDArray[Any]
 
@@ -37,16 +40,14 @@ class Readings(Mapping[str, Column]):
 
     def __init__(self, readings: Sequence[Reading], start_s: float) -> None:
         """Take the columns out of readings."""
-        rows = [
-            (one.monotonic_s - start_s, one.utc.replace(tzinfo=None), *_values(one))
-            for one in readings
-        ]
-        columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
-        names = (TIME, UTC, *_FLOATS, *_FLAGS)
-        if not rows:
-            columns = [() for _ in names]
-        named = zip(names, columns, strict=True)
-        self._columns = {name: np.array(values, _kind(name)) for name, values in named}
+        moments = [one.utc.replace(tzinfo=None) for one in readings]
+        self._columns: dict[str, Column] = {
+            TIME: np.array([one.monotonic_s - start_s for one in readings], "float64"),
+            UTC: np.array(moments, "datetime64[us]"),
+        }
+        for name, kind in _COLUMNS.items():
+            values = list(map(operator.attrgetter(name), readings))
+            self._columns[name] = np.array(values, kind)
 
     def __getitem__(self, name: str) -> Column:
         return self._columns[name]
@@ -60,14 +61,3 @@ class Readings(Mapping[str, Column]):
     def __repr__(self) -> str:
         rows = len(self._columns[TIME])
         return f"<{rows} readings: {', '.join(self)}>"
-
-
-def _values(one: Reading) -> tuple[object, ...]:
-    values = vars(one)
-    return tuple(values[name] for name in (*_FLOATS, *_FLAGS))
-
-
-def _kind(name: str) -> str:
-    if name == UTC:
-        return "datetime64[us]"
-    return "bool" if name in _FLAGS else "float64"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from lpirc_power.live.live_state import LiveMeter, LiveView
+from lpirc_power.live.live_state import MOST_MARKS, LiveMeter, LiveView
 from lpirc_power.page.document import document
 from lpirc_power.page.parts import Table, facts, paragraph, section
 from lpirc_power.page.time_chart import TimeChart
@@ -138,5 +138,7 @@ def _marks(view: LiveView) -> str:
     if not rows:
         return ""
     table = Table("Marks", ("no.", "mark"), ("times", "in all", "open"), rows)
-    lost = f"{view.marks_lost} marks were lost." if view.marks_lost else ""
-    return section("Marks", table.html(), paragraph(lost))
+    told = f"{view.marks_lost} marks were lost." if view.marks_lost else ""
+    if len(view.marks) == MOST_MARKS:
+        told = f"These are the last {MOST_MARKS} marks. {told}".strip()
+    return section("Marks", table.html(), paragraph(told))

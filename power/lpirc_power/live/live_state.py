@@ -102,7 +102,7 @@ class LiveState(Watcher):
             meters = tuple(_view(one, now_s) for one in self._meters.values())
         if marks is None:
             return LiveView(meters)
-        return LiveView(meters, marks.marks[-MOST_MARKS:], marks.lost)
+        return LiveView(meters, marks.latest(MOST_MARKS), marks.lost)
 
     def on_marks(self, marks: MarkList) -> None:
         """Show the marks of the recording that begins."""
@@ -149,7 +149,10 @@ class LiveState(Watcher):
     def _add(self, live: _Live, reading: Reading) -> None:
         before = live.reading
         if before is not None:
-            live.interval_s = reading.monotonic_s - before.monotonic_s
+            pause_s = reading.monotonic_s - before.monotonic_s
+            # A gap is no interval: a reading after it is not fresh for three times as long.
+            longest_s = 2.0 * live.interval_s or pause_s
+            live.interval_s = min(pause_s, longest_s)
         if live.envelope is None:
             begin_s = reading.monotonic_s if live.begin_s is None else live.begin_s
             live.envelope = Envelope(begin_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator
@@ -44,6 +45,14 @@ class MarkList:
         with self._guard:
             found = [*self._closed, *self._open.values()]
         return tuple(sorted(found, key=lambda one: one.begin_s))
+
+    def latest(self, most: int) -> tuple[Mark, ...]:
+        """Return at most so many of the last marks, at the cost of those alone, however many there are."""
+        with self._guard:
+            still_open = list(itertools.islice(reversed(self._open.values()), most))
+            found = [*self._closed[-most:], *still_open]
+        found.sort(key=lambda one: one.begin_s)
+        return tuple(found[-most:])
 
     def add(
         self, name: object, begin_s: float, end_s: float, doubt_s: float = 0.0

@@ -152,6 +152,28 @@ def test_marks_are_shown_with_the_one_that_is_open(reading: Make) -> None:
     assert '<td class="figure">now</td>' in shown
 
 
+def test_of_many_marks_the_last_ones_are_shown_and_that_is_said(reading: Make) -> None:
+    state = started(Clock())
+    marks = MarkList()
+    for number in range(1000):
+        marks.add("inference", number / 10, number / 10 + 0.05)
+    marks.begin(1, "still open", 99.0)
+    state.on_marks(marks)
+    state.on_reading("run", reading(100.0))
+    shown = live_part(state.view())
+    assert "These are the last 200 marks." in shown
+    assert "still open" in shown
+
+
+def test_a_reading_after_a_gap_is_old_as_soon_as_any_other(reading: Make) -> None:
+    clock = Clock()
+    state = started(clock)
+    for time_s in (1.0, 1.1, 60.0):
+        state.on_reading("run", reading(time_s))
+    clock.now_s = 64.0
+    assert "lpirc_power_watts" not in metrics_text(state.view())
+
+
 def test_names_are_escaped_for_prometheus(reading: Make) -> None:
     state = LiveState(Clock())
     state.on_armed('a"b\\c\nd', IDENTITY)

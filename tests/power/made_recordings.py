@@ -24,6 +24,7 @@ from lpirc_power.record.document import (
 )
 from lpirc_power.record.record_file import write_record
 from lpirc_power.recording import header_line, row
+from lpirc_power.sampling.polling import Idle
 from lpirc_power.sampling.sampling_thread import LinkEvent
 
 IDENTITY = Identity("YOKOGAWA", "WT310E", "C1", "F1.03")
@@ -52,6 +53,7 @@ class Made:
     command: Sequence[str] = ("./detect", "images")
     marks: Sequence[Mark] = ()
     links: Sequence[LinkEvent] = ()
+    idle: Idle | None = None
     missing: Callable[[float], bool] = field(default=lambda _: False)
     change: Callable[[Reading], Reading] = field(default=lambda one: one)
 
@@ -119,7 +121,7 @@ class Made:
             tuple(self.marks),
         )
         started = Started(
-            self.identity, Standing.OFFICIAL, self._at(self.start_s), None
+            self.identity, Standing.OFFICIAL, self._at(self.start_s), self.idle
         )
         record = Record(
             "0.1.0",

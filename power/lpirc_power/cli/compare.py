@@ -13,6 +13,7 @@ from lpirc_power.any_measurement import Stated
 from lpirc_power.cli.options import json_option
 from lpirc_power.cli.stated_options import stated_options
 from lpirc_power.comparison.attempts import (
+    Compared,
     Side,
     in_turn,
     is_same_meter,
@@ -83,6 +84,12 @@ class TwoSided(click.Command):
     metavar="NAME",
     help="Compare the energies of this mark; default: those of the whole recordings.",
 )
+@click.option(
+    "--above-idle",
+    "is_above_idle",
+    is_flag=True,
+    help="Compare the energies above the idle power, of recordings with --idle.",
+)
 @stated_options
 @json_option
 def compare(
@@ -92,6 +99,7 @@ def compare(
     names: tuple[str, str],
     least: float,
     mark: str,
+    is_above_idle: bool,
     stated: Stated,
     as_json: bool,
 ) -> None:
@@ -109,8 +117,11 @@ def compare(
     The exit code is 0 whether a difference is shown or not; it is 1 if the files cannot be compared.
     """  # noqa: D301  click wants the character itself
     of_first, of_second = _sides(files, others)
-    first = side_of(names[0], of_first, stated, mark)
-    second = side_of(names[1], of_second, stated, mark)
+    if mark and is_above_idle:
+        raise click.UsageError("Give --mark or --above-idle, not both.")
+    energies = Compared(mark, is_above_idle)
+    first = side_of(names[0], of_first, stated, energies)
+    second = side_of(names[1], of_second, stated, energies)
     require_different(first, second)
     if is_paired and len(first.attempts) != len(second.attempts):
         raise click.UsageError(
@@ -118,7 +129,7 @@ def compare(
             f"{len(second.attempts)}."
         )
     found = compared(first, second, least / 100.0, is_paired=is_paired)
-    found = replace(found, mark=mark)
+    found = replace(found, energies=energies)
     if as_json:
         click.echo(json.dumps(comparison_facts(found)))
     else:

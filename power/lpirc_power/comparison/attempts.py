@@ -63,10 +63,30 @@ class Side:
         return tuple(one.readings[0].utc.timestamp() for one in self.recordings)
 
 
-def side_of(name: str, paths: Sequence[Path], stated: Stated, mark: str = "") -> Side:
+@dataclass(frozen=True)
+class Compared:
+    """Which energies are compared: those of a mark, or above idle, or of the whole recordings."""
+
+    mark: str = ""
+    is_above_idle: bool = False
+
+    @property
+    def words(self) -> str:
+        """Say which energies they are; empty for those of the whole recordings."""
+        if self.is_above_idle:
+            return "those above idle"
+        return f"those of the mark {self.mark!r}" if self.mark else ""
+
+
+WHOLE: Final = Compared()
+
+
+def side_of(
+    name: str, paths: Sequence[Path], stated: Stated, compared: Compared = WHOLE
+) -> Side:
     """Return the side that is in files: recordings, or series whose attempts that count are taken.
 
-    With a mark, the energies are those of the mark. Raises MeterError: those of `read_any`, `comparison-group` for
+    Raises MeterError: those of `read_any`, `comparison-group` for
     several meters in one file, `comparison-energy` if an energy is lacking or not above 0.
     """
     found = [one for path in paths for one in _recordings(path, stated)]
@@ -75,14 +95,19 @@ def side_of(name: str, paths: Sequence[Path], stated: Stated, mark: str = "") ->
     if not counted:
         names = ", ".join(map(str, paths))
         raise MeterError("comparison-energy", f"{names} has no attempt that counts.")
-    attempts = tuple(_attempt(one, mark) for one in counted)
+    attempts = tuple(_attempt(one, compared) for one in counted)
     return Side(name, attempts, warm_up)
 
 
-def _attempt(recorded: Recorded, mark: str) -> Attempt:
+def _attempt(recorded: Recorded, compared: Compared) -> Attempt:
     if recorded.no_energy:
         raise MeterError("comparison-energy", f"{recorded.file}: {recorded.no_energy}")
-    attempt = _of_mark(recorded, mark) if mark else _of_all(recorded)
+    if compared.is_above_idle:
+        attempt = _above_idle(recorded)
+    elif compared.mark:
+        attempt = _of_mark(recorded, compared.mark)
+    else:
+        attempt = _of_all(recorded)
     if not attempt.energy_wh > 0:
         raise MeterError(
             "comparison-energy",
@@ -94,6 +119,17 @@ def _attempt(recorded: Recorded, mark: str) -> Attempt:
 def _of_all(recorded: Recorded) -> Attempt:
     lasted_s = recorded.measured.elapsed_s
     return Attempt(recorded, recorded.energy_wh, recorded.budget, lasted_s)
+
+
+def _above_idle(recorded: Recorded) -> Attempt:
+    energy_wh = recorded.above_idle_wh
+    if energy_wh is None:
+        raise MeterError(
+            "comparison-energy",
+            f"{recorded.file} has no idle power; record with --idle 30 to compare energies above idle.",
+        )
+    lasted_s = recorded.measured.elapsed_s
+    return Attempt(recorded, energy_wh, recorded.above_idle_budget, lasted_s)
 
 
 def _of_mark(recorded: Recorded, mark: str) -> Attempt:

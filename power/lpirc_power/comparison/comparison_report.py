@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lpirc_power.comparison.attempts import Side
+from lpirc_power.comparison.attempts import WHOLE, Compared, Side
 from lpirc_power.comparison.ratio import MOST_ATTEMPTS, Ratio
 from lpirc_power.report.reading_facts import figure, lines
 
@@ -25,7 +25,7 @@ class Comparison:
     least: float
     is_same_meter: bool
     warnings: Sequence[str] = ()
-    mark: str = ""
+    energies: Compared = WHOLE
 
     @property
     def difference_wh(self) -> float:
@@ -116,7 +116,8 @@ def comparison_facts(found: Comparison) -> dict[str, object]:
     is_known = bool(ratio.shapes)
     return {
         "sentence": sentence(found),
-        "mark": found.mark or None,
+        "mark": found.energies.mark or None,
+        "above_idle": found.energies.is_above_idle,
         "is_shown": ratio.is_shown,
         "ratio": ratio.value,
         "ratio_interval": [ratio.value - half, ratio.value + half]
@@ -163,8 +164,8 @@ def comparison_lines(found: Comparison) -> list[str]:
         "ratio": f"{ratio.value:.5g}{with_half}",
         "interval": method(found),
     }
-    if found.mark:
-        rows["energies"] = f"those of the mark {found.mark!r}"
+    if found.energies.words:
+        rows["energies"] = found.energies.words
     return [
         sentence(found),
         *lines(rows),

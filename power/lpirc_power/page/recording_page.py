@@ -22,6 +22,10 @@ def recording_page(recorded: Recorded) -> str:
             marks_section(recorded),
             recording_parts.checks(recorded),
             recording_parts.budget_section(recorded.budget),
+            recording_parts.budget_section(
+                recorded.above_idle_budget,
+                "Uncertainty budget of the energy above idle",
+            ),
             recording_parts.origin(recorded),
         )
     )

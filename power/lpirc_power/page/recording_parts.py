@@ -103,7 +103,7 @@ def figures(recorded: Recorded) -> str:
     ]
     small = [
         ("uncertainty", plus_minus(interval_words(budget)) if budget and known else ""),
-        ("above idle", rows.get("above idle", "")),
+        ("above idle", plus_minus(rows.get("above idle", ""))),
         ("mean power", "" if mean else rows.get("mean power", "")),
     ]
     return facts(large, "figures") + facts(small)

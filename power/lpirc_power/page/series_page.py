@@ -27,6 +27,7 @@ from lpirc_power.page.traces import Trace
 from lpirc_power.report.budget_words import interval_words
 from lpirc_power.report.reading_facts import figure
 from lpirc_power.report.recording_report import Recorded
+from lpirc_power.report.series_marks import series_marks
 from lpirc_power.report.series_report import Series
 
 MOST_DRAWN: Final = 30
@@ -41,6 +42,7 @@ def series_page(series: Series) -> str:
         body += [
             section("Energy of each attempt", _dots(series), _table(series)),
             _power(counted),
+            _marks(series),
             _checks(counted),
             budget_section(series.budget, "Uncertainty budget of the mean"),
             origin(counted[0], "How the attempts were measured"),
@@ -143,6 +145,25 @@ def _power(counted: tuple[Recorded, ...]) -> str:
     more = f" {left} more attempts are not drawn." if left else ""
     told = paragraph(f"Each attempt counts from its own start.{more}", "quiet")
     return section("Power over time", chart.svg(), legend(names), told)
+
+
+def _marks(series: Series) -> str:
+    """Return the energies by mark over the attempts; nothing without marks."""
+    rows = []
+    for one in series_marks(series):
+        deviation = one.deviation_wh
+        rows.append(
+            (
+                one.name,
+                f"{len(one.energies_wh)}",
+                with_half_width(one.mean_wh, one.budget.coverage_wh, "Wh"),
+                "" if deviation is None else figure(deviation, "Wh", 3),
+            )
+        )
+    if not rows:
+        return ""
+    columns = ("attempts", "mean energy", "standard deviation")
+    return section("Marks", Table("Marks", ("mark",), columns, rows).html())
 
 
 def _from_start(recorded: Recorded, name: str) -> Trace:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lpirc_power.record.document import Mark
+from lpirc_power.sampling.polling import Idle
 from tests.power.cli.conftest import Run, one_line
 from tests.power.made_recordings import IDENTITY, SETUP, Made, steady
 
@@ -142,6 +143,28 @@ def test_the_energies_of_a_mark_are_compared(meter: Run, made: Made) -> None:
     facts = json.loads(ended.stdout)
     assert facts["ratio"] == pytest.approx(1.1, abs=0.001)
     assert facts["mark"] == "inference"
+
+
+def test_the_energies_above_idle_are_compared(meter: Run, made: Made) -> None:
+    made.idle = Idle(2.0, 5.0, 50, 0.01, 0.002, 9.0, 120.0, 2.0 / 120.0, 2.0)
+    for number in range(3):
+        made.recording(f"a-{number}", start_s=100.0 * number)
+        made.recording(f"b-{number}", load=steady(8.0), start_s=100.0 * number + 50)
+    files = [f"a-{number}.csv" for number in range(3)]
+    others = [f"b-{number}.csv" for number in range(3)]
+    ended = meter("compare", *files, "--with", *others, "--above-idle")
+    assert ended.returncode == 0, ended.stderr
+    assert "those above idle" in ended.stdout
+    facts = json.loads(
+        meter("compare", *files, "--with", *others, "--above-idle", "--json").stdout
+    )
+    assert facts["ratio"] == pytest.approx(1.5, abs=0.001)
+    assert facts["above_idle"] is True
+    made.idle = None
+    made.recording("c", start_s=900.0)
+    refused = meter("compare", "a-1.csv", "c.csv", "--above-idle")
+    assert refused.returncode == 1
+    assert "c.csv has no idle power" in refused.stderr
 
 
 def test_attempts_that_warmed_up_are_left_out(meter: Run, made: Made) -> None:

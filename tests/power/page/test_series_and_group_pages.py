@@ -12,6 +12,7 @@ import pytest
 
 from lpirc_power.any_measurement import Stated, read_any
 from lpirc_power.page.measurement_page import measurement_page
+from lpirc_power.record.document import Mark
 from tests.browser import assert_accessible, browser, visit  # noqa: F401  a fixture
 from tests.power.made_recordings import Made, steady
 
@@ -48,6 +49,18 @@ def test_a_series_shows_its_mean_deviation_interval_and_each_attempt(
         "+0.666 %",
     ):
         assert words in text, words
+
+
+def test_a_series_shows_the_energies_of_its_marks(made: Made) -> None:
+    path = made.series("s", loads(*WATTS))
+    for number in range(1, 4):
+        start_s = 60.0 * number
+        marks = (Mark("inference", start_s + 2.0, start_s + 6.0),)
+        watts = WATTS[number - 1]
+        made.recording(f"s-{number}", load=steady(watts), start_s=start_s, marks=marks)
+    text = page_of(path)
+    assert "inference" in text
+    assert "0.00668 " in text
 
 
 def test_an_attempt_that_needs_review_is_named_in_the_verdict(made: Made) -> None:

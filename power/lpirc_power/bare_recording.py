@@ -20,6 +20,8 @@ from lpirc_power.report.recording_report import UNKNOWN, Recorded
 NO_IDENTITY: Final = Identity(UNKNOWN, UNKNOWN, UNKNOWN, "")
 """Identity of the meter of a recording that has no record."""
 
+CLOCK_STEP_S: Final = 1.0
+"""Least difference between wall clock and monotonic clock that is a step, and not drift."""
 _UNSAID: Final = ("range-changed", "official-meter", "accuracy")
 """Checks that need what a CSV file does not say: the setup, and the meter with its limits of error."""
 _UNSAID_IN_2015: Final = (*_UNSAID, "integrator-stopped", "peak-clipping")
@@ -39,6 +41,7 @@ def read_alone(path: Path) -> Recorded:
         doubts.append(
             "The recording does not say that the meter was stopped: it may have been cut off."
         )
+    doubts += clock_steps(readings)
     start_s = start_s_of(readings)
     measured = Measurement(
         integrator_wh=last.energy_wh,
@@ -60,6 +63,25 @@ def read_alone(path: Path) -> Recorded:
         len(readings),
         doubts=tuple(doubts),
         unanswered=_UNSAID_IN_2015 if readings[0].utc < _FIRST_DATE else _UNSAID,
+    )
+
+
+def clock_steps(readings: Sequence[Reading]) -> tuple[str, ...]:
+    """Return a sentence if the host's wall clock was set between two readings."""
+    steps_s = [
+        (after.utc - before.utc).total_seconds()
+        - (after.monotonic_s - before.monotonic_s)
+        for before, after in pairwise(readings)
+    ]
+    largest_s = max(steps_s, key=abs, default=0.0)
+    return step_sentence(largest_s) if abs(largest_s) > CLOCK_STEP_S else ()
+
+
+def step_sentence(step_s: float) -> tuple[str, ...]:
+    """Return what a step of the wall clock means."""
+    return (
+        f"The host's wall clock was set by {step_s:+.1f} s during the recording: times of day are off by that much; "
+        "the energy, the durations and the marks are not, they use the monotonic clock.",
     )
 
 

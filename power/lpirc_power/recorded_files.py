@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from lpirc_power.bare_recording import NO_IDENTITY, read_alone, start_s_of
+from lpirc_power.bare_recording import (
+    CLOCK_STEP_S,
+    NO_IDENTITY,
+    clock_steps,
+    read_alone,
+    start_s_of,
+    step_sentence,
+)
 from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading
@@ -29,8 +36,6 @@ from lpirc_power.report.series_report import Series
 
 __all__ = ["Group", "Series", "clock_doubts", "read_measurement", "read_recorded"]
 
-CLOCK_STEP_S: Final = 1.0
-"""Least difference between wall clock and monotonic clock that is a step, and not drift, in a recording."""
 DRIFT: Final = 5e-4
 """Largest relative drift of a host's clocks against each other, while the wall clock is being slewed."""
 
@@ -172,7 +177,7 @@ def _cut(
         len(readings),
         (),
         record,
-        (cut,),
+        (cut, *clock_steps(readings)),
     )
 
 
@@ -185,10 +190,7 @@ def clock_doubts(record: Record) -> tuple[str, ...]:
     step_s = _step_s(start, end)
     if abs(step_s) <= CLOCK_STEP_S + DRIFT * (end.monotonic_s - start.monotonic_s):
         return ()
-    return (
-        f"The host's wall clock was set by {step_s:+.1f} s during the recording: times of day are off by that much; "
-        "the energy, the durations and the marks are not, they use the monotonic clock.",
-    )
+    return step_sentence(step_s)
 
 
 def _step_s(start: Moment, end: Moment) -> float:

@@ -220,6 +220,23 @@ def test_a_clock_that_was_set_during_a_recording_is_said(
     assert bool(doubts) is is_said
 
 
+@pytest.mark.parametrize("has_record", [False, True])
+def test_a_clock_that_was_set_is_said_of_a_csv_alone_and_of_a_recording_cut_off(
+    stored: Stored, tmp_path: Path, has_record: bool
+) -> None:
+    stored(ends=False)
+    csv = tmp_path / "run.csv"
+    if not has_record:
+        (tmp_path / "run.json").unlink()
+    assert not any("wall clock" in one for one in read_recorded(csv).doubts)
+    lines = csv.read_text().splitlines()
+    later = [line.replace("T00:00:", "T01:00:") for line in lines[51:]]
+    assert later != lines[51:]
+    csv.write_text("\n".join([*lines[:51], *later]) + "\n")
+    doubts = read_recorded(csv).doubts
+    assert any("wall clock was set by +3600.0 s" in one for one in doubts)
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -66,7 +66,7 @@ def foreign_recorded(
     last = readings[-1]
     measured = Measurement(
         integrator_wh=last.energy_wh,
-        integrator_s=last.integrator_s,
+        integrator_s=_integrator_s(found),
         start_s=readings[0].monotonic_s,
         end_s=last.monotonic_s,
         setup=setup,
@@ -88,6 +88,15 @@ def foreign_recorded(
         doubts=_doubts(found, model),
         unanswered=_unanswered(found, model),
     )
+
+
+def _integrator_s(found: ForeignRecording) -> float:
+    """Return the integrator's time; without one, that of the readings in whole seconds, as a meter shows it.
+
+    A time that is not whole would count as known exactly, and then start and stop would have no error.
+    """
+    last_s = found.readings[-1].integrator_s
+    return last_s if "counted" in found.quantities else float(round(last_s))
 
 
 def limits_of_model(model: str) -> Limits:

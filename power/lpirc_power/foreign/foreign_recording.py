@@ -90,6 +90,8 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     if "power" not in values:
         values["power"] = values["voltage"] * values["current"]
         notes.append("The power is voltage x current, which holds for DC alone.")
+    if "apparent" not in values and {"voltage", "current"} <= values.keys():
+        values["apparent"] = values["voltage"] * values["current"]
     places, repeated = _distinct(table, times)
     notes += repeated
     return ForeignRecording(

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.power.cli.conftest import Run, one_line
 from tests.power.made_recordings import Made, steady
 
@@ -56,6 +58,20 @@ def test_over_range_in_another_program_s_file_fails_though_its_absence_proves_no
     ended = meter("check", "old.csv")
     assert ended.returncode == 1
     assert "over-range" in ended.stderr
+
+
+def test_the_edges_are_in_doubt_by_an_interval_whether_the_length_is_whole_or_not(
+    meter: Run, tmp_path: Path
+) -> None:
+    stated = ["--model", "WT310E", "--voltage-range", "150", "--current-range", "0.5"]
+    shares = []
+    for first in ("1690000000", "1690000000.4"):
+        rows = STEADY.replace("1690000000,", f"{first},")
+        (tmp_path / "old.csv").write_text(HEAD + rows)
+        facts = json.loads(meter("check", "old.csv", *stated, "--json").stdout)
+        shares.append(facts["accuracy"]["start_stop_percent"])
+    assert shares[0] == pytest.approx(shares[1], rel=0.05)
+    assert shares[0] > 1.0
 
 
 def test_powers_that_are_all_no_data_are_one_sentence(

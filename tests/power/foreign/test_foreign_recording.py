@@ -199,6 +199,12 @@ def test_voltage_times_current_is_the_power_of_dc_alone(path: Path) -> None:
     assert [one.power_w for one in found.readings] == [1.0, 2.0]
 
 
+def test_voltage_times_current_is_the_apparent_power(path: Path) -> None:
+    found = read(path, "time,P,V,A\n0,20,120,0.2\n1,20,120,0.2\n")
+    assert found.readings[0].apparent_va == pytest.approx(24.0)
+    assert found.readings[0].power_w == 20.0
+
+
 def test_an_energy_of_the_file_counts_from_its_first_reading(path: Path) -> None:
     found = read(path, "time,P,kWh\n0,36,5.00000\n100,36,5.00100\n")
     assert found.readings[-1].energy_wh == pytest.approx(1.0)

@@ -54,7 +54,7 @@ def accuracy(energy: Energy) -> Check:
 def _sentence(energy: Energy, *, ok: bool) -> str:
     if energy.meter_limit is None:
         return energy.unknown
-    at_worst = "at worst " if energy.automatic else ""
+    at_worst = "at worst " if energy.is_at_worst else ""
     sentence = f"The meter's limit of error is {at_worst}{energy.meter_limit:.3%} of the energy"
     sentence += f" by {energy.source}" if energy.source else ""
     if drifts := energy.drift >= DRIFT_TOLD * energy.meter_limit:
@@ -67,11 +67,11 @@ def _sentence(energy: Energy, *, ok: bool) -> str:
         sentence += ", the larger limit of AC and DC, since the readings do not show which of both it is"
     if ok:
         return f"{sentence}."
-    advice = (
-        "fix the ranges after a ranging run"
-        if energy.automatic
-        else "use smaller ranges"
-    )
+    advice = "use smaller ranges"
+    if energy.is_at_worst:
+        advice = "fix the ranges after a ranging run"
+    elif not energy.depends_on_ranges:
+        advice = "it depends on no range, so only a more exact meter has less"
     if drifts:
         advice += (
             ", and if the temperature is steadier, write a smaller ambient_change_c"

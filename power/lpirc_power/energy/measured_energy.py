@@ -11,6 +11,7 @@ from typing import Final
 from lpirc_power.energy.integral import WH_RESOLUTION
 from lpirc_power.energy.limit_parts import (
     POWER_FACTOR,
+    RANGE,
     READING,
     ZERO_DRIFT,
     limit_parts,
@@ -123,7 +124,21 @@ class Energy:
         words = self.source or "the meter's driver"
         if self.signal is None:
             words += ", the larger limit of AC and DC"
-        return words + (", assuming the worst ranges" if self.automatic else "")
+        return words + (", assuming the worst ranges" if self.is_at_worst else "")
+
+    @property
+    def depends_on_ranges(self) -> bool:
+        """Return True if the meter's limit would be another one in other ranges."""
+        return any(
+            part.half_width > 0
+            and (part.group == RANGE or part.code.startswith(ZERO_DRIFT))
+            for part in self.parts
+        )
+
+    @property
+    def is_at_worst(self) -> bool:
+        """Return True if the limit assumes the worst ranges that automatic ranging may have chosen."""
+        return self.automatic and self.depends_on_ranges
 
 
 def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:

@@ -276,7 +276,7 @@ def _accuracy(recorded: Recorded) -> str:
     if recorded.energy.signal is None:
         shown += ", the larger limit of AC and DC"
     return shown + (
-        ", at worst: ranges were automatic" if recorded.energy.automatic else ""
+        ", at worst: ranges were automatic" if recorded.energy.is_at_worst else ""
     )
 
 

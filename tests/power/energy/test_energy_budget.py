@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from lpirc_power.energy import Measurement, energy_of
+from lpirc_power.energy.accuracy_checks import accuracy
 from lpirc_power.energy.budget import Budget, Distribution, Term
 from lpirc_power.energy.energy_budget import budget_of
 from lpirc_power.meter import IntegratorState, Limits, Reading, Setup
@@ -510,6 +511,24 @@ def test_the_resolution_of_wh_is_half_of_its_sixth_digit(
     )["resolution-wh"]
     assert term.half_width == pytest.approx(half_digit)
     assert not term.is_guaranteed
+
+
+def test_a_limit_that_depends_on_no_range_is_never_at_worst_and_no_range_is_advised() -> (
+    None
+):
+    limits = Limits(0.02, 0.0, 0.0, 0.0, 2500.0, source="data sheet")
+    readings = [a_reading(float(at_s), 230.0, 36.0, 1.0) for at_s in range(100)]
+    for setup in (Setup(None, None, 1.0, 0), Setup(250.0, 10.0, 1.0, 0)):
+        measured = Measurement(1.0, 100.25, 0.0, 100.25, setup, "Plug", limits)
+        energy = energy_of(readings, measured)
+        said = accuracy(energy).sentence
+        assert "at worst" not in said
+        assert "only a more exact meter has less" in said
+        assert energy.known_by == "data sheet"
+        ranged = replace(measured, limits=replace(limits, range_share=0.001))
+        other = energy_of(readings, ranged)
+        assert ("at worst" in accuracy(other).sentence) is (setup.range_w is None)
+        assert "more exact meter" not in accuracy(other).sentence
 
 
 def test_terms_of_a_drivers_own_are_in_the_budget_the_limit_and_not_shared() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.errors import MeterError
+from lpirc_power.errors import MeterBusy, MeterError
+from lpirc_power.meter import SIMULATED
 from lpirc_power.record.document import GroupRecord, Member, Part
 from lpirc_power.record.record_file import record_path
 from lpirc_power.recording_run.course import Course
@@ -70,6 +71,7 @@ class GroupRun:
             try:
                 with marked(self._order, self._course, marks, self._clocks):
                     self._each(lambda one: one.arm(self._course.require_going_on))
+                    self._require_different()
                     with contextlib.ExitStack() as files:
                         for one in self._recorders.values():
                             files.enter_context(one.files())
@@ -78,6 +80,19 @@ class GroupRun:
                 for one in self._recorders.values():
                     one.close()
         return self._group(marks)
+
+    def _require_different(self) -> None:
+        """Raise MeterError if two addresses lead to one meter."""
+        seen: dict[str, str] = {}
+        for name, one in self._recorders.items():
+            found = one.identity
+            if found is None or found.serial == SIMULATED:
+                continue  # simulated meters of no serial number are all alike
+            other = seen.setdefault(str(found), name)
+            if other != name:
+                raise MeterBusy(
+                    f"{other} and {name} are the same meter, {found}; two recordings cannot use one integrator."
+                )
 
     def _measure(self) -> None:
         try:

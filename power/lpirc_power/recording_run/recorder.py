@@ -127,6 +127,11 @@ class Recorder:
         return self._start
 
     @property
+    def identity(self) -> Identity | None:
+        """The identity of the armed meter."""
+        return self._identity
+
+    @property
     def is_started(self) -> bool:
         """True once the integrator was started."""
         return self._start is not None

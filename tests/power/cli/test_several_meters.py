@@ -108,6 +108,17 @@ def test_one_meter_may_not_be_given_twice(simulate: Any, meter: Any) -> None:
     assert "is given twice" in ended.stderr
 
 
+def test_two_addresses_of_one_meter_are_noticed_before_the_start(
+    simulate: Any, meter: Any, tmp_path: Path
+) -> None:
+    address = simulate("--serial", "S1").address
+    alias = address.replace("127.0.0.1", "localhost")
+    ended = meter("record", f"a={address}", f"b={alias}", "-o", "run.csv", *PROGRAM)
+    assert (ended.returncode, one_line(ended.stderr)) == (1, True)
+    assert "a and b are the same meter" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -13,16 +13,17 @@ from lpirc_power.meter import Meter, Reading
 
 POLLS_PER_UPDATE: Final = 10
 LONGEST_POLL_S: Final = 0.05
-FIRST_PART: Final = 0.8
-SHORTEST_PART: Final = 0.5
-LONGEST_PART: Final = 0.96
+FIRST_PART: Final = 0.85
+"""Part of an update interval to wait after the first update before asking for the next one."""
 SOONER_PART: Final = 0.004
 LATER_PART: Final = 0.02
-"""Part of an update interval to wait after an update before asking for the next one, and how it is found.
+"""Parts of an update interval by which the next updates are expected sooner or later than the last one was.
 
-A question that comes too early makes the next waits longer, one that does not makes them a little shorter. So five of
-six questions find their update, whatever a question takes and however late the host is, and none falls behind.
+A question that came too early moves all later ones, one that did not moves them a little towards it. So five of six
+questions find their update, whatever a question takes. A host that was late once is not late the next time.
 """
+EARLY: Final = 2
+"""Questions in a row that came too early, after which an update is expected when the last one was seen."""
 OVERDUE_UPDATES: Final = 1.5
 """Intervals after which changed values count as an update: another client may have cleared the update's bit."""
 RETRY_S: Final = 0.25
@@ -57,21 +58,44 @@ def updates(
     an update if its values differ, or if an update is overdue.
     """
     last: Reading | None = None
-    part = FIRST_PART
+    schedule = _Schedule(interval_s)
     while True:
         sample = read()
         if sample is None:
+            schedule = _Schedule(interval_s)
             pause_s = RETRY_S
         elif sample[1] or _is_update(sample[0], last, interval_s, flagged):
             last = sample[0]
             yield last
-            pause_s = interval_s * part
-            part = max(part - SOONER_PART, SHORTEST_PART)
+            pause_s = schedule.after_update(last.monotonic_s)
         else:
-            part = min(part + LATER_PART, LONGEST_PART)
+            schedule.early += 1
             pause_s = min(interval_s / POLLS_PER_UPDATE, LONGEST_POLL_S)
         if pause(pause_s):
             return
+
+
+class _Schedule:
+    """When the next update is expected; `early` counts the questions since the last one that came too early."""
+
+    def __init__(self, interval_s: float) -> None:
+        self.early = 0
+        self._interval_s = interval_s
+        self._due_s: float | None = None
+
+    def after_update(self, seen_s: float) -> float:
+        """Return how long to wait, after an update was seen, before asking for the next one."""
+        due_s = self._due_s
+        if due_s is None:
+            due_s = seen_s - (1.0 - FIRST_PART) * self._interval_s
+        elif self.early >= EARLY:
+            due_s = seen_s
+        else:
+            due_s += (LATER_PART if self.early else -SOONER_PART) * self._interval_s
+        self.early = 0
+        behind = math.floor((seen_s - due_s) / self._interval_s)
+        self._due_s = due_s + (behind + 1) * self._interval_s
+        return self._due_s - seen_s
 
 
 def _is_update(

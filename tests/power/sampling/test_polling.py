@@ -67,6 +67,30 @@ def test_few_questions_miss_no_update_whatever_they_take(
         assert clock["questions"] <= 1.5 * len(seen)
 
 
+def test_a_host_that_is_held_up_now_and_then_misses_only_what_it_slept_through(
+    reading: Any,
+) -> None:
+    """Every second the host is late by most of an update; it is back in time for the next."""
+    clock = {"now_s": 0.0, "seen": 0, "late": 0}
+
+    def read() -> tuple[Reading, bool]:
+        asked_s = clock["now_s"]
+        clock["now_s"] += 0.003
+        made = int(asked_s / 0.1)
+        is_new = made > clock["seen"]
+        clock["seen"] = made
+        return reading(asked_s), is_new
+
+    def pause(seconds: float) -> bool:
+        late_s = 0.085 if int(clock["now_s"]) > clock["late"] else 0.001
+        clock["late"] = int(clock["now_s"])
+        clock["now_s"] += seconds + late_s
+        return clock["now_s"] > 60.0
+
+    seen = [int(one.monotonic_s / 0.1) for one in updates(read, 0.1, pause)]
+    assert seen == list(range(1, len(seen) + 1))
+
+
 def updates_between(readings: list[Reading]) -> list[int]:
     return [
         round((later.energy_wh - earlier.energy_wh) / UPDATE_WH)
@@ -155,7 +179,7 @@ def test_updates_that_a_slow_link_misses_are_told(
     recorder: Any,
     setup: Setup,
 ) -> None:
-    clock = paced(question_s=0.06)
+    clock = paced(question_s=0.12)
     run = started(sampler, clock)
     start_s = clock.now_s
     clock.until_s(start_s + 8.0)

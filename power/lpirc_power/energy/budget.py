@@ -138,9 +138,12 @@ class Budget:
         lacking = [one for one in self.terms if not one.is_known]
         if not lacking:
             return "" if self.terms else "The uncertainty of this energy is unknown."
-        names = " and ".join(one.name for one in lacking)
+        names = "; ".join(one.name for one in lacking)
+        begin = "One term of the uncertainty is unknown"
+        if len(lacking) > 1:
+            begin = "Terms of the uncertainty are unknown"
         reasons = dict.fromkeys(one.source for one in lacking)
-        return f"The uncertainty is unknown because of {names}. {' '.join(reasons)}"
+        return f"{begin}: {names}. {' '.join(reasons)}"
 
     @functools.cached_property
     def combined_wh(self) -> float | None:

@@ -78,7 +78,7 @@ def _idle_terms(load: Load, measured: Measurement, hours: float) -> Iterator[Ter
         yield _term(
             Part(READING, math.nan, "%", math.nan),
             hours,
-            "the limit of the meter at the idle power is unknown",
+            "The meter's limit of error at the idle power is unknown.",
         )
         return
     source = limits.source or "the meter's driver"

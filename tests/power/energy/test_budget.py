@@ -79,7 +79,7 @@ def test_an_unknown_term_makes_every_figure_unknown_and_is_named() -> None:
     assert budget.interval_wh is None
     assert budget.share(READING) is None
     assert budget.unknown == (
-        "The uncertainty is unknown because of the power factor's influence. No reading shows a power factor."
+        "One term of the uncertainty is unknown: the power factor's influence. No reading shows a power factor."
     )
 
 

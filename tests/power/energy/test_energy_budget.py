@@ -432,7 +432,7 @@ def test_an_unknown_term_is_named_in_one_sentence(
         )
     )
     assert budget.combined_wh is None
-    assert budget.unknown.startswith(f"The uncertainty is unknown because of {name}")
+    assert budget.unknown.startswith(f"One term of the uncertainty is unknown: {name}")
 
 
 def test_readings_without_a_power_factor_leave_its_influence_unknown(
@@ -454,7 +454,7 @@ def test_readings_without_a_power_factor_leave_its_influence_unknown(
         )
     )
     assert budget.unknown == (
-        "The uncertainty is unknown because of the influence of the power factor. The accuracy is unknown, because "
+        "One term of the uncertainty is unknown: the influence of the power factor. The accuracy is unknown, because "
         "the meter's limit of error depends on the power factor, and no reading shows one."
     )
 

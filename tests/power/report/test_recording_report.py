@@ -222,7 +222,7 @@ def test_the_budget_stands_beside_the_limit_in_lines_and_json(recorded: Any) -> 
 def test_an_unknown_budget_says_why_in_one_line(recorded: Any) -> None:
     found = recorded(8.0, model="replay")
     assert row(found, "uncertainty").startswith(
-        "The uncertainty is unknown because of the error of the reading. No driver states"
+        "One term of the uncertainty is unknown: the error of the reading. No driver states"
     )
     assert row(found, "expanded") == ""
     facts: Any = recorded_facts(found)

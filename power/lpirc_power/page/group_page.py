@@ -26,6 +26,7 @@ from lpirc_power.page.recording_parts import (
     energy_words,
     failed_checks,
     origin,
+    warnings_of,
 )
 from lpirc_power.page.time_chart import TimeChart
 from lpirc_power.report.group_report import Group, loss_words
@@ -62,7 +63,10 @@ def _verdict(group: Group) -> str:
     if sentences:
         return paragraph(" ".join(sentences), "verdict bad")
     count = len(group.recordings)
-    return paragraph(f"{count} meters recorded one run on one clock.", "verdict")
+    warned = warnings_of(group.recordings.values())
+    more = f" Warnings: {', '.join(warned)}." if warned else ""
+    text = f"{count} meters recorded one run on one clock.{more}"
+    return paragraph(text, "verdict warn" if warned else "verdict")
 
 
 def _table(group: Group) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from html import escape
 from typing import Final
 
+from lpirc_power.energy import Check
 from lpirc_power.energy.budget import Budget
 from lpirc_power.page.parts import (
     Table,
@@ -159,16 +160,34 @@ def budget_section(budget: Budget | None, title: str = "Uncertainty budget") -> 
     return section(title, summary, table.html())
 
 
+def warnings_of(recordings: Iterable[Recorded]) -> list[str]:
+    """Return the codes of the failed checks of severity warning, each once."""
+    codes: dict[str, None] = {}
+    for recorded in recordings:
+        for one in recorded.checks:
+            if not one.ok and one.severity == "warning":
+                codes[one.code] = None
+    return list(codes)
+
+
 def failed_checks(recordings: Mapping[str, Recorded]) -> str:
-    """Return the section of the checks of several recordings by name: those that failed, and how many hold."""
-    parts = []
+    """Return the section of the checks of several recordings by name: those that failed, once for equal sentences."""
+    failed: dict[tuple[str, str], Check] = {}
+    names: dict[tuple[str, str], list[str]] = {}
+    held = []
     for name, one in recordings.items():
-        failed = [check for check in one.checks if not check.ok]
-        held = f"{name}: {len(one.checks) - len(failed)} of {len(one.checks)} hold."
-        parts.append(paragraph(held))
-        if failed:
-            parts.append(check_list(in_order(tuple(failed))))
-    return section("Checks", *parts)
+        found = [check for check in one.checks if not check.ok]
+        held.append(f"{name}: {len(one.checks) - len(found)} of {len(one.checks)}")
+        for check in found:
+            key = (check.code, check.sentence)
+            failed[key] = check
+            names.setdefault(key, []).append(name)
+    told = [
+        replace(check, sentence=f"{', '.join(names[key])}: {check.sentence}")
+        for key, check in failed.items()
+    ]
+    lead = f"Checks that hold: {'; '.join(held)}." if held else ""
+    return section("Checks", paragraph(lead), check_list(in_order(tuple(told))))
 
 
 def origin(recorded: Recorded, title: str = "How it was measured") -> str:

@@ -21,7 +21,12 @@ from lpirc_power.page.parts import (
 )
 from lpirc_power.page.recording_charts import columns_of, power_trace
 from lpirc_power.page.recording_page import footer
-from lpirc_power.page.recording_parts import budget_section, failed_checks, origin
+from lpirc_power.page.recording_parts import (
+    budget_section,
+    failed_checks,
+    origin,
+    warnings_of,
+)
 from lpirc_power.page.time_chart import TimeChart
 from lpirc_power.page.traces import Trace
 from lpirc_power.report.budget_words import interval_words
@@ -76,7 +81,11 @@ def _verdict(series: Series) -> str:
     if len(counted) == 1:
         more = "A single attempt does not show how much attempts differ."
         return paragraph(f"{text} {more}", "verdict warn")
-    return paragraph(text, "verdict warn" if stopped else "verdict")
+    warned = warnings_of(counted)
+    more = f" Warnings: {', '.join(warned)}." if warned else ""
+    return paragraph(
+        f"{text}{more}", "verdict warn" if stopped or warned else "verdict"
+    )
 
 
 def _figures(series: Series) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpirc_power.any_measurement import Stated, read_any
+from lpirc_power.meter import Reading
 from lpirc_power.page.measurement_page import measurement_page
 from lpirc_power.record.document import Mark
 from tests.browser import assert_accessible, browser, visit  # noqa: F401  a fixture
@@ -70,6 +72,19 @@ def test_an_attempt_that_needs_review_is_named_in_the_verdict(made: Made) -> Non
     text = page_of(path)
     assert "Needs review: s-2.csv." in text
     assert "over-range" in text
+
+
+def test_a_warning_of_all_attempts_is_told_once_and_in_the_verdict(made: Made) -> None:
+    def no_data(one: Reading) -> Reading:
+        # Readings come each 0.1 s; the one at 5 s of each attempt has no data.
+        is_it = abs(one.monotonic_s % 60.0 - 5.0) < 0.04
+        return replace(one, power_w=math.nan) if is_it else one
+
+    made.change = no_data
+    text = page_of(made.series("s", loads(*WATTS)))
+    assert "Warnings: no-data." in text
+    assert text.count("<code>no-data</code>") == 1
+    assert "attempt 1, attempt 2, attempt 3: " in text
 
 
 def test_a_series_of_one_attempt_says_that_it_shows_no_spread(made: Made) -> None:

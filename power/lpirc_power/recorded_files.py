@@ -138,6 +138,7 @@ def _cut(
     record: Record, path: Path, csv: Path, readings: Sequence[Reading]
 ) -> Recorded:
     """Return a recording whose record has no end: its energy is that of the last row."""
+    _require_marks(record.marks, path)
     last = readings[-1]
     started = record.started
     start = (
@@ -175,7 +176,7 @@ def _cut(
         (),
         str(csv),
         len(readings),
-        (),
+        record.marks,
         record,
         (cut, *clock_steps(readings)),
     )

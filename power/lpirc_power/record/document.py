@@ -83,7 +83,7 @@ class Record:
     """The record of one recording. `started` is None until the integrator runs, `ended` until the energy is read.
 
     `file` is the name of the CSV file in the same folder. `warm_up_s` is the pause between arming and start,
-    `cool_down_s` that since the attempt before.
+    `cool_down_s` that since the attempt before. `marks` are those so far, of a recording that has not ended.
     """
 
     program: str
@@ -98,6 +98,7 @@ class Record:
     warm_up_s: float = 0.0
     cool_down_s: float = 0.0
     part: Part | None = None
+    marks: tuple[Mark, ...] = ()
     kind: Literal["recording"] = "recording"
     format: int = FORMAT
 

@@ -23,7 +23,7 @@ from lpirc_power.recording_run.kept_record import (
 )
 from lpirc_power.recording_run.mark_list import MarkList
 from lpirc_power.recording_run.recorder import Order, Recorder
-from lpirc_power.recording_run.single_run import marked, problem_of
+from lpirc_power.recording_run.single_run import marked, problem_of, wait_for_end
 from lpirc_power.report.group_report import Group
 from lpirc_power.report.recording_report import Recorded
 
@@ -75,7 +75,7 @@ class GroupRun:
                     with contextlib.ExitStack() as files:
                         for one in self._recorders.values():
                             files.enter_context(one.files())
-                        self._measure()
+                        self._measure(marks)
             finally:
                 for one in self._recorders.values():
                     one.close()
@@ -94,12 +94,12 @@ class GroupRun:
                     f"{other} and {name} are the same meter, {found}; two recordings cannot use one integrator."
                 )
 
-    def _measure(self) -> None:
+    def _measure(self, marks: MarkList) -> None:
         try:
             self._each(Recorder.start)
             with self._course.running():
                 self._each(Recorder.note_start)
-                self._course.wait()
+                wait_for_end(self._course, marks, self._recorders.values())
         finally:
             self._stop()
 

@@ -39,6 +39,10 @@ class MarkList:
         self._open: dict[object, Mark] = {}
         self._names: dict[str, str] = {}
 
+    def __len__(self) -> int:
+        with self._guard:
+            return len(self._closed) + len(self._open)
+
     @property
     def marks(self) -> tuple[Mark, ...]:
         """The marks in the order of their beginnings; those that are still open have no end."""

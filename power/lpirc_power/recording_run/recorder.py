@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Identity, Reading, Setup
 from lpirc_power.meter_address import limits_of, standing
-from lpirc_power.record.document import Ended, Moment, Part, Record, Started
+from lpirc_power.record.document import Ended, Mark, Moment, Part, Record, Started
 from lpirc_power.recorded_files import clock_doubts
 from lpirc_power.recording import row
 from lpirc_power.recording_run.kept_record import (
@@ -143,6 +143,10 @@ class Recorder:
             started = Started(self._identity, counts, self._start, self._idle)
             self.kept.write(started=started)
 
+    def note_marks(self, marks: Sequence[Mark]) -> None:
+        """Write the marks so far to the record, for the case that this program is killed."""
+        self.kept.write(marks=tuple(marks))
+
     def stop(self) -> Measurement:
         """Stop the integrator, read the energy, and return the measurement, whose window ends now.
 
@@ -181,7 +185,7 @@ class Recorder:
             taken.marks,
             taken.lost + taken.refused,
         )
-        self.kept.write(ended=ended)
+        self.kept.write(ended=ended, marks=())
         return Recorded(
             identity=identity,
             measured=measured,

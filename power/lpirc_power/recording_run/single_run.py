@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.marking import ENVIRONMENT
@@ -12,6 +13,10 @@ from lpirc_power.recording_run.mark_list import MarkList
 from lpirc_power.recording_run.marks_listener import listening
 from lpirc_power.recording_run.recorder import Order, Recorder
 from lpirc_power.report.recording_report import Recorded
+
+INTERIM_S: Final = 10.0
+INTERIM_OF_MARK_S: Final = 0.01
+"""Pause between two writings of the marks so far, and how much longer it is for each mark: writing costs 20 us each."""
 
 
 def recorded(
@@ -29,7 +34,7 @@ def recorded(
             with marked(order, course, marks, clocks):
                 recorder.arm(course.require_going_on)
                 with recorder.files():
-                    _run(recorder, course)
+                    _run(recorder, course, marks)
         finally:
             recorder.close()
     found = recorder.recorded(marks, exit_code=course.exit_code)
@@ -50,14 +55,28 @@ def marked(
         yield
 
 
-def _run(recorder: Recorder, course: Course) -> None:
+def _run(recorder: Recorder, course: Course, marks: MarkList) -> None:
     recorder.start()
     try:
         with course.running():
             recorder.note_start()
-            course.wait()
+            wait_for_end(course, marks, [recorder])
     finally:
         recorder.stop()
+
+
+def wait_for_end(
+    course: Course, marks: MarkList, recorders: Iterable[Recorder]
+) -> None:
+    """Wait for the end of a course; write new marks to the records now and then, the more there are the less often."""
+    written = 0
+    while not course.wait(max(INTERIM_S, INTERIM_OF_MARK_S * written)):
+        if len(marks) == written:
+            continue
+        found = marks.marks
+        written = len(found)
+        for one in recorders:
+            one.note_marks(found)
 
 
 def problem_of(found: Recorded, recorder: Recorder) -> str | None:

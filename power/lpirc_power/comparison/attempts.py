@@ -194,6 +194,11 @@ def in_turn(first: Side, second: Side) -> bool:
     """Return True if the attempts of both sides follow each other in turn: A B A B, or A B B A."""
     if len(first.attempts) != len(second.attempts):
         return False
+    if any(
+        one.readings[0].utc.year <= NO_DATE.year
+        for one in (*first.recordings, *second.recordings)
+    ):
+        return True  # without dates nothing speaks against it
     begins = sorted(
         [(begin, "A") for begin in first.begins_s]
         + [(begin, "B") for begin in second.begins_s]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -49,8 +50,15 @@ def sentence(found: Comparison) -> str:
             for sign in (-1, 1)
         )
         ends = f"{least:.{digits}f} to {most:.{digits}f} %"
-        return f"{name} takes {_change(ratio)}, interval {ends}."
-    return f"No difference is shown{_advice(found)}."
+        return f"{name} takes {_change(ratio)}, interval {ends}{_unknown(ratio)}."
+    return f"No difference is shown{_advice(found)}{_unknown(ratio)}."
+
+
+def _unknown(ratio: Ratio) -> str:
+    """Return what an interval lacks that holds no error of a meter."""
+    return (
+        ", without the meter's errors, which are unknown" if ratio.meter is None else ""
+    )
 
 
 def _digits(half_width: float) -> int:
@@ -137,9 +145,22 @@ def comparison_facts(found: Comparison) -> dict[str, object]:
 
 
 def _interval_wh(found: Comparison) -> list[float]:
-    """Return the interval of the difference, which is that of the ratio times the energy of the first side."""
-    half_wh = found.ratio.half_width * found.ratio.first_wh
+    """Return the interval of the difference."""
+    half_wh = _half_wh(found)
     return [found.difference_wh - half_wh, found.difference_wh + half_wh]
+
+
+def _half_wh(found: Comparison) -> float:
+    """Return the half-width of the difference's interval: of d = (r - 1) A, from those of r and of A."""
+    ratio = found.ratio
+    halves_wh = [
+        one.budget.coverage_wh or 0.0
+        for one in found.first.attempts
+        if one.budget is not None
+    ]
+    of_first_wh = statistics.fmean(halves_wh) if halves_wh else 0.0
+    of_ratio_wh = ratio.half_width * ratio.first_wh
+    return math.hypot(of_ratio_wh, (ratio.value - 1.0) * of_first_wh)
 
 
 def _side_facts(side: Side) -> dict[str, object]:
@@ -156,7 +177,7 @@ def comparison_lines(found: Comparison) -> list[str]:
     half = ratio.half_width
     known = bool(ratio.shapes)
     with_half = f" +-{half:.2g}" if known else ""
-    half_wh = f" +-{half * ratio.first_wh:.2g} Wh" if known else ""
+    half_wh = f" +-{_half_wh(found):.2g} Wh" if known else ""
     rows = {
         found.first.name: _side_words(found.first),
         found.second.name: _side_words(found.second),

@@ -6,6 +6,7 @@ sides have in common, in the same proportion, cancels (JCGM 100, 5.2.2, with a c
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 from collections.abc import Sequence
@@ -57,12 +58,12 @@ class Ratio:
             found.append(_student(self.spread, self.freedom))
         return tuple(found)
 
-    @property
+    @functools.cached_property
     def half_width(self) -> float:
         """The half-width of the interval that holds the ratio with 95.45 %, by the errors that are known."""
         return half_width_of(self.shapes)
 
-    @property
+    @functools.cached_property
     def meter_half_width(self) -> float:
         """The part of the half-width that no further attempt makes smaller."""
         return half_width_of(self.meter or ())

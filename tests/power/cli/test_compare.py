@@ -245,3 +245,21 @@ def test_two_attempts_by_meters_without_limits_have_no_interval_and_say_so(
     assert ended.returncode == 0, ended.stderr
     assert "There is no interval: a single attempt shows no spread" in ended.stdout
     assert "The interval holds" not in ended.stdout
+
+
+def test_a_difference_of_other_programs_files_is_shown_without_the_meter_s_errors(
+    meter: Run, tmp_path: Path
+) -> None:
+    for side, watts in (("a", 6.0), ("b", 7.0)):
+        for number in range(3):
+            level = watts + 0.01 * number
+            rows = "".join(f"{second},{level}\n" for second in range(20))
+            (tmp_path / f"{side}{number}.csv").write_text(f"t,P\n{rows}")
+    files = [f"a{number}.csv" for number in range(3)]
+    others = [f"b{number}.csv" for number in range(3)]
+    ended = meter("compare", *files, "--with", *others, "--paired")
+    assert ended.returncode == 0, ended.stderr
+    first = ended.stdout.splitlines()[0]
+    assert first.startswith("B takes 16.6")
+    assert first.endswith("without the meter's errors, which are unknown.")
+    assert "in turn" not in ended.stdout

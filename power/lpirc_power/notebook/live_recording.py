@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from html import escape
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -68,6 +69,11 @@ class LiveRecording(Recording):
             sentence = f"The recording {name} has no energy before its with statement has ended."
         raise MeterError("recording-unfinished", sentence)
 
+    @property
+    def path(self) -> Path:
+        """The CSV file of the readings, which grows during the recording."""
+        return self._order.output
+
     @contextlib.contextmanager
     def mark(self, name: str) -> Iterator[None]:
         """Mark the duration of a with statement. May be called from any thread, and marks may nest and overlap.
@@ -121,6 +127,10 @@ class LiveRecording(Recording):
             if error is None:
                 raise
             error.add_note(f"The recording failed, too: {failure.sentence}")
+        if self._problem and error is not None:
+            error.add_note(self._problem)
+        elif self._problem:
+            warnings.warn(DoubtfulEnergy(self._problem), stacklevel=2)
 
     @contextlib.contextmanager
     def _open_to_marks(self) -> Iterator[None]:
@@ -168,8 +178,6 @@ class LiveRecording(Recording):
         found = recorder.recorded(self._marks)
         self._problem = problem_of(found, recorder)
         self._recorded = found
-        if self._problem:
-            warnings.warn(DoubtfulEnergy(self._problem), stacklevel=3)
 
     def __repr__(self) -> str:
         if self._recorded is None:

@@ -68,6 +68,6 @@ def until_measured(until: Any) -> Callable[[LiveRecording, int], None]:
     """Wait until a recording has so many readings in its file."""
 
     def wait(recording: LiveRecording, rows: int) -> None:
-        until(lambda: Path("run.csv").read_text().count("\n") > rows)
+        until(lambda: recording.path.read_text().count("\n") > rows)
 
     return wait

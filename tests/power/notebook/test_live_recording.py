@@ -161,6 +161,7 @@ def test_without_an_idle_power_there_is_no_energy_above_it(
 
 def test_the_energy_is_refused_before_the_end(
     meter: OpenMeter,
+    until_measured: Any,
 ) -> None:
     recording = meter.recording("run.csv")
     sentence = (
@@ -175,6 +176,8 @@ def test_the_energy_is_refused_before_the_end(
             _ = recording.uncertainty_wh
         assert repr(recording) == str(recording) == "<recording run.csv, not finished>"
         assert recording._repr_html_() == "&lt;recording run.csv, not finished&gt;"
+        assert recording.path == Path("run.csv")
+        until_measured(recording, 3)
     assert recording.energy_wh > 0
 
 
@@ -192,8 +195,8 @@ def test_what_was_measured_is_kept_when_the_work_raises(
     assert recording.energy_wh > 0
     assert read_recorded("run.csv").energy_wh == recording.energy_wh
     assert settings(meter) == before
-    with meter.recording("again.csv"):
-        pass
+    with meter.recording("again.csv") as again:
+        until_measured(again, 3)
 
 
 def test_a_recording_is_made_once(
@@ -233,8 +236,8 @@ def test_two_threads_take_turns_or_are_told(
 
     def other() -> None:
         try:
-            with meter.recording("other.csv"):
-                pass
+            with meter.recording("other.csv") as recording:
+                until_measured(recording, 3)
         except MeterError as error:
             told.append(error)
 
@@ -253,12 +256,13 @@ def test_two_threads_take_turns_or_are_told(
 
 def test_a_thread_that_is_not_the_main_one_may_record(
     meter: OpenMeter,
+    until_measured: Any,
 ) -> None:
     energies: list[float] = []
 
     def work() -> None:
         with meter.recording("run.csv") as recording:
-            threading.Event().wait(0.3)
+            until_measured(recording, 3)
         energies.append(recording.energy_wh)
 
     thread = threading.Thread(target=work)
@@ -353,12 +357,15 @@ def test_a_mark_ends_when_its_work_raises(
 
 def test_a_mark_outside_of_the_recording_or_without_a_name_is_refused(
     meter: OpenMeter,
+    until_measured: Any,
 ) -> None:
     recording = meter.recording("run.csv")
     with pytest.raises(MeterError, match=r"Nothing is being recorded to run\.csv"):
         recording.mark("early").__enter__()
-    with recording, pytest.raises(MeterError) as nameless:
-        recording.mark("  ").__enter__()
+    with recording:
+        until_measured(recording, 3)
+        with pytest.raises(MeterError) as nameless:
+            recording.mark("  ").__enter__()
     assert nameless.value.code == "mark-name"
     with pytest.raises(MeterError, match=r"Nothing is being recorded to run\.csv"):
         recording.mark("late").__enter__()
@@ -394,11 +401,12 @@ def test_a_meter_that_is_in_use_is_refused_in_the_words_of_python(
 
 def test_a_recording_that_could_not_begin_leaves_the_meter_free(
     meter: OpenMeter,
+    until_measured: Any,
 ) -> None:
     with pytest.raises(MeterError, match="There is no folder"):
         meter.recording("none/run.csv").__enter__()
-    with meter.recording("run.csv"):
-        pass
+    with meter.recording("run.csv") as recording:
+        until_measured(recording, 3)
 
 
 def test_a_doubtful_energy_is_a_warning_and_the_problem_says_what_is_wrong(
@@ -411,6 +419,11 @@ def test_a_doubtful_energy_is_a_warning_and_the_problem_says_what_is_wrong(
         with meter.recording("run.csv") as recording:
             until_measured(recording, 3)
     assert warned[0].filename == __file__
+    failure = WorkFailed()
+    with pytest.raises(WorkFailed), meter.recording("broken.csv") as broken:  # noqa: PT012
+        until_measured(broken, 3)
+        raise failure
+    assert failure.__notes__ == [broken.problem]
     assert recording.failed == ("peak-clipping",)
     assert recording.problem is not None
     assert "needs review: peak-clipping" in recording.problem
@@ -490,6 +503,7 @@ def test_ctrl_c_in_the_work_ends_the_recording_with_its_energy(
 def test_ctrl_c_during_the_start_waits_for_the_answer_and_leaves_the_meter_as_it_was(
     meter: OpenMeter,
     settings: Any,
+    until_measured: Any,
     monkeypatch: pytest.MonkeyPatch,
     step: str,
 ) -> None:
@@ -506,8 +520,8 @@ def test_ctrl_c_during_the_start_waits_for_the_answer_and_leaves_the_meter_as_it
     monkeypatch.setattr(Recorder, step, done)
     assert settings(meter) == before
     assert [*Path().iterdir()] == []
-    with meter.recording("run.csv"):
-        pass
+    with meter.recording("run.csv") as recording:
+        until_measured(recording, 3)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

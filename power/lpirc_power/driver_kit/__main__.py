@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -16,6 +16,7 @@ from lpirc_power.cli.options import Figure
 from lpirc_power.clocks import real_clocks
 from lpirc_power.driver_kit.bench import Bench
 from lpirc_power.driver_kit.cable import (
+    AskedCable,
     Cable,
     CommandCable,
     NoCable,
@@ -31,9 +32,10 @@ from lpirc_power.driver_kit.subject import Subject, address_problem, subject_of
 from lpirc_power.errors import MeterDriverError
 from lpirc_power.meter import Setup
 
+RESTART = "Switch the device off and on again, wait until it is ready, and press Enter."
 NO_CABLE = (
-    "The address has no HOST:PORT that answers, where the kit could stand between; give --unplug COMMAND and "
-    "--plug COMMAND, which disconnect the device and connect it again."
+    "The address has no HOST:PORT that answers, where the kit could stand between; add --ask to disconnect it yourself, or "
+    "--unplug COMMAND and --plug COMMAND."
 )
 
 
@@ -80,6 +82,11 @@ NO_CABLE = (
 @click.option("--plug", help="Command that connects it again.", metavar="COMMAND")
 @click.option("--restart", help="Command that restarts the device.", metavar="COMMAND")
 @click.option(
+    "--ask",
+    is_flag=True,
+    help="Ask you to disconnect the device, to connect it again, and to restart it.",
+)
+@click.option(
     "--nowhere", help="An address at which no meter answers.", metavar="ADDRESS"
 )
 @click.option(
@@ -117,7 +124,9 @@ def main(
     """  # noqa: D301  click wants the character itself
     subject = _subject(target, address)
     found = []
-    with _cable(subject, given["unplug"], given["plug"]) as (cable, through):
+    if given["ask"] and given["restart"] is None:
+        given["restart"] = RESTART
+    with _cable(subject, given) as (cable, through):
         bench = _bench(subject, through, cable, given)
         with warnings_printed():
             for one in examined(bench):
@@ -138,16 +147,23 @@ def _subject(target: str, address: str | None) -> Subject:
     return subject
 
 
+def _asked(question: str) -> None:
+    click.prompt(question, default="", show_default=False, prompt_suffix=" ", err=True)
+
+
 @contextlib.contextmanager
-def _cable(
-    subject: Subject, unplug: str | None, plug: str | None
-) -> Iterator[tuple[Cable, str]]:
+def _cable(subject: Subject, given: dict[str, Any]) -> Iterator[tuple[Cable, str]]:
     """Yield the cable to the meter and the address that leads through it."""
     address = subject.address or ""
+    unplug = given["unplug"]
+    plug = given["plug"]
     if (unplug is None) != (plug is None):
         raise click.UsageError("--unplug and --plug belong together.")
     if unplug is not None and plug is not None:
         yield CommandCable(unplug, plug), address
+        return
+    if given["ask"]:
+        yield AskedCable(_asked), address
         return
     place = place_of(subject.rest)
     if place is None or not answers(place):
@@ -174,9 +190,15 @@ def _bench(
         load=_load(given["load_text"], given["load_limit"] / 100),
         nowhere=given["nowhere"],
         library=given["library"],
-        restart=functools.partial(run, restart) if restart else None,
+        restart=_restart(restart),
         is_scpi=given["scpi"],
     )
+
+
+def _restart(command: str | None) -> Callable[[], object] | None:
+    if command == RESTART:
+        return functools.partial(_asked, RESTART)
+    return functools.partial(run, command) if command else None
 
 
 def _load(text: str | None, share: float) -> KnownLoad | None:

@@ -8,6 +8,7 @@ import shlex
 import socket
 import subprocess
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -73,6 +74,37 @@ class CommandCable:
     def plug(self) -> None:
         """Run the command that plugs it in."""
         run(self._plug)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class AskedCable:
+    """A cable that a person pulls and plugs in when asked."""
+
+    why_not = ""
+    can_hang = False
+
+    def __init__(self, ask: Callable[[str], object]) -> None:
+        self._ask = ask
+        self._is_pulled = False
+
+    def pull(self) -> None:
+        """Ask for the device to be disconnected."""
+        self._ask(
+            "Disconnect the device from this computer, its load left on, and press Enter."
+        )
+        self._is_pulled = True
+
+    hang = pull
+
+    def plug(self) -> None:
+        """Ask for it to be connected again, if it is not."""
+        if self._is_pulled:
+            self._ask(
+                "Connect the device again, wait until it is ready, and press Enter."
+            )
+        self._is_pulled = False
 
     def close(self) -> None:
         """Do nothing."""

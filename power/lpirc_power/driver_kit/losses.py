@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from lpirc_power.driver_kit.bench import Bench
-from lpirc_power.driver_kit.cable import Cable
 from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tried
 from lpirc_power.driver_kit.integrator import continued_problems
 from lpirc_power.errors import (
@@ -31,23 +30,22 @@ RETRY_S: Final = 0.25
 def unreachable(bench: Bench) -> Iterator[Finding]:
     """`unreachable`: where no meter is, `connect` raises MeterUnreachable (or MeterTimeout), in time."""
     address = bench.nowhere
-    if address is None and not isinstance_of_relay(bench.cable):
+    if address is None and bench.cable.why_not:
         yield not_tried(
             "unreachable",
             "Give an address at which nothing answers: --nowhere ADDRESS.",
         )
         return
+    if address is not None:
+        with contextlib.closing(MeterAddress(address)) as opened:
+            yield _unreachable(bench, opened)
+        return
     bench.cable.pull()
     try:
-        with contextlib.closing(MeterAddress(address or bench.address)) as opened:
+        with contextlib.closing(bench.opened()) as opened:
             yield _unreachable(bench, opened)
     finally:
         bench.cable.plug()
-
-
-def isinstance_of_relay(cable: Cable) -> bool:
-    """Return True if the cable can be pulled without a person."""
-    return not cable.why_not and cable.can_hang
 
 
 def _unreachable(bench: Bench, address: MeterAddress) -> Finding:
@@ -113,7 +111,7 @@ def lost(bench: Bench, address: MeterAddress) -> Iterator[Finding]:
 
 def silent(bench: Bench, address: MeterAddress) -> Iterator[Finding]:
     """`silent`: a meter that keeps its link and answers nothing is an error that passes, in time."""
-    if not isinstance_of_relay(bench.cable):
+    if bench.cable.why_not or not bench.cable.can_hang:
         yield not_tried(
             "silent",
             bench.cable.why_not or "The kit cannot keep a link and pass nothing on.",

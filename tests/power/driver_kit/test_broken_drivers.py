@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lpirc_power.driver_kit.bench import Bench
+from lpirc_power.driver_kit.cable import AskedCable, Cable
 from lpirc_power.driver_kit.finding import Finding, Verdict
 from lpirc_power.driver_kit.kit import examined_alone
 from lpirc_power.driver_kit.known_load import known_load
@@ -45,14 +46,15 @@ def kit() -> Any:
     def restart() -> None:
         DEVICE.counts_from_s = hand.now_s
 
-    def examine(name: str, address: str = "acme:127.0.0.1:80") -> dict[str, Finding]:
+    def examine(name: str, cable: Cable | None = None) -> dict[str, Finding]:
+        address = "acme:127.0.0.1:80"
         bench = Bench(
             subject=subject_of(f"{DRIVERS}:{name}", address),
             address=address,
             setup=Setup(None, None, 0.25, 0),
             seconds=5.0,
             clocks=hand.clocks(),
-            cable=Table(),
+            cable=cable or Table(),
             load=known_load(f"{POWER_W}W", 0.01),
             restart=restart,
         )
@@ -134,3 +136,18 @@ def test_a_fault_is_told_where_it_is_and_not_everywhere(
 ) -> None:
     found = kit(driver)
     assert {code for code, one in found.items() if one.failed} == codes
+
+
+def test_a_person_is_asked_to_disconnect_the_device_and_to_connect_it_again(
+    kit: Any,
+) -> None:
+    asked: list[str] = []
+
+    def ask(question: str) -> None:
+        asked.append(question.partition(" ")[0])
+        DEVICE.is_there = question.startswith("Connect")
+
+    found = kit("Clean", AskedCable(ask))
+    assert [one.line for one in found.values() if one.failed] == []
+    assert asked == ["Disconnect", "Connect"] * 2  # for `lost`, and for `unreachable`
+    assert found["silent"].verdict is Verdict.NOT_TRIED

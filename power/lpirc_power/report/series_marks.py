@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lpirc_power.energy import Budget, budget_of_mean
 from lpirc_power.report.budget_words import interval_words
-from lpirc_power.report.marked_report import Marked, marked
+from lpirc_power.report.marked_report import marked
 from lpirc_power.report.reading_facts import figure, json_ready
 from lpirc_power.report.series_report import Series
 
@@ -34,18 +34,19 @@ class SeriesMark:
 
 def series_marks(series: Series) -> tuple[SeriesMark, ...]:
     """Return the energies by mark over the attempts that count, in the order in which the names first occurred."""
-    found: dict[str, list[Marked]] = {}
+    found: dict[str, list[tuple[float, Budget]]] = {}
     for recorded in series.recordings:
         for one in marked(recorded):
-            found.setdefault(one.name, []).append(one)
-    return tuple(
-        SeriesMark(
-            name,
-            tuple(one.energy.energy_wh for one in marks if one.budget is not None),
-            budget_of_mean([one.budget for one in marks if one.budget is not None]),
-        )
-        for name, marks in found.items()
-        if any(one.budget is not None for one in marks)
+            if one.budget is not None:
+                pair = (one.energy.energy_wh, one.budget)
+                found.setdefault(one.name, []).append(pair)
+    return tuple(_series_mark(name, pairs) for name, pairs in found.items())
+
+
+def _series_mark(name: str, pairs: list[tuple[float, Budget]]) -> SeriesMark:
+    energies_wh = tuple(energy_wh for energy_wh, _ in pairs)
+    return SeriesMark(
+        name, energies_wh, budget_of_mean([budget for _, budget in pairs])
     )
 
 

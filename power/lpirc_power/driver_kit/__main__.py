@@ -34,8 +34,8 @@ from lpirc_power.meter import Setup
 
 RESTART = "Switch the device off and on again, wait until it is ready, and press Enter."
 NO_CABLE = (
-    "The address has no HOST:PORT that answers, where the kit could stand between; add --ask to disconnect it yourself, or "
-    "--unplug COMMAND and --plug COMMAND."
+    "The address has no HOST:PORT that answers, where the kit could stand between; add --ask to disconnect it "
+    "yourself, or --unplug COMMAND and --plug COMMAND."
 )
 
 

@@ -56,9 +56,8 @@ def sentence(found: Comparison) -> str:
 
 def _unknown(ratio: Ratio) -> str:
     """Return what an interval lacks that holds no error of a meter."""
-    return (
-        ", without the meter's errors, which are unknown" if ratio.meter is None else ""
-    )
+    is_unknown = ratio.meter is None
+    return " (the meter's errors are unknown and not counted)" if is_unknown else ""
 
 
 def _digits(half_width: float) -> int:
@@ -96,7 +95,8 @@ def _change(ratio: Ratio) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100.0 * share:.2g} %"
+    percent = 100.0 * share
+    return f"{percent:.0f} %" if percent >= 100.0 else f"{percent:.2g} %"
 
 
 def method(found: Comparison) -> str:

@@ -261,5 +261,5 @@ def test_a_difference_of_other_programs_files_is_shown_without_the_meter_s_error
     assert ended.returncode == 0, ended.stderr
     first = ended.stdout.splitlines()[0]
     assert first.startswith("B takes 16.6")
-    assert first.endswith("without the meter's errors, which are unknown.")
+    assert first.endswith("(the meter's errors are unknown and not counted).")
     assert "in turn" not in ended.stdout

@@ -36,6 +36,8 @@ from lpirc_power.report.series_report import Series
 
 __all__ = ["Group", "Series", "clock_doubts", "read_measurement", "read_recorded"]
 
+NOT_OF_CUT: Final = ("range-changed",)
+"""Checks that a recording without an end cannot confirm: the settings were not read back."""
 DRIFT: Final = 5e-4
 """Largest relative drift of a host's clocks against each other, while the wall clock is being slewed."""
 
@@ -179,6 +181,7 @@ def _cut(
         record.marks,
         record,
         (cut, *clock_steps(readings)),
+        NOT_OF_CUT,
     )
 
 

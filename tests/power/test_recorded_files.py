@@ -157,6 +157,7 @@ def test_a_recording_that_was_cut_off_has_the_energy_of_its_last_row_and_says_so
     assert found.identity == IDENTITY
     assert found.uncertainty is not None
     assert found.doubts[0].startswith("The recording was cut off")
+    assert found.unchecked == ("range-changed",)
 
 
 def test_a_csv_alone_that_ends_while_the_meter_ran_says_that_it_may_be_cut_off(

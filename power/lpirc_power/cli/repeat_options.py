@@ -27,7 +27,7 @@ class WarmUp:
 
 
 class _WarmUp(click.ParamType[WarmUp]):
-    name = "N|SECONDSs"
+    name = "warm-up"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -115,6 +115,7 @@ _OPTIONS: Final = (
         "warm_up",
         type=_WarmUp(),
         default="0",
+        metavar="N|SECONDSs",
         help="First make N attempts that do not count; or, with an s as in 60s, wait between arming and start.",
     ),
     click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from html import escape
@@ -21,7 +22,11 @@ from lpirc_power.notebook.recording import Recording
 from lpirc_power.recording_run.mark_list import MarkList, Wrong
 from lpirc_power.recording_run.marks_listener import listening
 from lpirc_power.recording_run.recorder import Order, Recorder
-from lpirc_power.recording_run.single_run import problem_of
+from lpirc_power.recording_run.single_run import (
+    INTERIM_OF_MARK_S,
+    INTERIM_S,
+    problem_of,
+)
 from lpirc_power.report.recording_report import Recorded
 
 
@@ -161,7 +166,29 @@ class LiveRecording(Recording):
         recorder.start()
         stack.callback(recorder.stop)
         recorder.note_start()
+        stack.enter_context(self._marks_kept(recorder))
         self._recorder = recorder
+
+    @contextlib.contextmanager
+    def _marks_kept(self, recorder: Recorder) -> Iterator[None]:
+        """Write the marks so far to the record from time to time: a kernel may be killed."""
+        ended = threading.Event()
+
+        def keep() -> None:
+            kept = 0
+            while not ended.wait(max(INTERIM_S, INTERIM_OF_MARK_S * kept)):
+                if len(self._marks) != kept:
+                    found = self._marks.marks
+                    kept = len(found)
+                    recorder.note_marks(found)
+
+        thread = threading.Thread(target=keep, name="kept marks", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
     def _discard_unless_begun(self, recorder: Recorder) -> None:
         # After a Ctrl-C in the last moment of the start, nothing was measured that anybody wants.

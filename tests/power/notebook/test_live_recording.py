@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from lpirc_power import (
     read_recorded,
 )
 from lpirc_power.marking import ENVIRONMENT
+from lpirc_power.notebook import live_recording
 from lpirc_power.recording_run.recorder import Recorder
 from lpirc_power.sampling.sampler import Sampler
 from tests import warm_programs
@@ -341,6 +343,26 @@ def test_code_that_marks_for_meter_record_marks_here_too_in_each_recording(
         assert [*recording.marks] == [f"attempt {attempt}"]
         assert recording.marks[f"attempt {attempt}"].count == 1
     assert caplog.messages == []
+
+
+def test_marks_are_kept_in_case_the_kernel_is_killed(
+    meter: OpenMeter,
+    until: Any,
+    until_measured: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(live_recording, "INTERIM_S", 0.05)
+    with meter.recording("run.csv") as recording:
+        with recording.mark("first"):
+            until_measured(recording, 3)
+        until(lambda: '"first"' in Path("run.json").read_text())
+        shutil.copy("run.csv", "killed.csv")
+        shutil.copy("run.json", "killed.json")
+    record = json.loads(Path("killed.json").read_text())
+    Path("killed.json").write_text(json.dumps({**record, "file": "killed.csv"}))
+    killed = read_recorded("killed.csv")
+    assert [*killed.marks] == ["first"]
+    assert [*recording.marks] == ["first"]
 
 
 def test_a_mark_ends_when_its_work_raises(

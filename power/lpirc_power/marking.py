@@ -59,6 +59,8 @@ def connected(address: str, timeout_s: float = CONNECT_S) -> tuple[socket.socket
     if address.startswith(TCP):
         host, port, token = address.removeprefix(TCP).rsplit(":", 2)
         return socket.create_connection((host, int(port)), timeout_s), token
+    if not hasattr(socket, "AF_UNIX"):
+        raise OSError("this system has no sockets with a path")
     made = socket.socket(socket.AF_UNIX)
     try:
         made.settimeout(timeout_s)
@@ -74,7 +76,8 @@ class Sender:
 
     def __init__(self, address: str | None) -> None:
         self._address = address
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
+        self._is_busy = False
         self._socket: socket.socket | None = None
         self._waiting = bytearray()
         self._lost = 0
@@ -83,14 +86,24 @@ class Sender:
     def send(self, *message: object) -> bool:
         """Send a message, or drop it; return False if no recording listens."""
         with self._guard:
-            if self._is_off or (self._socket is None and not self._connect()):
-                return False
-            if len(self._waiting) > MOST_WAITING:
+            if self._is_busy:  # a signal handler marks while this thread sends
                 self._lost += message[0] != "begin"
-            else:
-                self._waiting += _line(*message)
-            self._pass_on()
-            return not self._is_off
+                return False
+            self._is_busy = True
+            try:
+                return self._take(_line(*message), is_mark=message[0] != "begin")
+            finally:
+                self._is_busy = False
+
+    def _take(self, line: bytes, *, is_mark: bool) -> bool:
+        if self._is_off or (self._socket is None and not self._connect()):
+            return False
+        if len(self._waiting) > MOST_WAITING:
+            self._lost += is_mark
+        else:
+            self._waiting += line
+        self._pass_on()
+        return not self._is_off
 
     def close(self) -> None:
         """Send what is still waiting, for at most two seconds, and end the connection."""
@@ -116,7 +129,8 @@ class Sender:
 
     def abandon(self) -> None:
         """Forget a connection that belongs to the parent process."""
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
+        self._is_busy = False
         self._waiting.clear()
         self._end()
         self._is_off = False

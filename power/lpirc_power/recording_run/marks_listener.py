@@ -160,21 +160,26 @@ class MarksListener:
         for key, _ in (*self._prompt.select(timeout_s), *self._calm.select(0.0)):
             found = key.fileobj
             if found is self._socket:
-                self._accept()
-                count += 1
+                count += self._accept()
             elif found is not self._woken and isinstance(found, socket.socket):
                 count += self._read(self._peers[found])
         return count
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
+    def _accept(self) -> int:
+        """Accept a connection; return what that counts for."""
+        try:
             made, _ = self._socket.accept()
-            if len(self._peers) >= MOST_CONNECTIONS:
-                made.close()
-                return
-            made.setblocking(False)
-            self._peers[made] = _Peer(made, is_known=not self._token)
-            self._prompt.register(made, selectors.EVENT_READ)
+        except BlockingIOError:
+            return 1
+        except OSError:  # no more files may be open: not at once again
+            return int(CALM_S * MOST_A_SECOND)
+        if len(self._peers) >= MOST_CONNECTIONS:
+            made.close()
+            return 1
+        made.setblocking(False)
+        self._peers[made] = _Peer(made, is_known=not self._token)
+        self._prompt.register(made, selectors.EVENT_READ)
+        return 1
 
     def _read(self, peer: _Peer) -> int:
         try:

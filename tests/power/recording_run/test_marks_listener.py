@@ -266,6 +266,26 @@ def test_without_a_recording_there_is_one_warning_and_nothing_else(
         assert "No recording listens" in caplog.text
 
 
+def test_a_signal_handler_that_marks_while_a_mark_is_sent_does_not_hang(
+    listener: MarksListener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sender = Sender(listener.address)
+    instant("first", sender)
+    dumps = json.dumps
+
+    def interrupted(message: Any) -> str:
+        monkeypatch.setattr(json, "dumps", dumps)
+        assert not instant("handler", sender)
+        return dumps(message)
+
+    monkeypatch.setattr(json, "dumps", interrupted)
+    assert instant("second", sender)
+    sender.close()
+    listener.close()
+    assert [one.name for one in listener.marks.marks] == ["first", "second"]
+    assert listener.marks.lost == 1
+
+
 def test_a_recording_that_goes_away_costs_the_workload_nothing(
     listener: MarksListener, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -73,8 +73,8 @@ def read_readings(
 ) -> ReadingColumns:
     """Return the readings of a recording, in our format or in that of 2015.
 
-    With `cut`, a last line without an end is left out: a power failure may have cut it anywhere. `file` is the open
-    file at `path`, which may have lost its name since.
+    With `cut`, lines that are not whole are left out: a power failure may have cut the last one anywhere. `file` is the
+    open file at `path`, which may have lost its name since.
 
     Raises MeterError, naming file and line: `recording-unreadable` (no such file, no permission, not text),
     `recording-format` (neither format), `recording-value` (an invalid cell), `recording-order` (time goes back),
@@ -120,7 +120,12 @@ def _stripped(cells: list[str]) -> list[str]:
 
 
 def _whole(stream: Iterable[str], *, cut: bool) -> Iterator[str]:
-    return (line for line in stream if not cut or line.endswith(("\n", "\r")))
+    """Yield lines; of a file that was cut, only whole ones: a file system may leave NUL characters at its end."""
+    return (line for line in stream if not cut or _is_whole(line))
+
+
+def _is_whole(line: str) -> bool:
+    return line.endswith(("\n", "\r")) and "\0" not in line
 
 
 def _opened(path: Path, file: BinaryIO | None) -> TextIO:

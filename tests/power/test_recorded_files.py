@@ -144,13 +144,14 @@ def test_a_json_file_of_somebody_else_beside_a_csv_is_not_its_record(
         assert read_recorded(tmp_path / "run.csv").record is None
 
 
+@pytest.mark.parametrize("tail", ["10.1,2026-01-01T00:00:10.1", "10.", "\0" * 500, ""])
 def test_a_recording_that_was_cut_off_has_the_energy_of_its_last_row_and_says_so(
-    stored: Stored, tmp_path: Path
+    stored: Stored, tmp_path: Path, tail: str
 ) -> None:
     stored(ends=False)
     csv = tmp_path / "run.csv"
     with csv.open("a") as file:
-        file.write("10.1,2026-01-01T00:00:10.1")  # cut by a power failure
+        file.write(tail)  # cut by a power failure
     found = read_recorded(tmp_path / "run.json")
     assert found.rows == len(found.readings) == 100
     assert found.energy_wh == pytest.approx(6.0 * 10.0 / 3600.0)

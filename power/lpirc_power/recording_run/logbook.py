@@ -114,6 +114,9 @@ class Logbook:
         with self._guard:
             if not (self._is_regular and self.written):
                 return
+            # Before the record says that it is complete: a power failure must not leave that without this.
+            with contextlib.suppress(OSError):
+                os.fsync(file.fileno())
             found = read_readings(self.path, file=file)
             for one in self._kept:
                 found.append(one)

@@ -29,12 +29,13 @@ _COLOURS: Final = {
 """Colours of JupyterLab and of VS Code, which follow their theme."""
 _STYLE: Final = (
     ".lpirc table { margin: .5em 0; border-collapse: collapse; }"
-    ".lpirc th, .lpirc td { text-align: left; vertical-align: top; padding: .2em 1.5em .2em 0; }"
-    ".lpirc .figure { text-align: right; }"
+    ".lpirc th, .lpirc td { text-align: left !important; vertical-align: top; padding: .2em 1.5em .2em 0; }"
+    ".lpirc th { white-space: nowrap; }"
+    ".lpirc .figure { text-align: right !important; }"
     ".lpirc ul { list-style: none; margin: .5em 0; padding: 0; }"
     ".lpirc .bad { color: var(--bad); }"
 )
-"""Every rule of a cell begins with its class, since the notebook's page is not ours."""
+"""Every rule of a cell begins with its class, since the notebook's page is not ours; its own align tables right."""
 MOST_NUMBERS: Final = 5
 """Numbers of bands that are listed for one name."""
 
@@ -42,8 +43,6 @@ MOST_NUMBERS: Final = 5
 def recording_cell(recording: Recording) -> str:
     """Return a recording as HTML for a notebook."""
     found = recording.recorded
-    colours = "".join(f"--{name}: var({value});" for name, value in _COLOURS.items())
-    style = f".lpirc {{ {colours} }}{_STYLE}{style_sheet('chart.css')}"
     failed = [one for one in found.checks if not one.ok]
     parts = [
         paragraph(recording.problem or "", "bad"),
@@ -55,7 +54,18 @@ def recording_cell(recording: Recording) -> str:
         charts = charts_of(found)
         parts += [charts.power.svg(), *(paragraph(one) for one in charts.sentences)]
     parts.append(_marks(recording))
-    return f'<div class="lpirc"><style>{style}</style>{"".join(parts)}</div>'
+    return _cell("".join(parts))
+
+
+def facts_cell(named: Mapping[str, str]) -> str:
+    """Return named texts as a table for a notebook."""
+    return _cell(_figures(named))
+
+
+def _cell(content: str) -> str:
+    colours = "".join(f"--{name}: var({value});" for name, value in _COLOURS.items())
+    style = f".lpirc {{ {colours} }}{_STYLE}{style_sheet('chart.css')}"
+    return f'<div class="lpirc"><style>{style}</style>{content}</div>'
 
 
 def _figures(named: Mapping[str, str]) -> str:

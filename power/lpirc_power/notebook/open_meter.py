@@ -6,7 +6,6 @@ import contextlib
 import math
 import threading
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,6 +19,7 @@ from lpirc_power.errors import (
 )
 from lpirc_power.meter import Identity, Setup
 from lpirc_power.meter_address import MeterAddress
+from lpirc_power.notebook.cell import facts_cell
 from lpirc_power.notebook.interruption import uninterrupted
 from lpirc_power.notebook.live_recording import LiveRecording
 from lpirc_power.notebook.python_words import in_python_words
@@ -167,11 +167,7 @@ class OpenMeter:
             "current range": _range(self.setup.current_range_a, "A"),
             "update interval": f"{self.setup.update_interval_s:g} s",
         }
-        rows = "".join(
-            f"<tr><th>{name}</th><td>{escape(text)}</td></tr>"
-            for name, text in shown.items()
-        )
-        return f"<table>{rows}</table>"
+        return facts_cell(shown)
 
     @contextlib.contextmanager
     def _claimed(self, what: str) -> Iterator[None]:

@@ -82,8 +82,8 @@ def test_opening_changes_nothing_and_names_the_meter(
     assert str(again.identity).startswith("YOKOGAWA WT310 SIMULATED")
     assert repr(again) == f"<meter {again.identity} at {meter.address}>"
     shown = again._repr_html_()
-    assert "<th>voltage range</th><td>15 V</td>" in shown
-    assert "<th>current range</th><td>automatic</td>" in shown
+    assert '<th scope="row">voltage range</th><td>15 V</td>' in shown
+    assert '<th scope="row">current range</th><td>automatic</td>' in shown
 
 
 def test_importing_the_package_is_cheap_and_every_name_is_there() -> None:

@@ -76,6 +76,20 @@ def test_a_sample_of_several_elements_has_the_values_of_each_and_their_sum() -> 
     )
 
 
+def test_each_value_of_several_elements_is_that_of_the_element_it_is_taken_for() -> (
+    None
+):
+    number, *items = (one.command for one in SampleForm.of_run("1+3").settings)
+    assert number.endswith("NUMBER 15")
+    functions = [one.rpartition(" ")[2] for one in items]
+    first = ["U,1", "I,1", "S,1", "P,1", "LAMBDA,1", "WH,1"]
+    common = ["TIME", "URANGE,1", "IRANGE,1"]
+    third = ["U,3", "I,3", "S,3", "P,3", "LAMBDA,3", "WH,3"]
+    assert functions == [*first, *common, *third]
+    places = [one.rpartition(" ")[0].rpartition("ITEM")[2] for one in items]
+    assert places == [str(place) for place in range(1, 16)]
+
+
 def test_a_flag_of_an_element_is_that_of_its_channel_and_of_the_sum() -> None:
     form = SampleForm.of_run("1+2+3")
     values = ",".join(["1"] * 21)

@@ -102,7 +102,7 @@ def test_a_recording_alone_claims_no_meter_no_setup_and_no_uncertainty(
     path = made.recording()
     path.with_suffix(".json").unlink()
     text = page_of(path)
-    assert "The uncertainty is unknown" in text
+    assert "uncertainty of its energy is unknown" in text
     assert "crest factor" not in text
     assert "All 14 checks hold" not in text
     assert "as far as the readings show it" in text

@@ -157,7 +157,10 @@ class MarksListener:
     def _step(self, timeout_s: float | None) -> int:
         """Read what is there; return the number of messages."""
         count = 0
-        for key, _ in (*self._prompt.select(timeout_s), *self._calm.select(0.0)):
+        ready = self._prompt.select(timeout_s)
+        if self._calm.get_map():  # Windows refuses to select among none
+            ready += self._calm.select(0.0)
+        for key, _ in ready:
             found = key.fileobj
             if found is self._socket:
                 count += self._accept()

@@ -78,7 +78,7 @@ class MarksListener:
         self._path: Path | None = None
         self._socket = self._listening(path)
         self._closing = threading.Event()
-        self._wake, self._woken = socket.socketpair()
+        self._wake, self._woken = _pair()
         self._peers: dict[socket.socket, _Peer] = {}
         self._prompt = selectors.DefaultSelector()
         # Senders that state their times themselves are not answered at once: each message would wake this thread,
@@ -298,6 +298,16 @@ def listening(
         yield listener
     finally:
         listener.close()
+
+
+def _pair() -> tuple[socket.socket, socket.socket]:
+    """Return two sockets that are connected."""
+    if HAS_UNIX_SOCKETS:
+        return socket.socketpair()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        near = socket.create_connection(server.getsockname()[:2])
+        far, _ = server.accept()
+    return near, far
 
 
 def _words(line: bytes) -> list[object]:

@@ -170,7 +170,7 @@ def _resolution_terms(energy: Energy) -> Iterator[Term]:
         unit="Wh",
         distribution=Distribution.RECTANGULAR,
         sensitivity_wh=1.0,
-        source=f"{DIGITS} digits of an integrated value, IM WT310-17EN",
+        source=f"taken as {DIGITS} digits of an integrated value (IM WT310-17EN)",
         is_guaranteed=False,
     )
     yield Term(
@@ -180,7 +180,8 @@ def _resolution_terms(energy: Energy) -> Iterator[Term]:
         unit="s",
         distribution=Distribution.RECTANGULAR,
         sensitivity_wh=0.0,
-        source="whole seconds, IM WT310-17EN; the host's clock bounds the window, so no energy depends on TIME",
+        source="taken as whole seconds (IM WT310-17EN); the host's clock bounds the window, so no energy depends on "
+        "TIME",
         is_guaranteed=False,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,10 @@ Floats = NDArray[np.float64]
 
 NO_MARK: Final = ("", "notset")
 """Cells of a column of marks that stand for none."""
+OTHER_ELEMENT: Final = re.compile(
+    r"p\W?(e?[23]|sum|sigma|total|\N{GREEK CAPITAL LETTER SIGMA})\b", re.IGNORECASE
+)
+"""Head of the power of another element of a meter, or of the sum: then P1 is a part of the power."""
 PTD_NO_DATA: Final = -1.0
 """A log of PTDaemon writes -1 where it has no value."""
 _VALUES: Final = ("power", "voltage", "current", "apparent", "factor", "energy", "counted")  # fmt: skip
@@ -115,6 +120,7 @@ def _columns(table: ForeignTable, reader: Reader) -> dict[str, Column]:
     known = [recognized(place, head) for place, head in enumerate(table.heads)]
     free = [one for one in known if one and one.place not in taken]
     rivals = [one.head for one in free if one.quantity == "power"]
+    rivals += [head for head in table.heads if rivals and OTHER_ELEMENT.match(head)]
     if "power" not in found and len(rivals) > 1:
         raise MeterError(
             "recording-columns",

@@ -245,6 +245,8 @@ def test_repeated_rows_are_left_out_and_equal_times_are_said(path: Path) -> None
         ("t,x\n0,1\n", "recording-columns", "it has 't', 'x'"),
         ("P,V\n0,1\n", "recording-columns", "known as the time"),
         ("t,P,power\n0,1,2\n", "recording-columns", "'P', 'power'"),
+        ("t,P1,P2\n0,1,2\n", "recording-columns", "'P1', 'P2'"),
+        ("t,P-1 (W),P-SUM (W)\n0,1,2\n", "recording-columns", "'P-1 (W)', 'P-SUM (W)'"),
         ("0,1.5\n1,1.5\n", "recording-format", "names no columns"),
         ("just a letter\n", "recording-format", "names no columns"),
     ],

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lpirc_power.energy.budget import Term
     from lpirc_power.errors import MeterError
     from lpirc_power.marking import mark
+    from lpirc_power.notebook.comparison import EnergyComparison, compare
     from lpirc_power.notebook.live_recording import DoubtfulEnergy, LiveRecording
     from lpirc_power.notebook.marked_energy import MarkEnergy
     from lpirc_power.notebook.mean_energy import MeanEnergy, mean_of
@@ -33,6 +34,7 @@ __all__ = [
     "Budget",
     "Check",
     "DoubtfulEnergy",
+    "EnergyComparison",
     "Idle",
     "LiveRecording",
     "MarkEnergy",
@@ -43,6 +45,7 @@ __all__ = [
     "Readings",
     "Recording",
     "Term",
+    "compare",
     "mark",
     "mean_of",
     "open_meter",
@@ -54,6 +57,7 @@ _PLACES: Final = {
     "Budget": "energy.budget",
     "Check": "energy.measurement",
     "DoubtfulEnergy": "notebook.live_recording",
+    "EnergyComparison": "notebook.comparison",
     "Idle": "sampling.polling",
     "LiveRecording": "notebook.live_recording",
     "MarkEnergy": "notebook.marked_energy",
@@ -64,6 +68,7 @@ _PLACES: Final = {
     "Readings": "notebook.readings",
     "Recording": "notebook.recording",
     "Term": "energy.budget",
+    "compare": "notebook.comparison",
     "mark": "marking",
     "mean_of": "notebook.mean_energy",
     "open_meter": "notebook.open_meter",

@@ -35,7 +35,16 @@ def test_the_page_names_everything_that_is_offered() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["OpenMeter", "Recording", "MarkEnergy", "MeanEnergy", "Plot", "Idle"]
+    "name",
+    [
+        "OpenMeter",
+        "Recording",
+        "MarkEnergy",
+        "MeanEnergy",
+        "EnergyComparison",
+        "Plot",
+        "Idle",
+    ],
 )
 def test_the_table_has_every_public_part(name: str) -> None:
     kind = getattr(lpirc_power, name)

@@ -95,11 +95,12 @@ def side_of(
     if not counted:
         names = ", ".join(map(str, paths))
         raise MeterError("comparison-energy", f"{names} has no attempt that counts.")
-    attempts = tuple(_attempt(one, compared) for one in counted)
+    attempts = tuple(attempt_of(one, compared) for one in counted)
     return Side(name, attempts, warm_up)
 
 
-def _attempt(recorded: Recorded, compared: Compared) -> Attempt:
+def attempt_of(recorded: Recorded, compared: Compared = WHOLE) -> Attempt:
+    """Return what is compared of a recording; MeterError `comparison-energy` if it is lacking or not above 0."""
     if recorded.no_energy:
         raise MeterError("comparison-energy", f"{recorded.file}: {recorded.no_energy}")
     if compared.is_above_idle:

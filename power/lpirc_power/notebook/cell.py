@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +30,7 @@ _COLOURS: Final = {
 _STYLE: Final = (
     ".lpirc table { margin: .5em 0; border-collapse: collapse; }"
     ".lpirc th, .lpirc td { text-align: left !important; vertical-align: top; padding: .2em 1.5em .2em 0; }"
+    ".lpirc pre { white-space: pre-wrap; }"
     ".lpirc th { white-space: nowrap; }"
     ".lpirc .figure { text-align: right !important; }"
     ".lpirc ul { list-style: none; margin: .5em 0; padding: 0; }"
@@ -60,6 +61,12 @@ def recording_cell(recording: Recording) -> str:
 def facts_cell(named: Mapping[str, str]) -> str:
     """Return named texts as a table for a notebook."""
     return _cell(_figures(named))
+
+
+def text_cell(lines: Sequence[str]) -> str:
+    """Return lines of text for a notebook, as a terminal shows them."""
+    text = escape("\n".join(lines))
+    return _cell(f"<pre>{text}</pre>")
 
 
 def _cell(content: str) -> str:

@@ -15,7 +15,6 @@ from lpirc_power.meter import Reading
 from lpirc_power.recorded_files import Group, Series
 from lpirc_power.recording import COLUMNS
 from lpirc_power.report.check_report import check_facts
-from lpirc_power.report.marked_report import marked_facts
 from lpirc_power.report.recording_report import Recorded
 
 METADATA_KEY: Final = "lpirc_power"
@@ -89,7 +88,6 @@ def _document(recorded: Recorded) -> dict[str, object]:
     record = recorded.record
     return {
         **check_facts(recorded),
-        "marks": marked_facts(recorded),
         "command": None if record is None else list(record.command),
         "host": None if record is None else record.host,
         "address": None if record is None else record.address,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lpirc_power.energy import Check
 from lpirc_power.report.group_report import Group
+from lpirc_power.report.marked_report import marked_facts, marked_lines
 from lpirc_power.report.reading_facts import lines
 from lpirc_power.report.recording_report import (
     Recorded,
@@ -24,12 +25,13 @@ def check_facts(recorded: Recorded) -> dict[str, object]:
         **recorded_facts(recorded),
         "unanswered": list(recorded.unchecked),
         "notes": list(recorded.doubts),
+        "marks": marked_facts(recorded),
     }
 
 
 def check_lines(recorded: Recorded) -> list[str]:
     """Return a recording as lines for people: its figures, every check, and how its file was read."""
-    found = lines(figure_rows(recorded))
+    found = [*lines(figure_rows(recorded)), *marked_lines(recorded)]
     for one in in_order(recorded.checks):
         word = "holds" if one.ok else one.severity
         found.append(f"{word:16} {one.code}: {one.sentence}")

@@ -83,6 +83,19 @@ def test_powers_that_are_all_no_data_are_one_sentence(
     assert ended.stderr == "meter: No reading of the recording old.csv has a power.\n"
 
 
+def test_marks_of_a_power_log_have_their_energies(meter: Run, tmp_path: Path) -> None:
+    stamp = "Time,01-22-2021 15:05:{:02}.322,Watts,36.0,Volts,120.0,Amps,0.3,PF,1.0"
+    rows = [stamp.format(second) for second in range(60)]
+    marked = [
+        f"{row},Mark,{'loadgen' if 10 <= second <= 50 else 'notset'}"
+        for second, row in enumerate(rows)
+    ]
+    (tmp_path / "spl.txt").write_text("\n".join(marked))
+    ended = meter("check", "spl.txt")
+    assert ended.returncode == 0, ended.stderr
+    assert "mark             loadgen: 0.4 Wh unknown, 36 W over 40 s" in ended.stdout
+
+
 def test_an_unknown_model_is_named(meter: Run, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text(HEAD + STEADY)
     ended = meter("check", "old.csv", "--model", "WT9000")

@@ -84,6 +84,12 @@ def interval_words(budget: Budget) -> str:
     return f"{_half(budget, budget.coverage_wh)} with 95.45 %{known_by}"
 
 
+def attached_words(budget: Budget) -> str:
+    """Return the stated interval to follow an energy: "of unknown uncertainty" if it is unknown."""
+    known = budget.coverage_wh is not None
+    return interval_words(budget) if known else "of unknown uncertainty"
+
+
 def expanded_words(budget: Budget) -> str:
     """Return the expanded uncertainty; "unknown" if it is."""
     if budget.expanded_wh is None:

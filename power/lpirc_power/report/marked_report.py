@@ -16,7 +16,7 @@ from lpirc_power.energy.unseen import Unseen
 from lpirc_power.meter import Reading
 from lpirc_power.reading_columns import chosen
 from lpirc_power.record.document import Mark
-from lpirc_power.report.budget_words import interval_words
+from lpirc_power.report.budget_words import attached_words
 from lpirc_power.report.reading_facts import figure, json_ready
 from lpirc_power.report.recording_report import Recorded
 
@@ -198,7 +198,7 @@ def _words(one: Marked) -> str:
             else f", {one.count} times, {figure(one.mean_wh, 'Wh')} each"
         )
         words.append(
-            f"{figure(one.energy.energy_wh, 'Wh')} {interval_words(one.budget)}, "
+            f"{figure(one.energy.energy_wh, 'Wh')} {attached_words(one.budget)}, "
             f"{figure(one.mean_power_w, 'W', 5)} over {one.energy.duration_s:.4g} s{times}"
         )
     return "; ".join([*words, *remarks(one)])

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass
 
 from lpirc_power.energy import Budget, budget_of_mean
-from lpirc_power.report.budget_words import interval_words
+from lpirc_power.report.budget_words import attached_words
 from lpirc_power.report.marked_report import marked
 from lpirc_power.report.reading_facts import figure, json_ready
 from lpirc_power.report.series_report import Series
@@ -67,7 +67,7 @@ def series_mark_facts(series: Series) -> list[dict[str, object]]:
 def series_mark_lines(series: Series) -> list[str]:
     """Return the marks of a series as lines for people."""
     return [
-        f"{'mark':16} {one.name}: {figure(one.mean_wh, 'Wh')} {interval_words(one.budget)}, the mean of "
+        f"{'mark':16} {one.name}: {figure(one.mean_wh, 'Wh')} {attached_words(one.budget)}, the mean of "
         f"{len(one.energies_wh)}"
         for one in series_marks(series)
     ]

@@ -93,7 +93,10 @@ def test_marks_of_a_power_log_have_their_energies(meter: Run, tmp_path: Path) ->
     (tmp_path / "spl.txt").write_text("\n".join(marked))
     ended = meter("check", "spl.txt")
     assert ended.returncode == 0, ended.stderr
-    assert "mark             loadgen: 0.4 Wh unknown, 36 W over 40 s" in ended.stdout
+    assert (
+        "mark             loadgen: 0.4 Wh of unknown uncertainty, 36 W over 40 s"
+        in ended.stdout
+    )
 
 
 def test_an_unknown_model_is_named(meter: Run, tmp_path: Path) -> None:

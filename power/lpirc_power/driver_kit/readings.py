@@ -196,9 +196,8 @@ def updates(bench: Bench) -> Iterator[Finding]:
 
 
 def _shown(reading: Reading) -> str:
-    # As text, since NaN does not equal itself.
-    values = reading.voltage_v, reading.current_a, reading.power_w, reading.energy_wh
-    return repr(values)
+    # As text, since NaN does not equal itself. WH may go on between two updates.
+    return repr((reading.voltage_v, reading.current_a, reading.power_w))
 
 
 def speed(bench: Bench) -> Iterator[Finding]:

@@ -350,3 +350,27 @@ class OwnTermWithoutASize(Clean):
         return Limits(
             0.01, 0.0, 0.0, 0.005, 2500.0, source="data sheet, page 2", own=own
         )
+
+
+class DriftingCounter(Counter):
+    """A load that is never the same."""
+
+    def shown(self, wh: float, now_s: float) -> Sample:
+        power_w = POWER_W + 0.01 * (now_s % 10)
+        return replace(super().shown(wh, now_s), power_w=power_w)
+
+
+class UnmarkedMeter(HomeMeter):
+    """Marks one update of three."""
+
+    marked = 0
+
+    def read_update(self) -> Any:
+        reading, is_new = super().read_update()
+        self.marked += is_new
+        return reading, is_new and self.marked % 3 == 0
+
+
+class MarksFew(Clean):
+    counter = DriftingCounter
+    meter = UnmarkedMeter

@@ -87,6 +87,7 @@ def test_a_clean_driver_has_no_fault_and_every_demand_on_it_is_tried(kit: Any) -
         ("OtherClock", "readings", "use clocks.monotonic()"),
         ("AlwaysNew", "updates", "were marked as new; an update each 0.25 s makes"),
         ("NeverNew", "updates", "No answer in 5 s was marked as new"),
+        ("MarksFew", "updates", "were marked as new; an update each 0.25 s makes"),
         ("Forgets", "link", "the integrator that ran is in state RESET"),
         ("ShowsOldReadings", "lost", "goes on returning readings"),
         ("LossEndsTheRun", "lost", "raises meter-refused, which ends a run"),

@@ -10,8 +10,9 @@ from lpirc_power.energy import Budget
 from lpirc_power.energy.budget import Distribution, Term
 from lpirc_power.record.document import GroupRecord
 from lpirc_power.report.budget_words import interval_words
+from lpirc_power.report.checks_of_several import check_lines
 from lpirc_power.report.reading_facts import figure, json_ready, lines
-from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_report import Recorded, meter_words, recorded_facts
 from lpirc_power.report.series_report import attempt_words
 
 
@@ -168,6 +169,7 @@ def group_lines(group: Group) -> list[str]:
             f"began {1e3 * starts_s[name]:+.1f} ms, ended {1e3 * ends_s[name]:+.1f} ms"
         )
         rows.append(f"{name:16} {attempt_words(one)}; {offsets}")
+        rows.append(f"{'meter':16} {meter_words(one)}")
         if one.budget is not None:
             rows.append(f"{'uncertainty':16} {interval_words(one.budget)}")
     rows += [
@@ -177,7 +179,7 @@ def group_lines(group: Group) -> list[str]:
     ]
     for loss in group.losses:
         rows += lines(loss_words(loss))
-    return rows
+    return [*rows, *check_lines(group.recordings)]
 
 
 def loss_words(loss: Loss) -> dict[str, str]:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from lpirc_power.energy import Budget, budget_of_mean, spread_of
 from lpirc_power.record.document import SeriesRecord
 from lpirc_power.report.budget_words import budget_summary
+from lpirc_power.report.checks_of_several import check_lines
 from lpirc_power.report.reading_facts import figure, json_ready, lines
-from lpirc_power.report.recording_report import Recorded, recorded_facts
+from lpirc_power.report.recording_report import Recorded, meter_words, recorded_facts
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,11 @@ def series_lines(series: Series) -> list[str]:
     if series.budget is not None:
         summary = budget_summary(series.budget)
         named |= {name: words for name, words in summary.items() if words}
+    if count:
+        named["meter"] = meter_words(series.recordings[0])
     if series.record.stopped:
         named["stopped"] = series.record.stopped
-    return [*found, *lines(named)]
+    numbered = {
+        f"attempt {number}": one for number, one in enumerate(series.recordings, 1)
+    }
+    return [*found, *lines(named), *check_lines(numbered)]

@@ -64,6 +64,8 @@ def test_each_attempt_is_listed_with_mean_deviation_and_interval(
     lines = ended.stderr
     for word in ("attempt 1 ", "attempt 2 ", "mean energy ", "deviation ", "interval "):
         assert word in lines
+    assert "NOT OFFICIAL" in lines
+    assert lines.count("official-meter (all): ") == 1
 
 
 def test_an_attempt_that_fails_ends_the_series_and_the_others_are_kept(

@@ -72,7 +72,7 @@ def group(reading: Any) -> Group:
             LASTS_S,
             start_s,
             start_s + LASTS_S,
-            Setup(150.0, 0.5, 0.1, 0),
+            Setup(150.0, 0.5, 1.0, 0),
             "WT310",
             limits_of("WT310"),
             start_stop_s=0.0,
@@ -138,3 +138,14 @@ def test_an_energy_without_limits_leaves_the_loss_without_uncertainty(
     (loss,) = found.losses
     assert loss.ratio_half is None
     assert "the uncertainty is unknown" in "\n".join(group_lines(found))
+
+
+def test_a_check_that_fails_in_one_recording_is_told_with_its_name(
+    group: Group,
+) -> None:
+    assert group_lines(group)[-1] == "checks           all hold"
+    board = group.recordings["board"]
+    other = replace(board, measured=replace(board.measured, changes=("range 15 V",)))
+    found = Group(group.record, {**group.recordings, "board": other}, "run.json")
+    line = group_lines(found)[-1]
+    assert line.startswith("error            range-changed (board): At the end")

@@ -63,7 +63,7 @@ def group(reading: Any) -> Group:
         readings = [
             reading(
                 float(second), power_w=power_w, apparent_va=power_w, current_a=power_w / 120,
-                energy_wh=power_w * second / 3600.0,
+                energy_wh=power_w * second / 3600.0, current_range_a=0.5,
             )
             for second in range(1, 601)
         ]  # fmt: skip

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from lpirc_power.errors import MeterError
     from lpirc_power.marking import mark
     from lpirc_power.notebook.comparison import EnergyComparison, compare
-    from lpirc_power.notebook.live_recording import DoubtfulEnergy, LiveRecording
+    from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
+    from lpirc_power.notebook.live_recording import LiveRecording
     from lpirc_power.notebook.marked_energy import MarkEnergy
     from lpirc_power.notebook.mean_energy import MeanEnergy, mean_of
     from lpirc_power.notebook.open_meter import OpenMeter, open_meter
@@ -56,7 +57,7 @@ __all__ = [
 _PLACES: Final = {
     "Budget": "energy.budget",
     "Check": "energy.measurement",
-    "DoubtfulEnergy": "notebook.live_recording",
+    "DoubtfulEnergy": "notebook.doubtful_energy",
     "EnergyComparison": "notebook.comparison",
     "Idle": "sampling.polling",
     "LiveRecording": "notebook.live_recording",

@@ -16,6 +16,7 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.marking import ENVIRONMENT, own_sender
 from lpirc_power.meter import Identity
+from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.interruption import uninterrupted
 from lpirc_power.notebook.python_words import in_python_words
 from lpirc_power.notebook.recording import Recording
@@ -28,10 +29,6 @@ from lpirc_power.recording_run.single_run import (
     problem_of,
 )
 from lpirc_power.report.recording_report import Recorded
-
-
-class DoubtfulEnergy(UserWarning):
-    """An energy that needs review, or a recording whose file is not complete."""
 
 
 class LiveRecording(Recording):

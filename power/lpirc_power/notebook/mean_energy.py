@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from lpirc_power.energy import Budget, budget_of_mean
 from lpirc_power.errors import MeterError
@@ -59,7 +60,7 @@ def mean_of(recordings: Sequence[Recording]) -> MeanEnergy:
     """Return the mean energy of recordings of the same work, by the same meter in the same setup.
 
     A single recording shows no spread, so its uncertainty is the meter's alone. Raises MeterError `mean-energy` without
-    a recording, if one has no energy, or if one needs review: leave it out, or record again.
+    a recording, if one has no energy or needs review (leave it out, or record again), or if one is given twice.
     """
     if not recordings:
         raise MeterError(
@@ -68,9 +69,21 @@ def mean_of(recordings: Sequence[Recording]) -> MeanEnergy:
     for one in recordings:
         if one.problem is not None:
             raise MeterError("mean-energy", f"{one.path} does not count. {one.problem}")
+    _require_different(recordings)
     budgets = [one.budget for one in recordings if one.budget is not None]
     is_whole = len(budgets) == len(recordings)
     return MeanEnergy(
         tuple(one.energy_wh for one in recordings),
         budget_of_mean(budgets) if is_whole else None,
     )
+
+
+def _require_different(recordings: Sequence[Recording]) -> None:
+    files: set[Path] = set()
+    for one in recordings:
+        file = Path(one.path).resolve()
+        if file in files:
+            raise MeterError(
+                "mean-energy", f"{one.path} is given twice; give each recording once."
+            )
+        files.add(file)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from lpirc_power.energy import Budget, Check
 from lpirc_power.meter import Identity, Setup
+from lpirc_power.notebook.doubtful_energy import DoubtfulEnergy
 from lpirc_power.notebook.marked_energy import MarkEnergy, mark_energies
 from lpirc_power.notebook.plot import Plot
 from lpirc_power.notebook.readings import Readings
@@ -18,6 +20,7 @@ from lpirc_power.recorded_files import Group, Series
 from lpirc_power.recorded_files import read_measurement as read_any
 from lpirc_power.recorded_files import read_recorded as read_whole
 from lpirc_power.report.advice import times_to_repeat
+from lpirc_power.report.check_report import what_lacks
 from lpirc_power.report.marked_report import marked_facts, marked_lines
 from lpirc_power.report.recording_report import (
     Recorded,
@@ -193,10 +196,12 @@ def read_measurement(
 ) -> Recording | list[Recording] | dict[str, Recording]:
     """Return what a file of `meter record` holds.
 
-    A series (`--repeat`) is the list of the recordings that count, several meters are recordings by name. Raises
-    MeterError as `read_recorded`.
+    A series (`--repeat`) is the list of the recordings that count, several meters are recordings by name; a
+    `DoubtfulEnergy` warning says which attempt or meter has no energy. Raises MeterError as `read_recorded`.
     """
     found = read_any(Path(path))
+    for sentence in what_lacks(found):
+        warnings.warn(DoubtfulEnergy(sentence), stacklevel=2)
     if isinstance(found, Series):
         return [Recording(one) for one in found.recordings]
     if isinstance(found, Group):

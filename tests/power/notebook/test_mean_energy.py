@@ -74,3 +74,13 @@ def test_an_attempt_that_needs_review_does_not_count(
         match=r"run\.csv does not count\. The energy needs review: range-changed",
     ):
         mean_of([good, Recording(changed)])
+
+
+def test_a_recording_given_twice_is_refused_since_it_would_seem_to_repeat_exactly(
+    meter: OpenMeter,
+    until_measured: Any,
+) -> None:
+    alone = recorded(meter, until_measured)
+    with pytest.raises(MeterError, match="is given twice") as refused:
+        mean_of([alone, read_recorded("run.json")])
+    assert refused.value.code == "mean-energy"

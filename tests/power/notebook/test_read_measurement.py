@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lpirc_power import MeterError, Recording, mean_of, read_measurement, read_recorded
+from lpirc_power import (
+    DoubtfulEnergy,
+    MeterError,
+    Recording,
+    mean_of,
+    read_measurement,
+    read_recorded,
+)
 from tests import warm_programs
+from tests.power.made_recordings import Made, steady
 
 FIXED = ["--voltage-range", "150", "--current-range", "0.5", "--update", "0.1"]
 
@@ -48,3 +58,14 @@ def test_one_recording_is_what_read_recorded_gives(
     found = read_measurement("run.json")
     assert isinstance(found, Recording)
     assert found.document() == read_recorded("run.csv").document()
+
+
+def test_a_meter_that_has_no_energy_is_a_warning_that_names_it(tmp_path: Path) -> None:
+    path = Made(tmp_path).group("pair", {"main": steady(6.0), "board": steady(5.0)})
+    document = json.loads(path.read_text("utf-8"))
+    document["members"][0]["failed"] = "No meter answers."
+    path.write_text(json.dumps(document), "utf-8")
+    with pytest.warns(DoubtfulEnergy, match="main has no energy: No meter answers"):
+        found = read_measurement(path)
+    assert isinstance(found, dict)
+    assert [*found] == ["board"]

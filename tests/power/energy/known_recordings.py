@@ -172,7 +172,7 @@ def recording(kind: str, rng: Rng) -> Known:
     """Draw a recording of 10 to 600 s."""
     wired = wiring(kind, rng)
     most_s = 30.0 if kind == "short" else 600.0
-    length_s = round(10.0 * (most_s / 10.0) ** float(rng.random()) / STEP_S) * STEP_S
+    length_s = round(float(rng.uniform(10.0, most_s)) / STEP_S) * STEP_S
     at_s = np.arange(-BEYOND_S, length_s + BEYOND_S, STEP_S)
     varying = LOADS[1:] if kind == "gap" else LOADS
     shape = "bursts" if kind == "bursts" else str(rng.choice(varying))
@@ -217,7 +217,7 @@ def measured_by(
 ) -> Known:
     """Integrate, read at each update, and round as the meter does."""
     interval_s = wired.setup.update_interval_s
-    took_s = float(rng.uniform(0.02, 0.6))
+    took_s = float(rng.uniform(0.02, 0.4))
     # All that is known of the time beyond the window: it is within what both commands took, and one update.
     beyond_s = float(rng.uniform(0.0, took_s + interval_s))
     # Most of it is before the window: nothing is asked for 0.25 s after START.

@@ -14,6 +14,7 @@ import pytest
 from lpirc_power.energy import Measurement, energy_of
 from lpirc_power.energy.accuracy_checks import accuracy
 from lpirc_power.energy.budget import Budget, Distribution, Term
+from lpirc_power.energy.coverage import LEVEL
 from lpirc_power.energy.energy_budget import budget_of
 from lpirc_power.meter import IntegratorState, Limits, Reading, Setup
 from lpirc_power.meter_address import limits_of
@@ -25,6 +26,7 @@ from lpirc_power.report.budget_words import (
     guaranteed_words,
     interval_words,
 )
+from tests.power.energy.test_coverage import DRAWS, drawn
 
 MODELS = ("WT310E", "WT310", "WT310EH", "WT310HC", "WT332E", "WT333")
 UTC_START = datetime(
@@ -193,6 +195,24 @@ def test_the_limits_of_the_terms_add_up_to_the_limit_that_is_published() -> None
         most = budget.guaranteed_wh * (1.0 + max(energy.profile))
         assert budget.coverage_wh < most
     assert seen == CODES
+
+
+def test_a_budget_is_what_a_monte_carlo_of_its_terms_gives() -> None:
+    """JCGM 101:2008, with a million draws; terms of one group are one draw."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        readings, measured = random_measurement(rng)
+        budget = budget_of(energy_of(readings, measured))
+        errors_wh = np.zeros(DRAWS)
+        grouped = [one for one in budget.terms if one.group]
+        width_wh = math.fsum(one.limit_wh or 0.0 for one in grouped)
+        errors_wh += rng.uniform(-width_wh, width_wh, DRAWS)
+        for one in budget.terms:
+            if not one.group:
+                errors_wh += drawn(one.shape, rng)
+        assert budget.combined_wh == pytest.approx(errors_wh.std(), rel=0.01)
+        held_wh = np.quantile(np.abs(errors_wh), LEVEL)
+        assert budget.coverage_wh == pytest.approx(held_wh, rel=0.01), seed
 
 
 def the_manuals(

@@ -38,7 +38,8 @@ class Figure(click.FloatRange):
 def require_one(duration: float | None, command: Sequence[str]) -> None:
     """Raise a usage error if both a duration and a command are given."""
     if command and duration is not None:
-        raise click.UsageError("Give either --duration or a COMMAND, not both.")
+        words = f"Give either --duration or a COMMAND, not both; {command[0]!r} was taken for a COMMAND"
+        raise click.UsageError(f"{words}, since it is not the address of a meter.")
 
 
 DURATION: Final = Figure("S", most=LONGEST_S)

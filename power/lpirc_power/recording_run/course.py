@@ -44,7 +44,8 @@ class Course:
         """
         if command and shutil.which(command[0]) is None:
             raise ProgramMissing(
-                f"There is no program {command[0]!r} that could be run and measured."
+                f"There is no program {command[0]!r} that could be run and measured, and it is not the address of a "
+                "meter."
             )
         self.duration_s = duration_s
         self.exit_code = 0

@@ -34,8 +34,9 @@ def test_it_says_what_the_command_says_of_the_same_files(
     attempts: dict[str, list[Recording]],
 ) -> None:
     found = compare(attempts["light"], attempts["heavy"], names=("light", "heavy"))
-    files = [[str(one.path) for one in side] for side in attempts.values()]
-    command = ["meter", "compare", *files[0], "--with", *files[1]]
+    light = [str(one.path) for one in attempts["light"]]
+    heavy = [str(one.path) for one in attempts["heavy"]]
+    command = ["meter", "compare", *light, "--with", *heavy]
     told = warm_programs.run([*command, "--names", "light", "heavy"])
     assert told.stdout.splitlines() == str(found).splitlines()
     told = warm_programs.run([*command, "--names", "light", "heavy", "--json"])
@@ -60,10 +61,9 @@ def test_the_energies_of_a_mark_are_compared(
 ) -> None:
     light, heavy = attempts.values()
     found = compare(light, heavy, mark="work")
-    means = [
-        sum(one.marks["work"].energy_wh for one in side) / 2 for side in (light, heavy)
-    ]
-    assert found.ratio == pytest.approx(means[1] / means[0])
+    first = sum(one.marks["work"].energy_wh for one in light)
+    second = sum(one.marks["work"].energy_wh for one in heavy)
+    assert found.ratio == pytest.approx(second / first)
     with pytest.raises(MeterError, match="no stretch that is marked 'play'"):
         compare(light, heavy, mark="play")
 

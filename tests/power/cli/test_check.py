@@ -86,10 +86,8 @@ def test_powers_that_are_all_no_data_are_one_sentence(
 def test_marks_of_a_power_log_have_their_energies(meter: Run, tmp_path: Path) -> None:
     stamp = "Time,01-22-2021 15:05:{:02}.322,Watts,36.0,Volts,120.0,Amps,0.3,PF,1.0"
     rows = [stamp.format(second) for second in range(60)]
-    marked = [
-        f"{row},Mark,{'loadgen' if 10 <= second <= 50 else 'notset'}"
-        for second, row in enumerate(rows)
-    ]
+    marks = ["notset"] * 10 + ["loadgen"] * 41 + ["notset"] * 9
+    marked = [f"{row},Mark,{mark}" for row, mark in zip(rows, marks, strict=True)]
     (tmp_path / "spl.txt").write_text("\n".join(marked))
     ended = meter("check", "spl.txt")
     assert ended.returncode == 0, ended.stderr

@@ -20,12 +20,16 @@ class RecordCommand(click.Command):
     """A command that knows which words stand behind `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse options and addresses; what follows `--` is COMMAND."""
-        if END_OF_ADDRESSES in args:
-            place = args.index(END_OF_ADDRESSES)
-            ctx.meta[_GIVEN] = tuple(args[place + 1 :])
-            args = args[:place]
-        return super().parse_args(ctx, args)
+        """Parse options and addresses; what follows `--` is COMMAND, unless no address stands before it."""
+        if END_OF_ADDRESSES not in args:
+            return super().parse_args(ctx, args)
+        place = args.index(END_OF_ADDRESSES)
+        try:
+            left = super().parse_args(ctx, args[:place])
+        except click.MissingParameter:
+            return super().parse_args(ctx, args)
+        ctx.meta[_GIVEN] = tuple(args[place + 1 :])
+        return left
 
 
 def meters_and_command(

@@ -148,6 +148,16 @@ def test_a_command_without_dashes_is_still_a_command(simulate: Any, meter: Any) 
     assert ended.stdout == "ran\n"
 
 
+def test_dashes_before_the_address_end_the_options_alone(
+    simulate: Any, meter: Any
+) -> None:
+    address = simulate().address
+    ended = meter("record", "-o", "run.csv", *FIXED, "--", address, "echo", "ran")
+    assert ended.stdout == "ran\n"
+    without = meter("record", *FIXED, "--", address, "echo", "ran")
+    assert (without.returncode, "-o" in without.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("word", "is_one"),
     [

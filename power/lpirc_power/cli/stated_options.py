@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from lpirc_power.any_measurement import Stated
 from lpirc_power.cli.options import DURATION, setup_options
+from lpirc_power.foreign.decimal_sign import SIGNS
 from lpirc_power.foreign.foreign_recording import Reader
 from lpirc_power.meter import Setup
 
@@ -29,6 +30,11 @@ _STATED: Final = (
         help="Seconds from reading to reading, for a file without times.",
     ),
     click.option(
+        "--decimal",
+        type=click.Choice(SIGNS),
+        help="The decimal sign of a file whose numbers do not show it.",
+    ),
+    click.option(
         "--model",
         help="The meter's model, such as WT310E: it states the limits of error of a recording without a record.",
     ),
@@ -43,7 +49,9 @@ def stated_options(command: Callable[..., None]) -> Callable[..., None]:
     def with_stated(ctx: click.Context, /, *arguments: Any, **given: Any) -> None:
         setup: Setup = given.pop("setup")
         interval_s = given.pop("interval_s")
-        reader = Reader(given.pop("columns"), interval_s, setup.mode == "dc")
+        is_dc = setup.mode == "dc"
+        decimal = given.pop("decimal")
+        reader = Reader(given.pop("columns"), interval_s, is_dc, decimal)
         source = ctx.get_parameter_source("update_interval_s")
         is_stated = source is ParameterSource.COMMANDLINE
         stated = Stated(reader, setup, given.pop("model"), is_stated)

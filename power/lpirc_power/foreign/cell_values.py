@@ -25,9 +25,13 @@ CODES: Final = {9.91e37: math.nan, 9.9e37: math.inf}
 _NUMBER: Final = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE
 )
-_THOUSANDS: Final = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+", re.ASCII)
+_THOUSANDS: Final = {
+    is_comma: re.compile(rf"[+-]?[1-9]\d{{0,2}}({group}\d{{3}})+({sign}\d+)?", re.ASCII)
+    for is_comma, sign, group in ((True, ",", r"\."), (False, r"\.", ","))
+}
 _WITH_UNIT: Final = re.compile(
-    r"(?P<number>.*[\d.])\s*(?P<unit>[A-Za-z\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}]+)"
+    r"(?P<number>[+-]?(\d[\d.,]*|[.,]\d+)(e[+-]?\d+)?)\s*(?P<unit>[A-Za-z\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}]+)",
+    re.ASCII | re.IGNORECASE,
 )
 _FORMS: Final = (
     "%m-%d-%Y %H:%M:%S.%f", "%m-%d-%Y %H:%M:%S",
@@ -47,10 +51,12 @@ def number(text: str, *, has_decimal_comma: bool) -> float:
         return math.nan
     if word in OVER_RANGE:
         return math.inf
-    if has_decimal_comma:
-        if _THOUSANDS.fullmatch(word):
-            word = word.replace(".", "")
-        word = word.replace(",", ".")
+    group, sign = (".", ",") if has_decimal_comma else (",", ".")
+    if _THOUSANDS[has_decimal_comma].fullmatch(word):
+        word = word.replace(group, "")
+    if group in word:
+        raise ValueError(text)
+    word = word.replace(sign, ".")
     if not _NUMBER.fullmatch(word):
         raise ValueError(text)
     found = float(word)
@@ -66,6 +72,13 @@ def sized(text: str, quantity: str, size: float, *, has_decimal_comma: bool) -> 
         text = parted["number"]
         size = UNITS[quantity][plain_unit(parted["unit"])]
     return number(text, has_decimal_comma=has_decimal_comma) * size
+
+
+def without_unit(text: str) -> str:
+    """Return the number of a cell such as "23.1 W"; any other cell as it is."""
+    word = text.strip()
+    parted = _WITH_UNIT.fullmatch(word)
+    return parted["number"] if parted else word
 
 
 def unix_size(value: float) -> float | None:

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from lpirc_power.foreign.column_names import (
     quoted,
     recognized,
 )
+from lpirc_power.foreign.decimal_sign import Cell, decimal_sign
 from lpirc_power.foreign.foreign_times import Times, even_times, times_of
 from lpirc_power.foreign.table_reader import ForeignTable, read_table
 from lpirc_power.meter import IntegratorState, Reading
@@ -68,6 +69,7 @@ class Reader:
     columns: str = ""
     interval_s: float | None = None
     is_dc: bool = False
+    decimal: str | None = None
 
 
 def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
@@ -79,6 +81,7 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     has_head = not _are_places(reader.columns)
     table = read_table(path, has_head=has_head)
     columns = _columns(table, reader)
+    table, signed = _with_decimal_sign(table, columns, reader)
     date = columns.get("date")
     if "time" in columns:
         times = times_of(table, columns["time"], date)
@@ -91,7 +94,7 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     values: dict[str, Floats] = {
         name: _values(table, columns[name]) for name in _VALUES if name in columns
     }
-    notes = [times.note, *_notes(table, columns)]
+    notes = [times.note, *signed, *_notes(table, columns)]
     if "power" not in values:
         values["power"] = values["voltage"] * values["current"]
         notes.append("The power is voltage x current, which holds for DC alone.")
@@ -105,6 +108,21 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
         notes,
         _stretches(table, columns.get("mark"), times),
     )
+
+
+def _with_decimal_sign(
+    table: ForeignTable, columns: Mapping[str, Column], reader: Reader
+) -> tuple[ForeignTable, list[str]]:
+    """Return the table with its decimal sign, and the sentence that says how it is known, if there is one."""
+    used = [columns[name] for name in ("time", *_VALUES) if name in columns]
+    cells = [_cells_of(table, one) for one in used]
+    sign, note = decimal_sign(table.path, table.separator, cells, reader.decimal)
+    return replace(table, has_decimal_comma=sign == ","), [note] if note else []
+
+
+def _cells_of(table: ForeignTable, column: Column) -> list[Cell]:
+    place = column.place
+    return [Cell(line, column.head, row[place]) for line, row in table.rows]
 
 
 def _are_places(columns: str) -> bool:
@@ -166,7 +184,8 @@ def _values(table: ForeignTable, column: Column) -> Floats:
         except ValueError:
             raise MeterError(
                 "recording-value",
-                f"{table.path}, line {line}: {column.head} is {text[:60]!r} where a number should be.",
+                f"{table.path}, line {line}: {column.head} is {text[:60]!r} where a number with the decimal sign "
+                f"{',' if table.has_decimal_comma else '.'!r} should be.",
             ) from None
         found[place] = value
     if table.is_log:

@@ -28,7 +28,8 @@ PTD_POWER: Final = "Watts"
 class ForeignTable:
     """Heads, and rows as their line in the file and their cells; `lead` is how many lines stand before the heading.
 
-    `skipped` are the lines that are no sample, in a log that has such lines by design.
+    `skipped` are the lines that are no sample, in a log that has such lines by design. `has_decimal_comma` is decided
+    once, when the columns of numbers are known.
     """
 
     path: Path
@@ -38,11 +39,7 @@ class ForeignTable:
     lead: int = 0
     skipped: Sequence[int] = field(default_factory=tuple)
     is_log: bool = False
-
-    @property
-    def has_decimal_comma(self) -> bool:
-        """Return True if a comma in a number can only be the decimal sign."""
-        return self.separator != ","
+    has_decimal_comma: bool = False
 
 
 def read_table(path: Path, *, has_head: bool = True) -> ForeignTable:

@@ -17,6 +17,7 @@ from lpirc_power.meter_address import MeterAddress
 
 LOOK_S: Final = 0.02
 """Longest pause between two questions while updates are counted."""
+BUSY_PART: Final = 5.0
 LOOSE: Final = 0.03
 """Allowed difference of a counted energy from power x time, beside what updates and steps of the counter explain."""
 UNITS: Final = (
@@ -48,7 +49,7 @@ class Bench:
 
     `address` leads to the meter through the `cable`. `seconds` is the length of a measurement. `rate_w` is the power at
     which WH rises: that of the readings, or what WH itself showed if it does not fit them, so that one fault is told
-    once.
+    once. `stall_s` is by how much the longest pause between two questions was too long.
     """
 
     subject: Subject
@@ -64,6 +65,7 @@ class Bench:
     is_scpi: bool = False
     samples: Sequence[Sample] = ()
     rate_w: float = math.nan
+    stall_s: float = 0.0
 
     def opened(self) -> MeterAddress:
         """Return a new object of the address; the caller closes it."""
@@ -82,8 +84,22 @@ class Bench:
         found = []
         while self.clocks.monotonic() < end_s:
             found.append(self.sampled(meter))
+            paused_s = self.clocks.monotonic()
             self.clocks.pause(pause_s)
+            late_s = self.clocks.monotonic() - paused_s - pause_s
+            self.stall_s = max(self.stall_s, late_s)
         return found
+
+    @property
+    def is_busy(self) -> bool:
+        """Return True if this computer was too busy to ask in time, which is no fault of a driver."""
+        return self.stall_s > self.interval_s / BUSY_PART
+
+    @property
+    def unsure_s(self) -> float:
+        """How long the meter may have counted beside the times of two readings."""
+        took_s = [one.answered_s - one.asked_s for one in self.samples]
+        return 2 * self.interval_s + self.stall_s + max(took_s, default=0.0)
 
     def timed(self, timer_s: int) -> Setup:
         """Return the setup with a timer."""

@@ -122,7 +122,7 @@ def _energy(
     if coarse_s > lasted_s / 3:
         advice = f"It counts nothing, or in steps too coarse for this time: add --seconds {10 * lasted_s:.0f}."
         return fails("energy", f"WH seldom rises: {told}", advice)
-    unsure_s = 2 * bench.interval_s + coarse_s + _unsteady_s(bench, lasted_s)
+    unsure_s = bench.unsure_s + coarse_s + _unsteady_s(bench, lasted_s)
     problem = energy_problem("", counted_wh, power_w, lasted_s, unsure_s).strip()
     advice = f"WH is the energy in watt-hours since the reset. {HOME}"
     return judged("energy", [problem] if problem else [], told, advice)
@@ -194,7 +194,7 @@ def _late_problem(bench: Bench, before: Reading, after: Sample, pause_s: float) 
     lasted_s = after.reading.monotonic_s - before.monotonic_s
     rise_wh = after.reading.energy_wh - before.energy_wh
     told = f"in a pause of {pause_s:.3g} s"
-    unsure_s = 2 * bench.interval_s + _unsteady_s(bench, lasted_s)
+    unsure_s = bench.unsure_s + _unsteady_s(bench, lasted_s)
     return energy_problem(told, rise_wh, power_w, lasted_s, unsure_s)
 
 
@@ -241,7 +241,7 @@ def continued_problems(
     rise_wh = after.energy_wh - before.energy_wh
     if not math.isfinite(power_w) or power_w == 0:
         return [] if rise_wh >= 0 else ["WH has fallen at the new link"]
-    unsure_s = 2 * bench.interval_s + _unsteady_s(bench, lasted_s)
+    unsure_s = bench.unsure_s + _unsteady_s(bench, lasted_s)
     told = f"in {lasted_s:.3g} s with the link down"
     problem = energy_problem(told, rise_wh, power_w, lasted_s, unsure_s)
     return [problem] if problem else []
@@ -290,7 +290,7 @@ def timer(bench: Bench, meter: Meter) -> Iterator[Finding]:
             f"TIME is {final.integrator_s:.4g} s with a timer of {TIMER_S} s"
         )
     if math.isfinite(power_w) and power_w and not problems:
-        unsure_s = 2 * bench.interval_s + _unsteady_s(bench, TIMER_S)
+        unsure_s = bench.unsure_s + _unsteady_s(bench, TIMER_S)
         unsure_s += 0.1 * TIMER_S
         told = "with the timer"
         problem = energy_problem(told, final.energy_wh, power_w, TIMER_S, unsure_s)

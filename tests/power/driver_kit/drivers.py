@@ -374,3 +374,17 @@ class UnmarkedMeter(HomeMeter):
 class MarksFew(Clean):
     counter = DriftingCounter
     meter = UnmarkedMeter
+
+
+class SlowCounter(Counter):
+    """Takes 0.4 s for an answer."""
+
+    passes: ClassVar[Any] = None
+
+    def look(self, now_s: float) -> Sample:
+        SlowCounter.passes(0.4)
+        return super().look(now_s)
+
+
+class AnswersSlowly(Clean):
+    counter = SlowCounter

@@ -13,7 +13,7 @@ from lpirc_power.driver_kit.kit import examined_alone
 from lpirc_power.driver_kit.known_load import known_load
 from lpirc_power.driver_kit.subject import subject_of
 from lpirc_power.meter import Setup
-from tests.power.driver_kit.drivers import DEVICE, POWER_W
+from tests.power.driver_kit.drivers import DEVICE, POWER_W, SlowCounter
 from tests.power.home.conftest import HandClock
 
 DRIVERS = "tests.power.driver_kit.drivers"
@@ -42,6 +42,7 @@ def kit() -> Any:
     hand = HandClock()
     DEVICE.counts_from_s = hand.now_s
     DEVICE.is_there = True
+    SlowCounter.passes = hand.passes
 
     def restart() -> None:
         DEVICE.counts_from_s = hand.now_s
@@ -87,6 +88,7 @@ def test_a_clean_driver_has_no_fault_and_every_demand_on_it_is_tried(kit: Any) -
         ("OtherClock", "readings", "use clocks.monotonic()"),
         ("AlwaysNew", "updates", "were marked as new; an update each 0.25 s makes"),
         ("NeverNew", "updates", "No answer in 5 s was marked as new"),
+        ("AnswersSlowly", "speed", "and an update comes each 250 ms"),
         ("MarksFew", "updates", "were marked as new; an update each 0.25 s makes"),
         ("Forgets", "link", "the integrator that ran is in state RESET"),
         ("ShowsOldReadings", "lost", "goes on returning readings"),

@@ -50,7 +50,7 @@ def test_the_driver_of_the_wt300_family_holds_before_the_simulated_meter(
     simulator = simulate("--control", control)
     port = simulator.process.stdout.readline().split()[-1]
     restart = f"{sys.executable} -m lpirc_power fault {port} restart lose"
-    options = ["--scpi", "--seconds", "2", "--update", "0.1", "--json"]
+    options = ["--scpi", "--seconds", "2", "--json"]
     done = kit(
         FAMILY, simulator.address, "--load", "36W", "--restart", restart, *options
     )
@@ -89,7 +89,7 @@ def test_the_samples_plug_has_no_fault_over_http() -> None:
 def test_of_the_simulated_meter_by_its_address_only_a_wrong_load_fails_with_exit_code_1() -> (
     None
 ):
-    done = kit("sim:constant:9W", "--load", "10W", "--seconds", "2", "--update", "0.1")
+    done = kit("sim:constant:9W", "--load", "10W", "--seconds", "2")
     assert done.returncode == 1
     assert "fails      load: 9 W are shown for a load of 10 W;" in done.stdout
     assert "holds      recording: The sampler recorded" in done.stdout

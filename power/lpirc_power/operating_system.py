@@ -181,3 +181,24 @@ else:
         except PermissionError:
             return True
         return True
+
+
+if sys.platform == "win32":
+
+    def locked_by_another(_descriptor: int) -> bool:
+        """Return True if another program has locked a file in this way; otherwise lock it until it is closed."""
+        return False
+
+else:
+
+    def locked_by_another(descriptor: int) -> bool:
+        """Return True if another program has locked a file in this way; otherwise lock it until it is closed."""
+        import fcntl
+
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # a file system without locks
+            return False
+        return False

@@ -20,8 +20,10 @@ from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading
 from lpirc_power.meter_address import limits_of
+from lpirc_power.reading_columns import ReadingColumns
 from lpirc_power.record.document import (
     AnyRecord,
+    Ended,
     GroupRecord,
     Mark,
     Moment,
@@ -29,12 +31,13 @@ from lpirc_power.record.document import (
     SeriesRecord,
 )
 from lpirc_power.record.record_file import has_record, read_record, record_path
-from lpirc_power.recording import read_readings, reading_of
+from lpirc_power.record.surviving_rows import surviving
+from lpirc_power.recording import read_readings, reading_of, require_file
 from lpirc_power.report.group_report import Group
 from lpirc_power.report.recording_report import Recorded
 from lpirc_power.report.series_report import Series
 
-__all__ = ["Group", "Series", "clock_doubts", "read_measurement", "read_recorded"]
+__all__ = ["Group", "Series", "doubts_of", "read_measurement", "read_recorded"]
 
 NOT_OF_CUT: Final = ("range-changed",)
 """Checks that a recording without an end cannot confirm: the settings were not read back."""
@@ -106,17 +109,17 @@ def _is_json(path: Path) -> bool:
 
 
 def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
-    readings = read_readings(csv, cut=record.ended is None)
     if record.ended is None:
-        return _cut(record, path, csv, readings)
+        return _cut(record, path, csv, read_readings(csv, cut=True))
     ended = record.ended
-    if hashlib.sha256(csv.read_bytes()).hexdigest() != ended.sha256:
-        raise _of_another(path, csv)
+    readings = _rows(record, ended, path, csv)
+    rows = len(readings)
     final = reading_of(ended.row)
-    doubts = clock_doubts(record)
-    if ended.rows < ended.readings:
-        readings.append(final)
-        missing = ended.readings - ended.rows
+    doubts = doubts_of(record)
+    if rows < ended.readings:
+        if not readings or readings[-1] != final:
+            readings.append(final)
+        missing = ended.readings - rows
         doubts += (
             f"{missing} of {ended.readings} readings are not in {csv}; the checks know only the others.",
         )
@@ -129,11 +132,45 @@ def _with_record(record: Record, path: Path, csv: Path) -> Recorded:
         idle=None if started is None else started.idle,
         link_events=ended.links,
         file=str(csv),
-        rows=ended.rows,
+        rows=rows,
         marks=ended.marks,
         record=record,
         doubts=doubts,
     )
+
+
+def _rows(record: Record, ended: Ended, path: Path, csv: Path) -> ReadingColumns:
+    """Return the readings in a CSV file whose record has an end, also if a power failure has cut the file."""
+    content = _content(csv)
+    if hashlib.sha256(content).hexdigest() == ended.sha256 and not ended.damage:
+        return read_readings(csv) if ended.rows else ReadingColumns()
+    from_s = -math.inf if record.started is None else record.started.start.monotonic_s
+    to_s = reading_of(ended.row).monotonic_s
+    lines = content.splitlines(keepends=True)
+    found = surviving(lines, from_s, to_s)
+    is_cut = len(found) < ended.rows and _is_cut(lines, len(found))
+    if not (is_cut or ended.damage):
+        raise _of_another(path, csv)
+    return found
+
+
+def _is_cut(lines: Sequence[bytes], rows: int) -> bool:
+    """Return True if a file holds so many rows below its heading, and at its end no more than one cut line."""
+    return len(lines) <= rows + 2
+
+
+def _content(csv: Path) -> bytes:
+    """Return what is in a CSV file; nothing if there is none, since its record has the energy."""
+    try:
+        require_file(csv)
+        return csv.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise MeterError(
+            "recording-unreadable",
+            f"The recording {csv} cannot be read: {error.strerror}.",
+        ) from error
 
 
 def _cut(
@@ -183,6 +220,19 @@ def _cut(
         (cut, *clock_steps(readings)),
         NOT_OF_CUT,
     )
+
+
+def doubts_of(record: Record) -> tuple[str, ...]:
+    """Return sentences about how a recording ended, what happened to its file, and to the host's clock."""
+    ended = record.ended
+    found = clock_doubts(record)
+    if ended is not None and ended.damage:
+        found = (ended.damage, *found)
+    if ended is not None and ended.interrupted:
+        end_s = ended.measured.elapsed_s
+        was = f"The recording was interrupted {end_s:.1f} s after the start, before its work or its time was over."
+        found = (was, *found)
+    return found
 
 
 def clock_doubts(record: Record) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.meter import Identity, IntegratorState, Reading, Setup
 from lpirc_power.meter_address import limits_of
 from lpirc_power.meter_standing import Standing
+from lpirc_power.page.measurement_page import measurement_page
 from lpirc_power.record.document import (
     Ended,
     GroupRecord,
@@ -169,8 +170,39 @@ def test_a_csv_alone_that_ends_while_the_meter_ran_says_that_it_may_be_cut_off(
     assert "cut off" in read_recorded(tmp_path / "run.csv").doubts[1]
 
 
-def test_a_record_whose_csv_is_missing_names_it(stored: Stored, tmp_path: Path) -> None:
-    stored()
+@pytest.mark.parametrize("rows", [0, 1, 60, 100])
+@pytest.mark.parametrize("tail", ["", "10.", "\0" * 500])
+def test_a_csv_that_a_power_failure_cut_behind_its_record_has_the_energy_of_the_record(
+    stored: Stored, tmp_path: Path, rows: int, tail: str
+) -> None:
+    whole = stored()
+    csv = tmp_path / "run.csv"
+    lines = csv.read_text().splitlines(keepends=True)[: rows + 1]
+    csv.write_text("".join(lines) + tail)
+    for given in (csv, csv.with_suffix(".json")):
+        found = read_recorded(given)
+        assert found.energy_wh == whole.energy_wh
+        assert found.rows == rows
+        assert f"{101 - rows} of 101 readings are not in {csv}" in found.doubts[0]
+        assert measurement_page(found)
+
+
+def test_a_record_whose_csv_is_gone_has_the_energy_and_names_the_file(
+    stored: Stored, tmp_path: Path
+) -> None:
+    whole = stored()
+    (tmp_path / "run.csv").unlink()
+    found = read_recorded(tmp_path / "run.json")
+    assert found.energy_wh == whole.energy_wh
+    assert "101 of 101 readings are not in" in found.doubts[0]
+    assert "run.csv" in found.doubts[0]
+    assert measurement_page(found)
+
+
+def test_a_record_without_an_end_whose_csv_is_missing_names_it(
+    stored: Stored, tmp_path: Path
+) -> None:
+    stored(ends=False)
     (tmp_path / "run.csv").unlink()
     error = refused(tmp_path / "run.json")
     assert error.code == "recording-unreadable"

@@ -124,7 +124,7 @@ class LiveRecording(Recording):
     ) -> None:
         try:
             with in_python_words(), uninterrupted():
-                self._end()
+                self._end(interrupted=error is not None)
         except MeterError as failure:
             if error is None:
                 raise
@@ -192,14 +192,14 @@ class LiveRecording(Recording):
         if not self._is_begun:
             recorder.logbook.discard()
 
-    def _end(self) -> None:
+    def _end(self, *, interrupted: bool) -> None:
         running = self._running
         recorder = self._recorder
         if running is None or recorder is None:
             return
         self._running = None
         running.close()  # stops the meter, closes the files, restores the settings, gives the meter back
-        found = recorder.recorded(self._marks)
+        found = recorder.recorded(self._marks, interrupted=interrupted)
         self._problem = problem_of(found, recorder)
         self._recorded = found
 

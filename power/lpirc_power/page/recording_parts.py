@@ -71,11 +71,16 @@ def verdict(recorded: Recorded) -> str:
     failed = [one for one in recorded.checks if not one.ok]
     if recorded.failed:
         text = f"{energy}, needs review: {', '.join(recorded.failed)} failed."
+        text += f" Read the notes below; {recorded.broken}." if recorded.broken else ""
         return paragraph(text, "verdict bad")
     if failed or recorded.doubts or recorded.unchecked:
         codes = ", ".join(one.code for one in failed)
-        text = f"{energy}. No check of severity error fails"
-        text += f"; warnings: {codes}." if codes else "."
+        if recorded.broken:
+            text = f"{energy}; {recorded.broken}."
+            text += f" Warnings: {codes}." if codes else ""
+        else:
+            text = f"{energy}. No check of severity error fails"
+            text += f"; warnings: {codes}." if codes else "."
         if recorded.doubts:
             text += " Read the notes below."
         return paragraph(text, "verdict warn")

@@ -63,7 +63,8 @@ class Ended:
 
     `row` is the reading with the energy, as a row of the CSV file. `rows` and `sha256` belong to the CSV file;
     `readings` counts the readings that were taken, more than `rows` if the disk was full. `exit_code` is COMMAND's.
-    `marks_lost` counts marks that could not be kept.
+    `marks_lost` counts marks that could not be kept. `damage` says what something else did to the CSV file meanwhile,
+    empty if nothing. `interrupted` is True if a signal or an error ended the recording before its time or its command.
     """
 
     measured: Measurement
@@ -76,6 +77,8 @@ class Ended:
     exit_code: int = 0
     marks: tuple[Mark, ...] = ()
     marks_lost: int = 0
+    damage: str = ""
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,12 @@ class Course:
         """True if a signal ended the waiting."""
         return self._interrupted is not None
 
+    @property
+    def is_cut_short(self) -> bool:
+        """True if a signal ended the waiting for a time or for a program; without either, Ctrl-C is the end."""
+        has_end = self.duration_s is not None or bool(self._command)
+        return has_end and self.is_interrupted
+
     @contextlib.contextmanager
     def _program(self) -> Iterator[subprocess.Popen[bytes]]:
         environment = os.environ | self.environment

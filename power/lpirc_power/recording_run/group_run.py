@@ -141,7 +141,11 @@ class GroupRun:
         found: dict[str, Recorded] = {}
         problems = [f"{name}: {why}" for name, why in self._failed.items()]
         for name, recorder in whole.items():
-            found[name] = recorder.recorded(marks, exit_code=self._course.exit_code)
+            found[name] = recorder.recorded(
+                marks,
+                exit_code=self._course.exit_code,
+                interrupted=self._course.is_cut_short,
+            )
             problem = problem_of(found[name], recorder)
             problems += [f"{name}: {problem}"] if problem else []
         members = tuple(

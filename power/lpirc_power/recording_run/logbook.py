@@ -5,18 +5,24 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import logging
 import os
 import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Reading
+from lpirc_power.operating_system import locked_by_another
 from lpirc_power.presence import is_folder, is_there, status
 from lpirc_power.reading_columns import ReadingColumns
+from lpirc_power.record.surviving_rows import surviving
 from lpirc_power.recording import header_line, read_readings, row
 from lpirc_power.recording_run.course import ProgramMissing
+
+_log: Final = logging.getLogger(__name__)
 
 
 class Logbook:
@@ -24,7 +30,8 @@ class Logbook:
 
     A full disk stops the writing but not the measurement: `error` then holds the failure, and the file ends with its
     last complete row. A recording without readings creates no file and leaves an existing one unchanged. Readings that
-    are in the file are not kept in memory; `readings` reads them back.
+    are in the file are not kept in memory; `readings` reads them back. Whatever else has written to the file meanwhile:
+    `damage` says so, and the rows that are left count.
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
@@ -36,6 +43,8 @@ class Logbook:
         self.written = 0
         """Number of readings in the file."""
         self.last: Reading | None = None
+        self.damage = ""
+        self.is_discarded = False
         self._kept = ReadingColumns()  # those that are not in the file
         self._digest = hashlib.sha256()
         self._is_regular = False
@@ -54,6 +63,7 @@ class Logbook:
             # Without a buffer, no data remains to be written at the end.
             with self.path.open("a+b", buffering=0) as file:
                 self._is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                _require_alone(file, self.path)
                 if is_new:
                     # At once: a full disk shows before anything is measured.
                     self._begin(file)
@@ -65,10 +75,10 @@ class Logbook:
                     with self._guard:
                         self._file = None
         except ProgramMissing:
-            self.written = 0  # the readings so far are not those of the program
+            self.discard()  # the readings so far are not those of the program
             raise
         finally:
-            if is_new and not self.written:
+            if is_new and not (self.written or self.damage):
                 self.path.unlink(missing_ok=True)
 
     @property
@@ -81,9 +91,16 @@ class Logbook:
         """The SHA-256 of the file, in hexadecimal digits."""
         return self._digest.hexdigest()
 
+    def sync(self) -> None:
+        """Wait until the rows are on the disk: a record that has an end must not be there without them."""
+        with self._guard, contextlib.suppress(OSError):
+            if self._file is not None and self._is_regular:
+                os.fsync(self._file.fileno())
+
     def discard(self) -> None:
         """Keep no reading of what never began; a new file is then removed when it is closed."""
         self.written = 0
+        self.is_discarded = True
 
     def take(self, reading: Reading) -> None:
         """Write a reading to the file; keep it in memory if that is not possible."""
@@ -114,13 +131,49 @@ class Logbook:
         with self._guard:
             if not (self._is_regular and self.written):
                 return
-            # Before the record says that it is complete: a power failure must not leave that without this.
-            with contextlib.suppress(OSError):
-                os.fsync(file.fileno())
-            found = read_readings(self.path, file=file)
+            found = self._found(file)
             for one in self._kept:
                 found.append(one)
+            if self.damage and self.last is not None and self.last not in found[-1:]:
+                found.append(self.last)
             self._kept = found
+
+    def _found(self, file: io.FileIO) -> ReadingColumns:
+        """Return the readings in the file; what else has happened to it goes to `damage`."""
+        try:
+            content = _content(file)
+            digest = hashlib.sha256(content)
+            if digest.digest() == self._digest.digest():
+                found = read_readings(self.path, file=file)
+                self._keep_name(file, content)
+                return found
+        except (MeterError, OSError) as error:
+            self.damage = f"{self.path} cannot be read back: {error}"
+            self.written = 0
+            return ReadingColumns()
+        found = surviving(content.splitlines(keepends=True))
+        self.damage = (
+            f"Something else wrote to {self.path} while it was recorded: "
+            f"{len(found)} of {self.written} rows are left."
+        )
+        self.written = len(found)
+        self._digest = digest
+        return found
+
+    def _keep_name(self, file: io.FileIO, content: bytes) -> None:
+        """Write the file again if it was removed; whatever took its place stays."""
+        if _is_at(file, self.path):
+            return
+        try:
+            with self.path.open("xb") as again:
+                again.write(content)
+            _log.warning(
+                "%s was removed while it was recorded, and has been written again.",
+                self.path,
+            )
+        except OSError:
+            self.damage = f"Something else took the place of {self.path} while it was recorded: its rows are lost."
+            self.written = 0
 
     def _begin(self, file: io.FileIO) -> None:
         try:
@@ -129,6 +182,25 @@ class Logbook:
             raise MeterError(
                 "recording-file", f"{self.path} cannot be written: {error.strerror}."
             ) from error
+
+
+def _content(file: io.FileIO) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _is_at(file: io.FileIO, path: Path) -> bool:
+    found = status(path)
+    return found is not None and os.path.samestat(found, os.fstat(file.fileno()))
+
+
+def _require_alone(file: io.FileIO, path: Path) -> None:
+    """Raise MeterError `recording-file` if another recording writes to the file: --force would mix their rows."""
+    if locked_by_another(file.fileno()):
+        raise MeterError(
+            "recording-file",
+            f"Another recording is being written to {path}; choose another name.",
+        )
 
 
 def _add(file: io.FileIO, line: str) -> None:

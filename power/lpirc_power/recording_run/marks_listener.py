@@ -100,12 +100,16 @@ class MarksListener:
         if self._closing.is_set():
             return
         self._closing.set()
-        self._wake.send(b"x")
+        with contextlib.suppress(OSError):
+            self._wake.send(b"x")
         self._thread.join(DRAIN_S + CLOSING_S)
         for one in (self._socket, self._wake, self._woken):
-            one.close()
+            with contextlib.suppress(OSError):
+                one.close()
+        # The workload may have put anything in its place: closing costs no energy.
         if self._path is not None:
-            self._path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._path.unlink(missing_ok=True)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 

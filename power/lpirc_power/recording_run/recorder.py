@@ -15,7 +15,7 @@ from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Identity, Reading, Setup
 from lpirc_power.meter_address import limits_of, standing
 from lpirc_power.record.document import Ended, Mark, Moment, Part, Record, Started
-from lpirc_power.recorded_files import clock_doubts
+from lpirc_power.recorded_files import doubts_of
 from lpirc_power.recording import row
 from lpirc_power.recording_run.kept_record import (
     KeptRecord,
@@ -116,7 +116,8 @@ class Recorder:
             with self.kept.kept(), self.logbook.opened():
                 yield
         finally:
-            if not self.logbook.written:
+            has_result = self.logbook.written or self._measured is not None
+            if self.logbook.is_discarded or not has_result:
                 self.kept.remove_new()
 
     def start(self) -> Moment:
@@ -158,14 +159,23 @@ class Recorder:
         final = self._stopped()
         self._row = row(final)
         self.logbook.take(final)
-        self.order.watcher.on_stop(self.order.name, final)
         self._measured = self._measurement(
             self._identity, self._start, self._end, final
         )
+        if self.kept.record.started is not None:
+            # At once: whatever happens from now on, the energy is on the disk.
+            self.logbook.sync()
+            so_far = self.kept.record.marks
+            self.kept.write(ended=self._ended(self._measured, so_far))
+        self.order.watcher.on_stop(self.order.name, final)
         return self._measured
 
     def recorded(
-        self, marks: MarkList | None = None, *, exit_code: int = 0
+        self,
+        marks: MarkList | None = None,
+        *,
+        exit_code: int = 0,
+        interrupted: bool = False,
     ) -> Recorded:
         """Complete the record, after the stop and outside of `files`, and return the recording."""
         measured = self._measured
@@ -173,17 +183,11 @@ class Recorder:
         if measured is None or identity is None or self._end is None:
             raise ValueError("recorded without stop")
         taken = MarkList() if marks is None else marks
-        ended = Ended(
-            measured,
-            self._end,
-            self._row,
-            self.logbook.taken,
-            self.logbook.written,
-            self.logbook.sha256,
-            tuple(self._events),
-            exit_code,
-            taken.marks,
-            taken.lost + taken.refused,
+        ended = replace(
+            self._ended(measured, taken.marks),
+            exit_code=exit_code,
+            marks_lost=taken.lost + taken.refused,
+            interrupted=interrupted,
         )
         self.kept.write(ended=ended, marks=())
         return Recorded(
@@ -196,12 +200,27 @@ class Recorder:
             rows=self.logbook.written,
             marks=ended.marks,
             record=self.kept.record,
-            doubts=clock_doubts(self.kept.record),
+            doubts=doubts_of(self.kept.record),
         )
 
     def close(self) -> None:
         """Close the link, and restore the meter's settings if that costs no energy."""
         self._sampler.close()
+
+    def _ended(self, measured: Measurement, marks: tuple[Mark, ...]) -> Ended:
+        if self._end is None:
+            raise ValueError("ended without stop")
+        return Ended(
+            measured,
+            self._end,
+            self._row,
+            self.logbook.taken,
+            self.logbook.written,
+            self.logbook.sha256,
+            tuple(self._events),
+            marks=marks,
+            damage=self.logbook.damage,
+        )
 
     def _measurement(
         self, identity: Identity, start: Moment, end: Moment, final: Reading
@@ -258,7 +277,8 @@ class Recorder:
             raise MeterError(
                 error.code,
                 f"{error.sentence} The energy could not be read{runs_on}: run `meter probe` as soon as "
-                f"the meter answers. {self.logbook.taken} readings are in {self.logbook.path}.",
+                f"the meter answers. {self.logbook.taken} readings are in {self.logbook.path}: `meter check` and "
+                "`meter report` of it give the energy up to the last one.",
             ) from error
 
     def _wait(self, seconds: float, require_going_on: Callable[[], object]) -> None:

@@ -37,7 +37,9 @@ def recorded(
                     _run(recorder, course, marks)
         finally:
             recorder.close()
-    found = recorder.recorded(marks, exit_code=course.exit_code)
+    found = recorder.recorded(
+        marks, exit_code=course.exit_code, interrupted=course.is_cut_short
+    )
     return found, problem_of(found, recorder)
 
 
@@ -89,6 +91,8 @@ def problem_of(found: Recorded, recorder: Recorder) -> str | None:
         sentences.append(
             f"The energy needs review: {codes}. Record again, or report this together with the energy."
         )
+    if recorder.logbook.damage:
+        sentences.append(recorder.logbook.damage)
     error = recorder.logbook.error
     if error is not None:
         sentences.append(

@@ -70,6 +70,15 @@ class Recorded:
         return self.identity.maker != UNKNOWN
 
     @property
+    def broken(self) -> str:
+        """Return how a recording that did not end as it was meant to came to its end; empty for a whole one."""
+        if self.record is None:
+            return ""
+        if self.record.ended is None:
+            return "up to its last row: the recording was cut off"
+        return "the recording was interrupted" if self.record.ended.interrupted else ""
+
+    @property
     def standing(self) -> Standing:
         """Return why the meter's energies count in a contest, or why not."""
         return self.measured.standing or Standing.UNKNOWN_MODEL
@@ -177,6 +186,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         "energy_wh": json_ready(recorded.energy_wh),
         "energy_j": json_ready(recorded.energy_wh * JOULES_PER_WH),
         "no_energy": recorded.no_energy,
+        "broken": recorded.broken,
         "needs_review": bool(recorded.failed or recorded.no_energy),
         "mean_power_w": json_ready(recorded.power_w),
         "duration_s": measured.elapsed_s,
@@ -243,11 +253,9 @@ def _energy(recorded: Recorded) -> str:
         return "none"
     energy_wh = recorded.energy_wh
     energy = f"{figure(energy_wh, 'Wh')} = {figure(energy_wh * JOULES_PER_WH, 'J')}"
-    return (
-        f"{energy}, needs review: {', '.join(recorded.failed)}"
-        if recorded.failed
-        else energy
-    )
+    if recorded.failed:
+        energy += f", needs review: {', '.join(recorded.failed)}"
+    return f"{energy}; {recorded.broken}" if recorded.broken else energy
 
 
 def _power(recorded: Recorded) -> str:

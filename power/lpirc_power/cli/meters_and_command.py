@@ -37,12 +37,14 @@ def meters_and_command(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the addresses by name, in order, and the command.
 
-    Every word before `--` is an address. Without `--`, words that look like an address follow the first one, and then
+    Every word before `--` must look like an address. Without `--`, words that do so follow the first one, and then
     comes the command. The name of a lone meter is empty.
     """
     command: tuple[str, ...] | None = ctx.meta.get(_GIVEN)
     addresses = [first, *words]
-    if command is None:
+    if command is not None:
+        _require_addresses(words)
+    else:
         count = 1
         while count < len(addresses) and looks_like_address(addresses[count]):
             count += 1
@@ -58,6 +60,15 @@ def looks_like_address(word: str) -> bool:
     known = [one.plugin.name for one in schemes() if one.plugin.name != VISA]
     scheme = address.partition(":")[0]
     return "::" in address or (":" in address and scheme in known)
+
+
+def _require_addresses(words: Sequence[str]) -> None:
+    for word in words:
+        if not looks_like_address(word):
+            raise click.UsageError(
+                f"{word!r} stands before -- and is not the address of a meter, such as "
+                "TCPIP::HOST::INSTR or NAME=ADDRESS; write the whole COMMAND behind --."
+            )
 
 
 def _named(words: Sequence[str]) -> dict[str, str]:

@@ -20,6 +20,21 @@ SUMS = (
     "guaranteed_wh",
 )
 
+FIELDS = {
+    "energy_wh", "combined_wh", "shared_wh", "own_wh", "expanded_wh", "coverage_wh", "coverage_factor", "level",
+    "guaranteed_wh", "unknown", "terms",
+}  # fmt: skip
+"""Every field of a budget."""
+
+TERM_FIELDS = {
+    "code", "name", "half_width", "unit", "distribution", "sensitivity_wh", "source", "freedom", "is_shared", "profile",
+    "group", "is_guaranteed", "standard_wh", "limit_wh", "share",
+}  # fmt: skip
+"""Every field of a term."""
+
+WORDS = ("code", "name", "unit", "source", "group")
+"""The fields of a term that are text."""
+
 
 def check_budget(result: Fields, version: int) -> None:
     """Check that the sums of a result's budget follow from its terms, and the interval's uncertainty from the sums.
@@ -37,7 +52,14 @@ def check_budget(result: Fields, version: int) -> None:
         budget["energy_wh"] == result["energy_wh"],
         "the energy_budget is not of the energy of the result",
     )
+    _need_fields("the energy_budget", budget, FIELDS)
     for term in budget["terms"]:
+        _need_fields(f"the term {term['code']}", term, TERM_FIELDS)
+        for name in WORDS:
+            need(
+                isinstance(term[name], str),
+                f"{name} of the term {term['code']} is not text",
+            )
         _check_term(term)
     found = _sums(budget["terms"])
     for name in SUMS:
@@ -47,6 +69,12 @@ def check_budget(result: Fields, version: int) -> None:
         limit = result["energy_limit"]
         limit_wh = None if limit is None else limit * abs(result["energy_wh"])
         _need_near("the guaranteed limit", found["guaranteed_wh"], limit_wh)
+
+
+def _need_fields(whose: str, stated: Fields, known: set[str]) -> None:
+    """Raise Wrong unless the fields are those of the format, so that no note stands beside them."""
+    other = ", ".join(sorted({*stated} ^ known))
+    need(not other, f"{whose} has too many or too few of the fields: {other}")
 
 
 def _check_term(term: Fields) -> None:

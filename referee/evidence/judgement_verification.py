@@ -93,7 +93,14 @@ def _score(found: Recomputed, _: Given) -> str:
     has_budget = "energy_budget" in result
     is_to_have = found.bundle.manifest["format"] >= WITH_BUDGET
     require_same("result.json", "that it has an energy_budget", has_budget, is_to_have)
-    require_same_budget(result.get("energy_budget"), judged.energy_budget)
+    versions = [
+        signature_parts(one).get("v") for one in (result["signature"], judged.signature)
+    ]
+    require_same_budget(
+        result.get("energy_budget"),
+        judged.energy_budget,
+        has_own_words=versions[0] == versions[1],
+    )
     if judged.map is None:
         return f"{NO_TRUTH_SENTENCE} There is no score."
     rule = rule_of(found.bundle.run)

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.energy.budget import Budget, Distribution, Term
+from referee.evidence.budget_verification import require_same_budget
 from referee.evidence.bundle_container import (
     ENVELOPE,
     FORMAT,
@@ -28,6 +30,7 @@ from referee.evidence.bundle_container import (
 from referee.evidence.bundle_verification import verify
 from referee.evidence.given_facts import Given
 from referee.evidence.signed_statement import sign
+from referee.evidence.verification_items import Failure
 from referee.store.run_rules import rules_of
 from tests.referee.evidence.proved import (
     SCRIPT,
@@ -380,12 +383,54 @@ def test_a_budget_that_flatters_an_energy_is_found(
     assert failed(by_second(data)) == (["score"] if is_computed else [])
 
 
-def test_the_words_of_a_budget_are_not_compared(proved: dict[str, Proved]) -> None:
+@pytest.mark.parametrize(
+    ("added", "words", "by_other"),
+    [
+        ({"name": "calibrated by a laboratory"}, "name of the term reading", []),
+        ({"source": "a certificate"}, "source of the term reading", []),
+        ({"source": ["a", "list"]}, "not text", ["score"]),
+        ({"note": "calibrated"}, "The list of fields of the term reading", ["score"]),
+    ],
+)
+def test_words_and_notes_put_into_a_budget_are_found(
+    proved: dict[str, Proved],
+    added: dict[str, object],
+    words: str,
+    by_other: list[str],
+) -> None:
+    """The organiser who would rather state a better source."""
     judged = proved["judged"]
     texts = opened(judged.data)
     document = json.loads(texts[RESULT])
-    document["energy_budget"]["terms"][0] |= {"name": "other", "source": "words"}
-    assert failed(by_main(judged.sealed(texts | {RESULT: lines([document])}))) == []
+    document["energy_budget"]["terms"][0] |= added
+    data = judged.sealed(texts | {RESULT: lines([document])})
+    assert failed(by_main(data)) == ["score"]
+    assert words in sentences(data)["score"]
+    assert failed(by_second(data)) == by_other
+
+
+def test_a_note_beside_the_figures_of_a_budget_is_found(
+    proved: dict[str, Proved],
+) -> None:
+    judged = proved["judged"]
+    texts = opened(judged.data)
+    document = json.loads(texts[RESULT])
+    document["energy_budget"]["note"] = "calibrated"
+    data = judged.sealed(texts | {RESULT: lines([document])})
+    assert failed(by_main(data)) == failed(by_second(data)) == ["score"]
+
+
+def test_another_version_may_word_a_budget_otherwise() -> None:
+    stated = budget_of_words("the error of the reading")
+    own = budget_of_words("what the reading is off by")
+    require_same_budget(stated, own, has_own_words=False)
+    with pytest.raises(Failure, match="name of the term reading"):
+        require_same_budget(stated, own, has_own_words=True)
+
+
+def budget_of_words(name: str) -> dict[str, Any]:
+    term = Term("reading", name, 0.1, "%", Distribution.RECTANGULAR, 0.01, "a manual")
+    return Budget(1.0, (term,)).document()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -20,3 +22,8 @@ class OwnTerm:
     share: float = 0.0
     power_w: float = 0.0
     energy_wh: float = 0.0
+
+
+def own_limit_w(own: Iterable[OwnTerm], power_w: float) -> float:
+    """Return the sum of the limits of one reading of the power, in watts; the step of an energy is none of it."""
+    return math.fsum(one.share * abs(power_w) + one.power_w for one in own)

@@ -14,6 +14,7 @@ from lpirc_power.driver_kit.finding import Finding, fails, holds, judged, not_tr
 from lpirc_power.energy.power_error_limit import Load, limit_of_load
 from lpirc_power.meter import Limits, Reading
 from lpirc_power.meter_address import limits_of
+from lpirc_power.own_term import own_limit_w
 
 VA_SHARE: Final = 0.05
 """Allowed difference of volt-amperes from voltage x current, which is none in mode rms but for rounding."""
@@ -149,7 +150,9 @@ def _off(
     share = bench.load.share if bench.load else 0.0
     shown = Load(reading.voltage_v, reading.current_a, level_w, reading.apparent_va)
     stated = limit_of_load(bench.setup, limits, shown)
-    meter_w = UNKNOWN_SHARE * level_w if stated is None else stated.whole_w
+    meter_w = UNKNOWN_SHARE * level_w
+    if limits is not None and stated is not None:
+        meter_w = stated.whole_w + own_limit_w(limits.own, level_w)
     allowed_w = meter_w + share * level_w
     if abs(shown_w - level_w) <= allowed_w:
         return []

@@ -19,6 +19,7 @@ from lpirc_power.energy.step_checks import (
     integrator_stopped,
 )
 from lpirc_power.meter import Reading
+from lpirc_power.own_term import own_limit_w
 from lpirc_power.reading_columns import chosen
 
 LEAST_OF_RANGE: Final = 0.005
@@ -106,7 +107,9 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
         )
         # So close to 0, AC and DC cannot be told apart.
         limit = limit_w(reading.power_w, apparent, range_w, limits, None)
-        return UNKNOWN_NOISE * largest_w if limit is None else limit
+        if limits is None or limit is None:
+            return UNKNOWN_NOISE * largest_w
+        return limit + own_limit_w(limits.own, reading.power_w)
 
     negative = [reading for reading in finite if reading.power_w < -noise_w(reading)]
     least_w = min((reading.power_w for reading in finite), default=math.nan)

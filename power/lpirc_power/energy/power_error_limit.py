@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from lpirc_power.meter import ALL_ELEMENTS, Drift, Limits, Setup
+from lpirc_power.own_term import own_limit_w
 
 Signal = Literal["ac", "dc"] | None
 """Kind of signal: AC of 45 to 66 Hz, or DC; None if unknown."""
@@ -243,11 +244,16 @@ def relative_uncertainty(
 def uncertainty(
     setup: Setup, limits: Limits | None, voltage_v: float, current_a: float, power_w: float, apparent_va: float
 ) -> float | None:  # fmt: skip
-    """Return the limit of error of a mean load measured with a setup, drift included, relative to its power."""
+    """Return the limit of error of a mean load measured with a setup, relative to its power.
+
+    It includes drift and what the driver states as its own.
+    """
     found = limit_of_load(
         setup, limits, Load(voltage_v, current_a, power_w, apparent_va)
     )
-    return found.whole_w / power_w if found is not None and power_w > 0 else None
+    if found is None or limits is None or power_w <= 0:
+        return None
+    return (found.whole_w + own_limit_w(limits.own, power_w)) / power_w
 
 
 def elements_of(setup: Setup, limits: Limits | None) -> int:

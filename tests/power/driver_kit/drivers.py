@@ -352,6 +352,19 @@ class OwnTermWithoutASize(Clean):
         )
 
 
+class ClampOfTenPercent(TenPercentTooHigh):
+    """Is off by what the driver states as its own."""
+
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        if model != "Plug":
+            return None
+        own = (OwnTerm("clamp", "the clamp", "page 4", share=0.1),)
+        return Limits(
+            0.01, 0.0, 0.0, 0.005, 2500.0, source="data sheet, page 2", own=own
+        )
+
+
 class DriftingCounter(Counter):
     """A load that is never the same."""
 

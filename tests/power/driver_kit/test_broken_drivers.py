@@ -113,6 +113,10 @@ def test_a_planted_fault_is_named(kit: Any, driver: str, code: str, said: str) -
     assert finding.advice
 
 
+def test_what_a_driver_states_as_its_own_is_allowed_to_a_known_load(kit: Any) -> None:
+    assert not kit("ClampOfTenPercent")["load"].failed
+
+
 def test_an_error_that_escapes_is_told_with_its_line(kit: Any) -> None:
     assert "(drivers.py, line " in kit("LetsErrorsEscape")["calls"].sentence
 

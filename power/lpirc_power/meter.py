@@ -313,7 +313,9 @@ class Limits:
     the apparent power at a power factor of 0. The line filter adds to the shares of the reading; crest factor 6
     multiplies those of the range. `smallest_range_w` is the smallest power range of one element; `elements` is the
     number of elements in the sum. `source` names document and pages. `drift` is the drift at DC, None if none is
-    stated. `own` are further terms of the uncertainty budget.
+    stated. `own` are further terms of the uncertainty budget. `age_s` is how old a value of a meter's counter may be
+    when it is read, such as the 0.1 s of one that counts ten times a second; None: not stated, so it is taken as an
+    update interval for a meter whose TIME has fractions of a second.
     """
 
     reading_share: float
@@ -329,6 +331,7 @@ class Limits:
     source: str = ""
     drift: Drift | None = None
     own: tuple[OwnTerm, ...] = ()
+    age_s: float | None = None
 
     def under(self, setup: Setup) -> Limits:
         """Return the limits under a setup's crest factor and line filter."""

@@ -11,10 +11,12 @@ from lpirc_power.own_term import OwnTerm
 
 
 def stated_limits(limits: Limits) -> dict[str, Any]:
-    """Return limits for a bundle; without terms of the driver's own they are as before there were any."""
+    """Return limits for a bundle; without own terms and an age they are as before there were any."""
     stated = asdict(limits)
     if not limits.own:
         del stated["own"]
+    if limits.age_s is None:
+        del stated["age_s"]
     return stated
 
 

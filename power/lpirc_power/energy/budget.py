@@ -75,8 +75,11 @@ class Term:
         """The limit in Wh, two standard uncertainties for NORMAL and STUDENT; None if the term is unknown."""
         if not self.is_known:
             return None
-        is_open = self.distribution in (Distribution.NORMAL, Distribution.STUDENT)
-        return self.shape.width * (COVERAGE_FACTOR if is_open else 1.0)
+        if self.distribution in (Distribution.NORMAL, Distribution.STUDENT):
+            return COVERAGE_FACTOR * self.shape.width
+        if self.distribution in (Distribution.MIXED, Distribution.TWO_POINT):
+            return self.shape.width * max(1.0, *self.profile)
+        return self.shape.width
 
     def document(self) -> dict[str, Any]:
         """Return the term, ready for JSON."""

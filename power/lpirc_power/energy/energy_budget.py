@@ -30,6 +30,7 @@ NAMES: Final = {
     "zero-drift-current": "the drift of the current's zero level",
 }
 START_STOP: Final = "start-stop"
+AGE: Final = "age"
 GAPS: Final = "gaps"
 WIDTHS: Final = 20
 """Widths in a mixture of rectangles."""
@@ -45,12 +46,14 @@ LEAST_VARIATION: Final = 0.02
 def budget_of(energy: Energy) -> Budget:
     """Return the uncertainty budget of an energy.
 
-    The sum of the limits of its guaranteed terms is `energy.limit` x the energy. If the meter's limit is unknown, one
-    unknown term stands for it and says why.
+    The sum of the limits of its guaranteed terms is `energy.limit` x the energy, and more where the power varies: start
+    and stop are then taken at the largest power that was read. If the meter's limit is unknown, one unknown term stands
+    for it and says why.
     """
     terms = [
         *_meter_terms(energy),
         start_stop_term(energy.energy_wh, energy.edges, energy.profile),
+        *_age_terms(energy),
         _gaps_term(energy),
         *_resolution_terms(energy),
     ]
@@ -103,7 +106,8 @@ def start_stop_term(
     interval about the uncorrected energy then holds as much as with a rectangle from - to + the limit, and the root of
     the mean square is the same. A length that is known exactly is an error of that size.
     """
-    is_steady = max(profile) - min(profile) < LEAST_VARIATION
+    powers = (*profile[:-1], max(profile[-1], edges.peak))
+    is_steady = max(powers) - min(powers) < LEAST_VARIATION
     distribution = Distribution.RECTANGULAR if is_steady else Distribution.MIXED
     if edges.is_known:
         distribution = Distribution.TWO_POINT
@@ -117,10 +121,39 @@ def start_stop_term(
         half_width=edges.most_s if has_window else None,
         unit="s",
         distribution=distribution,
-        sensitivity_wh=abs(energy_wh) / edges.window_s if has_window else 0.0,
+        sensitivity_wh=_wh_per_s(energy_wh, edges),
         source=source,
-        profile=(1.0,) if is_steady else profile,
+        profile=(1.0,) if is_steady else powers,
     )
+
+
+def _age_terms(energy: Energy) -> Iterator[Term]:
+    """Yield the term of a counter that is up to `age_s` behind.
+
+    At the start it may miss as much before the window, and at the end as much within it: two errors of opposite sign,
+    each as large as the power at its edge. Of a steady load they partly cancel; of one that steps, either may be whole.
+    """
+    edges = energy.edges
+    if not edges.age_s:
+        return
+    is_stated = energy.is_age_stated
+    source = f"the driver: a value is up to {edges.age_s:.3g} s old"
+    if not is_stated:
+        source = "taken as one update interval, since the driver states no age"
+    has_window = edges.window_s > 0
+    yield Term(
+        code=AGE,
+        name="the age of the counter's values",
+        half_width=edges.age_s if has_window else None,
+        unit="s",
+        distribution=Distribution.RECTANGULAR,
+        sensitivity_wh=_wh_per_s(energy.energy_wh, edges) * edges.peak,
+        source=source if has_window else "The window of this energy has no length.",
+    )
+
+
+def _wh_per_s(energy_wh: float, edges: Edges) -> float:
+    return abs(energy_wh) / edges.window_s if edges.window_s > 0 else 0.0
 
 
 def _gaps_term(energy: Energy) -> Term:

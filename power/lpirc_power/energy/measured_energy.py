@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lpirc_power.energy.integral import WH_RESOLUTION
@@ -38,13 +38,25 @@ PROFILE: Final = 20
 class Edges:
     """By how many seconds the integrator may have run longer than its window of `window_s`, and how that is known.
 
-    If `is_known`, the integrator ran longer by exactly this, or a stop was late by it.
+    If `is_known`, the integrator ran longer by exactly this, or a stop was late by it. `age_s` is how old the counter
+    may have been at each edge. `peak` is the largest power that was read, as a part of the mean power, at least 1: the
+    counter's steps are taken to be of that power.
     """
 
     most_s: float
     window_s: float
     source: str
     is_known: bool = False
+    age_s: float = 0.0
+    peak: float = 1.0
+
+    @property
+    def share(self) -> float:
+        """The largest relative error, at the mean power beyond the window; infinite for a window without a length."""
+        most_s = self.most_s + self.peak * self.age_s
+        if not most_s:
+            return 0.0
+        return most_s / self.window_s if self.window_s > 0 else math.inf
 
 
 @dataclass(frozen=True)
@@ -82,6 +94,7 @@ class Energy:
     lacks: str = ""
     edges: Edges = field(default_factory=lambda: Edges(0.0, math.nan, ""))
     profile: tuple[float, ...] = (1.0,)
+    is_age_stated: bool = False
 
     @property
     def unseen_share(self) -> float:
@@ -157,6 +170,7 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
         own_w = math.fsum(limit_w for _, limit_w in own)
         parts = limit_parts(found, setup, limits, load)
         parts += tuple(part for part, _ in own)
+    edges = edges_of(measured, shown, load.power_w)
     return Energy(
         energy_wh=measured.integrator_wh,
         energy_s=measured.energy_s,
@@ -172,24 +186,27 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
         drift_source=limits.drift.source if limits and limits.drift else "",
         unknown="" if found else _why_unknown(limits, load, len(shown), measured),
         unseen=unseen_of(inside, measured),
-        start_stop_share=_start_stop_share(measured),
+        start_stop_share=edges.share,
         parts=parts,
         lacks="" if found else _lacks(limits, load, len(shown)),
-        edges=edges_of(measured),
+        edges=edges,
         profile=_profile(shown, load.power_w),
+        is_age_stated=limits is not None and limits.age_s is not None,
     )
 
 
-def _start_stop_share(measured: Measurement) -> float:
-    """Return the largest relative error due to the integrator running before or after the window."""
-    most_s = edges_of(measured).most_s
-    if not most_s:
-        return 0.0
-    return most_s / measured.elapsed_s if measured.elapsed_s > 0 else math.inf
+def edges_of(
+    measured: Measurement, shown: Sequence[Reading] = (), power_w: float = math.nan
+) -> Edges:
+    """Return by how much the integrator may have run longer than the window; `shown` are the readings with a power."""
+    found = _edges(measured)
+    peak = 1.0
+    if power_w > 0:
+        peak = max([1.0, *(abs(one.power_w) / power_w for one in shown)])
+    return replace(found, age_s=measured.age_s(shown), peak=peak)
 
 
-def edges_of(measured: Measurement) -> Edges:
-    """Return by how much the integrator may have run longer than the window."""
+def _edges(measured: Measurement) -> Edges:
     window_s = measured.elapsed_s
     if 0 < measured.setup.integrator_timer_s == measured.integrator_s:
         return Edges(0.0, window_s, "the meter's own timer has ended the integral")

@@ -84,6 +84,20 @@ class Measurement:
             or 0 < self.integrator_s == self.setup.integrator_timer_s
         )
 
+    def age_s(self, readings: Sequence[Reading]) -> float:
+        """Return how old a value of the counter may be when it is read.
+
+        If the driver states no age, that is one update interval for a meter whose TIME has fractions of a second: it is
+        a counter that is read and not told to start. It is 0 for others, which integrate between two commands.
+        """
+        if self.limits is not None and self.limits.age_s is not None:
+            return self.limits.age_s
+        times_s = [self.integrator_s, *(one.integrator_s for one in readings[-2:])]
+        known_s = (one for one in times_s if math.isfinite(one))
+        if all(one.is_integer() for one in known_s):
+            return 0.0
+        return self.setup.update_interval_s
+
     @property
     def energy_s(self) -> float:
         """Return the time that the energy covers.

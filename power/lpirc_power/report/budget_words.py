@@ -102,7 +102,7 @@ def guaranteed_words(budget: Budget) -> str:
     if budget.guaranteed_wh is None:
         return "unknown"
     by_load = any(max(one.profile) > 1.0 for one in budget.terms)
-    ends = ", with start and stop at the mean power" if by_load else ""
+    ends = ", with start and stop at the largest power" if by_load else ""
     return f"{_half(budget, budget.guaranteed_wh)}, the sum of the limits{ends}"
 
 

@@ -167,7 +167,8 @@ class Recorded:
     @property
     def uncertainty(self) -> float | None:
         """Return the relative guaranteed limit of the energy; None if it is unknown or there is no energy."""
-        return None if self.no_energy else self.energy.limit
+        budget = self.budget
+        return None if budget is None else budget.relative(budget.guaranteed_wh)
 
 
 def recorded_facts(recorded: Recorded) -> dict[str, object]:

@@ -40,6 +40,7 @@ _E: Final = Limits(
     crest_factor_6_times=2.0,
     source="IM WT310E-02EN, pages 7-7 and 7-8",
     drift=_DRIFT,
+    age_s=0.0,  # it integrates between two commands
 )
 _FIRST: Final = replace(
     _E,

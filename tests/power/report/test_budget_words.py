@@ -60,7 +60,7 @@ def test_each_figure_of_the_summary_is_named_for_what_it_is() -> None:
     }
 
 
-def test_a_guaranteed_limit_says_where_it_is_of_the_mean_power() -> None:
+def test_a_guaranteed_limit_of_bursts_is_of_the_largest_power_and_says_so() -> None:
     """A load of bursts may be at its highest power at the window's ends: the interval is then the wider one."""
     ends = replace(
         READING,
@@ -71,9 +71,9 @@ def test_a_guaranteed_limit_says_where_it_is_of_the_mean_power() -> None:
     budget = Budget(6.0, (ends,))
     assert budget.coverage_wh is not None
     assert budget.guaranteed_wh is not None
-    assert budget.coverage_wh > budget.guaranteed_wh
+    assert budget.coverage_wh < budget.guaranteed_wh
     summary = budget_summary(budget)
-    assert summary["guaranteed"].endswith(", with start and stop at the mean power")
+    assert summary["guaranteed"].endswith(", with start and stop at the largest power")
 
 
 def test_an_energy_of_0_has_no_percentages() -> None:

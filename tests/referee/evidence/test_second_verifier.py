@@ -285,6 +285,10 @@ def test_both_say_the_same_of_what_a_holder_of_the_key_altered(
     same = mine.keys() & its.keys()
     if "map" in failed(its):
         same -= {"score"}  # the second one divides the mAP that is stated
+    if "meter-chain" in failed(its):
+        same -= {
+            "score"
+        }  # and takes the terms of the budget, made of the readings, as they are stated
     if "bodies" in failed(its):
         same -= {"map", "map-ilsvrc-det"}  # and stops at the first wrong body
     if "container" not in failed(mine) + failed(its):

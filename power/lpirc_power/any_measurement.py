@@ -14,7 +14,12 @@ from lpirc_power.meter import Identity, Setup
 from lpirc_power.presence import is_there
 from lpirc_power.record.record_file import has_record, record_path
 from lpirc_power.recorded_files import Group, Series, read_measurement
-from lpirc_power.recording import COLUMNS, COLUMNS_2015, FORMER_COLUMNS
+from lpirc_power.recording import (
+    COLUMNS,
+    COLUMNS_2015,
+    FORMER_COLUMNS,
+    require_file,
+)
 from lpirc_power.report.recording_report import UNKNOWN, Recorded
 
 UNSTATED: Final = Setup(None, None, 0.25, 0)
@@ -70,6 +75,7 @@ def _record_of_several(path: Path) -> Path | None:
 def is_own(path: Path) -> bool:
     """Return True for a record, a recording of `meter record`, or one of the 2015 driver; also for no file at all."""
     try:
+        require_file(path)
         with path.open("rb") as file:
             start = file.read(FIRST_BYTES)
     except (OSError, ValueError):

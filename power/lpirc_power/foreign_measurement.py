@@ -85,7 +85,7 @@ def foreign_recorded(
         file=str(path),
         rows=len(readings),
         marks=[Mark(one.name, one.begin_s, one.end_s) for one in found.stretches],
-        doubts=_doubts(found, model),
+        doubts=(*_doubts(found, model), *_lacks(found, limits)),
         unanswered=_unanswered(found, model),
     )
 
@@ -120,6 +120,16 @@ def _unanswered(found: ForeignRecording, model: str | None) -> tuple[str, ...]:
     if model is None:
         codes.append("accuracy")
     return tuple(codes)
+
+
+def _lacks(found: ForeignRecording, limits: Limits | None) -> tuple[str, ...]:
+    """Return what to name if the limits of error of a stated model need a quantity that no reading has."""
+    if limits is None or any(math.isfinite(one.voltage_v) for one in found.readings):
+        return ()
+    return (
+        "The limits of error need a voltage, and a current, an apparent power or a power factor. Name columns that "
+        "have them: --columns voltage=HEAD,current=HEAD.",
+    )
 
 
 def _doubts(found: ForeignRecording, model: str | None) -> tuple[str, ...]:

@@ -102,6 +102,7 @@ def _recorded_by(record: Record, path: Path) -> Recorded:
 
 def _is_json(path: Path) -> bool:
     try:
+        require_file(path)
         with path.open("rb") as file:
             return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     except (OSError, ValueError):

@@ -37,9 +37,14 @@ _FORMS: Final = (
     "%m-%d-%Y %H:%M:%S.%f", "%m-%d-%Y %H:%M:%S",
     "%Y/%m/%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S",
     "%d.%m.%Y %H:%M:%S.%f", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M",
+    "%d.%m.%y %H:%M:%S.%f", "%d.%m.%y %H:%M:%S",
 )  # fmt: skip
 """Forms of a time beside ISO 8601: of PTDaemon, of nvidia-smi, and with dots, which always means day first."""
-_CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2}):(\d{2}(?:[.,]\d+)?)", re.ASCII)
+_CLOCK: Final = re.compile(r"(\d{1,2}):([0-5]\d):([0-5]\d(?:[.,]\d+)?)", re.ASCII)
+_HALF_DAY: Final = re.compile(
+    r"(?P<before>(?:.* )?)(?P<hour>\d{1,2})(?P<after>:\S+) ?(?P<half>[ap])\.?m\.?",
+    re.ASCII | re.IGNORECASE,
+)
 UNIX_FROM: Final = {1e17: 1e-9, 1e14: 1e-6, 1e11: 1e-3, 1e8: 1.0}
 """Least number of a Unix time, and its unit in seconds: from 1973 on they do not overlap."""
 
@@ -88,7 +93,7 @@ def unix_size(value: float) -> float | None:
 
 def moment(text: str) -> datetime | None:
     """Return a date with time; without an offset it is taken as UTC. None if it is in no known form."""
-    word = text.strip()
+    word = _in_24_hours(text)
     try:
         found = datetime.fromisoformat(word.replace(",", "."))
     except ValueError:
@@ -112,11 +117,23 @@ def _in_form(word: str) -> datetime | None:
 
 def clock_s(text: str) -> float | None:
     """Return the seconds since midnight of a time without a date; None for anything else."""
-    found = _CLOCK.fullmatch(text.strip())
+    found = _CLOCK.fullmatch(_in_24_hours(text))
     if found is None:
         return None
     hours, minutes, seconds = found.groups()
     return int(hours) * 3600.0 + int(minutes) * 60.0 + float(seconds.replace(",", "."))
+
+
+def _in_24_hours(text: str) -> str:
+    """Return a time with AM or PM in 24 hours; any other as it is, also one of an hour that no such clock shows."""
+    word = text.strip()
+    found = _HALF_DAY.fullmatch(word)
+    if found is None or not 1 <= int(found["hour"]) <= 12:
+        return word
+    hour = int(found["hour"]) % 12
+    if found["half"] in "pP":
+        hour += 12
+    return f"{found['before']}{hour:02}{found['after']}"
 
 
 def is_date(text: str) -> bool:

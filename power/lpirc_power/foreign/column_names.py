@@ -41,7 +41,7 @@ _NAMES: Final[Mapping[str, Sequence[str]]] = {
     "power": (
         "p", "power", "active power", "real power", "p active", "power draw", "power draw average",
         "power draw instant", "total power", "average power", "avg power", "mean power", "pwr", "wattage",
-        "input power", "system power", "board power", "p1", "p 1", "p e1", "leistung",
+        "input power", "system power", "board power", "p1", "p 1", "p e1", "leistung", "wirkleistung",
         "apower", "power total", "active power total", "total active power",
     ),
     "voltage": (
@@ -49,32 +49,39 @@ _NAMES: Final[Mapping[str, Sequence[str]]] = {
         "spannung",
     ),
     "current": ("i", "current", "irms", "i rms", "input current", "i1", "i 1", "strom"),
-    "apparent": ("apparent power", "apparent", "s1"),
-    "factor": ("pf", "power factor", "lambda", "cos phi", "cosphi", "\N{GREEK SMALL LETTER LAMDA}"),
+    "apparent": ("apparent power", "apparent", "s1", "scheinleistung"),
+    "factor": ("pf", "power factor", "lambda", "cos phi", "cosphi", "leistungsfaktor", "\N{GREEK SMALL LETTER LAMDA}"),
     "energy": ("energy", "total energy", "accumulated energy", "energy total", "wp", "e", "watt hours", "total"),
     "counted": ("integrator", "integration time", "integration", "itime"),
     "time": (
         "t", "time", "timestamp", "time stamp", "datetime", "date time", "utc", "utc time", "elapsed",
         "elapsed time", "monotonic", "unix time", "unixtime", "unix timestamp", "epoch", "epoch time", "ts",
         "relative time", "time utc", "local time", "run time", "runtime", "zeit", "zeitstempel",
+        "uhrzeit", "datum uhrzeit", "datum zeit", "zeitpunkt", "messzeit",
     ),
-    "date": ("date", "day"),
+    "date": ("date", "day", "datum"),
     "mark": ("mark", "marker", "label", "phase"),
 }  # fmt: skip
 _CASED: Final = {"S": ("apparent", 1.0), "s": ("time", 1.0), "T": ("time", None), "A": ("current", 1.0)}  # fmt: skip
 """Heads whose meaning depends on their case."""
-_BRACKETED: Final = re.compile(r"^(?P<name>.*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*$")
+UNIT_HEADS: Final = ("s", "A")
+"""Those of them that are units."""
+_BRACKETS: Final = re.compile(r"[\[(]")
 _AMBIGUOUS: Final = ("MW", "MWh", "MJ", "MVA")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column that is used: its place from 0, its head, its quantity, and the size of its unit; None if unstated."""
+    """A column that is used: its place from 0, its head, its quantity, and the size of its unit.
+
+    `size` is None for a unit that must be stated; one that is taken as usual, as W for a power, is not `is_stated`.
+    """
 
     place: int
     head: str
     quantity: str
     size: float | None = None
+    is_stated: bool = True
 
 
 def recognized(place: int, head: str) -> Column | None:
@@ -82,7 +89,7 @@ def recognized(place: int, head: str) -> Column | None:
     text = head.strip().strip('"').strip()
     if text in _CASED:
         quantity, size = _CASED[text]
-        return Column(place, text, quantity, size)
+        return Column(place, text, quantity, size, is_stated=text in UNIT_HEADS)
     name, unit = _parted(text)
     if name in _NAMES["factor"]:
         return Column(place, text, "factor", 1.0)
@@ -96,16 +103,29 @@ def _with_unit(place: int, head: str, quantity: str, unit: str) -> Column | None
     if not unit:
         # Energies come in Wh and in J, and nobody can tell from the numbers.
         usual = {"energy": None, "time": None, "factor": 1.0}
-        return Column(place, head, quantity, usual.get(quantity, 1.0))
+        size = usual.get(quantity, 1.0)
+        return Column(place, head, quantity, size, is_stated=not UNITS[quantity])
     size = UNITS[quantity].get(unit)
     return None if size is None else Column(place, head, quantity, size)
 
 
+def bracketed(text: str) -> tuple[str, str] | None:
+    """Return the name and the unit of a head such as "Power (W)"; None for a head without brackets at its end."""
+    word = text.strip()
+    if not word.endswith(("]", ")")):
+        return None
+    begin = max(word.rfind("]", 0, -1), word.rfind(")", 0, -1)) + 1
+    found = _BRACKETS.search(word, begin)
+    if found is None:
+        return None
+    return word[: found.start()].strip(), word[found.end() : -1].strip()
+
+
 def _parted(text: str) -> tuple[str, str]:
     """Return the plain name of a head and its plain unit, "" if it has none; a bare unit names its quantity."""
-    bracketed = _BRACKETED.match(text)
-    if bracketed:
-        return _plain(bracketed["name"]), plain_unit(bracketed["unit"])
+    parted = bracketed(text)
+    if parted:
+        return _plain(parted[0]), plain_unit(parted[1])
     words = _plain(text).split()
     last = plain_unit(words[-1]) if words else ""
     quantity = _quantity_of(last)
@@ -158,8 +178,9 @@ def _asked(text: str, heads: Sequence[str]) -> Column:
             f"{', '.join(UNITS)}.",
         )
     place = _place_of(head.strip(), heads)
-    found = recognized(place, heads[place])
+    _, of_head = _parted(heads[place])
     size: float | None = None
+    is_stated = True
     if colon:
         size = UNITS[quantity].get(plain_unit(unit))
         if size is None:
@@ -168,23 +189,38 @@ def _asked(text: str, heads: Sequence[str]) -> Column:
                 "recording-columns",
                 f"--columns names the unit {unit!r} for {quantity}; known are: {known}.",
             )
-    elif found and found.quantity == quantity:
-        size = found.size
-    elif quantity not in ("energy", "time"):
-        size = 1.0
-    return Column(place, heads[place].strip(), quantity, size)
+    elif of_head in UNITS[quantity]:
+        size = UNITS[quantity][of_head]
+    elif bracketed(heads[place]) and UNITS[quantity]:
+        raise MeterError(
+            "recording-columns",
+            f"The unit of the column {heads[place].strip()!r} is unknown; write it as --columns "
+            f"{quantity}:UNIT={head.strip()}.",
+        )
+    else:
+        is_stated = not UNITS[quantity]
+        size = None if quantity in ("energy", "time") else 1.0
+    return Column(place, heads[place].strip(), quantity, size, is_stated=is_stated)
 
 
 def _place_of(head: str, heads: Sequence[str]) -> int:
     plain = [one.strip().casefold() for one in heads]
     if head.casefold() in plain:
         return plain.index(head.casefold())
+    named = [_name_in(one) for one in plain]
+    if head and named.count(head.casefold()) == 1:
+        return named.index(head.casefold())
     if head.isdecimal() and 1 <= int(head) <= len(heads):
         return int(head) - 1
     raise MeterError(
         "recording-columns",
         f"--columns names the column {head!r}, which the file does not have; it has {quoted(heads)}.",
     )
+
+
+def _name_in(head: str) -> str:
+    parted = bracketed(head)
+    return parted[0] if parted else ""
 
 
 def quoted(heads: Sequence[str]) -> str:

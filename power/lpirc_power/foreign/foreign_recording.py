@@ -23,6 +23,7 @@ from lpirc_power.foreign.column_names import (
 )
 from lpirc_power.foreign.decimal_sign import Cell, decimal_sign
 from lpirc_power.foreign.foreign_times import Times, even_times, times_of
+from lpirc_power.foreign.stated_units import require_its_unit
 from lpirc_power.foreign.table_reader import ForeignTable, read_table
 from lpirc_power.meter import IntegratorState, Reading
 
@@ -94,12 +95,11 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
     values: dict[str, Floats] = {
         name: _values(table, columns[name]) for name in _VALUES if name in columns
     }
-    notes = [times.note, *signed, *_notes(table, columns)]
+    notes = [*table.notes, times.note, *signed, *_notes(table, columns)]
     if "power" not in values:
         values["power"] = values["voltage"] * values["current"]
         notes.append("The power is voltage x current, which holds for DC alone.")
-    if "apparent" not in values and {"voltage", "current"} <= values.keys():
-        values["apparent"] = values["voltage"] * values["current"]
+    notes += _completed(values)
     places, repeated = _distinct(table, times)
     notes += repeated
     return ForeignRecording(
@@ -108,6 +108,31 @@ def read_foreign(path: Path, reader: Reader) -> ForeignRecording:
         notes,
         _stretches(table, columns.get("mark"), times),
     )
+
+
+def _completed(values: dict[str, Floats]) -> list[str]:
+    """Add what others determine, for the limits of error: V x I is the apparent power, or else P / PF. Say so."""
+    known = set(values)
+    if "apparent" not in known:
+        if {"voltage", "current"} <= known:
+            values["apparent"] = values["voltage"] * values["current"]
+        elif "factor" in known:
+            values["apparent"] = _divided(values["power"], values["factor"])
+            return ["The apparent power is power / power factor."]
+        return []
+    for one, other in (("voltage", "current"), ("current", "voltage")):
+        if one not in known and other in known:
+            values[one] = _divided(values["apparent"], values[other])
+            return [f"The {one} is apparent power / {other}."]
+    return []
+
+
+def _divided(one: Floats, other: Floats) -> Floats:
+    """Return the size of a quotient; NaN where nothing divides."""
+    found = np.full(len(one), math.nan)
+    usable = np.isfinite(one) & np.isfinite(other) & (other != 0.0)
+    np.divide(np.abs(one), np.abs(other), out=found, where=usable)
+    return found
 
 
 def _with_decimal_sign(
@@ -156,6 +181,9 @@ def _columns(table: ForeignTable, reader: Reader) -> dict[str, Column]:
             f"The unit of the column {energy.head!r} is unknown; write it: --columns energy:Wh={energy.head}, or "
             "energy:J=...",
         )
+    for one in found.values():
+        if one.quantity != "time":  # a date needs no unit
+            require_its_unit(table.path, one, table.preamble)
     is_product = reader.is_dc and {"voltage", "current"} <= found.keys()
     if "power" not in found and not is_product:
         raise _lacking(
@@ -237,7 +265,9 @@ _UNIT_WORDS: Final = {
 def _unit(column: Column) -> str:
     words = _UNIT_WORDS.get(column.quantity, {})
     shown = words.get(column.size or 1.0)
-    return f" in {shown}" if shown else ""
+    if not shown:
+        return ""
+    return f" in {shown}" if column.is_stated else f", taken as {shown}"
 
 
 def _distinct(table: ForeignTable, times: Times) -> tuple[list[int], list[str]]:

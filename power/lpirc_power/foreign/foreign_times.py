@@ -12,6 +12,7 @@ from typing import Final
 from lpirc_power.errors import MeterError
 from lpirc_power.foreign.cell_values import clock_s, is_date, moment, number, unix_size
 from lpirc_power.foreign.column_names import Column
+from lpirc_power.foreign.stated_units import require_its_unit
 from lpirc_power.foreign.table_reader import ForeignTable
 from lpirc_power.recording import NO_DATE
 
@@ -85,6 +86,8 @@ def _parser(table: ForeignTable, column: Column, first: str) -> tuple[Parse, str
         value = math.nan
     if math.isfinite(value):
         unix = unix_size(value)
+        if unix is None:
+            require_its_unit(table.path, column, table.preamble)
         size = unix or column.size or 1.0
         of_unit = {1e-3: "ms", 1e-6: "us", 1e-9: "ns", 60.0: "min", 3600.0: "h"}
         unit = of_unit.get(size, "s")

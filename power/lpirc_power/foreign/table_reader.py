@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,8 @@ from typing import Final
 from lpirc_power.errors import MeterError
 from lpirc_power.foreign.cell_values import moment
 from lpirc_power.foreign.column_names import quoted, recognized
+from lpirc_power.foreign.file_kind import NO_TEXT, decoded, kind_of
+from lpirc_power.foreign.stated_units import is_unit, with_units
 from lpirc_power.presence import status
 from lpirc_power.recording import require_file
 
@@ -29,7 +30,7 @@ class ForeignTable:
     """Heads, and rows as their line in the file and their cells; `lead` is how many lines stand before the heading.
 
     `skipped` are the lines that are no sample, in a log that has such lines by design. `has_decimal_comma` is decided
-    once, when the columns of numbers are known.
+    once, when the columns of numbers are known. `preamble` has the lines before the heading, `notes` sentences.
     """
 
     path: Path
@@ -40,6 +41,8 @@ class ForeignTable:
     skipped: Sequence[int] = field(default_factory=tuple)
     is_log: bool = False
     has_decimal_comma: bool = False
+    preamble: Sequence[tuple[int, str]] = ()
+    notes: Sequence[str] = ()
 
 
 def read_table(path: Path, *, has_head: bool = True) -> ForeignTable:
@@ -48,7 +51,8 @@ def read_table(path: Path, *, has_head: bool = True) -> ForeignTable:
     Raises MeterError: `recording-unreadable`, `recording-empty`, `recording-format` (no heading with a power),
     `recording-value` (a row with another number of cells), `recording-order` (a second heading: two files in one).
     """
-    lines = text_of(path).splitlines()
+    text, of_text = text_of(path)
+    lines = text.splitlines()
     filled = [(place, line) for place, line in enumerate(lines, 1) if line.strip()]
     if not filled:
         raise MeterError("recording-empty", f"The recording {path} holds no reading.")
@@ -57,30 +61,46 @@ def read_table(path: Path, *, has_head: bool = True) -> ForeignTable:
         return _log(path, samples, filled)
     separator, lead = _heading(path, filled, has_head=has_head)
     heads_of, rows = _parted(path, filled[lead:], separator)
-    if not has_head:
+    of_units: Sequence[str] = ()
+    if has_head:
+        heads_of, rows, of_units = with_units(heads_of, rows)
+    else:
         rows = [(filled[lead][0], heads_of), *rows]
         heads_of = [str(place) for place in range(1, len(heads_of) + 1)]
-    table = ForeignTable(path, heads_of, rows, separator, lead)
+    table = ForeignTable(
+        path,
+        heads_of,
+        rows,
+        separator,
+        lead,
+        preamble=filled[:lead],
+        notes=(*of_text, *of_units),
+    )
     _require_rows(table)
     return table
 
 
-def text_of(path: Path) -> str:
-    """Return the text of a file in UTF-8, or in UTF-16 with its byte order mark. Raises `recording-unreadable`."""
+def text_of(path: Path) -> tuple[str, Sequence[str]]:
+    """Return the text of a file, and what there is to say of how it was read. Raises `recording-unreadable`.
+
+    It is UTF-8, UTF-16 with its byte order mark, or else Windows-1252.
+    """
     try:
         require_file(path)
         found = status(path)
         if found is not None and found.st_size > LARGEST_BYTES:
             raise _unreadable(path, f"it is larger than {LARGEST_BYTES >> 20} MB")
         raw = path.read_bytes()
-        if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return raw.decode("utf-16")
-        return raw.decode("utf-8-sig")
-    except UnicodeError as error:
-        raise _unreadable(path, "it is not text in UTF-8 or UTF-16") from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise _unreadable(path, why or "the system does not say why") from error
+    kind = kind_of(raw)
+    if kind is not None:
+        raise _unreadable(path, kind)
+    try:
+        return decoded(raw)
+    except UnicodeError as error:
+        raise _unreadable(path, NO_TEXT) from error
 
 
 def _unreadable(path: Path, why: str) -> MeterError:
@@ -151,6 +171,8 @@ def _heading(
             return separator, place
         known = [recognized(0, cell) for cell in cells]
         quantities = {one.quantity for one in known if one}
+        if fallback and fallback[0] == separator and _are_units(cells):
+            return fallback  # names that are unknown, with their units below
         if {"power", "time"} & quantities and len(cells) > 1:
             return separator, place
         if fallback is None and not any(map(_is_number, cells)):
@@ -163,6 +185,10 @@ def _heading(
         f"{path}, line {first}: {text.strip()[:60]!r} names no columns. Write a first line with their names, or name "
         "them by their places: --columns time=1,power=2.",
     )
+
+
+def _are_units(cells: Sequence[str]) -> bool:
+    return all(is_unit(cell) for cell in cells if cell.strip())
 
 
 def _is_number(cell: str) -> bool:

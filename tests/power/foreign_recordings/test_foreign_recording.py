@@ -278,9 +278,10 @@ def test_columns_that_cannot_be_are_named(path: Path, columns: str, words: str) 
 
 
 def test_bytes_that_are_no_text_are_refused(path: Path) -> None:
-    path.write_bytes(b"t,P\n\xff\xfe\xfa\n")
-    with pytest.raises(MeterError, match="not text in UTF-8"):
-        read_foreign(path, Reader())
+    for text in (b"t,P\n\x81\xfe\xfa\n", b"t,P\n0,1\n\0\0\0\n"):
+        path.write_bytes(text)
+        with pytest.raises(MeterError, match="not text in UTF-8"):
+            read_foreign(path, Reader())
 
 
 @pytest.mark.parametrize("word", ["", "NaN", "n/a", "[N/A]", "--", "9.91E+37", "null"])

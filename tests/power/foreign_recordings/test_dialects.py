@@ -98,7 +98,9 @@ class Dialect:
         size = POWER_UNITS[self.unit]
         scale = 10 ** self.draw.uniform(-1, 3)
         seconds = [float(one) for one in range(24)]
-        rows, powers_w, energies_wh = [], [], []
+        rows: list[list[str]] = []
+        powers_w: list[float] = []
+        energies_wh: list[float] = []
         counted_wh = 5.0
         for at_s in seconds:
             power_w = scale * self.draw.uniform(0.5, 1.5)
@@ -140,7 +142,8 @@ class Dialect:
         writer.writerow(heads)
         if self.unit_stands == "row":
             blank = [""] * len(self.time.split(";"))
-            writer.writerow([*blank, self.unit, *([""] * bool(self.energy))])
+            last = [""] if self.energy else []
+            writer.writerow([*blank, self.unit, *last])
         writer.writerows(rows)
         return stream.getvalue().encode(self.encoding)
 

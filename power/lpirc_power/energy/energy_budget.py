@@ -32,6 +32,8 @@ NAMES: Final = {
 START_STOP: Final = "start-stop"
 AGE: Final = "age"
 GAPS: Final = "gaps"
+RESOLUTION_WH: Final = "resolution-wh"
+RESOLUTION_TIME: Final = "resolution-time"
 WIDTHS: Final = 20
 """Widths in a mixture of rectangles."""
 ROUNDED: Final = 1e-3
@@ -197,9 +199,9 @@ def _gaps_shape(unseen: Unseen) -> tuple[Distribution, tuple[float, ...]]:
 
 def _resolution_terms(energy: Energy) -> Iterator[Term]:
     yield Term(
-        code="resolution-wh",
+        code=RESOLUTION_WH,
         name="the resolution of WH",
-        half_width=_half_digit(energy.energy_wh),
+        half_width=half_digit(energy.energy_wh),
         unit="Wh",
         distribution=Distribution.RECTANGULAR,
         sensitivity_wh=1.0,
@@ -207,7 +209,7 @@ def _resolution_terms(energy: Energy) -> Iterator[Term]:
         is_guaranteed=False,
     )
     yield Term(
-        code="resolution-time",
+        code=RESOLUTION_TIME,
         name="the resolution of TIME",
         half_width=TIME_HALF_S,
         unit="s",
@@ -219,7 +221,7 @@ def _resolution_terms(energy: Energy) -> Iterator[Term]:
     )
 
 
-def _half_digit(value: float) -> float:
+def half_digit(value: float) -> float:
     """Return half of the last digit of an integrated value."""
     if not value or not math.isfinite(value):
         return 0.0

@@ -10,7 +10,7 @@ from typing import Final
 from lpirc_power.energy.budget import Budget, Distribution, Term
 from lpirc_power.energy.energy_budget import NAMES
 from lpirc_power.energy.integral import above_idle_wh
-from lpirc_power.energy.limit_parts import LINE_FILTER, READING, limit_parts
+from lpirc_power.energy.limit_parts import LINE_FILTER, READING, limit_parts, own_parts
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.power_error_limit import Load, Part, limit_of_load
 
@@ -23,12 +23,14 @@ IDLE: Final = "idle"
 class IdlePower:
     """An idle load, the standard uncertainty of its mean power from the readings, and the degrees of freedom of that.
 
-    `standard_w` is NaN if too few readings show it.
+    `standard_w` is NaN if too few readings show it. `lasted_s` is how long it was measured; None for as long as the
+    energy.
     """
 
     load: Load
     standard_w: float
     freedom: float
+    lasted_s: float | None = None
 
 
 def net_budget(budget: Budget, idle: IdlePower, measured: Measurement) -> Budget:
@@ -41,7 +43,7 @@ def net_budget(budget: Budget, idle: IdlePower, measured: Measurement) -> Budget
     """
     net_wh = above_idle_wh(budget.energy_wh, idle.load.power_w, measured.energy_s)
     hours = measured.energy_s / 3600.0
-    own = tuple(_idle_terms(idle.load, measured, hours))
+    own = tuple(_idle_terms(idle, measured, hours))
     alike = _alike(budget, own, measured)
     left = abs(net_wh / budget.energy_wh) if budget.energy_wh else 1.0
     parts = dict.fromkeys(alike, left)
@@ -70,8 +72,9 @@ def _alike(budget: Budget, own: tuple[Term, ...], measured: Measurement) -> set[
     }
 
 
-def _idle_terms(load: Load, measured: Measurement, hours: float) -> Iterator[Term]:
+def _idle_terms(idle: IdlePower, measured: Measurement, hours: float) -> Iterator[Term]:
     """Yield the terms of the meter's limit at the idle load."""
+    load = idle.load
     limits = measured.limits
     found = limit_of_load(measured.setup, limits, load)
     if found is None or limits is None:
@@ -84,6 +87,9 @@ def _idle_terms(load: Load, measured: Measurement, hours: float) -> Iterator[Ter
     source = limits.source or "the meter's driver"
     for part in limit_parts(found, measured.setup, limits, load):
         yield _term(part, hours, part.source or source)
+    lasted_s = idle.lasted_s or 3600.0 * hours
+    for part, _ in own_parts(limits, load.power_w, lasted_s):
+        yield _term(part, hours, part.source)
 
 
 def _term(part: Part, hours: float, source: str) -> Term:

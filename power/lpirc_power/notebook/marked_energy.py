@@ -15,7 +15,8 @@ class MarkEnergy:
     """The energy of all stretches with one name, in Wh; what overlaps is counted once.
 
     `uncertainty_wh` is the half-width of its stated interval, and `budget` its terms, the edges of the stretches among
-    them. Without a stretch that was closed, `count` is 0, the figures are NaN, and the budget is None.
+    them. `each_wh` is the mean energy of one stretch. Without a stretch that was closed, `count` is 0, the figures are
+    NaN, and the budget is None.
     """
 
     name: str
@@ -24,12 +25,8 @@ class MarkEnergy:
     uncertainty_wh: float
     mean_power_w: float
     duration_s: float
+    each_wh: float
     budget: Budget | None
-
-    @property
-    def each_wh(self) -> float:
-        """The mean energy of one stretch; NaN without one."""
-        return self.energy_wh / self.count if self.count else math.nan
 
 
 def mark_energies(recorded: Recorded) -> dict[str, MarkEnergy]:
@@ -46,5 +43,6 @@ def _energy(one: Marked) -> MarkEnergy:
         uncertainty_wh=math.nan if half_wh is None else half_wh,
         mean_power_w=one.mean_power_w,
         duration_s=one.energy.duration_s,
+        each_wh=one.mean_wh,
         budget=one.budget,
     )

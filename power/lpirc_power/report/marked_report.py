@@ -9,10 +9,16 @@ from typing import Final
 
 from lpirc_power.energy import Budget, Measurement, budget_of, energy_of
 from lpirc_power.energy.budget import Distribution, Term
-from lpirc_power.energy.energy_budget import GAPS, START_STOP
+from lpirc_power.energy.energy_budget import (
+    GAPS,
+    RESOLUTION_TIME,
+    RESOLUTION_WH,
+    START_STOP,
+    half_digit,
+    start_stop_term,
+)
 from lpirc_power.energy.marked_energy import PowerCourse, StretchEnergy
 from lpirc_power.energy.measured_energy import Edges
-from lpirc_power.energy.unseen import Unseen
 from lpirc_power.meter import Reading
 from lpirc_power.reading_columns import chosen
 from lpirc_power.record.document import Mark
@@ -22,8 +28,11 @@ from lpirc_power.report.recording_report import Recorded
 
 MARKS: Final = "marks"
 """Code of the term for the edges of marks."""
-NOT_OF_MARKS: Final = (START_STOP, GAPS, "resolution-wh", "resolution-time")
-"""Terms of a whole recording that a mark does not have: its energy is that of readings."""
+NOT_OF_MARKS: Final = (START_STOP, RESOLUTION_TIME)
+"""Terms of a whole recording that a mark does not have in this form."""
+SHORT: Final = 0.05
+"""Part of the energy of a mark that its edges may cost before a longer one is advised."""
+MOST_TIMES: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -32,7 +41,8 @@ class Marked:
 
     `instants_s` are the times of instants since the start of the window, `unclosed` counts stretches without an end,
     `outside` those that do not touch the window, `cut` those of which a part lies outside. `doubt_s` is how far the
-    times may be wrong. `budget` is None for instants alone.
+    times may be wrong. `mean_wh` is the energy of one stretch, NaN without one: stretches that overlap share energy, so
+    it may be more than `energy` / `count`. `budget` is None for instants alone.
     """
 
     name: str
@@ -43,6 +53,7 @@ class Marked:
     instants_s: tuple[float, ...]
     energy: StretchEnergy
     doubt_s: float
+    mean_wh: float
     budget: Budget | None
 
     @property
@@ -52,9 +63,23 @@ class Marked:
         return 3600.0 * self.energy.energy_wh / lasted_s if lasted_s > 0 else math.nan
 
     @property
-    def mean_wh(self) -> float:
-        """The energy of one stretch; NaN without one."""
-        return self.energy.energy_wh / self.count if self.count else math.nan
+    def edges_share(self) -> float:
+        """The part of the energy that the edges may cost; 0 without a stretch."""
+        energy = self.energy
+        if not self.count or not energy.edges_wh > 0.0:
+            return 0.0
+        if not energy.energy_wh:
+            return math.inf
+        return energy.edges_wh / abs(energy.energy_wh)
+
+    @property
+    def times_to_repeat(self) -> int | None:
+        """How many times the work must run in each stretch for its edges to cost less than `SHORT`; None for once."""
+        share = self.edges_share
+        if share <= SHORT:
+            return None
+        times = math.floor(share / SHORT) + 1 if math.isfinite(share) else MOST_TIMES
+        return min(times, MOST_TIMES)
 
 
 def marked(recorded: Recorded) -> tuple[Marked, ...]:
@@ -101,18 +126,22 @@ def _marked(
         ),
         energy=energy,
         doubt_s=doubt_s,
-        budget=_budget(energy, inside, recorded) if inside else None,
+        mean_wh=course.total_wh(inside) / len(inside) if inside else math.nan,
+        budget=_budget(energy, inside, course, recorded) if inside else None,
     )
 
 
 def _budget(
-    energy: StretchEnergy, stretches: Sequence[tuple[float, float]], recorded: Recorded
+    energy: StretchEnergy,
+    stretches: Sequence[tuple[float, float]],
+    course: PowerCourse,
+    recorded: Recorded,
 ) -> Budget:
-    """Return the budget: the meter's terms at the mean load of the stretches, and their edges."""
-    measured = _measured(energy, recorded.measured)
-    interval_s = recorded.measured.setup.update_interval_s
+    """Return the budget: the meter's terms at the mean load of the stretches, gaps in them, and their edges."""
+    whole = recorded.measured
+    measured = _measured(energy, whole)
     begin_s = min(one[0] for one in stretches)
-    end_s = max(one[1] for one in stretches) + interval_s
+    end_s = max(one[1] for one in stretches) + whole.setup.update_interval_s
 
     def is_near(reading: Reading) -> bool:
         return begin_s <= reading.monotonic_s <= end_s
@@ -120,13 +149,32 @@ def _budget(
     loads = chosen(recorded.readings, is_near)
     of_load = replace(
         energy_of(loads, measured),
-        unseen=Unseen(),
+        unseen=course.unseen(recorded.energy.unseen, stretches),
         edges=Edges(0.0, energy.duration_s, ""),
         profile=(1.0,),
     )
-    whole = budget_of(of_load)
-    terms = [one for one in whole.terms if one.code not in NOT_OF_MARKS]
-    return Budget(energy.energy_wh, (*terms, _edges_term(energy, interval_s)))
+    has_gaps = bool(of_load.unseen.stretches)
+    terms = []
+    for one in budget_of(of_load).terms:
+        if one.code == RESOLUTION_WH:
+            terms.append(_differences(one, energy, whole))
+        elif one.code not in NOT_OF_MARKS and (one.code != GAPS or has_gaps):
+            terms.append(one)
+    if energy.end_w:
+        terms.append(_end_term(energy, recorded))
+    return Budget(energy.energy_wh, (*terms, _edges_term(energy)))
+
+
+def _differences(term: Term, energy: StretchEnergy, whole: Measurement) -> Term:
+    """Return the term of the resolution of two values of WH for each stretch, whose roundings differ."""
+    half_width = half_digit(whole.integrator_wh) * math.sqrt(2.0 * energy.pieces)
+    return replace(term, half_width=half_width)
+
+
+def _end_term(energy: StretchEnergy, recorded: Recorded) -> Term:
+    """Return the term of start and stop where a stretch reaches the start or the end of the recording."""
+    edges = recorded.energy.edges
+    return start_stop_term(energy.end_w * edges.window_s / 3600.0, edges)
 
 
 def _measured(energy: StretchEnergy, whole: Measurement) -> Measurement:
@@ -139,15 +187,16 @@ def _measured(energy: StretchEnergy, whole: Measurement) -> Measurement:
     )
 
 
-def _edges_term(energy: StretchEnergy, interval_s: float) -> Term:
+def _edges_term(energy: StretchEnergy) -> Term:
+    """Return the term of the edges. A load that begins and ends with its mark makes the error as large as it may be."""
     return Term(
         code=MARKS,
         name="the edges of the marks",
         half_width=energy.edges_wh,
         unit="Wh",
-        distribution=Distribution.RECTANGULAR,
+        distribution=Distribution.TWO_POINT,
         sensitivity_wh=1.0,
-        source=f"half an update of {interval_s:g} s at each edge, at the largest power near it",
+        source="the rise of WH in each update that an edge cuts: any part of it may belong to the mark",
     )
 
 
@@ -165,6 +214,7 @@ def _facts(one: Marked) -> dict[str, object]:
         "duration_s": one.energy.duration_s,
         "mean_power_w": json_ready(one.mean_power_w),
         "edges_wh": json_ready(one.energy.edges_wh),
+        "repeat_in_mark": one.times_to_repeat,
         "budget": None if one.budget is None else one.budget.document(),
         "instants_s": list(one.instants_s),
         "unclosed": one.unclosed,
@@ -217,6 +267,11 @@ def remarks(one: Marked) -> list[str]:
         words.append(f"{one.cut} reaching beyond the recording, counted within it")
     if one.outside:
         words.append(f"{one.outside} outside the recording")
+    if (repeats := one.times_to_repeat) is not None:
+        words.append(
+            f"short for this meter: its edges may cost {100.0 * one.edges_share:.3g} % of its energy; run the work "
+            f"{repeats} times in one mark, then they cost less than {100.0 * SHORT:.0f} %"
+        )
     if one.doubt_s:
         words.append(f"times +-{one.doubt_s:.3g} s, from another clock")
     return words

@@ -131,7 +131,7 @@ class Recorded:
         if idle is None or self.budget is None:
             return None
         load = Load(idle.voltage_v, idle.current_a, idle.power_w, idle.apparent_va)
-        power = IdlePower(load, idle.standard_w, idle.freedom)
+        power = IdlePower(load, idle.standard_w, idle.freedom, idle.duration_s)
         return net_budget(self.budget, power, self.measured)
 
     @functools.cached_property

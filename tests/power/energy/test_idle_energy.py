@@ -14,6 +14,7 @@ from lpirc_power.energy.idle_energy import IdlePower, net_budget
 from lpirc_power.energy.power_error_limit import Load
 from lpirc_power.meter import Setup
 from lpirc_power.meter_address import limits_of
+from lpirc_power.own_term import OwnTerm
 
 LASTS_S = 600.0
 POWER_W = 36.0
@@ -70,6 +71,24 @@ def test_with_automatic_ranges_nothing_cancels(whole: Budget) -> None:
 def test_the_spread_of_the_idle_power_counts_for_the_whole_time(whole: Budget) -> None:
     net = net_budget(whole, IDLE, MEASURED)
     assert width_wh(net, "idle-spread") == pytest.approx(0.01 * LASTS_S / 3600.0)
+
+
+def test_what_a_driver_states_of_its_own_counts_at_idle_as_well(whole: Budget) -> None:
+    """An own term is another error in each measurement: nothing of it cancels."""
+    own = (
+        OwnTerm("own-share", "of the reading", "test", share=0.02),
+        OwnTerm("own-offset", "an offset", "test", power_w=0.5),
+        OwnTerm("own-step", "a step", "test", energy_wh=0.001),
+    )
+    limits = replace(limits_of("WT310"), own=own)
+    net = net_budget(
+        whole, replace(IDLE, lasted_s=30.0), replace(MEASURED, limits=limits)
+    )
+    hours = LASTS_S / 3600.0
+    assert width_wh(net, "idle-own-share") == pytest.approx(0.02 * IDLE_W * hours)
+    assert width_wh(net, "idle-own-offset") == pytest.approx(0.5 * hours)
+    # A step of the counter in 30 s of idle power is twenty of them in 600 s.
+    assert width_wh(net, "idle-own-step") == pytest.approx(0.02)
 
 
 def test_too_short_an_idle_measurement_leaves_the_uncertainty_unknown(

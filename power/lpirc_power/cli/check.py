@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -12,7 +13,9 @@ from lpirc_power.any_measurement import Stated, read_any
 from lpirc_power.cli.boundary import StatedFailure
 from lpirc_power.cli.options import json_option
 from lpirc_power.cli.stated_options import stated_options
+from lpirc_power.errors import MeterError
 from lpirc_power.recorded_files import Group, Series
+from lpirc_power.report.budget_table import budget_csv, budget_text, budgets_of
 from lpirc_power.report.check_report import (
     check_facts,
     check_lines,
@@ -21,16 +24,25 @@ from lpirc_power.report.check_report import (
 )
 from lpirc_power.report.recording_report import Recorded
 
+BUDGETS: Final = {"text": budget_text, "csv": budget_csv}
+
 
 @click.command(short_help="Check a recording, also one by another program.")
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--budget",
+    "budget_as",
+    type=click.Choice(tuple(BUDGETS)),
+    help="Print the table of the uncertainty budget instead, as text or as CSV.",
+)
 @stated_options
 @json_option
-def check(file: Path, stated: Stated, as_json: bool) -> None:
+def check(file: Path, budget_as: str | None, stated: Stated, as_json: bool) -> None:
     """Run the checks of an energy on the recording in FILE.
 
     \b
       meter check run.csv
+      meter check run.csv --budget csv
       meter check old.csv --columns power=Load,time=Stamp
       meter check old.csv --model WT310E --voltage-range 150 --current-range 0.5
 
@@ -44,7 +56,9 @@ def check(file: Path, stated: Stated, as_json: bool) -> None:
     """  # noqa: D301  click wants the character itself
     measurement = read_any(file, stated)
     found = recordings_in(measurement)
-    if as_json:
+    if budget_as:
+        click.echo(_budgets(measurement, budget_as))
+    elif as_json:
         facts = [check_facts(one) for one in found]
         click.echo(json.dumps(facts[0] if len(facts) == 1 else facts))
     else:
@@ -54,6 +68,16 @@ def check(file: Path, stated: Stated, as_json: bool) -> None:
     failures += what_lacks(measurement)
     if failures:
         raise StatedFailure(" ".join(failures))
+
+
+def _budgets(found: Recorded | Series | Group, form: str) -> str:
+    budgets = budgets_of(found)
+    if not budgets:
+        raise MeterError(
+            "recording-empty",
+            "The file has no energy, so it has no uncertainty budget.",
+        )
+    return BUDGETS[form](budgets)
 
 
 def recordings_in(found: Recorded | Series | Group) -> Sequence[Recorded]:
